@@ -1,0 +1,1 @@
+//! The Rust runtime of Duologue: sessions, endpoints and the pipes between them.

@@ -1,0 +1,2 @@
+//! The command line of Duologue: arguments in, exit code out.
+fn main() {}
