@@ -1,0 +1,1 @@
+//! The C target: the shim, what is generated, and the programs that use it.

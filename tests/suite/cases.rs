@@ -1,0 +1,1 @@
+//! The protocols of `protocols/` and of the literature: verdicts, numbers and snapshots.

@@ -1,0 +1,10 @@
+//! All integration tests, in one binary: one module per kind of test, data in the folders beside `suite/`.
+
+mod support;
+
+mod c;
+mod cases;
+mod cli;
+mod rules;
+mod rust;
+mod scala;

@@ -1,0 +1,1 @@
+//! Errors and rules: every fixture fires exactly the rule of its folder.

@@ -1,0 +1,1 @@
+//! The Rust target: what is generated, and the programs that use it.

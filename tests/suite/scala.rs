@@ -1,0 +1,1 @@
+//! The Scala target: the shim, what is generated, and the programs that use it.

@@ -1,0 +1,1 @@
+//! The C toolchain as the tests call it.

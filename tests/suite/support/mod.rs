@@ -1,0 +1,5 @@
+//! What the tests share: the repository, scratch folders, and the tools they call.
+
+pub mod c;
+pub mod rust;
+pub mod scala;

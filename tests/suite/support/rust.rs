@@ -1,0 +1,1 @@
+//! The Rust toolchain as the tests call it.

@@ -1,0 +1,1 @@
+//! The Scala toolchain as the tests call it.
