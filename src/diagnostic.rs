@@ -1,0 +1,136 @@
+//! One thing wrong with a protocol, as a value; says nothing about how it is shown.
+
+use crate::source::Span;
+
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Not shown.
+    Allow,
+    /// Shown; the run still succeeds.
+    Warn,
+    /// Shown; the run fails. The level of all errors, and of rules that were set to it.
+    Deny,
+}
+
+/// A place with a few words about it.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// What is to be said there; may be empty.
+    pub text: String,
+}
+
+/// A replacement of one range of text.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// The words to be replaced; empty for an insertion.
+    pub span: Span,
+    /// What is to stand there.
+    pub text: String,
+}
+
+/// A repair: what to do in words, and where it is mechanical also as edits.
+#[derive(Clone, Debug)]
+pub struct Help {
+    /// What to do.
+    pub text: String,
+    /// The edits that do it; empty if only a person can. All lie in one source.
+    pub edits: Vec<Edit>,
+    /// Whether the edits keep the meaning, so that they may be applied unseen.
+    pub is_safe: bool,
+}
+
+/// One thing wrong, in the user's words.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// The kebab-case name of the rule or error.
+    pub rule: &'static str,
+    /// The level in force where it was found.
+    pub level: Level,
+    /// One sentence without a final stop.
+    pub message: String,
+    /// Where the repair goes.
+    pub primary: Label,
+    /// The other sides of the conflict, possibly in other files.
+    pub related: Vec<Label>,
+    /// Reasons and facts worth knowing.
+    pub notes: Vec<String>,
+    /// Repairs.
+    pub helps: Vec<Help>,
+}
+
+impl Diagnostic {
+    /// An error: it cannot be allowed.
+    #[must_use]
+    pub fn error(rule: &'static str, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            rule,
+            level: Level::Deny,
+            message: message.into(),
+            primary: Label {
+                span,
+                text: String::new(),
+            },
+            related: Vec::new(),
+            notes: Vec::new(),
+            helps: Vec::new(),
+        }
+    }
+
+    /// Sets the words under the primary span.
+    #[must_use]
+    pub fn label(mut self, text: impl Into<String>) -> Diagnostic {
+        self.primary.text = text.into();
+        self
+    }
+
+    /// Adds another place.
+    #[must_use]
+    pub fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.related.push(Label {
+            span,
+            text: text.into(),
+        });
+        self
+    }
+
+    /// Adds a note.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// Adds a repair in words.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
+        self.helps.push(Help {
+            text: text.into(),
+            edits: Vec::new(),
+            is_safe: false,
+        });
+        self
+    }
+
+    /// Adds a repair that replaces one range of text.
+    #[must_use]
+    pub fn fix(
+        mut self,
+        text: impl Into<String>,
+        span: Span,
+        with: impl Into<String>,
+        is_safe: bool,
+    ) -> Diagnostic {
+        self.helps.push(Help {
+            text: text.into(),
+            edits: vec![Edit {
+                span,
+                text: with.into(),
+            }],
+            is_safe,
+        });
+        self
+    }
+}

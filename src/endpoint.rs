@@ -1,0 +1,56 @@
+//! One side of a checked protocol: what it may do in each state.
+
+use crate::check::CheckedProtocol;
+use crate::protocol::{Direction, Side, StateId};
+
+/// What a side does in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// It sends one of the state's messages.
+    Sends,
+    /// It receives one of the state's messages.
+    Receives,
+    /// The session is over.
+    Over,
+}
+
+/// One side of a checked protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoint<'a> {
+    /// The protocol.
+    pub protocol: CheckedProtocol<'a>,
+    /// Whose side.
+    pub side: Side,
+}
+
+impl<'a> Endpoint<'a> {
+    /// The side of `protocol` that `side` names.
+    #[must_use]
+    pub fn of(protocol: CheckedProtocol<'a>, side: Side) -> Endpoint<'a> {
+        Endpoint { protocol, side }
+    }
+
+    /// The endpoint facing this one: it sends where this one receives. `e.dual().dual()` is `e`.
+    #[must_use]
+    pub fn dual(self) -> Endpoint<'a> {
+        Endpoint {
+            side: self.side.dual(),
+            ..self
+        }
+    }
+
+    /// What this side does in a state.
+    #[must_use]
+    pub fn activity(&self, state: StateId) -> Activity {
+        let direction = self.protocol.protocol().state(state).direction;
+        match (direction, self.side) {
+            (None, _) => Activity::Over,
+            (Some(Direction::Send), Side::Client) | (Some(Direction::Recv), Side::Server) => {
+                Activity::Sends
+            }
+            (Some(Direction::Recv), Side::Client) | (Some(Direction::Send), Side::Server) => {
+                Activity::Receives
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The questions asked of a protocol's states and transitions, in our words; the only room that knows petgraph.
+//!
+//! All answers are linear in states plus transitions.
+
+use crate::protocol::{Direction, Next, Protocol, StateId};
+use petgraph::Direction as Along;
+use petgraph::algo::{kosaraju_scc, tarjan_scc};
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::{Bfs, EdgeRef, Reversed};
+use std::fmt;
+
+/// How many messages can be in flight in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Capacity {
+    /// Never more than this many.
+    Bounded(u32),
+    /// A cycle stays in one direction, so any number.
+    Unbounded,
+}
+
+impl fmt::Display for Capacity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Capacity::Bounded(messages) => messages.fmt(f),
+            Capacity::Unbounded => f.write_str("unbounded"),
+        }
+    }
+}
+
+/// The states of one protocol with its transitions as edges; all `-> !` lead to one further node, the end.
+#[derive(Debug)]
+pub struct StateGraph {
+    /// Node `i` is state `i`, the last node is the end. An edge carries the position of its message in the state.
+    graph: DiGraph<Option<Direction>, u32>,
+}
+
+/// One step of a dialogue: the message at a position in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The state in which it is said.
+    pub state: StateId,
+    /// Its position among the messages of the state.
+    pub message: usize,
+}
+
+impl StateGraph {
+    /// The graph of a resolved protocol.
+    #[must_use]
+    pub fn of(protocol: &Protocol) -> StateGraph {
+        let edges = protocol
+            .states
+            .iter()
+            .map(|state| state.messages.len())
+            .sum();
+        let mut graph = DiGraph::with_capacity(protocol.states.len() + 1, edges);
+        for state in &protocol.states {
+            graph.add_node(state.direction);
+        }
+        let end = graph.add_node(None);
+        for (from, state) in protocol.states.iter().enumerate() {
+            for (position, message) in state.messages.iter().enumerate() {
+                let to = match &message.next {
+                    Next::End => end,
+                    Next::State { state, .. } => NodeIndex::new(state.index()),
+                };
+                let position = u32::try_from(position).expect("fewer than 2^32 messages");
+                graph.add_edge(NodeIndex::new(from), to, position);
+            }
+        }
+        StateGraph { graph }
+    }
+
+    fn states(&self) -> usize {
+        self.graph.node_count() - 1
+    }
+
+    fn is_over(&self, node: NodeIndex) -> bool {
+        self.graph[node].is_none()
+    }
+
+    /// For each state, whether a session can come there from the start.
+    #[must_use]
+    pub fn reachable(&self) -> Vec<bool> {
+        let mut reached = vec![false; self.graph.node_count()];
+        let mut walk = Bfs::new(&self.graph, NodeIndex::new(0));
+        while let Some(node) = walk.next(&self.graph) {
+            reached[node.index()] = true;
+        }
+        reached.truncate(self.states());
+        reached
+    }
+
+    /// For each state, whether a terminal can still be reached from it: `!`, or a state without a direction.
+    #[must_use]
+    pub fn can_finish(&self) -> Vec<bool> {
+        let mut finishing = vec![false; self.graph.node_count()];
+        let backward = Reversed(&self.graph);
+        let mut walk = Bfs {
+            stack: self
+                .graph
+                .node_indices()
+                .filter(|node| self.is_over(*node))
+                .collect(),
+            discovered: petgraph::visit::Visitable::visit_map(&self.graph),
+        };
+        for node in &walk.stack {
+            walk.discovered.insert(node.index());
+        }
+        while let Some(node) = walk.next(backward) {
+            finishing[node.index()] = true;
+        }
+        finishing.truncate(self.states());
+        finishing
+    }
+
+    /// The most messages that can be in flight towards the server and towards the client, over all states that can be reached:
+    /// the longest run in each direction, by the capacity theorem (a party speaks only after it has read all that was said).
+    #[must_use]
+    pub fn capacities(&self) -> (Capacity, Capacity) {
+        let reachable = self.reachable();
+        (
+            self.longest_run(&reachable, Direction::Send),
+            self.longest_run(&reachable, Direction::Recv),
+        )
+    }
+
+    /// The longest run of messages in one direction over the reachable states: the longest path in the condensation of the
+    /// states of that direction, or unbounded where one of its components is a cycle.
+    fn longest_run(&self, reachable: &[bool], direction: Direction) -> Capacity {
+        let takes_part = |node: NodeIndex| {
+            node.index() < reachable.len()
+                && reachable[node.index()]
+                && self.graph[node] == Some(direction)
+        };
+        let single = petgraph::visit::NodeFiltered::from_fn(&self.graph, takes_part);
+        let mut runs = vec![0u32; self.graph.node_count()];
+        let mut longest = 0;
+        for component in tarjan_scc(&single) {
+            let node = component[0];
+            let loops_here = |node| self.graph.edges(node).any(|edge| edge.target() == node);
+            if component.len() > 1 || loops_here(node) {
+                return Capacity::Unbounded;
+            }
+            let behind = self.graph.neighbors_directed(node, Along::Outgoing);
+            let behind = behind
+                .filter(|next| takes_part(*next))
+                .map(|next| runs[next.index()]);
+            let speaks = u32::from(self.graph.edges(node).next().is_some());
+            runs[node.index()] = speaks + behind.max().unwrap_or(0);
+            longest = longest.max(runs[node.index()]);
+        }
+        Capacity::Bounded(longest)
+    }
+
+    /// The groups of states that can reach each other by at least one message, and each other state alone; targets of
+    /// transitions come in earlier groups than their sources.
+    #[must_use]
+    pub fn components(&self) -> Vec<Vec<StateId>> {
+        let groups = kosaraju_scc(&self.graph).into_iter();
+        let states = self.states();
+        let groups = groups.map(|group| {
+            let states = group
+                .into_iter()
+                .map(NodeIndex::index)
+                .filter(|index| *index < states);
+            states.map(StateId::new).collect::<Vec<_>>()
+        });
+        groups.filter(|group| !group.is_empty()).collect()
+    }
+
+    /// The shortest dialogue from the start to a state, or `None` if it cannot be reached.
+    #[must_use]
+    pub fn shortest_dialogue(&self, to: StateId) -> Option<Vec<Step>> {
+        let mut came_by: Vec<Option<Step>> = vec![None; self.graph.node_count()];
+        let mut queue = std::collections::VecDeque::from([0usize]);
+        let mut seen = vec![false; self.graph.node_count()];
+        seen[0] = true;
+        while let Some(node) = queue.pop_front() {
+            if node == to.index() {
+                let mut steps = Vec::new();
+                let mut at = node;
+                while let Some(step) = came_by[at] {
+                    steps.push(step);
+                    at = step.state.index();
+                }
+                steps.reverse();
+                return Some(steps);
+            }
+            let mut edges: Vec<_> = self.graph.edges(NodeIndex::new(node)).collect();
+            edges.sort_by_key(|edge| *edge.weight());
+            for edge in edges {
+                let target = edge.target().index();
+                if !std::mem::replace(&mut seen[target], true) {
+                    came_by[target] = Some(Step {
+                        state: StateId::new(node),
+                        message: *edge.weight() as usize,
+                    });
+                    queue.push_back(target);
+                }
+            }
+        }
+        None
+    }
+}

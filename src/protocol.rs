@@ -1,0 +1,505 @@
+//! The resolved model: names have become ids, and no syntax is left. Says nothing about how a protocol behaves.
+
+use crate::name::Name;
+use crate::source::{SourceId, Span};
+
+macro_rules! declare_ids {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// The id of the thing at `index`.
+            #[must_use]
+            pub fn new(index: usize) -> $name {
+                $name(u32::try_from(index).expect("fewer than 2^32 of a kind"))
+            }
+
+            /// The place in the list that owns the thing.
+            #[must_use]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )+};
+}
+
+declare_ids! {
+    /// A file, in [`Program::files`].
+    FileId;
+    /// A type, in [`Program::types`].
+    TypeId;
+    /// A declared bound, in [`Program::bounds`].
+    BoundId;
+    /// A protocol, in [`Program::protocols`].
+    ProtocolId;
+    /// An instance of a generic protocol, in [`Program::instances`].
+    InstanceId;
+    /// A state, in [`Protocol::states`].
+    StateId;
+}
+
+/// Documentation: the lines as written, without `///` and one blank. Empty where nothing was written.
+pub type Docs = Vec<Box<str>>;
+
+/// Everything that one run resolved.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// The files, those named on the command line first, in order; imported ones behind.
+    pub files: Vec<File>,
+    /// Types of all files, and the undeclared ones.
+    pub types: Vec<TypeDeclaration>,
+    /// Bounds declared with `extern bound`.
+    pub bounds: Vec<BoundDeclaration>,
+    /// Protocols of all files.
+    pub protocols: Vec<Protocol>,
+    /// Instances of all files.
+    pub instances: Vec<Instance>,
+}
+
+impl Program {
+    /// The file behind an id.
+    #[must_use]
+    pub fn file(&self, id: FileId) -> &File {
+        &self.files[id.index()]
+    }
+
+    /// The type behind an id.
+    #[must_use]
+    pub fn ty(&self, id: TypeId) -> &TypeDeclaration {
+        &self.types[id.index()]
+    }
+
+    /// The bound behind an id.
+    #[must_use]
+    pub fn bound(&self, id: BoundId) -> &BoundDeclaration {
+        &self.bounds[id.index()]
+    }
+
+    /// The protocol behind an id.
+    #[must_use]
+    pub fn protocol(&self, id: ProtocolId) -> &Protocol {
+        &self.protocols[id.index()]
+    }
+
+    /// The instance behind an id.
+    #[must_use]
+    pub fn instance(&self, id: InstanceId) -> &Instance {
+        &self.instances[id.index()]
+    }
+}
+
+/// One `.proto` file.
+#[derive(Debug)]
+pub struct File {
+    /// Its text.
+    pub source: SourceId,
+    /// The path as reports and generated headers show it: relative, with `/`.
+    pub path: String,
+    /// The file name without its ending, with what is no identifier letter replaced by `_`.
+    pub stem: String,
+    /// The package, from the outside in; empty without one.
+    pub package: Vec<Name>,
+    /// The documentation of the file (`//!`).
+    pub docs: Docs,
+    /// Types declared here.
+    pub types: Vec<TypeId>,
+    /// Bounds declared here.
+    pub bounds: Vec<BoundId>,
+    /// Protocols declared here.
+    pub protocols: Vec<ProtocolId>,
+    /// Instances declared here.
+    pub instances: Vec<InstanceId>,
+    /// Files it imports.
+    pub imports: Vec<FileId>,
+    /// Whether it was asked for; otherwise it is here because another file imports it.
+    pub is_input: bool,
+}
+
+/// A named type.
+#[derive(Debug)]
+pub struct TypeDeclaration {
+    /// Its name.
+    pub name: Name,
+    /// The file that declares it; for an undeclared type, the first that uses it.
+    pub file: FileId,
+    /// Its documentation.
+    pub docs: Docs,
+    /// What it is.
+    pub definition: Definition,
+}
+
+/// What a named type is.
+#[derive(Debug)]
+pub enum Definition {
+    /// Another name for a type.
+    Alias(Type),
+    /// A record.
+    Struct(Vec<Field>),
+    /// A choice.
+    Enum(Vec<Variant>),
+    /// Supplied by the host program, and declared.
+    Extern(Mappings),
+    /// Supplied by the host program, and only used.
+    Undeclared,
+}
+
+/// Where the host's type or trait is found, per target; `None` where the target's own rule for undeclared names holds.
+#[derive(Debug, Default)]
+pub struct Mappings {
+    /// `rust = "...";`
+    pub rust: Option<Mapping>,
+    /// `c = "..." from "..." drop "...";`
+    pub c: Option<Mapping>,
+    /// `scala = "...";`
+    pub scala: Option<Mapping>,
+}
+
+/// One line of a mapping block.
+#[derive(Debug)]
+pub struct Mapping {
+    /// The name in the target, pasted as it is.
+    pub name: String,
+    /// What has to be included for it.
+    pub from: Option<String>,
+    /// The function that destroys a value.
+    pub drop: Option<String>,
+    /// The whole line.
+    pub span: Span,
+}
+
+/// A bound declared with `extern bound`.
+#[derive(Debug)]
+pub struct BoundDeclaration {
+    /// Its name.
+    pub name: Name,
+    /// The file that declares it.
+    pub file: FileId,
+    /// Its documentation.
+    pub docs: Docs,
+    /// Where the host's trait is found.
+    pub mappings: Mappings,
+}
+
+/// A field of a struct.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: Name,
+    /// Its documentation.
+    pub docs: Docs,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A variant of an enum.
+#[derive(Debug)]
+pub struct Variant {
+    /// Its name.
+    pub name: Name,
+    /// Its documentation.
+    pub docs: Docs,
+    /// Its values; empty for a bare name.
+    pub entries: Vec<Entry>,
+}
+
+/// One value of a payload or a variant. Names are unique within their list.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name, written or derived from the type.
+    pub name: Name,
+    /// Whether the name was derived.
+    pub is_derived: bool,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A payload type. `~` is gone, aliases are kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Type {
+    /// A built-in type without parts.
+    Builtin(Builtin),
+    /// `[T]`
+    List(Box<Type>),
+    /// `T?`
+    Option(Box<Type>),
+    /// `(A, B, ...)` with at least two parts.
+    Tuple(Vec<Type>),
+    /// A named type.
+    Named(TypeId),
+    /// The type parameter at this position of the state the type stands in.
+    Parameter(u32),
+    /// An endpoint.
+    Endpoint(Box<EndpointType>),
+}
+
+/// A built-in type without parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Builtin {
+    Bool,
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    F32,
+    F64,
+    Str,
+    Bytes,
+}
+
+/// One side of a protocol in one of its states, as a payload type.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointType {
+    /// The protocol.
+    pub protocol: ProtocolId,
+    /// Whose endpoint.
+    pub side: Side,
+    /// In which state.
+    pub state: StateId,
+    /// Arguments for the state's type parameters.
+    pub arguments: Vec<Type>,
+}
+
+impl Type {
+    /// The type with each parameter replaced by the argument at its position.
+    #[must_use]
+    pub fn substitute(&self, arguments: &[Type]) -> Type {
+        let all = |types: &[Type]| types.iter().map(|ty| ty.substitute(arguments)).collect();
+        match self {
+            Type::Builtin(_) | Type::Named(_) => self.clone(),
+            Type::List(item) => Type::List(Box::new(item.substitute(arguments))),
+            Type::Option(item) => Type::Option(Box::new(item.substitute(arguments))),
+            Type::Tuple(items) => Type::Tuple(all(items)),
+            Type::Parameter(index) => arguments[*index as usize].clone(),
+            Type::Endpoint(endpoint) => Type::Endpoint(Box::new(EndpointType {
+                arguments: all(&endpoint.arguments),
+                ..**endpoint
+            })),
+        }
+    }
+
+    /// Calls `visit` for this type and every type written inside it, not looking into declarations.
+    pub fn walk(&self, visit: &mut impl FnMut(&Type)) {
+        visit(self);
+        match self {
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => {}
+            Type::List(item) | Type::Option(item) => item.walk(visit),
+            Type::Tuple(items) => items.iter().for_each(|item| item.walk(visit)),
+            Type::Endpoint(endpoint) => endpoint.arguments.iter().for_each(|item| item.walk(visit)),
+        }
+    }
+}
+
+/// One of the two parties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The party from whose side protocols are written.
+    Client,
+    /// The other one.
+    Server,
+}
+
+impl Side {
+    /// The other party.
+    #[must_use]
+    pub fn dual(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+
+    /// `client` or `server`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Side::Client => "client",
+            Side::Server => "server",
+        }
+    }
+}
+
+/// Which way messages travel in a state, from the client's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// The client sends.
+    Send,
+    /// The client receives.
+    Recv,
+}
+
+impl Direction {
+    /// The same from the server's side.
+    #[must_use]
+    pub fn dual(self) -> Direction {
+        match self {
+            Direction::Send => Direction::Recv,
+            Direction::Recv => Direction::Send,
+        }
+    }
+
+    /// `send` or `recv`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Direction::Send => "send",
+            Direction::Recv => "recv",
+        }
+    }
+}
+
+/// A protocol between a client and a server. The first state is the start.
+#[derive(Debug)]
+pub struct Protocol {
+    /// Its name.
+    pub name: Name,
+    /// The file that declares it.
+    pub file: FileId,
+    /// Its documentation.
+    pub docs: Docs,
+    /// Its states, in the order written. Not empty in a checked protocol.
+    pub states: Vec<State>,
+    /// `#[allow(...)]` and the like before the protocol.
+    pub levels: Vec<LevelAttribute>,
+    /// `#[dual_of(...)]`: the protocols it must be the dual of, with the place of the attribute's argument.
+    pub dual_of: Vec<(ProtocolId, Span)>,
+}
+
+impl Protocol {
+    /// The state behind an id.
+    #[must_use]
+    pub fn state(&self, id: StateId) -> &State {
+        &self.states[id.index()]
+    }
+
+    /// The ids of all states, the start first.
+    pub fn state_ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = StateId> + ExactSizeIterator + use<> {
+        (0..self.states.len()).map(StateId::new)
+    }
+
+    /// The start state.
+    #[must_use]
+    pub fn start(&self) -> &State {
+        &self.states[0]
+    }
+
+    /// Whether the start state has type parameters, so that targets without generics need an instance.
+    #[must_use]
+    pub fn is_generic(&self) -> bool {
+        !self.start().parameters.is_empty()
+    }
+}
+
+/// `#[allow(rule)]`, `#[warn(rule)]` or `#[deny(rule)]` before a protocol, state or message.
+#[derive(Clone, Debug)]
+pub struct LevelAttribute {
+    /// The rule's name as written.
+    pub rule: Name,
+    /// The level it sets.
+    pub level: crate::diagnostic::Level,
+}
+
+/// A point where it is known who speaks next and what may be said.
+#[derive(Debug)]
+pub struct State {
+    /// Its name.
+    pub name: Name,
+    /// Its documentation.
+    pub docs: Docs,
+    /// Who speaks, from the client's side; `None` for a terminal state such as `Done { }`.
+    pub direction: Option<Direction>,
+    /// Where the direction is written, or would be.
+    pub direction_span: Span,
+    /// Its type parameters.
+    pub parameters: Vec<Parameter>,
+    /// What may be said, in the order written. Empty in a terminal state.
+    pub messages: Vec<Message>,
+    /// `#[allow(...)]` and the like before the state.
+    pub levels: Vec<LevelAttribute>,
+    /// The whole declaration.
+    pub span: Span,
+}
+
+/// A type parameter of a state.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: Name,
+    /// What an argument must be able to do.
+    pub bounds: Vec<Bound>,
+}
+
+/// What a type argument must be able to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bound {
+    /// May move to another thread; holds for every payload.
+    Send,
+    /// Copied by copying its bytes.
+    Copy,
+    /// Can be duplicated.
+    Clone,
+    /// Has an equivalence.
+    Eq,
+    /// Has a total order.
+    Ord,
+    /// Can be hashed.
+    Hash,
+    /// Can be shown to a programmer.
+    Debug,
+    /// Declared by the user with `extern bound`.
+    Extern(BoundId),
+}
+
+/// A message together with the state that follows it.
+#[derive(Debug)]
+pub struct Message {
+    /// Its name.
+    pub name: Name,
+    /// Its documentation.
+    pub docs: Docs,
+    /// What it carries.
+    pub entries: Vec<Entry>,
+    /// What follows.
+    pub next: Next,
+    /// Where the next state is written: the identifier with its arguments, or `!`.
+    pub next_span: Span,
+    /// `#[allow(...)]` and the like before the message.
+    pub levels: Vec<LevelAttribute>,
+}
+
+/// What follows a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// `!`: the session is over.
+    End,
+    /// Another state.
+    State {
+        /// Which one.
+        state: StateId,
+        /// Arguments for its type parameters, in terms of the parameters of the state the message belongs to.
+        arguments: Vec<Type>,
+    },
+}
+
+/// `proto! numbers = stream<u64>;`: a name for a generic protocol with given arguments.
+#[derive(Debug)]
+pub struct Instance {
+    /// Its name.
+    pub name: Name,
+    /// The file that declares it.
+    pub file: FileId,
+    /// Its documentation.
+    pub docs: Docs,
+    /// The generic protocol.
+    pub protocol: ProtocolId,
+    /// Arguments for the start state's parameters; they contain no parameters themselves.
+    pub arguments: Vec<Type>,
+}

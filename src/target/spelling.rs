@@ -1,0 +1,51 @@
+//! Words put together the ways target languages do it.
+//!
+//! A word of the `.proto` file is already `snake_case` or `CamelCase`; both convert the same way.
+
+use heck::{ToLowerCamelCase, ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
+
+/// `LoginResponse`. A name of digits after underscores keeps its letters: `_1` stays as it is.
+pub fn upper_camel(name: &str) -> String {
+    converted(name, name.to_upper_camel_case())
+}
+
+/// `loginResponse`.
+pub fn lower_camel(name: &str) -> String {
+    converted(name, name.to_lower_camel_case())
+}
+
+/// `login_response`.
+pub fn snake(name: &str) -> String {
+    converted(name, name.to_snake_case())
+}
+
+/// `LOGIN_RESPONSE`.
+pub fn shouty_snake(name: &str) -> String {
+    converted(name, name.to_shouty_snake_case())
+}
+
+/// A conversion may leave a name that starts with a digit (`_1` without its underscore), which no target accepts.
+fn converted(name: &str, result: String) -> String {
+    if result.starts_with(|first: char| first.is_ascii_digit()) {
+        return format!("_{result}");
+    }
+    if result.is_empty() {
+        name.to_owned()
+    } else {
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_split_at_case_and_underscores() {
+        assert_eq!(upper_camel("login_response"), "LoginResponse");
+        assert_eq!(lower_camel("LoginResponse"), "loginResponse");
+        assert_eq!(snake("SayHello"), "say_hello");
+        assert_eq!(shouty_snake("SayHello"), "SAY_HELLO");
+        assert_eq!(snake("_1"), "_1");
+    }
+}
