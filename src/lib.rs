@@ -12,5 +12,6 @@ pub mod endpoint;
 pub mod graph;
 pub mod name;
 pub mod protocol;
+pub mod report;
 pub mod source;
 pub mod target;

@@ -1,0 +1,202 @@
+//! Findings as text for people: where, what, why and how to repair it, in the look that users know from rustc.
+
+mod excerpt;
+
+use crate::diagnostic::{Diagnostic, Edit, Help, Label, Level};
+use crate::source::{Sources, Span};
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{
+    Annotation, AnnotationKind, Group, Level as Words, Origin, Patch, Renderer, Snippet,
+    normalize_untrusted_str as printable,
+};
+use excerpt::{Excerpt, excerpts};
+
+/// How a report looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Whether to colour it with ANSI escape codes, in the colours of rustc.
+    pub is_styled: bool,
+    /// Whether to draw frames with box-drawing characters instead of `|`, `-` and `^`.
+    pub is_unicode: bool,
+    /// How many columns there are; longer source lines are cut around what is marked.
+    pub width: usize,
+}
+
+impl Default for Look {
+    /// Plain ASCII, as for a file.
+    fn default() -> Look {
+        Look {
+            is_styled: false,
+            is_unicode: false,
+            width: 140,
+        }
+    }
+}
+
+impl Look {
+    fn renderer(self) -> Renderer {
+        let renderer = if self.is_styled {
+            Renderer::styled().hyperlink(false)
+        } else {
+            Renderer::plain()
+        };
+        let frames = if self.is_unicode {
+            DecorStyle::Unicode
+        } else {
+            DecorStyle::Ascii
+        };
+        renderer.decor_style(frames).term_width(self.width.max(20))
+    }
+}
+
+/// The whole finding with its source lines, labels, notes and repairs; ends without a line break.
+///
+/// The time it takes depends on what is shown, not on how long the sources are.
+#[must_use]
+pub fn full(diagnostic: &Diagnostic, sources: &Sources, look: Look) -> String {
+    let title = words(diagnostic.level)
+        .primary_title(diagnostic.message.as_str())
+        .id(diagnostic.rule);
+    let mut groups = vec![Group::with_title(title)];
+    let places = std::iter::once(&diagnostic.primary).chain(&diagnostic.related);
+    let places: Vec<&Label> = places.collect();
+    let spans: Vec<Span> = places.iter().map(|place| place.span).collect();
+    for excerpt in excerpts(sources, &spans) {
+        show_places(&mut groups, &excerpt, &places, words(diagnostic.level));
+    }
+    let mut first = groups.remove(0);
+    let mut repairs = Vec::new();
+    for note in &diagnostic.notes {
+        first = first.element(Words::NOTE.message(printable(note)));
+    }
+    for help in &diagnostic.helps {
+        match patched(help, sources) {
+            Some(group) => repairs.push(group),
+            None => first = first.element(Words::HELP.message(printable(&help.text))),
+        }
+    }
+    groups.insert(0, first);
+    groups.extend(repairs);
+    look.renderer().render(&groups)
+}
+
+/// One line: `file:line:column: level[rule]: message`, as editors read it.
+#[must_use]
+pub fn short(diagnostic: &Diagnostic, sources: &Sources) -> String {
+    let place = diagnostic.primary.span;
+    let source = sources.get(place.source);
+    let at = source.position(place.start as usize);
+    let level = word(diagnostic.level);
+    let (name, message) = (printable(source.name()), printable(&diagnostic.message));
+    format!(
+        "{name}:{}:{}: {level}[{}]: {}",
+        at.line,
+        at.column,
+        diagnostic.rule,
+        message.replace('\n', " ")
+    )
+}
+
+/// The last line of a run, such as `2 errors, 1 warning in 3 files`.
+#[must_use]
+pub fn summary(diagnostics: &[Diagnostic], files: usize) -> String {
+    let of = |level| diagnostics.iter().filter(|d| d.level == level).count();
+    let (errors, warnings) = (of(Level::Deny), of(Level::Warn));
+    let found = match (errors, warnings) {
+        (0, 0) => "no errors, no warnings".to_owned(),
+        (_, 0) => counted(errors, "error"),
+        (0, _) => counted(warnings, "warning"),
+        _ => [counted(errors, "error"), counted(warnings, "warning")].join(", "),
+    };
+    format!("{found} in {}", counted(files, "file"))
+}
+
+/// `1 error`, `2 errors`.
+#[must_use]
+pub fn counted(many: usize, thing: &str) -> String {
+    if many == 1 {
+        format!("1 {thing}")
+    } else {
+        format!("{many} {thing}s")
+    }
+}
+
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::Allow => "allowed",
+        Level::Warn => "warning",
+        Level::Deny => "error",
+    }
+}
+
+fn words(level: Level) -> Words<'static> {
+    match level {
+        Level::Allow => Words::NOTE,
+        Level::Warn => Words::WARNING,
+        Level::Deny => Words::ERROR,
+    }
+}
+
+/// Adds the lines of one excerpt with everything that is marked there. Place 0 is the primary one.
+fn show_places<'a>(
+    groups: &mut Vec<Group<'a>>,
+    excerpt: &Excerpt<'a>,
+    places: &[&'a Label],
+    level: Words<'a>,
+) {
+    let snippet = Snippet::source(excerpt.text).line_start(excerpt.first_line);
+    let snippet = snippet.annotations(excerpt.marks.iter().map(|mark| {
+        let kind = if mark.of == 0 {
+            AnnotationKind::Primary
+        } else {
+            AnnotationKind::Context
+        };
+        let text = &places[mark.of].text;
+        let annotation: Annotation<'_> = kind.span(mark.range.clone());
+        annotation.label((!text.is_empty()).then_some(text.as_str()))
+    }));
+    let mut group = groups.pop().expect("there is always a first group");
+    if excerpt.is_cut {
+        let at = excerpt.position;
+        let origin = Origin::path(excerpt.name)
+            .line(at.line)
+            .char_column(at.column);
+        groups.push(group.element(origin));
+        groups.push(Group::with_level(level).element(snippet));
+    } else {
+        group = group.element(snippet.path(excerpt.name));
+        groups.push(group);
+    }
+}
+
+/// A repair as changed lines, or `None` where only its words can be shown.
+fn patched<'a>(help: &'a Help, sources: &'a Sources) -> Option<Group<'a>> {
+    let mut edits: Vec<&Edit> = help.edits.iter().collect();
+    edits.sort_by_key(|edit| (edit.span.source, edit.span.start, edit.span.end));
+    let overlap = edits.windows(2).any(|pair| {
+        pair[0].span.source == pair[1].span.source && pair[0].span.end > pair[1].span.start
+    });
+    let spans: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
+    let excerpts = excerpts(sources, &spans);
+    let is_whole = |excerpt: &Excerpt<'_>| {
+        let exact = |mark: &excerpt::Mark| mark.is_exact;
+        !excerpt.is_cut && excerpt.marks.iter().all(exact)
+    };
+    if edits.is_empty() || overlap || !excerpts.iter().all(is_whole) {
+        return None;
+    }
+    let mut group = Group::with_title(Words::HELP.secondary_title(printable(&help.text)));
+    for excerpt in excerpts {
+        let snippet = Snippet::source(excerpt.text)
+            .line_start(excerpt.first_line)
+            .path(excerpt.name);
+        let patches = excerpt.marks.iter();
+        let patches =
+            patches.map(|mark| Patch::new(mark.range.clone(), edits[mark.of].text.as_str()));
+        group = group.element(snippet.patches(patches));
+    }
+    Some(group)
+}
+
+#[cfg(test)]
+mod tests;

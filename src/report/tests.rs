@@ -1,0 +1,208 @@
+use super::*;
+
+fn one(text: &str) -> (Sources, crate::source::SourceId) {
+    let mut sources = Sources::default();
+    let id = sources.add("bank.proto", text);
+    (sources, id)
+}
+
+fn place(id: crate::source::SourceId, text: &str, words: &str) -> Span {
+    let start = text.find(words).expect("the words are in the text");
+    Span::new(id, start, start + words.len())
+}
+
+const BANK: &str = "proto! bank {\n    login:send {\n        login(str) -> conected,\n        quit -> !\n    }\n    connected:send { quit -> ! }\n}\n";
+
+fn misspelt(sources: &Sources, id: crate::source::SourceId) -> Diagnostic {
+    let text = sources.get(id).text();
+    let wrong = place(id, text, "conected");
+    Diagnostic::error(
+        "unknown-state",
+        wrong,
+        "there is no state `conected` in `bank`",
+    )
+    .label("not a state of `bank`")
+    .related(place(id, text, "connected"), "a state with a similar name")
+    .note("states are looked up in their own protocol only")
+    .help("declare the state")
+    .fix("did you mean `connected`?", wrong, "connected", false)
+}
+
+#[test]
+fn a_finding_shows_places_reasons_and_the_repair() {
+    let (sources, id) = one(BANK);
+    insta::assert_snapshot!(full(&misspelt(&sources, id), &sources, Look::default()));
+}
+
+#[test]
+fn frames_can_be_drawn_with_lines() {
+    let (sources, id) = one(BANK);
+    let look = Look {
+        is_unicode: true,
+        ..Look::default()
+    };
+    insta::assert_snapshot!(full(&misspelt(&sources, id), &sources, look));
+}
+
+#[test]
+fn styles_add_nothing_but_escape_codes() {
+    let (sources, id) = one(BANK);
+    let styled = Look {
+        is_styled: true,
+        ..Look::default()
+    };
+    let text = full(&misspelt(&sources, id), &sources, styled);
+    assert!(text.contains("\u{1b}["));
+    let plain = strip_escapes(&text);
+    assert_eq!(
+        plain,
+        full(&misspelt(&sources, id), &sources, Look::default())
+    );
+}
+
+fn strip_escapes(text: &str) -> String {
+    let mut pieces = text.split("\u{1b}[");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |so_far, piece| {
+        let (_, rest) = piece.split_once('m').expect("a style ends with m");
+        so_far + rest
+    })
+}
+
+#[test]
+fn the_short_form_is_one_line() {
+    let (sources, id) = one(BANK);
+    assert_eq!(
+        short(&misspelt(&sources, id), &sources),
+        "bank.proto:3:23: error[unknown-state]: there is no state `conected` in `bank`"
+    );
+}
+
+#[test]
+fn the_summary_counts() {
+    let (sources, id) = one(BANK);
+    let error = misspelt(&sources, id);
+    let warning = Diagnostic {
+        level: Level::Warn,
+        ..error.clone()
+    };
+    assert_eq!(summary(&[], 1), "no errors, no warnings in 1 file");
+    assert_eq!(
+        summary(&[error.clone(), warning, error], 3),
+        "2 errors, 1 warning in 3 files"
+    );
+}
+
+#[test]
+fn far_places_and_other_files_are_shown_apart() {
+    let filler = "    // nothing to see here, only room between two places\n".repeat(2000);
+    let text = format!("proto! a {{\n{filler}}}\nproto! a {{ }}\n");
+    let mut sources = Sources::default();
+    let id = sources.add("a.proto", text.as_str());
+    let other = sources.add("b.proto", "proto! a { }");
+    let last = Span::new(id, text.len() - 6, text.len() - 5);
+    let finding = Diagnostic::error("duplicate-name", last, "`a` is declared three times")
+        .related(Span::new(id, 7, 8), "first here")
+        .related(Span::new(other, 7, 8), "and here");
+    insta::assert_snapshot!(full(&finding, &sources, Look::default()));
+}
+
+#[test]
+fn a_long_line_is_cut_and_its_columns_are_right() {
+    let text = format!(
+        "{}oops{}",
+        "word ".repeat(1_000_000),
+        " word".repeat(1_000_000)
+    );
+    let (sources, id) = one(&text);
+    let finding =
+        Diagnostic::error("syntax", place(id, &text, "oops"), "what is this?").label("this");
+    let shown = full(&finding, &sources, Look::default());
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn unusual_texts_keep_their_lines() {
+    let texts = [
+        ("", 0..0),
+        ("a\n", 2..2),
+        ("a", 1..1),
+        ("\ta -> b\r\n\tc", 6..7),
+        ("caf\u{e9} \u{4e16}\u{754c} -> x", 13..15),
+        ("a\nb\nc\n", 0..5),
+        ("\u{1b}[31mred\u{202e}", 5..8),
+    ];
+    let shown = texts.map(|(text, range)| {
+        let (sources, id) = one(text);
+        let place = Span::new(id, range.start, range.end);
+        full(
+            &Diagnostic::error("syntax", place, "here").label("this"),
+            &sources,
+            Look::default(),
+        )
+    });
+    insta::assert_snapshot!(shown.join("\n\n"));
+}
+
+/// A fixed sequence, so that a failure can be repeated.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % below
+    }
+}
+
+#[test]
+fn no_place_makes_it_fail() {
+    let mut dice = Dice(2012);
+    let pieces = [
+        "a",
+        "\n",
+        "\r\n",
+        "\t",
+        "\u{e9}",
+        "\u{4e16}",
+        "\u{1f600}",
+        " ",
+        "\u{0}",
+        "\r",
+        "long word ",
+    ];
+    for round in 0..4000 {
+        let mut sources = Sources::default();
+        let mut ids = Vec::new();
+        for name in ["a.proto", "b.proto"] {
+            let pieces = (0..dice.roll(60)).map(|_| pieces[dice.roll(pieces.len())]);
+            let text = pieces
+                .collect::<String>()
+                .repeat(if round % 50 == 0 { 200 } else { 1 });
+            ids.push(sources.add(name, text));
+        }
+        let place = |dice: &mut Dice| {
+            let id = ids[dice.roll(2)];
+            let beyond = sources.get(id).text().len() + 3;
+            let (start, end) = (dice.roll(beyond), dice.roll(beyond));
+            Span::new(id, start, end)
+        };
+        let mut finding = Diagnostic::error("syntax", place(&mut dice), "message").label("label");
+        for _ in 0..dice.roll(4) {
+            finding = finding.related(place(&mut dice), "other");
+        }
+        for _ in 0..dice.roll(3) {
+            let text = ["", "x", "two\nlines\n", "\u{e9}"][dice.roll(4)];
+            finding = finding.fix("repair", place(&mut dice), text, true);
+        }
+        let look = Look {
+            is_unicode: round % 2 == 0,
+            width: dice.roll(200),
+            ..Look::default()
+        };
+        assert!(full(&finding, &sources, look).contains("error[syntax]: message"));
+        assert!(short(&finding, &sources).contains(": error[syntax]: message"));
+    }
+}
