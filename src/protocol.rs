@@ -191,6 +191,8 @@ pub struct Field {
     pub docs: Docs,
     /// Its type.
     pub ty: Type,
+    /// Where the type is written.
+    pub ty_span: Span,
 }
 
 /// A variant of an enum.
@@ -213,6 +215,8 @@ pub struct Entry {
     pub is_derived: bool,
     /// Its type.
     pub ty: Type,
+    /// Where the type is written.
+    pub ty_span: Span,
 }
 
 /// A payload type. `~` is gone, aliases are kept.
@@ -369,6 +373,9 @@ pub struct Protocol {
     pub levels: Vec<LevelAttribute>,
     /// `#[dual_of(...)]`: the protocols it must be the dual of, with the place of the attribute's argument.
     pub dual_of: Vec<(ProtocolId, Span)>,
+    /// Whether something in it was reported already and is missing here: it has a place so that others can refer to it, but
+    /// nothing more can be said about it.
+    pub is_broken: bool,
 }
 
 impl Protocol {
@@ -502,4 +509,6 @@ pub struct Instance {
     pub protocol: ProtocolId,
     /// Arguments for the start state's parameters; they contain no parameters themselves.
     pub arguments: Vec<Type>,
+    /// Where the protocol with its arguments is written.
+    pub span: Span,
 }
