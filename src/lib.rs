@@ -14,4 +14,5 @@ pub mod name;
 pub mod protocol;
 pub mod report;
 pub mod source;
+pub mod syntax;
 pub mod target;

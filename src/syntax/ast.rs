@@ -1,0 +1,219 @@
+//! What the user wrote, nothing resolved.
+
+use crate::diagnostic::Level;
+use crate::name::Name;
+use crate::protocol::{Direction, Docs};
+use crate::source::Span;
+use std::collections::HashSet;
+
+/// A file.
+#[derive(Debug, Default)]
+pub struct File {
+    /// The documentation of the file.
+    pub docs: Docs,
+    /// The package's parts; empty without a package.
+    pub package: Vec<Name>,
+    /// The imports.
+    pub imports: Vec<Import>,
+    /// The items, in order; those that did not parse are missing.
+    pub items: Vec<Item>,
+    /// Documentation that belongs to nothing.
+    pub misplaced_docs: Vec<Span>,
+    /// All words of the pieces that did not parse. A name that is found nowhere but stands here may have been declared by one of
+    /// them, so its absence is not reported.
+    pub broken_words: HashSet<Box<str>>,
+}
+
+/// `import "path";`
+#[derive(Debug)]
+pub struct Import {
+    /// The path between the quotes.
+    pub path: String,
+    /// The string with its quotes.
+    pub span: Span,
+}
+
+/// A declaration with what stands before it.
+#[derive(Debug)]
+pub struct Item {
+    /// Its documentation.
+    pub docs: Docs,
+    /// Its name.
+    pub name: Name,
+    /// What is declared.
+    pub kind: ItemKind,
+}
+
+/// What an item declares.
+#[derive(Debug)]
+pub enum ItemKind {
+    /// `type name = ...;`
+    Alias(Type),
+    /// `struct name { ... }`
+    Struct(Vec<Field>),
+    /// `enum name { ... }`
+    Enum(Vec<Variant>),
+    /// `extern type name ...`
+    ExternType(Vec<Name>, Vec<Mapping>),
+    /// `extern bound name ...`
+    ExternBound(Vec<Mapping>),
+    /// `proto! name = protocol<...>;`
+    Instance(Name, Vec<Type>),
+    /// `proto! name { ... }`
+    Protocol(Protocol),
+}
+
+/// A protocol.
+#[derive(Debug)]
+pub struct Protocol {
+    /// `#[allow(...)]` and the like.
+    pub levels: Vec<LevelAttribute>,
+    /// The arguments of `#[dual_of(...)]`.
+    pub dual_of: Vec<Name>,
+    /// Its states; those that did not parse are missing.
+    pub states: Vec<State>,
+    /// Whether a part of it did not parse.
+    pub is_broken: bool,
+}
+
+/// A level attribute.
+pub type LevelAttribute = crate::protocol::LevelAttribute;
+
+/// `#[name(arguments)]`
+#[derive(Debug)]
+pub struct Attribute {
+    /// The name.
+    pub name: Name,
+    /// The arguments.
+    pub arguments: Vec<Name>,
+    /// From `#` to `]`.
+    pub span: Span,
+}
+
+impl Attribute {
+    /// The level the attribute sets, if that is what it does.
+    #[must_use]
+    pub fn level(&self) -> Option<Level> {
+        match self.name.text() {
+            "allow" => Some(Level::Allow),
+            "warn" => Some(Level::Warn),
+            "deny" => Some(Level::Deny),
+            _ => None,
+        }
+    }
+}
+
+/// A state.
+#[derive(Debug)]
+pub struct State {
+    /// Its documentation.
+    pub docs: Docs,
+    /// `#[allow(...)]` and the like.
+    pub levels: Vec<LevelAttribute>,
+    /// Its name.
+    pub name: Name,
+    /// Its direction, if it has one.
+    pub direction: Option<Direction>,
+    /// Where the direction stands, with its colon; without one, the place behind the name.
+    pub direction_span: Span,
+    /// Its type parameters.
+    pub parameters: Vec<Parameter>,
+    /// Its messages.
+    pub messages: Vec<Message>,
+    /// The whole state.
+    pub span: Span,
+}
+
+/// A type parameter.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: Name,
+    /// Its bounds.
+    pub bounds: Vec<Name>,
+}
+
+/// A message with the state that follows it.
+#[derive(Debug)]
+pub struct Message {
+    /// Its documentation.
+    pub docs: Docs,
+    /// `#[allow(...)]` and the like.
+    pub levels: Vec<LevelAttribute>,
+    /// Its name.
+    pub name: Name,
+    /// What it carries.
+    pub entries: Vec<Entry>,
+    /// The next state with its arguments; `None` for `!`.
+    pub next: Option<(Name, Vec<Type>)>,
+    /// Where what follows is written.
+    pub next_span: Span,
+}
+
+/// A value of a payload or a variant.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name, if written.
+    pub name: Option<Name>,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A field of a struct.
+#[derive(Debug)]
+pub struct Field {
+    /// Its documentation.
+    pub docs: Docs,
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A variant of an enum.
+#[derive(Debug)]
+pub struct Variant {
+    /// Its documentation.
+    pub docs: Docs,
+    /// Its name.
+    pub name: Name,
+    /// Its values.
+    pub entries: Vec<Entry>,
+}
+
+/// `target = "name" from "file" drop "function";`
+#[derive(Debug)]
+pub struct Mapping {
+    /// The target.
+    pub target: Name,
+    /// The name in the target.
+    pub name: String,
+    /// What to include.
+    pub from: Option<String>,
+    /// What destroys a value.
+    pub drop: Option<String>,
+    /// The whole line.
+    pub span: Span,
+}
+
+/// A type.
+#[derive(Debug)]
+pub struct Type {
+    /// What it is.
+    pub kind: TypeKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What a type is. `~` is gone, and so are parentheses around a single type.
+#[derive(Debug)]
+pub enum TypeKind {
+    /// `[T]`
+    List(Box<Type>),
+    /// `T?`
+    Option(Box<Type>),
+    /// `(A, B)`
+    Tuple(Vec<Type>),
+    /// `name`, or `a::b::c<T>`
+    Path(Vec<Name>, Vec<Type>),
+}

@@ -1,0 +1,374 @@
+//! A parse that failed, told in our words.
+
+use super::Rule;
+use crate::diagnostic::Diagnostic;
+use crate::name::nearest;
+use crate::source::{SourceId, Span};
+use pest::Parser as _;
+use pest::error::{Error, InputLocation};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Held while pest tracks attempts: its switch is one for the whole process.
+static DETAIL: Mutex<()> = Mutex::new(());
+
+/// What could have stood where the parse failed.
+#[derive(Default)]
+struct Expected {
+    name: bool,
+    signs: Vec<String>,
+}
+
+/// Says what is wrong with the piece of `text` at `at`, which did not parse as `rule`.
+pub fn explain(
+    source: SourceId,
+    text: &str,
+    rule: Rule,
+    at: Range<usize>,
+    error: &Error<Rule>,
+) -> Diagnostic {
+    let piece = &text[at.clone()];
+    let (offset, expected) = attempts(rule, piece, error);
+    let here = next_token(piece, offset);
+    let found = &piece[here.clone()];
+    let before = last_token(piece, here.start);
+    let place =
+        |range: &Range<usize>| Span::new(source, at.start + range.start, at.start + range.end);
+    let context = Context {
+        rule,
+        piece,
+        found,
+        before: &piece[before.clone()],
+        is_first: piece[..here.start].trim().is_empty() || next_token(piece, 0).start == here.start,
+        span: place(&here),
+        before_span: place(&before),
+        expected,
+    };
+    context.special().unwrap_or_else(|| context.general())
+}
+
+/// Where the farthest attempt failed and what it looked for. pest tracks that only when told to, which slows it down, so the
+/// piece is parsed a second time.
+fn attempts(rule: Rule, piece: &str, error: &Error<Rule>) -> (usize, Expected) {
+    let first = match error.location {
+        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
+    };
+    let again = {
+        let _one_at_a_time = DETAIL.lock().unwrap_or_else(PoisonError::into_inner);
+        pest::set_error_detail(true);
+        let again = super::Grammar::parse(rule, piece).err();
+        pest::set_error_detail(false);
+        again
+    };
+    let Some(attempts) = again.as_ref().and_then(Error::parse_attempts) else {
+        return (first, Expected::default());
+    };
+    let offset = attempts.max_position;
+    let follows_word =
+        piece[..offset].ends_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+    let mut expected = Expected::default();
+    for token in attempts.expected_tokens() {
+        let sign = token.to_string();
+        if sign.contains("..") || sign == "_" {
+            expected.name |= !follows_word;
+            continue;
+        }
+        let is_blank = sign.trim().is_empty() || sign == "\u{feff}";
+        let is_comment = sign == "//" || sign == "/*";
+        if !is_blank && !is_comment && sign != "BUILTIN_RULE" {
+            expected.signs.push(sign);
+        }
+    }
+    (offset, expected)
+}
+
+struct Context<'a> {
+    rule: Rule,
+    piece: &'a str,
+    found: &'a str,
+    before: &'a str,
+    is_first: bool,
+    span: Span,
+    before_span: Span,
+    expected: Expected,
+}
+
+impl Context<'_> {
+    fn expects(&self, sign: &str) -> bool {
+        self.expected.signs.iter().any(|expected| expected == sign)
+    }
+
+    fn error(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error("syntax", self.span, message)
+    }
+
+    /// Mistakes that are known well enough to say more than what was expected.
+    fn special(&self) -> Option<Diagnostic> {
+        match self.rule {
+            Rule::tail_piece => Some(self.outside()),
+            Rule::state_piece if self.is_first => self.state_start(),
+            Rule::state_piece => self.in_state(),
+            Rule::item_piece | Rule::import_piece | Rule::package_piece => self.in_item(),
+            _ => None,
+        }
+    }
+
+    fn outside(&self) -> Diagnostic {
+        if self.found == "syntax" || self.found == "edition" {
+            return self
+                .error("this is a Protocol Buffers file")
+                .label("Duologue has no such declaration")
+                .note("both languages use the ending `.proto`, and nothing else in common")
+                .help("compile it with `protoc`; `duologue explain syntax` shows what a Duologue file looks like");
+        }
+        if matches!(self.found, "}" | ")" | "]") {
+            return self
+                .error(format!("this `{}` closes nothing", self.found))
+                .help("remove it, or open what it closes");
+        }
+        let items = "`proto!`, `type`, `struct`, `enum` and `extern` begin an item";
+        let error = self
+            .error(format!("expected an item, found {}", self.what_is_found()))
+            .help(items);
+        match self.found {
+            "proto" | "protocol" => error.fix(
+                "a protocol begins with `proto!`",
+                self.span,
+                "proto!",
+                false,
+            ),
+            found => match nearest(
+                found,
+                ["package", "import", "type", "struct", "enum", "extern"],
+            ) {
+                Some(near) => error.fix(format!("did you mean `{near}`?"), self.span, near, false),
+                None => error,
+            },
+        }
+    }
+
+    fn state_start(&self) -> Option<Diagnostic> {
+        match self.found {
+            "," => Some(
+                self.error("states stand side by side, without a comma")
+                    .fix("remove it", self.span, "", true),
+            ),
+            ";" => Some(
+                self.error("states stand side by side, without a semicolon")
+                    .fix("remove it", self.span, "", true),
+            ),
+            "}" | ")" => Some(self.error(format!(
+                "this `{}` does not match how the protocol was opened",
+                self.found
+            ))),
+            _ => None,
+        }
+    }
+
+    fn in_state(&self) -> Option<Diagnostic> {
+        let is_name = self
+            .found
+            .starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+        if self.expects(",") && self.expects("}") && (is_name || self.found == "#") {
+            let behind = self.piece[self.next_word_end()..].trim_start();
+            if behind.starts_with(':') {
+                return Some(
+                    self.error(format!(
+                        "expected `}}` before the next state, found {}",
+                        self.what_is_found()
+                    ))
+                    .label("is this a new state?")
+                    .fix(
+                        "close the state before it",
+                        self.before_span.after(),
+                        "\n}",
+                        false,
+                    ),
+                );
+            }
+            return Some(
+                self.error("messages are separated by commas")
+                    .label("a comma is missing before this")
+                    .fix("add it", self.before_span.after(), ",", true),
+            );
+        }
+        if self.found == ";" && self.expects(",") {
+            return Some(
+                self.error("messages are separated by commas, not semicolons")
+                    .fix("write a comma", self.span, ",", true),
+            );
+        }
+        if self.found == ":" && self.before == ">" {
+            return Some(
+                self.error("type parameters stand behind the direction")
+                    .help("write `name:send<T>`, not `name<T>:send`"),
+            );
+        }
+        if self.found == "?" && self.expects(",") {
+            return Some(
+                self.error("only a payload can be optional")
+                    .help("remove the `?`: a state follows or it does not"),
+            );
+        }
+        if self.expects("->") && !self.expects("::") {
+            let error = self.error(format!("expected `->`, found {}", self.what_is_found()));
+            return Some(error.help(
+                "say what follows the message: `-> state`, or `-> !` where the session is over",
+            ));
+        }
+        if self.before == "->" {
+            let error = self.error(format!(
+                "expected a state or `!` behind `->`, found {}",
+                self.what_is_found()
+            ));
+            return Some(error);
+        }
+        self.in_type()
+    }
+
+    fn in_type(&self) -> Option<Diagnostic> {
+        match (self.before, self.found) {
+            ("<", ">") => Some(
+                self.error("an empty list of type arguments")
+                    .help("leave the `<>` out"),
+            ),
+            ("(", ")") => Some(
+                self.error("an empty tuple carries nothing")
+                    .help("leave the entry out"),
+            ),
+            _ => None,
+        }
+    }
+
+    fn in_item(&self) -> Option<Diagnostic> {
+        let head = self.piece.trim_start();
+        if self.found == "<" && (head.starts_with("struct") || head.starts_with("enum")) {
+            return Some(
+                self.error("structs and enums have no type parameters")
+                    .help("only states have: a payload can be generic, a declared type cannot"),
+            );
+        }
+        if self.found == "#" && matches!(self.rule, Rule::import_piece | Rule::package_piece) {
+            return Some(self.error("attributes stand before protocols, states and messages"));
+        }
+        if self.expects(";") && self.found != ";" {
+            let error = self.error(format!("expected `;`, found {}", self.what_is_found()));
+            return Some(error.fix("add it", self.before_span.after(), ";", true));
+        }
+        let is_next_item = self.expected.signs.is_empty() && !self.expected.name;
+        if is_next_item {
+            return Some(self.outside());
+        }
+        self.in_type()
+    }
+
+    fn general(&self) -> Diagnostic {
+        let mut choices: Vec<String> = Vec::new();
+        if self.expected.name {
+            choices.push("a name".to_owned());
+        }
+        choices.extend(self.expected.signs.iter().map(|sign| format!("`{sign}`")));
+        let expected = match choices.as_slice() {
+            [] => return self.error(format!("{} cannot stand here", self.what_is_found())),
+            [only] => only.clone(),
+            [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        };
+        let error = self.error(format!(
+            "expected {expected}, found {}",
+            self.what_is_found()
+        ));
+        let keywords = self
+            .expected
+            .signs
+            .iter()
+            .map(String::as_str)
+            .filter(|sign| sign.len() > 2);
+        match nearest(self.found, keywords) {
+            Some(near) => error.fix(format!("did you mean `{near}`?"), self.span, near, false),
+            None => error,
+        }
+    }
+
+    fn what_is_found(&self) -> String {
+        match self.found {
+            "" => "the end of the text".to_owned(),
+            found if found.chars().all(|letter| letter.is_control()) => {
+                format!("the control character {}", found.escape_default())
+            }
+            found => format!("`{found}`"),
+        }
+    }
+
+    fn next_word_end(&self) -> usize {
+        let start = self.found.as_ptr() as usize - self.piece.as_ptr() as usize;
+        start + self.found.len()
+    }
+}
+
+/// The first word or sign at or behind `from`; the end of the piece if there is none.
+fn next_token(piece: &str, from: usize) -> Range<usize> {
+    let mut at = from.min(piece.len());
+    loop {
+        let rest = &piece[at..];
+        let trimmed =
+            rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
+        at += rest.len() - trimmed.len();
+        if trimmed.starts_with("//") {
+            at += trimmed.find('\n').unwrap_or(trimmed.len());
+        } else if trimmed.starts_with("/*") {
+            at += comment_length(trimmed);
+        } else {
+            return at..at + token_length(trimmed);
+        }
+    }
+}
+
+fn comment_length(text: &str) -> usize {
+    let mut depth = 0usize;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at + 1 < bytes.len() {
+        match &bytes[at..at + 2] {
+            b"/*" => depth += 1,
+            b"*/" => depth -= 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        at += 2;
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
+fn token_length(text: &str) -> usize {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let word = text.len() - text.trim_start_matches(is_word).len();
+    let sign = ["->", "::"]
+        .into_iter()
+        .find(|sign| text.starts_with(sign))
+        .map(str::len);
+    let single = text.chars().next().map_or(0, char::len_utf8);
+    if word > 0 {
+        word
+    } else {
+        sign.unwrap_or(single)
+    }
+}
+
+/// The last word or sign that ends at or before `to`, so that something can be inserted behind it.
+fn last_token(piece: &str, to: usize) -> Range<usize> {
+    let mut last = 0..0;
+    let mut at = 0;
+    loop {
+        let token = next_token(piece, at);
+        if token.start >= to || token.is_empty() {
+            return last;
+        }
+        at = token.end;
+        last = token;
+    }
+}

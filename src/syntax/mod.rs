@@ -1,0 +1,186 @@
+//! Text -> syntax tree. The only room that knows pest; failures are told in our words.
+
+pub mod ast;
+mod build;
+mod failure;
+mod scan;
+
+use crate::diagnostic::Diagnostic;
+use crate::source::{SourceId, Span};
+use build::Builder;
+use pest::Parser as _;
+use pest::iterators::Pair;
+use scan::{Body, Piece, PieceKind};
+use std::ops::Range;
+
+#[derive(pest_derive::Parser)]
+#[grammar = "grammar/duologue.pest"]
+struct Grammar;
+
+/// The largest text that is read, in bytes.
+pub const SIZE_LIMIT: usize = 64 * 1024 * 1024;
+
+/// Parses a text, item by item and state by state, so that what is wrong in one hides nothing in another. The tree holds all
+/// that could be parsed. Linear in the length of the text; never recurses deeper than 64 nested types.
+#[must_use]
+pub fn parse(source: SourceId, text: &str) -> (ast::File, Vec<Diagnostic>) {
+    if text.len() > SIZE_LIMIT {
+        let error = Diagnostic::error(
+            "syntax",
+            Span::new(source, 0, 0),
+            "this file is larger than 64 MiB",
+        )
+        .help("split it: `import` brings the parts together");
+        return (ast::File::default(), vec![error]);
+    }
+    let mut reader = Reader {
+        source,
+        text,
+        builder: Builder::new(source, text),
+    };
+    let scan = scan::scan(text);
+    reader.builder.take_docs(scan.docs);
+    let faults = reader.faults(&scan.faults);
+    let mut faults = faults.into_iter().peekable();
+    reader.lead(scan.lead.clone(), &mut faults);
+    for piece in &scan.pieces {
+        reader.piece(piece, &mut faults);
+    }
+    reader.builder.finish()
+}
+
+type Faults = std::iter::Peekable<std::vec::IntoIter<(usize, Diagnostic)>>;
+
+struct Reader<'a> {
+    source: SourceId,
+    text: &'a str,
+    builder: Builder<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn faults(&self, faults: &[scan::Fault]) -> Vec<(usize, Diagnostic)> {
+        let explain = |fault: &scan::Fault| {
+            let span = Span::new(self.source, fault.at.start, fault.at.end);
+            let error = Diagnostic::error("syntax", span, fault.message).help(fault.help);
+            (fault.at.start, error)
+        };
+        faults.iter().map(explain).collect()
+    }
+
+    /// Reports the first fault before `end`; says whether there was one.
+    fn faulty(&mut self, at: &Range<usize>, faults: &mut Faults) -> bool {
+        let mut is_faulty = false;
+        while let Some((_, error)) = faults.next_if(|(start, _)| *start < at.end) {
+            if !is_faulty {
+                self.builder.report(error);
+            }
+            is_faulty = true;
+        }
+        if is_faulty {
+            self.builder.broken(at.clone());
+        }
+        is_faulty
+    }
+
+    fn lead(&mut self, at: Range<usize>, faults: &mut Faults) {
+        if !self.faulty(&at, faults) {
+            self.parse_piece(Rule::tail_piece, at, |_, _| {});
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece, faults: &mut Faults) {
+        match (&piece.body, piece.kind) {
+            (Some(body), PieceKind::Protocol) => self.protocol(piece, body, faults),
+            _ if self.faulty(&piece.at, faults) => {}
+            (_, PieceKind::Package) => {
+                self.parse_piece(Rule::package_piece, piece.at.clone(), Builder::package);
+            }
+            (_, PieceKind::Import) => {
+                self.parse_piece(Rule::import_piece, piece.at.clone(), Builder::import);
+            }
+            (_, PieceKind::Item) => {
+                self.parse_piece(Rule::item_piece, piece.at.clone(), Builder::item);
+            }
+            (_, PieceKind::Protocol) => {
+                self.parse_piece(Rule::header_piece, piece.at.clone(), |_, _| {});
+            }
+        }
+    }
+
+    /// A protocol is its header, its states, and what is left: each is parsed alone.
+    fn protocol(&mut self, piece: &Piece, body: &Body, faults: &mut Faults) {
+        let reported = self.builder.reported();
+        let header = piece.at.start..body.open + 1;
+        let is_open = !self.faulty(&header, faults)
+            && self.parse_piece(Rule::header_piece, header, Builder::header);
+        if !is_open {
+            while faults.next_if(|(start, _)| *start < piece.at.end).is_some() {}
+            self.builder.broken(piece.at.clone());
+            return;
+        }
+        for state in &body.states {
+            if !self.faulty(state, faults) {
+                self.parse_piece(Rule::state_piece, state.clone(), Builder::state);
+            }
+        }
+        let behind_states = body.states.last().map_or(body.open + 1, |state| state.end);
+        let rest = behind_states..body.close.unwrap_or(piece.at.end);
+        if !self.faulty(&rest, faults) {
+            self.rest(rest, body, reported);
+        }
+        if let Some(close) = body.close {
+            let tail = close + 1..piece.at.end;
+            if !self.faulty(&tail, faults) {
+                self.parse_piece(Rule::tail_piece, tail, |_, _| {});
+            }
+        }
+        let is_broken = self.builder.reported() > reported;
+        self.builder.end_protocol(is_broken);
+    }
+
+    /// What stands between the last complete state and the end of the protocol: nothing, in a protocol that is complete.
+    fn rest(&mut self, rest: Range<usize>, body: &Body, reported: usize) {
+        let is_blank = Grammar::parse(Rule::tail_piece, &self.text[rest.clone()])
+            .is_ok_and(|pairs| !pairs.as_str().contains(';'));
+        if !is_blank {
+            self.parse_piece(Rule::state_piece, rest, Builder::state);
+        }
+        if body.close.is_none() && self.builder.reported() == reported {
+            let span = Span::new(self.source, body.open, body.open + 1);
+            let open = &self.text[body.open..=body.open];
+            let close = if open == "{" { "}" } else { ")" };
+            self.builder.report(
+                Diagnostic::error("syntax", span, "this protocol is never closed")
+                    .label(format!("this `{open}` has no `{close}`"))
+                    .help(format!("close it with `{close}` behind its last state")),
+            );
+        }
+    }
+
+    /// Parses one piece and hands the pair to the builder; a failure is reported. Says whether it succeeded.
+    fn parse_piece(
+        &mut self,
+        rule: Rule,
+        at: Range<usize>,
+        build: fn(&mut Builder<'a>, Pair<'a, Rule>),
+    ) -> bool {
+        let text = self.text;
+        match Grammar::parse(rule, &text[at.clone()]) {
+            Ok(mut pairs) => {
+                self.builder.stand_at(at.start);
+                if let Some(pair) = pairs.next() {
+                    if pair.as_rule() != Rule::EOI {
+                        build(&mut self.builder, pair);
+                    }
+                }
+                true
+            }
+            Err(error) => {
+                let error = failure::explain(self.source, text, rule, at.clone(), &error);
+                self.builder.report(error);
+                self.builder.broken(at);
+                false
+            }
+        }
+    }
+}

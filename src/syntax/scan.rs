@@ -1,0 +1,427 @@
+//! Cuts a text into pieces before it is parsed: where each item and each state begins and ends, and what is documentation.
+//!
+//! One pass over the bytes. An item begins at its keyword even inside brackets that were never closed, because none of
+//! `proto !`, `type a =`, `struct a {`, `enum a {`, `extern type a`, `import "a"` can stand inside an item; so a missing brace
+//! in one protocol does not hide the next. The pass also bounds everything that would make a recursive parser recurse.
+
+use std::ops::Range;
+
+/// How deeply brackets, comments and type operators may nest.
+pub const DEPTH_LIMIT: usize = 64;
+
+/// What a text consists of.
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// The items, in order. Together with what stands before the first they cover the text.
+    pub pieces: Vec<Piece>,
+    /// Where the first item begins.
+    pub lead: Range<usize>,
+    /// Documentation comments, in order.
+    pub docs: Vec<Doc>,
+    /// What is wrong already: a place and words about it, in order. Pieces that contain such a place need not be parsed.
+    pub faults: Vec<Fault>,
+}
+
+/// Something wrong that no grammar has to say.
+#[derive(Debug)]
+pub struct Fault {
+    /// The place.
+    pub at: Range<usize>,
+    /// What is wrong.
+    pub message: &'static str,
+    /// What to do.
+    pub help: &'static str,
+}
+
+/// A documentation comment of one line.
+#[derive(Debug)]
+pub struct Doc {
+    /// The comment, without the line break.
+    pub at: Range<usize>,
+    /// Whether it is `//!`.
+    pub is_inner: bool,
+    /// Where the next word or sign begins that is no comment; the length of the text if none does.
+    pub before: usize,
+}
+
+/// What an item's keyword says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PieceKind {
+    /// `package`
+    Package,
+    /// `import`
+    Import,
+    /// A type, bound or instance.
+    Item,
+    /// A protocol with a body.
+    Protocol,
+}
+
+/// An item: from its first attribute or documentation to where the next item begins.
+#[derive(Debug)]
+pub struct Piece {
+    /// What its keyword says it is.
+    pub kind: PieceKind,
+    /// The whole item.
+    pub at: Range<usize>,
+    /// For a protocol, its parts.
+    pub body: Option<Body>,
+}
+
+/// The parts of a protocol.
+#[derive(Debug)]
+pub struct Body {
+    /// The opening bracket.
+    pub open: usize,
+    /// One range for each state, the first from behind the opening bracket.
+    pub states: Vec<Range<usize>>,
+    /// The bracket that closes the body.
+    pub close: Option<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Token {
+    /// The first byte of the token, or of the documentation and attributes right before it.
+    with_meta: usize,
+    start: usize,
+    end: usize,
+    kind: u8,
+    starts_line: bool,
+}
+
+const WORD: u8 = b'a';
+const STRING: u8 = b'"';
+
+struct Scanner<'a> {
+    text: &'a [u8],
+    scan: Scan,
+    /// The last four tokens, the newest last.
+    recent: [Option<Token>; 4],
+    /// Open brackets of the current item: sign and place.
+    open: Vec<(u8, usize)>,
+    angles: usize,
+    operators: usize,
+    meta: Option<usize>,
+    /// The depth of brackets outside the attribute being read.
+    attribute: Option<usize>,
+    docs_waiting: usize,
+    starts_line: bool,
+    too_deep: bool,
+}
+
+/// Cuts a text into pieces.
+pub fn scan(text: &str) -> Scan {
+    let mut scanner = Scanner {
+        text: text.as_bytes(),
+        scan: Scan::default(),
+        recent: [None; 4],
+        open: Vec::new(),
+        angles: 0,
+        operators: 0,
+        meta: None,
+        attribute: None,
+        docs_waiting: 0,
+        starts_line: true,
+        too_deep: false,
+    };
+    scanner.run(text);
+    let mut scan = scanner.scan;
+    let end = text.len();
+    scan.lead = 0..scan.pieces.first().map_or(end, |piece| piece.at.start);
+    let starts: Vec<usize> = scan.pieces.iter().map(|piece| piece.at.start).collect();
+    for (index, piece) in scan.pieces.iter_mut().enumerate() {
+        piece.at.end = starts.get(index + 1).copied().unwrap_or(end);
+    }
+    scan
+}
+
+impl Scanner<'_> {
+    fn run(&mut self, text: &str) {
+        let mut at = 0;
+        while at < self.text.len() {
+            at = self.step(text, at);
+        }
+        for doc in &mut self.scan.docs[self.docs_waiting..] {
+            doc.before = text.len();
+        }
+    }
+
+    fn fault(&mut self, at: Range<usize>, message: &'static str, help: &'static str) {
+        self.scan.faults.push(Fault { at, message, help });
+    }
+
+    /// Reads one token, comment or blank at `at` and says where it ends.
+    fn step(&mut self, text: &str, at: usize) -> usize {
+        let rest = &self.text[at..];
+        match rest[0] {
+            b'\n' => {
+                self.starts_line = true;
+                at + 1
+            }
+            b' ' | b'\t' | b'\r' => at + 1,
+            b'/' if rest.starts_with(b"//") => self.line_comment(at),
+            b'/' if rest.starts_with(b"/*") => self.block_comment(at),
+            b'"' => self.string(at),
+            b'-' if rest.starts_with(b"->") => {
+                self.token(at, at + 2, b'-');
+                at + 2
+            }
+            byte if byte.is_ascii_alphanumeric() || byte == b'_' => {
+                let length = rest
+                    .iter()
+                    .position(|b| !b.is_ascii_alphanumeric() && *b != b'_');
+                let end = at + length.unwrap_or(rest.len());
+                self.token(at, end, WORD);
+                end
+            }
+            byte if byte.is_ascii() => {
+                self.token(at, at + 1, byte);
+                at + 1
+            }
+            _ if text[at..].starts_with('\u{feff}') => at + '\u{feff}'.len_utf8(),
+            _ => {
+                let others = rest.iter().position(u8::is_ascii);
+                let end = at + others.unwrap_or(rest.len());
+                self.fault(
+                    at..end,
+                    "names consist of the letters a to z, digits and `_`",
+                    "other letters may stand in comments only",
+                );
+                end
+            }
+        }
+    }
+
+    fn line_comment(&mut self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let end = at
+            + rest
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .unwrap_or(rest.len());
+        let is_inner = rest.starts_with(b"//!");
+        let is_outer = rest.starts_with(b"///") && !rest.starts_with(b"////");
+        if is_inner || is_outer {
+            let trimmed = self.text[at..end]
+                .strip_suffix(b"\r")
+                .map_or(end, |_| end - 1);
+            self.scan.docs.push(Doc {
+                at: at..trimmed,
+                is_inner,
+                before: 0,
+            });
+        }
+        if is_outer {
+            self.meta.get_or_insert(at);
+        }
+        end
+    }
+
+    fn block_comment(&mut self, at: usize) -> usize {
+        let mut depth = 0;
+        let mut here = at;
+        loop {
+            let rest = &self.text[here..];
+            if rest.starts_with(b"/*") {
+                depth += 1;
+                here += 2;
+                if depth > DEPTH_LIMIT {
+                    self.fault(
+                        at..here,
+                        "comments are nested too deeply",
+                        "64 levels are allowed",
+                    );
+                    return self.text.len();
+                }
+            } else if rest.starts_with(b"*/") {
+                depth -= 1;
+                here += 2;
+                if depth == 0 {
+                    return here;
+                }
+            } else if rest.is_empty() {
+                self.fault(
+                    at..at + 2,
+                    "this comment is never closed",
+                    "close it with `*/`",
+                );
+                return here;
+            } else {
+                here += 1;
+            }
+        }
+    }
+
+    fn string(&mut self, at: usize) -> usize {
+        let rest = &self.text[at + 1..];
+        let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\n'));
+        let end = at + 1 + length.unwrap_or(rest.len());
+        if self.text.get(end) == Some(&b'"') {
+            self.token(at, end + 1, STRING);
+            return end + 1;
+        }
+        self.fault(
+            at..end,
+            "this string is never closed",
+            "close it with `\"` on the same line",
+        );
+        end
+    }
+
+    fn word(&self, back: usize) -> Option<&[u8]> {
+        let token = self.recent[self.recent.len() - back]?;
+        (token.kind == WORD).then(|| &self.text[token.start..token.end])
+    }
+
+    fn token(&mut self, start: usize, end: usize, kind: u8) {
+        for doc in &mut self.scan.docs[self.docs_waiting..] {
+            doc.before = start;
+        }
+        self.docs_waiting = self.scan.docs.len();
+        if kind == b'#' && self.attribute.is_none() {
+            self.meta.get_or_insert(start);
+            self.attribute = Some(self.open.len());
+        }
+        let with_meta = self.meta.unwrap_or(start);
+        if self.attribute.is_none() {
+            self.meta = None;
+        }
+        let token = Token {
+            with_meta,
+            start,
+            end,
+            kind,
+            starts_line: std::mem::take(&mut self.starts_line),
+        };
+        self.item_start(token);
+        self.recent.rotate_left(1);
+        self.recent[3] = Some(token);
+        self.nesting(start, kind);
+        if kind == b']' && self.attribute.is_some_and(|depth| self.open.len() <= depth) {
+            self.attribute = None;
+        }
+    }
+
+    /// Recognises the words that begin an item by the token that makes them certain.
+    fn item_start(&mut self, token: Token) {
+        let at = |back: usize| self.recent[self.recent.len() - back];
+        let at_line_start =
+            |back: usize| self.open.is_empty() || at(back).is_some_and(|token| token.starts_line);
+        let one: Option<&[u8]> = self.word(1);
+        let two = self.word(2);
+        let found = match token.kind {
+            b'!' if one == Some(b"proto") => Some((1, PieceKind::Protocol)),
+            STRING if one == Some(b"import") && at_line_start(1) => Some((1, PieceKind::Import)),
+            WORD if one == Some(b"package") && self.open.is_empty() => {
+                Some((1, PieceKind::Package))
+            }
+            b'=' if one.is_some() && two == Some(b"type") && at_line_start(2) => {
+                Some((2, PieceKind::Item))
+            }
+            b'{' | b'<'
+                if one.is_some()
+                    && matches!(two, Some(b"struct" | b"enum"))
+                    && at_line_start(2) =>
+            {
+                Some((2, PieceKind::Item))
+            }
+            b';' | b'{' | b':' if one.is_some() && matches!(two, Some(b"type" | b"bound")) => {
+                let is_extern = self.word(3) == Some(b"extern") && at_line_start(3);
+                is_extern.then_some((3, PieceKind::Item))
+            }
+            _ => None,
+        };
+        let Some((back, kind)) = found else {
+            return;
+        };
+        let start = at(back).map_or(token.start, |first| first.with_meta);
+        self.open.clear();
+        self.angles = 0;
+        self.scan.pieces.push(Piece {
+            kind,
+            at: start..start,
+            body: None,
+        });
+    }
+
+    /// Follows brackets: bounds their depth and finds where a protocol's states end.
+    fn nesting(&mut self, at: usize, kind: u8) {
+        self.operators = if matches!(kind, b'?' | b'~') {
+            self.operators + 1
+        } else {
+            0
+        };
+        match kind {
+            b'<' => self.angles += 1,
+            b'>' => self.angles = self.angles.saturating_sub(1),
+            b'{' => self.angles = 0,
+            b'=' => self.instance(),
+            _ => {}
+        }
+        match kind {
+            b'{' | b'(' | b'[' => self.opens(at, kind),
+            b'}' => self.closes(at, b'{'),
+            b')' => self.closes(at, b'('),
+            b']' => self.closes(at, b'['),
+            _ => {}
+        }
+        let depth = self.open.len() + self.angles;
+        if depth.max(self.operators) > DEPTH_LIMIT && !self.too_deep {
+            self.too_deep = true;
+            self.fault(
+                at..at + 1,
+                "this is nested too deeply",
+                "64 levels are allowed",
+            );
+        }
+    }
+
+    /// `proto! name =` is an instance, not a protocol with a body.
+    fn instance(&mut self) {
+        let is_proto = self.word(2).is_some() && self.word(4) == Some(b"proto");
+        if let Some(piece) = self.scan.pieces.last_mut() {
+            if is_proto && piece.kind == PieceKind::Protocol && piece.body.is_none() {
+                piece.kind = PieceKind::Item;
+            }
+        }
+    }
+
+    fn opens(&mut self, at: usize, kind: u8) {
+        self.open.push((kind, at));
+        let Some(piece) = self.scan.pieces.last_mut() else {
+            return;
+        };
+        let is_protocol = piece.kind == PieceKind::Protocol && piece.body.is_none();
+        if is_protocol && self.open.len() == 1 && kind != b'[' {
+            piece.body = Some(Body {
+                open: at,
+                states: Vec::new(),
+                close: None,
+            });
+        }
+    }
+
+    fn closes(&mut self, at: usize, opener: u8) {
+        let Some(depth) = self.open.iter().rposition(|(kind, _)| *kind == opener) else {
+            return;
+        };
+        self.open.truncate(depth);
+        let Some(body) = self
+            .scan
+            .pieces
+            .last_mut()
+            .and_then(|piece| piece.body.as_mut())
+        else {
+            return;
+        };
+        if body.close.is_some() {
+            return;
+        }
+        if depth == 0 {
+            body.close = Some(at);
+        } else if depth == 1 && opener == b'{' {
+            let start = body.states.last().map_or(body.open + 1, |state| state.end);
+            body.states.push(start..at + 1);
+        }
+    }
+}
