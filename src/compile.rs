@@ -1,9 +1,12 @@
 //! The whole pipeline: source texts -> checked protocols -> files.
 
-use crate::check::CheckedProgram;
+use crate::check::{self, CheckedProgram, Scope};
 use crate::diagnostic::{Diagnostic, Level};
+use crate::load;
+use crate::protocol::Program;
+use crate::resolve;
 use crate::source::Sources;
-use crate::target::Options;
+use crate::target::{self, Options};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -78,6 +81,19 @@ pub struct Unreadable {
 /// # Errors
 /// An input that cannot be read. Everything else that can go wrong is a diagnostic.
 pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unreadable> {
-    let _ = (request, files);
-    Ok(Compilation::default())
+    let mut compilation = Compilation::default();
+    let loaded = load::load(request, files, &mut compilation)?;
+    let (program, errors) = resolve::resolve(loaded);
+    compilation.diagnostics.extend(errors);
+    let has_errors = !compilation.diagnostics.is_empty();
+    let spell = |program: &Program, hand_over: &mut dyn FnMut(Scope)| {
+        target::spellings(program, &request.options, hand_over)
+    };
+    let outcome = check::check(program, &request.levels, &spell);
+    compilation.checked = outcome.checked.filter(|_| !has_errors);
+    compilation.diagnostics.extend(outcome.diagnostics);
+    compilation
+        .diagnostics
+        .sort_by_key(|found| (found.primary.span, found.rule));
+    Ok(compilation)
 }

@@ -95,7 +95,8 @@ impl Program {
 pub struct File {
     /// Its text.
     pub source: SourceId,
-    /// The path as reports and generated headers show it: relative, with `/`.
+    /// The path as generated code names it: relative to the import directory it lies in, otherwise the file name alone, so that
+    /// it does not depend on the working directory. Always with `/`.
     pub path: String,
     /// The file name without its ending, with what is no identifier letter replaced by `_`.
     pub stem: String,
@@ -113,6 +114,8 @@ pub struct File {
     pub instances: Vec<InstanceId>,
     /// Files it imports.
     pub imports: Vec<FileId>,
+    /// Documentation that belongs to nothing.
+    pub misplaced_docs: Vec<Span>,
     /// Whether it was asked for; otherwise it is here because another file imports it.
     pub is_input: bool,
 }
@@ -139,8 +142,8 @@ pub enum Definition {
     Struct(Vec<Field>),
     /// A choice.
     Enum(Vec<Variant>),
-    /// Supplied by the host program, and declared.
-    Extern(Mappings),
+    /// Supplied by the host program, and declared: where it is found, and what it can do.
+    Extern(Mappings, Vec<Bound>),
     /// Supplied by the host program, and only used.
     Undeclared,
 }

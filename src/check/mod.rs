@@ -5,7 +5,7 @@ mod spelling;
 pub use spelling::{Scope, Spelled};
 
 use crate::diagnostic::{Diagnostic, Level};
-use crate::graph::Capacity;
+use crate::graph::{Capacity, StateGraph};
 use crate::protocol::{InstanceId, Next, Program, Protocol, ProtocolId, StateId, Type};
 use std::collections::HashSet;
 
@@ -183,4 +183,32 @@ pub struct Outcome {
     pub checked: Option<CheckedProgram>,
     /// All that was found.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Hands over, scope by scope, the names that the targets will declare.
+pub type Spell<'a> = dyn Fn(&Program, &mut dyn FnMut(Scope)) + 'a;
+
+/// Proves a program or says what is wrong with it.
+#[must_use]
+pub fn check(program: Program, levels: &[(String, Level)], spell: &Spell<'_>) -> Outcome {
+    let _ = (levels, spell);
+    let facts = program
+        .protocols
+        .iter()
+        .filter(|protocol| !protocol.is_broken)
+        .map(|protocol| {
+            let graph = StateGraph::of(protocol);
+            let (to_server, to_client) = graph.capacities();
+            Facts {
+                to_server,
+                to_client,
+                reachable: graph.reachable(),
+            }
+        });
+    let facts: Vec<Facts> = facts.collect();
+    let is_whole = facts.len() == program.protocols.len();
+    Outcome {
+        checked: is_whole.then_some(CheckedProgram { program, facts }),
+        diagnostics: Vec::new(),
+    }
 }

@@ -22,6 +22,8 @@ pub struct File {
     /// All words of the pieces that did not parse. A name that is found nowhere but stands here may have been declared by one of
     /// them, so its absence is not reported.
     pub broken_words: HashSet<Box<str>>,
+    /// Whether anything may have been declared here, because the text or one of its imports could not be read.
+    pub is_opaque: bool,
 }
 
 /// `import "path";`

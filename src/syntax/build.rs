@@ -1,10 +1,10 @@
 //! pest pairs -> syntax tree.
 
-use super::Rule;
 use super::ast::{
     Attribute, Entry, Field, File, Import, Item, ItemKind, LevelAttribute, Mapping, Message,
     Parameter, Protocol, State, Type, TypeKind, Variant,
 };
+use super::grammar::Rule;
 use super::scan::Doc;
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest, norm};

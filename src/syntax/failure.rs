@@ -1,6 +1,6 @@
 //! A parse that failed, told in our words.
 
-use super::Rule;
+use super::grammar::Rule;
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::source::{SourceId, Span};
@@ -56,7 +56,7 @@ fn attempts(rule: Rule, piece: &str, error: &Error<Rule>) -> (usize, Expected) {
     let again = {
         let _one_at_a_time = DETAIL.lock().unwrap_or_else(PoisonError::into_inner);
         pest::set_error_detail(true);
-        let again = super::Grammar::parse(rule, piece).err();
+        let again = super::grammar::Grammar::parse(rule, piece).err();
         pest::set_error_detail(false);
         again
     };

@@ -3,19 +3,17 @@
 pub mod ast;
 mod build;
 mod failure;
+mod grammar;
 mod scan;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
 use build::Builder;
+use grammar::{Grammar, Rule};
 use pest::Parser as _;
 use pest::iterators::Pair;
 use scan::{Body, Piece, PieceKind};
 use std::ops::Range;
-
-#[derive(pest_derive::Parser)]
-#[grammar = "grammar/duologue.pest"]
-struct Grammar;
 
 /// The largest text that is read, in bytes.
 pub const SIZE_LIMIT: usize = 64 * 1024 * 1024;

@@ -1,0 +1,305 @@
+//! From the inputs to every text they import: which files there are, parsed, and who imports whom.
+
+use crate::compile::{Compilation, Files, Input, Request, Unreadable};
+use crate::diagnostic::Diagnostic;
+use crate::source::{SourceId, Span};
+use crate::syntax::{self, ast};
+use std::collections::{HashMap, VecDeque};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// One text of a run.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its text.
+    pub source: SourceId,
+    /// The path as generated code names it.
+    pub path: String,
+    /// The file name without its ending.
+    pub stem: String,
+    /// What is written there.
+    pub ast: ast::File,
+    /// For each import, the file it leads to, if it was found.
+    pub imports: Vec<Option<usize>>,
+    /// Whether it was asked for.
+    pub is_input: bool,
+}
+
+struct Loader<'a> {
+    request: &'a Request,
+    files: &'a dyn Files,
+    known: HashMap<PathBuf, usize>,
+    loaded: Vec<Loaded>,
+    /// Where each file lies, so that its imports can be found.
+    places: Vec<PathBuf>,
+    into: &'a mut Compilation,
+}
+
+/// Reads all inputs and what they import, each file once.
+///
+/// # Errors
+/// An input that cannot be read.
+pub fn load(
+    request: &Request,
+    files: &dyn Files,
+    into: &mut Compilation,
+) -> Result<Vec<Loaded>, Unreadable> {
+    let mut loader = Loader {
+        request,
+        files,
+        known: HashMap::new(),
+        loaded: Vec::new(),
+        places: Vec::new(),
+        into,
+    };
+    for input in &request.inputs {
+        match input {
+            Input::Path(path) => {
+                let unreadable = |error| Unreadable {
+                    path: path.clone(),
+                    error,
+                };
+                let identity = files.identity(path).map_err(unreadable)?;
+                if !loader.known.contains_key(&identity) {
+                    let bytes = files.read(path).map_err(unreadable)?;
+                    loader.into.files_read.push(path.clone());
+                    let index = loader.add(path, bytes, true);
+                    loader.known.insert(identity, index);
+                }
+            }
+            Input::Text { path, bytes } => {
+                loader.add(path, bytes.clone(), true);
+            }
+        }
+    }
+    loader.follow_imports();
+    loader.report_cycles();
+    Ok(loader.loaded)
+}
+
+impl Loader<'_> {
+    fn add(&mut self, path: &Path, bytes: Vec<u8>, is_input: bool) -> usize {
+        let shown = slashed(path);
+        let (source, ast) = match String::from_utf8(bytes) {
+            Ok(text) => {
+                let source = self.into.sources.add(shown, text);
+                let (ast, errors) = syntax::parse(source, self.into.sources.get(source).text());
+                self.into.diagnostics.extend(errors);
+                (source, ast)
+            }
+            Err(error) => {
+                let valid = error.utf8_error().valid_up_to();
+                let byte = error.as_bytes()[valid];
+                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                let source = self.into.sources.add(shown, text);
+                let span = Span::new(source, valid, valid + '\u{fffd}'.len_utf8());
+                let error = Diagnostic::error("syntax", span, "this file is not valid UTF-8");
+                let error = error.label(format!(
+                    "the byte {byte:#04x} does not belong to any letter here"
+                ));
+                self.into.diagnostics.push(error.help("save it as UTF-8"));
+                let opaque = ast::File {
+                    is_opaque: true,
+                    ..ast::File::default()
+                };
+                (source, opaque)
+            }
+        };
+        let stem = path
+            .file_stem()
+            .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        self.loaded.push(Loaded {
+            source,
+            path: self.generated_path(path),
+            stem: identifier(&stem),
+            ast,
+            imports: Vec::new(),
+            is_input,
+        });
+        self.places
+            .push(path.parent().map_or_else(PathBuf::new, Path::to_path_buf));
+        self.loaded.len() - 1
+    }
+
+    fn generated_path(&self, path: &Path) -> String {
+        let inside = self
+            .request
+            .import_dirs
+            .iter()
+            .find_map(|dir| path.strip_prefix(dir).ok());
+        let name = path.file_name().map_or(path, Path::new);
+        slashed(inside.unwrap_or(name))
+    }
+
+    fn follow_imports(&mut self) {
+        let mut waiting: VecDeque<usize> = (0..self.loaded.len()).collect();
+        while let Some(importer) = waiting.pop_front() {
+            for position in 0..self.loaded[importer].ast.imports.len() {
+                let before = self.loaded.len();
+                let found = self.import(importer, position);
+                if found.is_none() {
+                    self.loaded[importer].ast.is_opaque = true;
+                }
+                self.loaded[importer].imports.push(found);
+                waiting.extend(before..self.loaded.len());
+            }
+        }
+    }
+
+    /// The file that an import leads to; an error where there is none.
+    fn import(&mut self, importer: usize, position: usize) -> Option<usize> {
+        let import = &self.loaded[importer].ast.imports[position];
+        let span = import.span;
+        let wanted = import.path.clone();
+        let own = self.places[importer].clone();
+        let mut missed = Vec::new();
+        let dirs = std::iter::once(&own).chain(&self.request.import_dirs);
+        for dir in dirs {
+            let path = dir.join(&wanted);
+            match self.files.identity(&path) {
+                Ok(identity) => {
+                    if let Some(known) = self.known.get(&identity) {
+                        return Some(*known);
+                    }
+                    match self.files.read(&path) {
+                        Ok(bytes) => {
+                            self.into.files_read.push(path.clone());
+                            self.into.files_missed.append(&mut missed);
+                            let index = self.add(&path, bytes, false);
+                            self.known.insert(identity, index);
+                            return Some(index);
+                        }
+                        Err(error) => {
+                            let text = format!("cannot read `{}`", slashed(&path));
+                            let error = Diagnostic::error("unresolved-import", span, text)
+                                .note(error.to_string());
+                            self.into.diagnostics.push(error);
+                            return None;
+                        }
+                    }
+                }
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+                {
+                    missed.push(path)
+                }
+                Err(error) => {
+                    let text = format!("cannot look for `{}`", slashed(&path));
+                    let error =
+                        Diagnostic::error("unresolved-import", span, text).note(error.to_string());
+                    self.into.diagnostics.push(error);
+                    return None;
+                }
+            }
+        }
+        let looked: Vec<String> = missed
+            .iter()
+            .map(|path| format!("`{}`", slashed(path)))
+            .collect();
+        let error = Diagnostic::error("unresolved-import", span, format!("cannot find `{wanted}`"))
+            .label("no such file")
+            .note(format!("looked for {}", looked.join(", ")))
+            .help("an import is relative to the importing file, then to each directory given with `-I`");
+        self.into.diagnostics.push(error);
+        self.into.files_missed.append(&mut missed);
+        None
+    }
+
+    /// Reports each import that closes a cycle. Depth first, without recursion.
+    fn report_cycles(&mut self) {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks = vec![Mark::New; self.loaded.len()];
+        for root in 0..self.loaded.len() {
+            if marks[root] != Mark::New {
+                continue;
+            }
+            marks[root] = Mark::Open;
+            let mut path = vec![(root, 0)];
+            while let Some((file, position)) = path.last_mut() {
+                let file = *file;
+                let Some(target) = self.loaded[file].imports.get(*position).copied() else {
+                    marks[file] = Mark::Done;
+                    path.pop();
+                    continue;
+                };
+                *position += 1;
+                let Some(target) = target else {
+                    continue;
+                };
+                match marks[target] {
+                    Mark::New => {
+                        marks[target] = Mark::Open;
+                        path.push((target, 0));
+                    }
+                    Mark::Open => {
+                        let cycle: Vec<(usize, usize)> = path.clone();
+                        self.report_cycle(&cycle, target);
+                    }
+                    Mark::Done => {}
+                }
+            }
+        }
+    }
+
+    /// `path` holds the open files with the position behind the import that was followed; the last leads back to `target`.
+    fn report_cycle(&mut self, path: &[(usize, usize)], target: usize) {
+        let start = path
+            .iter()
+            .position(|(file, _)| *file == target)
+            .unwrap_or(0);
+        let cycle = &path[start..];
+        let span_of =
+            |(file, position): &(usize, usize)| self.loaded[*file].ast.imports[position - 1].span;
+        let name_of = |file: usize| {
+            self.into
+                .sources
+                .get(self.loaded[file].source)
+                .name()
+                .to_owned()
+        };
+        let Some((last, others)) = cycle.split_last() else {
+            return;
+        };
+        let text = if others.is_empty() {
+            "this file imports itself".to_owned()
+        } else {
+            format!("this import closes a cycle back to `{}`", name_of(target))
+        };
+        let mut error = Diagnostic::error("import-cycle", span_of(last), text);
+        for (link, (next, _)) in others.iter().zip(&cycle[1..]) {
+            error = error.related(span_of(link), format!("imports `{}`", name_of(*next)));
+        }
+        let error = error.help("move what both need into a third file that imports neither");
+        self.into.diagnostics.push(error);
+    }
+}
+
+/// A path as it is shown: with `/`.
+pub fn slashed(path: &Path) -> String {
+    let shown = path.to_string_lossy();
+    if std::path::MAIN_SEPARATOR == '/' {
+        return shown.into_owned();
+    }
+    shown.replace(std::path::MAIN_SEPARATOR, "/")
+}
+
+/// A file name made into an identifier.
+fn identifier(stem: &str) -> String {
+    let letter = |letter: char| {
+        if letter.is_ascii_alphanumeric() {
+            letter
+        } else {
+            '_'
+        }
+    };
+    let word: String = stem.chars().map(letter).collect();
+    match word.chars().next() {
+        Some(first) if !first.is_ascii_digit() => word,
+        _ => format!("_{word}"),
+    }
+}

@@ -1,0 +1,147 @@
+//! Protocols and instances.
+
+use super::{Resolver, duplicates};
+use crate::diagnostic::Diagnostic;
+use crate::name::Name;
+use crate::protocol::{FileId, InstanceId, Message, Next, Parameter, ProtocolId, State, StateId};
+use crate::syntax::ast;
+
+impl Resolver {
+    pub(super) fn protocol(&mut self, file: FileId, protocol: ast::Protocol, id: ProtocolId) {
+        let before = self.diagnostics.len();
+        let name = self.program.protocol(id).name.clone();
+        if protocol.states.is_empty() && !protocol.is_broken {
+            let error = Diagnostic::error(
+                "empty-protocol",
+                name.span,
+                format!("the protocol `{name}` has no state"),
+            )
+            .help("a protocol needs a state: the first one written is the start");
+            self.report(error);
+        }
+        duplicates(
+            protocol.states.iter().map(|state| &state.name),
+            "states",
+            &mut self.diagnostics,
+        );
+        let dual_of = protocol.dual_of.iter().filter_map(|name| {
+            let dual = self.protocol_named(file, name)?;
+            Some((dual, name.span))
+        });
+        let dual_of = dual_of.collect();
+        let states: Vec<State> = protocol
+            .states
+            .into_iter()
+            .map(|state| self.state(file, id, state))
+            .collect();
+        let has_errors = self.diagnostics.len() > before;
+        let resolved = &mut self.program.protocols[id.index()];
+        resolved.states = states;
+        resolved.dual_of = dual_of;
+        resolved.levels = protocol.levels;
+        resolved.is_broken |= has_errors;
+    }
+
+    fn state(&mut self, file: FileId, protocol: ProtocolId, state: ast::State) -> State {
+        duplicates(
+            state.parameters.iter().map(|parameter| &parameter.name),
+            "type parameters",
+            &mut self.diagnostics,
+        );
+        let messages = state.messages.iter().map(|message| &message.name);
+        duplicates(messages, "messages", &mut self.diagnostics);
+        let parameters = state.parameters.into_iter().map(|parameter| {
+            let bounds = parameter
+                .bounds
+                .iter()
+                .filter_map(|bound| self.bound(file, bound));
+            Parameter {
+                bounds: bounds.collect(),
+                name: parameter.name,
+            }
+        });
+        let parameters: Vec<Parameter> = parameters.collect();
+        let messages = state.messages.into_iter();
+        let messages = messages
+            .map(|message| self.message(file, protocol, &parameters, message))
+            .collect();
+        State {
+            name: state.name,
+            docs: state.docs,
+            direction: state.direction,
+            direction_span: state.direction_span,
+            parameters,
+            messages,
+            levels: state.levels,
+            span: state.span,
+        }
+    }
+
+    fn message(
+        &mut self,
+        file: FileId,
+        protocol: ProtocolId,
+        parameters: &[Parameter],
+        message: ast::Message,
+    ) -> Message {
+        let entries = self.entries(file, parameters, message.entries);
+        let next = match &message.next {
+            None => Next::End,
+            Some((state, arguments)) => self.next(
+                file,
+                protocol,
+                parameters,
+                (state, arguments),
+                message.next_span,
+            ),
+        };
+        Message {
+            name: message.name,
+            docs: message.docs,
+            entries,
+            next,
+            next_span: message.next_span,
+            levels: message.levels,
+        }
+    }
+
+    fn next(
+        &mut self,
+        file: FileId,
+        protocol: ProtocolId,
+        parameters: &[Parameter],
+        (name, arguments): (&Name, &[ast::Type]),
+        next_span: crate::source::Span,
+    ) -> Next {
+        let arguments = self.types(file, parameters, arguments);
+        let state = self.state_named(file, protocol, name, name.span);
+        let counted =
+            state.filter(|state| self.counts(protocol, *state, arguments.len(), next_span));
+        counted.map_or(Next::End, |state| Next::State { state, arguments })
+    }
+
+    pub(super) fn instance(
+        &mut self,
+        file: FileId,
+        protocol: &Name,
+        arguments: &[ast::Type],
+        id: InstanceId,
+    ) {
+        let span = arguments
+            .last()
+            .map_or(protocol.span, |last| protocol.span.to(last.span));
+        let arguments = self.types(file, &[], arguments);
+        let Some(generic) = self.protocol_named(file, protocol) else {
+            return;
+        };
+        if self.parameters[generic.index()].is_empty() {
+            return;
+        }
+        if self.counts(generic, StateId::new(0), arguments.len(), protocol.span) {
+            let instance = &mut self.program.instances[id.index()];
+            instance.protocol = generic;
+            instance.span = span;
+            instance.arguments = arguments;
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Which names there are, before any is looked up.
+
+use super::{Callee, Declared, FileNames, Resolver, StateHead};
+use crate::diagnostic::Diagnostic;
+use crate::load::Loaded;
+use crate::name::Name;
+use crate::protocol::{
+    BoundDeclaration, BoundId, Builtin, Definition, File, FileId, Instance, InstanceId, Mappings,
+    Protocol, ProtocolId, TypeDeclaration, TypeId,
+};
+use crate::source::Span;
+use crate::syntax::ast::{Item, ItemKind};
+use std::collections::HashMap;
+
+/// The built-in type that a word names.
+pub fn builtin(name: &str) -> Option<Builtin> {
+    let found = BUILTINS.iter().find(|(word, _)| *word == name);
+    found.map(|(_, builtin)| *builtin)
+}
+
+/// All words for built-in types.
+pub const BUILTINS: [(&str, Builtin); 16] = [
+    ("bool", Builtin::Bool),
+    ("u8", Builtin::U8),
+    ("u16", Builtin::U16),
+    ("u32", Builtin::U32),
+    ("u64", Builtin::U64),
+    ("i8", Builtin::I8),
+    ("i16", Builtin::I16),
+    ("i32", Builtin::I32),
+    ("i64", Builtin::I64),
+    ("f32", Builtin::F32),
+    ("f64", Builtin::F64),
+    ("str", Builtin::Str),
+    ("bytes", Builtin::Bytes),
+    ("int", Builtin::I64),
+    ("uint", Builtin::U64),
+    ("float", Builtin::F64),
+];
+
+/// The words for built-in bounds.
+pub const BOUNDS: [&str; 7] = ["send", "copy", "clone", "eq", "ord", "hash", "debug"];
+
+impl Resolver {
+    /// Gives every declaration of every file its id, and takes the items out of the files.
+    pub(super) fn declare(&mut self, files: Vec<Loaded>) -> Vec<Vec<(Item, Declared)>> {
+        let mut all = Vec::with_capacity(files.len());
+        for (index, loaded) in files.into_iter().enumerate() {
+            let file = FileId::new(index);
+            let imports = loaded
+                .imports
+                .iter()
+                .flatten()
+                .map(|import| FileId::new(*import));
+            let imports: Vec<FileId> = imports.collect();
+            let package: Vec<&str> = loaded.ast.package.iter().map(Name::text).collect();
+            self.files.push(FileNames {
+                package: package.join("."),
+                imports: imports.clone(),
+                broken_words: loaded.ast.broken_words,
+                is_opaque: loaded.ast.is_opaque,
+                ..FileNames::default()
+            });
+            self.program.files.push(File {
+                source: loaded.source,
+                path: loaded.path,
+                stem: loaded.stem,
+                package: loaded.ast.package,
+                docs: loaded.ast.docs,
+                types: Vec::new(),
+                bounds: Vec::new(),
+                protocols: Vec::new(),
+                instances: Vec::new(),
+                imports,
+                misplaced_docs: loaded.ast.misplaced_docs,
+                is_input: loaded.is_input,
+            });
+            let items = loaded.ast.items.into_iter();
+            let declared = items.map(|mut item| {
+                let declared = self.declare_item(file, &mut item);
+                (item, declared)
+            });
+            all.push(declared.collect());
+        }
+        self.compare_with_imports();
+        all
+    }
+
+    fn declare_item(&mut self, file: FileId, item: &mut Item) -> Declared {
+        let name = item.name.clone();
+        let docs = std::mem::take(&mut item.docs);
+        match &item.kind {
+            ItemKind::Protocol(protocol) => {
+                let id = ProtocolId::new(self.program.protocols.len());
+                let heads = protocol.states.iter().map(|state| StateHead {
+                    name: state.name.span,
+                    parameters: u32::try_from(state.parameters.len()).expect("few parameters"),
+                });
+                self.parameters.push(heads.collect());
+                let mut states = HashMap::with_capacity(protocol.states.len());
+                for (index, state) in protocol.states.iter().enumerate() {
+                    states.entry(state.name.text().into()).or_insert(index);
+                }
+                self.states.push(states);
+                self.program.files[file.index()].protocols.push(id);
+                self.declare_callee(file, &name, Callee::Protocol(id));
+                self.program.protocols.push(Protocol {
+                    name,
+                    file,
+                    docs,
+                    states: Vec::new(),
+                    levels: Vec::new(),
+                    is_broken: protocol.is_broken,
+                    dual_of: Vec::new(),
+                });
+                Declared::Protocol(id)
+            }
+            ItemKind::Instance(..) => {
+                let id = InstanceId::new(self.program.instances.len());
+                self.program.files[file.index()].instances.push(id);
+                self.declare_callee(file, &name, Callee::Instance(id));
+                self.program.instances.push(Instance {
+                    file,
+                    docs,
+                    span: name.span,
+                    name,
+                    protocol: ProtocolId::new(0),
+                    arguments: Vec::new(),
+                });
+                Declared::Instance(id)
+            }
+            ItemKind::ExternBound(_) => {
+                let id = BoundId::new(self.program.bounds.len());
+                self.program.files[file.index()].bounds.push(id);
+                self.refuse_builtin(&name, BOUNDS.contains(&name.text()), "bound");
+                if let Some(first) = self.files[file.index()]
+                    .bounds
+                    .insert(name.text().into(), id)
+                {
+                    let first = self.program.bound(first).name.span;
+                    self.declared_twice(&name, first, "bounds");
+                }
+                self.program.bounds.push(BoundDeclaration {
+                    name,
+                    file,
+                    docs,
+                    mappings: Mappings::default(),
+                });
+                Declared::Bound(id)
+            }
+            ItemKind::Alias(_)
+            | ItemKind::Struct(_)
+            | ItemKind::Enum(_)
+            | ItemKind::ExternType(..) => {
+                let id = TypeId::new(self.program.types.len());
+                self.program.files[file.index()].types.push(id);
+                self.refuse_builtin(&name, builtin(name.text()).is_some(), "type");
+                if let Some(first) = self.files[file.index()]
+                    .types
+                    .insert(name.text().into(), id)
+                {
+                    let first = self.program.ty(first).name.span;
+                    self.declared_twice(&name, first, "types");
+                }
+                self.program.types.push(TypeDeclaration {
+                    name,
+                    file,
+                    docs,
+                    definition: Definition::Undeclared,
+                });
+                Declared::Type(id)
+            }
+        }
+    }
+
+    fn declare_callee(&mut self, file: FileId, name: &Name, callee: Callee) {
+        let names = &mut self.files[file.index()];
+        names.callees.insert(name.text().into(), callee);
+        let package = self.packages.entry(names.package.clone()).or_default();
+        let first = package.get(name.text()).copied();
+        package.entry(name.text().into()).or_insert(callee);
+        if let Some(first) = first {
+            let first = self.callee_name(first).span;
+            self.declared_twice(name, first, "protocols");
+        }
+    }
+
+    pub(super) fn callee_name(&self, callee: Callee) -> &Name {
+        match callee {
+            Callee::Protocol(id) => &self.program.protocol(id).name,
+            Callee::Instance(id) => &self.program.instance(id).name,
+        }
+    }
+
+    fn declared_twice(&mut self, name: &Name, first: Span, what: &str) {
+        let error = Diagnostic::error(
+            "duplicate-name",
+            name.span,
+            format!("there are two {what} named `{name}`"),
+        )
+        .label("declared again here")
+        .related(first, "first declared here")
+        .help("rename one of them");
+        self.report(error);
+    }
+
+    fn refuse_builtin(&mut self, name: &Name, is_builtin: bool, what: &str) {
+        if is_builtin {
+            let text = format!("`{name}` is a built-in {what}");
+            let error = Diagnostic::error("duplicate-name", name.span, text);
+            self.report(error.help("choose another name"));
+        }
+    }
+
+    /// A local name may not also be imported. Two imports may declare the same: that is an error only where it is used.
+    fn compare_with_imports(&mut self) {
+        let mut found = Vec::new();
+        for (file, names) in self.program.files.iter().zip(&self.files) {
+            for import in &names.imports {
+                let imported = &self.files[import.index()];
+                for id in &file.types {
+                    let name = &self.program.ty(*id).name;
+                    if let Some(first) =
+                        imported.types.get(name.text()).filter(|first| *first != id)
+                    {
+                        found.push((name.clone(), self.program.ty(*first).name.span, "types"));
+                    }
+                }
+                for id in &file.bounds {
+                    let name = &self.program.bound(*id).name;
+                    if let Some(first) = imported
+                        .bounds
+                        .get(name.text())
+                        .filter(|first| *first != id)
+                    {
+                        found.push((name.clone(), self.program.bound(*first).name.span, "bounds"));
+                    }
+                }
+            }
+        }
+        for (name, first, what) in found {
+            self.declared_twice(&name, first, what);
+        }
+    }
+}

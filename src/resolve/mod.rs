@@ -1,0 +1,168 @@
+//! Syntax tree -> resolved program: names become ids. Says what is declared twice, or used and not declared; what a protocol
+//! does is judged later.
+
+mod body;
+mod declare;
+mod types;
+
+use crate::diagnostic::Diagnostic;
+use crate::load::Loaded;
+use crate::name::Name;
+use crate::protocol::{BoundId, FileId, InstanceId, Program, ProtocolId, TypeId};
+use crate::source::Span;
+use crate::syntax::ast;
+use std::collections::{HashMap, HashSet};
+
+/// Resolves all files of a run together. The program is complete but for what errors were reported about; a protocol in which
+/// there were any is marked as broken.
+#[must_use]
+pub fn resolve(files: Vec<Loaded>) -> (Program, Vec<Diagnostic>) {
+    let mut resolver = Resolver::default();
+    let items = resolver.declare(files);
+    for (file, items) in items.into_iter().enumerate() {
+        for (item, declared) in items {
+            resolver.item(FileId::new(file), item, declared);
+        }
+    }
+    (resolver.program, resolver.diagnostics)
+}
+
+/// What an item was declared as.
+#[derive(Clone, Copy, Debug)]
+enum Declared {
+    Type(TypeId),
+    Bound(BoundId),
+    Protocol(ProtocolId),
+    Instance(InstanceId),
+}
+
+/// Something that `name::client::state` or `proto! x = name<...>` can mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Callee {
+    Protocol(ProtocolId),
+    Instance(InstanceId),
+}
+
+/// The names of one file.
+#[derive(Debug, Default)]
+struct FileNames {
+    types: HashMap<Box<str>, TypeId>,
+    bounds: HashMap<Box<str>, BoundId>,
+    callees: HashMap<Box<str>, Callee>,
+    imports: Vec<FileId>,
+    package: String,
+    broken_words: HashSet<Box<str>>,
+    is_opaque: bool,
+}
+
+#[derive(Default)]
+struct Resolver {
+    program: Program,
+    diagnostics: Vec<Diagnostic>,
+    files: Vec<FileNames>,
+    /// Protocols and instances by package.
+    packages: HashMap<String, HashMap<Box<str>, Callee>>,
+    /// Undeclared types by package.
+    undeclared: HashMap<(String, Box<str>), TypeId>,
+    /// For each protocol its states by name.
+    states: Vec<HashMap<Box<str>, usize>>,
+    /// For each protocol and state the spans and number of its parameters.
+    parameters: Vec<Vec<StateHead>>,
+}
+
+/// What other states need to know of a state before it is resolved.
+#[derive(Debug)]
+struct StateHead {
+    name: Span,
+    parameters: u32,
+}
+
+/// A name of several declarations, or of none.
+enum Lookup<T> {
+    One(T),
+    Several(T, T),
+    None,
+}
+
+impl Resolver {
+    fn report(&mut self, error: Diagnostic) {
+        self.diagnostics.push(error);
+    }
+
+    /// Whether something that could not be parsed or read may have declared `name`, so that its absence says nothing.
+    fn may_be_declared(&self, file: FileId, name: &str) -> bool {
+        let own = &self.files[file.index()];
+        let seen = std::iter::once(own)
+            .chain(own.imports.iter().map(|import| &self.files[import.index()]));
+        let mut seen = seen.filter(|names| names.is_opaque || names.broken_words.contains(name));
+        seen.next().is_some()
+    }
+
+    /// Looks a name up in a file and then in what it imports.
+    fn look_up<T: Copy + PartialEq>(
+        &self,
+        file: FileId,
+        find: impl Fn(&FileNames) -> Option<T>,
+    ) -> Lookup<T> {
+        let own = &self.files[file.index()];
+        if let Some(found) = find(own) {
+            return Lookup::One(found);
+        }
+        let mut first = None;
+        for import in &own.imports {
+            match (first, find(&self.files[import.index()])) {
+                (None, found) => first = found,
+                (Some(first), Some(second)) if first != second => {
+                    return Lookup::Several(first, second);
+                }
+                _ => {}
+            }
+        }
+        first.map_or(Lookup::None, Lookup::One)
+    }
+
+    fn item(&mut self, file: FileId, item: ast::Item, declared: Declared) {
+        match (item.kind, declared) {
+            (ast::ItemKind::Protocol(protocol), Declared::Protocol(id)) => {
+                self.protocol(file, protocol, id)
+            }
+            (ast::ItemKind::Instance(protocol, arguments), Declared::Instance(id)) => {
+                self.instance(file, &protocol, &arguments, id);
+            }
+            (ast::ItemKind::ExternBound(mappings), Declared::Bound(id)) => {
+                let mappings = self.mappings(mappings);
+                self.program.bounds[id.index()].mappings = mappings;
+            }
+            (kind, Declared::Type(id)) => {
+                let definition = self.definition(file, kind);
+                self.program.types[id.index()].definition = definition;
+            }
+            _ => unreachable!("an item is declared as what it is"),
+        }
+    }
+}
+
+/// Reports names that stand twice in a list. Short lists are compared pairwise, long ones through a map.
+fn duplicates<'a>(
+    names: impl Iterator<Item = &'a Name>,
+    what: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> bool {
+    let mut seen: HashMap<&str, Span> = HashMap::new();
+    let before = diagnostics.len();
+    for name in names {
+        match seen.get(name.text()) {
+            Some(first) => {
+                let text = format!("there are two {what} named `{name}`");
+                let error = Diagnostic::error("duplicate-name", name.span, text)
+                    .label("declared again here")
+                    .related(*first, "first declared here");
+                diagnostics.push(error.help("rename one of them"));
+            }
+            None => {
+                seen.insert(name.text(), name.span);
+            }
+        }
+    }
+    diagnostics.len() > before
+}

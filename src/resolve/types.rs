@@ -1,0 +1,531 @@
+//! Payload types and type declarations.
+
+use super::declare::{BOUNDS, BUILTINS, builtin};
+use super::{Callee, Lookup, Resolver, duplicates};
+use crate::diagnostic::Diagnostic;
+use crate::name::{Name, nearest};
+use crate::protocol::{
+    Bound, Builtin, Definition, EndpointType, Entry, Field, FileId, Mapping, Mappings, Parameter,
+    ProtocolId, Side, StateId, Type, TypeDeclaration, TypeId, Variant,
+};
+use crate::source::Span;
+use crate::syntax::ast::{self, ItemKind, TypeKind};
+use std::collections::{HashMap, HashSet};
+
+/// Stands in for a type that could not be resolved; its error is reported and nothing is generated.
+const UNKNOWN: Type = Type::Builtin(Builtin::Bool);
+
+impl Resolver {
+    pub(super) fn definition(&mut self, file: FileId, kind: ItemKind) -> Definition {
+        match kind {
+            ItemKind::Alias(ty) => Definition::Alias(self.ty(file, &[], &ty)),
+            ItemKind::Struct(fields) => {
+                duplicates(
+                    fields.iter().map(|field| &field.name),
+                    "fields",
+                    &mut self.diagnostics,
+                );
+                let fields = fields.into_iter().map(|field| Field {
+                    ty: self.ty(file, &[], &field.ty),
+                    ty_span: field.ty.span,
+                    name: field.name,
+                    docs: field.docs,
+                });
+                Definition::Struct(fields.collect())
+            }
+            ItemKind::Enum(variants) => {
+                duplicates(
+                    variants.iter().map(|variant| &variant.name),
+                    "variants",
+                    &mut self.diagnostics,
+                );
+                let variants = variants.into_iter().map(|variant| Variant {
+                    entries: self.entries(file, &[], variant.entries),
+                    name: variant.name,
+                    docs: variant.docs,
+                });
+                Definition::Enum(variants.collect())
+            }
+            ItemKind::ExternType(bounds, mappings) => {
+                let bounds = bounds
+                    .iter()
+                    .filter_map(|bound| self.bound(file, bound))
+                    .collect();
+                Definition::Extern(self.mappings(mappings), bounds)
+            }
+            ItemKind::ExternBound(_) | ItemKind::Instance(..) | ItemKind::Protocol(_) => {
+                unreachable!("these declare no type")
+            }
+        }
+    }
+
+    pub(super) fn mappings(&mut self, lines: Vec<ast::Mapping>) -> Mappings {
+        duplicates(
+            lines.iter().map(|line| &line.target),
+            "lines for the target",
+            &mut self.diagnostics,
+        );
+        let mut mappings = Mappings::default();
+        for line in lines {
+            let is_c = line.target.text() == "c";
+            let slot = match line.target.text() {
+                "rust" => &mut mappings.rust,
+                "c" => &mut mappings.c,
+                "scala" => &mut mappings.scala,
+                other => {
+                    let text = format!("there is no target `{other}`");
+                    let error = Diagnostic::error("syntax", line.target.span, text);
+                    let error = match nearest(other, ["rust", "c", "scala"]) {
+                        Some(near) => error.fix(
+                            format!("did you mean `{near}`?"),
+                            line.target.span,
+                            near,
+                            false,
+                        ),
+                        None => error.help("the targets are `rust`, `c` and `scala`"),
+                    };
+                    self.report(error);
+                    continue;
+                }
+            };
+            *slot = Some(Mapping {
+                name: line.name,
+                from: line.from,
+                drop: line.drop,
+                span: line.span,
+            });
+            let only_c = slot
+                .as_ref()
+                .is_some_and(|line| line.from.is_some() || line.drop.is_some());
+            if only_c && !is_c {
+                let error =
+                    Diagnostic::error("syntax", line.span, "`from` and `drop` are for C only");
+                self.report(error.help("Rust and Scala find and destroy a type by its path"));
+            }
+        }
+        mappings
+    }
+
+    /// Resolves a list of values and gives the unnamed ones their names.
+    pub(super) fn entries(
+        &mut self,
+        file: FileId,
+        parameters: &[Parameter],
+        entries: Vec<ast::Entry>,
+    ) -> Vec<Entry> {
+        let written = entries.iter().filter_map(|entry| entry.name.as_ref());
+        let has_two = entries.len() > 1;
+        if has_two {
+            duplicates(written, "payload entries", &mut self.diagnostics);
+        }
+        let mut resolved: Vec<Entry> = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let ty = self.ty(file, parameters, &entry.ty);
+            let is_derived = entry.name.is_none();
+            let name = entry.name.unwrap_or_else(|| {
+                let derived = match &ty {
+                    Type::Named(id) => self.program.ty(*id).name.text(),
+                    _ => "value",
+                };
+                Name::new(derived, entry.ty.span)
+            });
+            resolved.push(Entry {
+                name,
+                is_derived,
+                ty,
+                ty_span: entry.ty.span,
+            });
+        }
+        if has_two {
+            number(&mut resolved);
+        }
+        resolved
+    }
+
+    pub(super) fn bound(&mut self, file: FileId, name: &Name) -> Option<Bound> {
+        let builtin = match name.text() {
+            "send" => Some(Bound::Send),
+            "copy" => Some(Bound::Copy),
+            "clone" => Some(Bound::Clone),
+            "eq" => Some(Bound::Eq),
+            "ord" => Some(Bound::Ord),
+            "hash" => Some(Bound::Hash),
+            "debug" => Some(Bound::Debug),
+            _ => None,
+        };
+        if builtin.is_some() {
+            return builtin;
+        }
+        match self.look_up(file, |names| names.bounds.get(name.text()).copied()) {
+            Lookup::One(id) => Some(Bound::Extern(id)),
+            Lookup::Several(one, other) => {
+                let places = [one, other].map(|id| self.program.bound(id).name.span);
+                self.ambiguous(name, places);
+                None
+            }
+            Lookup::None => {
+                if !self.may_be_declared(file, name.text()) {
+                    let error = Diagnostic::error(
+                        "unknown-bound",
+                        name.span,
+                        format!("there is no bound `{name}`"),
+                    );
+                    let error = match nearest(name.text(), BOUNDS) {
+                        Some(near) => {
+                            error.fix(format!("did you mean `{near}`?"), name.span, near, false)
+                        }
+                        None => error.help(format!(
+                            "the bounds are {}; `extern bound {name};` declares another",
+                            quoted(&BOUNDS)
+                        )),
+                    };
+                    self.report(error);
+                }
+                None
+            }
+        }
+    }
+
+    fn ambiguous(&mut self, name: &Name, [one, other]: [Span; 2]) {
+        let error = Diagnostic::error(
+            "duplicate-name",
+            name.span,
+            format!("two imported files declare `{name}`"),
+        )
+        .label("which of the two?")
+        .related(one, "one is declared here")
+        .related(other, "the other is declared here")
+        .help("rename one of them, or import only one of the files");
+        self.report(error);
+    }
+
+    pub(super) fn ty(&mut self, file: FileId, parameters: &[Parameter], ty: &ast::Type) -> Type {
+        match &ty.kind {
+            TypeKind::List(item) => Type::List(Box::new(self.ty(file, parameters, item))),
+            TypeKind::Option(item) => Type::Option(Box::new(self.ty(file, parameters, item))),
+            TypeKind::Tuple(items) => Type::Tuple(self.types(file, parameters, items)),
+            TypeKind::Path(names, arguments) => match names.as_slice() {
+                [name] => self.named(file, parameters, name, arguments, ty.span),
+                [protocol, side, state] => self.endpoint(
+                    file,
+                    parameters,
+                    [protocol, side, state],
+                    arguments,
+                    ty.span,
+                ),
+                [protocol, state] => {
+                    let text =
+                        format!("an endpoint names its side: client or server of `{protocol}`?");
+                    let error = Diagnostic::error("syntax", ty.span, text);
+                    let help = format!(
+                        "write `{protocol}::client::{state}` or `{protocol}::server::{state}`"
+                    );
+                    self.report(error.help(help));
+                    UNKNOWN
+                }
+                _ => {
+                    let error = Diagnostic::error(
+                        "syntax",
+                        ty.span,
+                        "this path is too long to be an endpoint",
+                    );
+                    self.report(error.help(
+                        "an endpoint is `protocol::client::state` or `protocol::server::state`",
+                    ));
+                    UNKNOWN
+                }
+            },
+        }
+    }
+
+    pub(super) fn types(
+        &mut self,
+        file: FileId,
+        parameters: &[Parameter],
+        types: &[ast::Type],
+    ) -> Vec<Type> {
+        types
+            .iter()
+            .map(|ty| self.ty(file, parameters, ty))
+            .collect()
+    }
+
+    fn named(
+        &mut self,
+        file: FileId,
+        parameters: &[Parameter],
+        name: &Name,
+        arguments: &[ast::Type],
+        span: Span,
+    ) -> Type {
+        if !arguments.is_empty() {
+            let mut error = Diagnostic::error(
+                "type-argument-count",
+                span,
+                format!("`{name}` takes no type arguments"),
+            );
+            if matches!(self.callee(file, name), Lookup::One(_)) {
+                error = error.help(format!(
+                    "an endpoint is written `{name}::client::state<...>`"
+                ));
+            } else {
+                error = error.help("only states of protocols have type parameters");
+            }
+            self.report(error);
+            return UNKNOWN;
+        }
+        let parameter = parameters
+            .iter()
+            .position(|parameter| parameter.name.text() == name.text());
+        if let Some(index) = parameter {
+            return Type::Parameter(u32::try_from(index).expect("few parameters"));
+        }
+        match self.look_up(file, |names| names.types.get(name.text()).copied()) {
+            Lookup::One(id) => Type::Named(id),
+            Lookup::Several(one, other) => {
+                let places = [one, other].map(|id| self.program.ty(id).name.span);
+                self.ambiguous(name, places);
+                UNKNOWN
+            }
+            Lookup::None => match builtin(name.text()) {
+                Some(builtin) => Type::Builtin(builtin),
+                None if self.may_be_declared(file, name.text()) => UNKNOWN,
+                None => Type::Named(self.undeclared(file, name)),
+            },
+        }
+    }
+
+    /// The external type behind a name that nobody declares: one for each package and name.
+    fn undeclared(&mut self, file: FileId, name: &Name) -> TypeId {
+        let key = (self.files[file.index()].package.clone(), name.text().into());
+        let types = &mut self.program.types;
+        *self.undeclared.entry(key).or_insert_with(|| {
+            types.push(TypeDeclaration {
+                name: name.clone(),
+                file,
+                docs: Vec::new(),
+                definition: Definition::Undeclared,
+            });
+            TypeId::new(types.len() - 1)
+        })
+    }
+
+    /// A protocol or instance by name: of the file, of what it imports, of its package.
+    pub(super) fn callee(&self, file: FileId, name: &Name) -> Lookup<Callee> {
+        let package = &self.packages[&self.files[file.index()].package];
+        match package.get(name.text()) {
+            Some(callee) => Lookup::One(*callee),
+            None => self.look_up(file, |names| names.callees.get(name.text()).copied()),
+        }
+    }
+
+    /// The protocol that a name means. An instance is none: its states are those of the protocol behind it.
+    pub(super) fn protocol_named(&mut self, file: FileId, name: &Name) -> Option<ProtocolId> {
+        match self.callee(file, name) {
+            Lookup::One(Callee::Protocol(id)) => Some(id),
+            Lookup::One(Callee::Instance(id)) => {
+                let declared = self.program.instance(id).name.span;
+                let text = format!("`{name}` is an instance, not a protocol");
+                let error = Diagnostic::error("unknown-protocol", name.span, text)
+                    .related(declared, "named here");
+                self.report(error.help("name the protocol behind it, with the type arguments"));
+                None
+            }
+            Lookup::Several(one, other) => {
+                let places = [one, other].map(|callee| self.callee_name(callee).span);
+                self.ambiguous(name, places);
+                None
+            }
+            Lookup::None => {
+                if !self.may_be_declared(file, name.text()) {
+                    let error = Diagnostic::error(
+                        "unknown-protocol",
+                        name.span,
+                        format!("there is no protocol `{name}`"),
+                    );
+                    let visible = self.visible_callees(file);
+                    let near = nearest(name.text(), visible.iter().map(String::as_str));
+                    let error = match near {
+                        Some(near) => error.fix(format!("did you mean `{near}`?"), name.span, near, false),
+                        None => error.help("declare it, import the file that does, or compile that file in the same call"),
+                    };
+                    self.report(error);
+                }
+                None
+            }
+        }
+    }
+
+    fn visible_callees(&self, file: FileId) -> Vec<String> {
+        let own = &self.files[file.index()];
+        let package = self.packages.get(&own.package).into_iter();
+        let imported = own
+            .imports
+            .iter()
+            .map(|import| &self.files[import.index()].callees);
+        let names = package.chain(imported).flat_map(HashMap::keys);
+        let names: HashSet<String> = names.map(ToString::to_string).collect();
+        let mut names: Vec<String> = names.into_iter().collect();
+        names.sort();
+        names
+    }
+
+    fn endpoint(
+        &mut self,
+        file: FileId,
+        parameters: &[Parameter],
+        [protocol, side, state]: [&Name; 3],
+        arguments: &[ast::Type],
+        span: Span,
+    ) -> Type {
+        let arguments = self.types(file, parameters, arguments);
+        let side_named = match side.text() {
+            "client" => Some(Side::Client),
+            "server" => Some(Side::Server),
+            other => {
+                let text = format!("a side is `client` or `server`, not `{other}`");
+                let error = Diagnostic::error("syntax", side.span, text);
+                let error = match nearest(other, ["client", "server"]) {
+                    Some(near) => {
+                        error.fix(format!("did you mean `{near}`?"), side.span, near, false)
+                    }
+                    None => error,
+                };
+                self.report(error);
+                None
+            }
+        };
+        let (Some(id), Some(side)) = (self.protocol_named(file, protocol), side_named) else {
+            return UNKNOWN;
+        };
+        let Some(state) = self.state_named(file, id, state, state.span) else {
+            return UNKNOWN;
+        };
+        if !self.counts(id, state, arguments.len(), span) {
+            return UNKNOWN;
+        }
+        Type::Endpoint(Box::new(EndpointType {
+            protocol: id,
+            side,
+            state,
+            arguments,
+        }))
+    }
+
+    /// Whether a state has as many parameters as it is given arguments; reports it if not.
+    pub(super) fn counts(
+        &mut self,
+        protocol: ProtocolId,
+        state: StateId,
+        given: usize,
+        span: Span,
+    ) -> bool {
+        let head = &self.parameters[protocol.index()][state.index()];
+        let wanted = head.parameters as usize;
+        if wanted == given {
+            return true;
+        }
+        let number = |count: usize| match count {
+            1 => "1 type argument".to_owned(),
+            count => format!("{count} type arguments"),
+        };
+        let text = format!(
+            "this state takes {}, {given} {} given",
+            number(wanted),
+            if given == 1 { "is" } else { "are" }
+        );
+        let error = Diagnostic::error("type-argument-count", span, text)
+            .related(head.name, "the state is declared here");
+        self.report(error);
+        false
+    }
+
+    /// The state of a protocol by name; reports it if there is none.
+    pub(super) fn state_named(
+        &mut self,
+        file: FileId,
+        protocol: ProtocolId,
+        name: &Name,
+        span: Span,
+    ) -> Option<StateId> {
+        let states = &self.states[protocol.index()];
+        if let Some(index) = states.get(name.text()) {
+            return Some(StateId::new(*index));
+        }
+        let declared = &self.program.protocol(protocol).name;
+        let owner = self.program.protocol(protocol).file;
+        let broken = &self.files[owner.index()].broken_words;
+        if !broken.contains(name.text()) || self.files[file.index()].is_opaque {
+            let text = format!("there is no state `{name}` in `{declared}`");
+            let error = Diagnostic::error("unknown-state", span, text);
+            let mut known: Vec<&str> = states.keys().map(AsRef::as_ref).collect();
+            known.sort_unstable();
+            let error = match nearest(name.text(), known.iter().copied()) {
+                Some(near) => {
+                    let place = self.parameters[protocol.index()][states[near]].name;
+                    error
+                        .related(place, "a state with a similar name is declared here")
+                        .fix(format!("did you mean `{near}`?"), span, near, false)
+                }
+                None if matches!(
+                    name.text(),
+                    "end" | "done" | "stop" | "finish" | "close" | "terminate"
+                ) =>
+                {
+                    error.fix("if the session is over here, say so", span, "!", false)
+                }
+                None if known.len() <= 8 && !known.is_empty() => {
+                    error.help(format!("the states are {}", quoted(&known)))
+                }
+                None => error.help(format!("declare it: `{name}:send {{ ... }}`")),
+            };
+            self.report(error);
+        }
+        None
+    }
+}
+
+/// Numbers derived names that would not be unique: `money, money` become `money_0, money_1`.
+fn number(entries: &mut [Entry]) {
+    let written: HashSet<Box<str>> = entries
+        .iter()
+        .filter(|entry| !entry.is_derived)
+        .map(|entry| entry.name.text().into())
+        .collect();
+    let mut uses: HashMap<Box<str>, usize> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry.is_derived) {
+        *uses.entry(entry.name.text().into()).or_default() += 1;
+    }
+    let mut next: HashMap<Box<str>, usize> = HashMap::new();
+    let mut taken = written.clone();
+    taken.extend(
+        uses.iter()
+            .filter(|(_, count)| **count == 1)
+            .map(|(name, _)| name.clone()),
+    );
+    for entry in entries.iter_mut().filter(|entry| entry.is_derived) {
+        let base = entry.name.text();
+        if uses[base] == 1 && !written.contains(base) {
+            continue;
+        }
+        let count = next.entry(base.into()).or_default();
+        let unique = loop {
+            let candidate = format!("{base}_{count}");
+            *count += 1;
+            if taken.insert(candidate.as_str().into()) {
+                break candidate;
+            }
+        };
+        entry.name = Name::new(unique, entry.name.span);
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    words.join(", ")
+}
+
+/// All words that name a built-in type.
+pub fn builtin_words() -> impl Iterator<Item = &'static str> {
+    BUILTINS.iter().map(|(word, _)| *word)
+}
