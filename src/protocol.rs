@@ -143,7 +143,7 @@ pub enum Definition {
     /// A choice.
     Enum(Vec<Variant>),
     /// Supplied by the host program, and declared: where it is found, and what it can do.
-    Extern(Mappings, Vec<Bound>),
+    Extern(Box<Mappings>, Vec<Bound>),
     /// Supplied by the host program, and only used.
     Undeclared,
 }
@@ -258,6 +258,35 @@ pub enum Builtin {
     F64,
     Str,
     Bytes,
+}
+
+impl Builtin {
+    /// Every word for a built-in type.
+    pub const WORDS: [(&str, Builtin); 16] = [
+        ("bool", Builtin::Bool),
+        ("u8", Builtin::U8),
+        ("u16", Builtin::U16),
+        ("u32", Builtin::U32),
+        ("u64", Builtin::U64),
+        ("i8", Builtin::I8),
+        ("i16", Builtin::I16),
+        ("i32", Builtin::I32),
+        ("i64", Builtin::I64),
+        ("f32", Builtin::F32),
+        ("f64", Builtin::F64),
+        ("str", Builtin::Str),
+        ("bytes", Builtin::Bytes),
+        ("int", Builtin::I64),
+        ("uint", Builtin::U64),
+        ("float", Builtin::F64),
+    ];
+
+    /// The built-in type that a word names.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Builtin> {
+        let found = Builtin::WORDS.iter().find(|(known, _)| *known == word);
+        found.map(|(_, builtin)| *builtin)
+    }
 }
 
 /// One side of a protocol in one of its states, as a payload type.
@@ -466,6 +495,26 @@ pub enum Bound {
     Debug,
     /// Declared by the user with `extern bound`.
     Extern(BoundId),
+}
+
+impl Bound {
+    /// Every word for a built-in bound.
+    pub const BUILTINS: [(&str, Bound); 7] = [
+        ("send", Bound::Send),
+        ("copy", Bound::Copy),
+        ("clone", Bound::Clone),
+        ("eq", Bound::Eq),
+        ("ord", Bound::Ord),
+        ("hash", Bound::Hash),
+        ("debug", Bound::Debug),
+    ];
+
+    /// The built-in bound that a word names.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Bound> {
+        let found = Bound::BUILTINS.iter().find(|(known, _)| *known == word);
+        found.map(|(_, bound)| *bound)
+    }
 }
 
 /// A message together with the state that follows it.

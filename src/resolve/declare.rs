@@ -5,41 +5,12 @@ use crate::diagnostic::Diagnostic;
 use crate::load::Loaded;
 use crate::name::Name;
 use crate::protocol::{
-    BoundDeclaration, BoundId, Builtin, Definition, File, FileId, Instance, InstanceId, Mappings,
-    Protocol, ProtocolId, TypeDeclaration, TypeId,
+    Bound, BoundDeclaration, BoundId, Builtin, Definition, File, FileId, Instance, InstanceId,
+    Mappings, Protocol, ProtocolId, TypeDeclaration, TypeId,
 };
 use crate::source::Span;
 use crate::syntax::ast::{Item, ItemKind};
 use std::collections::HashMap;
-
-/// The built-in type that a word names.
-pub fn builtin(name: &str) -> Option<Builtin> {
-    let found = BUILTINS.iter().find(|(word, _)| *word == name);
-    found.map(|(_, builtin)| *builtin)
-}
-
-/// All words for built-in types.
-pub const BUILTINS: [(&str, Builtin); 16] = [
-    ("bool", Builtin::Bool),
-    ("u8", Builtin::U8),
-    ("u16", Builtin::U16),
-    ("u32", Builtin::U32),
-    ("u64", Builtin::U64),
-    ("i8", Builtin::I8),
-    ("i16", Builtin::I16),
-    ("i32", Builtin::I32),
-    ("i64", Builtin::I64),
-    ("f32", Builtin::F32),
-    ("f64", Builtin::F64),
-    ("str", Builtin::Str),
-    ("bytes", Builtin::Bytes),
-    ("int", Builtin::I64),
-    ("uint", Builtin::U64),
-    ("float", Builtin::F64),
-];
-
-/// The words for built-in bounds.
-pub const BOUNDS: [&str; 7] = ["send", "copy", "clone", "eq", "ord", "hash", "debug"];
 
 impl Resolver {
     /// Gives every declaration of every file its id, and takes the items out of the files.
@@ -132,7 +103,7 @@ impl Resolver {
             ItemKind::ExternBound(_) => {
                 let id = BoundId::new(self.program.bounds.len());
                 self.program.files[file.index()].bounds.push(id);
-                self.refuse_builtin(&name, BOUNDS.contains(&name.text()), "bound");
+                self.refuse_builtin(&name, Bound::named(name.text()).is_some(), "bound");
                 if let Some(first) = self.files[file.index()]
                     .bounds
                     .insert(name.text().into(), id)
@@ -154,7 +125,7 @@ impl Resolver {
             | ItemKind::ExternType(..) => {
                 let id = TypeId::new(self.program.types.len());
                 self.program.files[file.index()].types.push(id);
-                self.refuse_builtin(&name, builtin(name.text()).is_some(), "type");
+                self.refuse_builtin(&name, Builtin::named(name.text()).is_some(), "type");
                 if let Some(first) = self.files[file.index()]
                     .types
                     .insert(name.text().into(), id)

@@ -1,6 +1,5 @@
 //! Payload types and type declarations.
 
-use super::declare::{BOUNDS, BUILTINS, builtin};
 use super::{Callee, Lookup, Resolver, duplicates};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
@@ -51,7 +50,7 @@ impl Resolver {
                     .iter()
                     .filter_map(|bound| self.bound(file, bound))
                     .collect();
-                Definition::Extern(self.mappings(mappings), bounds)
+                Definition::Extern(Box::new(self.mappings(mappings)), bounds)
             }
             ItemKind::ExternBound(_) | ItemKind::Instance(..) | ItemKind::Protocol(_) => {
                 unreachable!("these declare no type")
@@ -123,9 +122,10 @@ impl Resolver {
             let ty = self.ty(file, parameters, &entry.ty);
             let is_derived = entry.name.is_none();
             let name = entry.name.unwrap_or_else(|| {
-                let derived = match &ty {
-                    Type::Named(id) => self.program.ty(*id).name.text(),
-                    _ => "value",
+                let derived = if let Type::Named(id) = &ty {
+                    self.program.ty(*id).name.text()
+                } else {
+                    "value"
                 };
                 Name::new(derived, entry.ty.span)
             });
@@ -143,18 +143,8 @@ impl Resolver {
     }
 
     pub(super) fn bound(&mut self, file: FileId, name: &Name) -> Option<Bound> {
-        let builtin = match name.text() {
-            "send" => Some(Bound::Send),
-            "copy" => Some(Bound::Copy),
-            "clone" => Some(Bound::Clone),
-            "eq" => Some(Bound::Eq),
-            "ord" => Some(Bound::Ord),
-            "hash" => Some(Bound::Hash),
-            "debug" => Some(Bound::Debug),
-            _ => None,
-        };
-        if builtin.is_some() {
-            return builtin;
+        if let Some(builtin) = Bound::named(name.text()) {
+            return Some(builtin);
         }
         match self.look_up(file, |names| names.bounds.get(name.text()).copied()) {
             Lookup::One(id) => Some(Bound::Extern(id)),
@@ -165,18 +155,19 @@ impl Resolver {
             }
             Lookup::None => {
                 if !self.may_be_declared(file, name.text()) {
+                    let words = Bound::BUILTINS.map(|(word, _)| word);
                     let error = Diagnostic::error(
                         "unknown-bound",
                         name.span,
                         format!("there is no bound `{name}`"),
                     );
-                    let error = match nearest(name.text(), BOUNDS) {
+                    let error = match nearest(name.text(), words) {
                         Some(near) => {
                             error.fix(format!("did you mean `{near}`?"), name.span, near, false)
                         }
                         None => error.help(format!(
                             "the bounds are {}; `extern bound {name};` declares another",
-                            quoted(&BOUNDS)
+                            quoted(&words)
                         )),
                     };
                     self.report(error);
@@ -287,7 +278,7 @@ impl Resolver {
                 self.ambiguous(name, places);
                 UNKNOWN
             }
-            Lookup::None => match builtin(name.text()) {
+            Lookup::None => match Builtin::named(name.text()) {
                 Some(builtin) => Type::Builtin(builtin),
                 None if self.may_be_declared(file, name.text()) => UNKNOWN,
                 None => Type::Named(self.undeclared(file, name)),
@@ -523,9 +514,4 @@ fn number(entries: &mut [Entry]) {
 fn quoted(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     words.join(", ")
-}
-
-/// All words that name a built-in type.
-pub fn builtin_words() -> impl Iterator<Item = &'static str> {
-    BUILTINS.iter().map(|(word, _)| *word)
 }
