@@ -166,10 +166,10 @@ impl<'a> Reader<'a> {
         match Grammar::parse(rule, &text[at.clone()]) {
             Ok(mut pairs) => {
                 self.builder.stand_at(at.start);
-                if let Some(pair) = pairs.next() {
-                    if pair.as_rule() != Rule::EOI {
-                        build(&mut self.builder, pair);
-                    }
+                if let Some(pair) = pairs.next()
+                    && pair.as_rule() != Rule::EOI
+                {
+                    build(&mut self.builder, pair);
                 }
                 true
             }

@@ -379,10 +379,12 @@ impl Scanner<'_> {
     /// `proto! name =` is an instance, not a protocol with a body.
     fn instance(&mut self) {
         let is_proto = self.word(2).is_some() && self.word(4) == Some(b"proto");
-        if let Some(piece) = self.scan.pieces.last_mut() {
-            if is_proto && piece.kind == PieceKind::Protocol && piece.body.is_none() {
-                piece.kind = PieceKind::Item;
-            }
+        if let Some(piece) = self.scan.pieces.last_mut()
+            && is_proto
+            && piece.kind == PieceKind::Protocol
+            && piece.body.is_none()
+        {
+            piece.kind = PieceKind::Item;
         }
     }
 
