@@ -64,6 +64,8 @@ pub struct Piece {
     pub kind: PieceKind,
     /// The whole item.
     pub at: Range<usize>,
+    /// Where the item itself ends: behind its `;` or its last bracket. What follows up to the next item belongs to nothing.
+    pub end: Option<usize>,
     /// For a protocol, its parts.
     pub body: Option<Body>,
 }
@@ -340,6 +342,7 @@ impl Scanner<'_> {
         self.scan.pieces.push(Piece {
             kind,
             at: start..start,
+            end: None,
             body: None,
         });
     }
@@ -356,6 +359,7 @@ impl Scanner<'_> {
             b'>' => self.angles = self.angles.saturating_sub(1),
             b'{' => self.angles = 0,
             b'=' => self.instance(),
+            b';' if self.open.is_empty() => self.ends(at + 1),
             _ => {}
         }
         match kind {
@@ -388,6 +392,12 @@ impl Scanner<'_> {
         }
     }
 
+    fn ends(&mut self, end: usize) {
+        if let Some(piece) = self.scan.pieces.last_mut() {
+            piece.end.get_or_insert(end);
+        }
+    }
+
     fn opens(&mut self, at: usize, kind: u8) {
         self.open.push((kind, at));
         let Some(piece) = self.scan.pieces.last_mut() else {
@@ -408,6 +418,9 @@ impl Scanner<'_> {
             return;
         };
         self.open.truncate(depth);
+        if depth == 0 && opener == b'{' {
+            self.ends(at + 1);
+        }
         let Some(body) = self
             .scan
             .pieces
