@@ -1,0 +1,163 @@
+/*
+ * duologue/generated.h: the floor that generated C stands on. Programs have no use for it.
+ *
+ * Generated code is tables and a thin typed layer: a table tells the runtime what a payload is made
+ * of and where each message leads, so that copying, destroying and closing are written once, here,
+ * and not once per protocol.
+ */
+#ifndef DUOLOGUE_GENERATED_H
+#define DUOLOGUE_GENERATED_H
+
+#include "duologue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct duo_state;
+struct duo_type;
+
+typedef enum duo_kind {
+    /* `{T *data; size_t size;}`: text, bytes and lists. */
+    DUO_LIST,
+    /* `{bool some; T value;}`; the one field is the value. */
+    DUO_OPTION,
+    /* Fields one after the other: structs, tuples, the entries of a message. */
+    DUO_STRUCT,
+    /* `{enum tag; union as;}`; a field belongs to one variant. */
+    DUO_ENUM,
+    /* A generated endpoint type. */
+    DUO_ENDPOINT,
+    /* A value of the host program that has a destructor. */
+    DUO_EXTERN
+} duo_kind;
+
+/* A part of a value that is more than plain bytes. */
+typedef struct duo_field {
+    const struct duo_type *type;
+    size_t offset;
+    /* Of an enum: the tag that this field goes with. */
+    unsigned variant;
+} duo_field;
+
+/* What a value is made of. Values of plain bytes have no such table: NULL stands for them. */
+typedef struct duo_type {
+    duo_kind kind;
+    /* Parts of the value live outside it; a message of it needs a block. */
+    bool spreads;
+    /* The value holds endpoints or host values: sending moves them, an unread one closes them. */
+    bool moves;
+    /* DUO_LIST: the size of one element. DUO_EXTERN: the size of the value. */
+    size_t size;
+    /* DUO_LIST: the element, NULL if plain bytes. */
+    const struct duo_type *element;
+    /* DUO_OPTION, DUO_STRUCT, DUO_ENUM: the parts that are more than plain bytes. */
+    const duo_field *fields;
+    size_t count;
+    /* DUO_ENDPOINT: the state it is in. */
+    const struct duo_state *state;
+    /* DUO_EXTERN: the destructor, given the place of the value. */
+    void (*drop)(void *place);
+} duo_type;
+
+#define DUO_LIST_TYPE(moves, element_size, element)                                                \
+    {DUO_LIST, true, moves, element_size, element, NULL, 0, NULL, NULL}
+#define DUO_OPTION_TYPE(spreads, moves, field)                                                     \
+    {DUO_OPTION, spreads, moves, 0, NULL, field, 1, NULL, NULL}
+#define DUO_STRUCT_TYPE(spreads, moves, fields)                                                    \
+    {DUO_STRUCT, spreads, moves, 0, NULL, fields, sizeof(fields) / sizeof *(fields), NULL, NULL}
+#define DUO_ENUM_TYPE(spreads, moves, fields)                                                      \
+    {DUO_ENUM, spreads, moves, 0, NULL, fields, sizeof(fields) / sizeof *(fields), NULL, NULL}
+#define DUO_ENDPOINT_TYPE(state) {DUO_ENDPOINT, false, true, 0, NULL, NULL, 0, state, NULL}
+/* A host value travels in a block, so that its destructor sees it aligned as its type asks. */
+#define DUO_EXTERN_TYPE(size, drop) {DUO_EXTERN, true, true, size, NULL, NULL, 0, NULL, drop}
+
+/* Text and bytes. */
+extern const duo_type duo_text_type;
+
+/* Who speaks after a message. */
+typedef enum duo_edge {
+    /* The same side goes on. */
+    DUO_STAY,
+    /* The direction turns. */
+    DUO_TURN,
+    /* Nobody: the session is over. */
+    DUO_END
+} duo_edge;
+
+/* One message of one state. */
+typedef struct duo_message {
+    /* The entries; NULL if plain bytes. */
+    const duo_type *type;
+    /* Bytes of the entries, and so the place of `next` behind them. */
+    size_t size;
+    /* The state that follows; NULL at DUO_END. */
+    const struct duo_state *next;
+    duo_edge edge;
+    /* Its position in the state, from 0; the tag that users see is one more. */
+    unsigned index;
+} duo_message;
+
+/* Which side of a session; bit 0 of every turn. */
+typedef enum duo_role { DUO_CLIENT = 0, DUO_SERVER = 1 } duo_role;
+
+/*
+ * One state. Its generated message type begins with `{enum tag; void *block;}` and keeps the
+ * entries of each message `entries` bytes from its start.
+ */
+typedef struct duo_state {
+    const duo_message *messages;
+    size_t entries;
+    duo_role sender;
+} duo_state;
+
+/* What all sessions of a protocol share. */
+typedef struct duo_protocol {
+    /* How many messages may be under way at once. */
+    size_t capacity;
+    /* Some run has no bound: `capacity` is a power of two from 2 on, and senders may have to wait. */
+    bool unbounded;
+    /* The largest size of entries that travel without a block, at least that of a pointer. */
+    size_t payload;
+} duo_protocol;
+
+/* How long to wait, in nanoseconds. */
+#define DUO_AT_ONCE UINT64_C(0)
+#define DUO_FOREVER UINT64_MAX
+
+/* Makes a session. On failure (DUO_NO_MEMORY) both places are zeroed. */
+DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server,
+                                   duo_endpoint *client);
+
+/*
+ * Sends `entries` (borrowed for the call; NULL if the message has none) as `message`. Waits while a
+ * run without bound is full; DUO_FULL when the time is over. `next`, which may be the place that
+ * `from` was copied from, gets the endpoint that follows; NULL at DUO_END.
+ */
+DUO_MUST_CHECK duo_status duo_send(duo_endpoint from, const duo_message *message,
+                                   const void *entries, uint64_t wait, duo_endpoint *next);
+
+/*
+ * Receives a message of `state` into `message`, a struct of its generated type. DUO_EMPTY when the
+ * time is over. Unless DUO_OK the tag is 0 and there is nothing to free.
+ */
+DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait,
+                                   void *message);
+
+/*
+ * Leaves the session. Messages not yet read are destroyed, and endpoints inside them close in turn;
+ * the depth of such nesting costs no stack. DUO_USED if the endpoint was used before.
+ */
+duo_status duo_close(duo_endpoint endpoint, const duo_state *state);
+
+/*
+ * Frees what a received message owns and zeroes its tag: the block, and endpoints and host values
+ * that were not taken. Does not touch `next`. A message whose tag is 0 owns nothing.
+ */
+void duo_free(const duo_state *state, void *message);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * Payloads: how a value is copied into the one block of its message, and what happens to the
+ * endpoints and host values inside it. Generated tables say what a value is made of; values of
+ * plain bytes never come here. The walk is as deep as the value is, not as the session is long.
+ */
+#include "session.h"
+
+#include <string.h>
+
+const duo_type duo_text_type = DUO_LIST_TYPE(false, 1, NULL);
+
+/* How text, bytes and every generated list begin. */
+typedef struct list {
+    void *data;
+    size_t size;
+} list;
+
+/* What a walk does at a list (before its elements), an endpoint or a host value. False ends it. */
+typedef bool visitor(const duo_type *type, char *value, void *context);
+
+static bool walk(const duo_type *type, char *value, visitor *visit, void *context)
+{
+    switch (type->kind) {
+    case DUO_LIST: {
+        if (!visit(type, value, context)) return false;
+        if (type->element == NULL) return true;
+        list items;
+        memcpy(&items, value, sizeof items);
+        for (size_t i = 0; i < items.size; i++) {
+            char *item = (char *)items.data + i * type->size;
+            if (!walk(type->element, item, visit, context)) return false;
+        }
+        return true;
+    }
+    case DUO_OPTION: {
+        bool some;
+        memcpy(&some, value, sizeof some);
+        if (!some) return true;
+        return walk(type->fields->type, value + type->fields->offset, visit, context);
+    }
+    case DUO_STRUCT:
+        for (size_t i = 0; i < type->count; i++) {
+            const duo_field *field = &type->fields[i];
+            if (!walk(field->type, value + field->offset, visit, context)) return false;
+        }
+        return true;
+    case DUO_ENUM: {
+        unsigned tag;
+        memcpy(&tag, value, sizeof tag);
+        for (size_t i = 0; i < type->count; i++) {
+            const duo_field *field = &type->fields[i];
+            if (field->variant != tag) continue;
+            if (!walk(field->type, value + field->offset, visit, context)) return false;
+        }
+        return true;
+    }
+    case DUO_ENDPOINT:
+    case DUO_EXTERN:
+        return visit(type, value, context);
+    }
+    return true;
+}
+
+/* Lists of larger elements start where any type may lie. */
+static size_t padding(const duo_type *type, size_t used)
+{
+    size_t unit = type->size > 1 ? alignof(max_align_t) : 1;
+    return (unit - used % unit) % unit;
+}
+
+static bool add_size(const duo_type *type, char *value, void *context)
+{
+    size_t *used = context;
+    if (type->kind != DUO_LIST) return true;
+    list items;
+    memcpy(&items, value, sizeof items);
+    *used += padding(type, *used) + items.size * type->size;
+    return true;
+}
+
+size_t duo_spread(const duo_type *type, void *value)
+{
+    size_t used = 0;
+    walk(type, value, add_size, &used);
+    return used;
+}
+
+typedef struct room {
+    char *start;
+    size_t used;
+} room;
+
+static bool copy_list(const duo_type *type, char *value, void *context)
+{
+    room *left = context;
+    if (type->kind != DUO_LIST) return true;
+    list items;
+    memcpy(&items, value, sizeof items);
+    size_t size = items.size * type->size;
+    left->used += padding(type, left->used);
+    char *place = left->start + left->used;
+    if (size > 0) memcpy(place, items.data, size);
+    left->used += size;
+    items.data = place;
+    memcpy(value, &items, sizeof items);
+    return true;
+}
+
+void duo_copy(const duo_type *type, void *value, char *place)
+{
+    room left = {place, 0};
+    walk(type, value, copy_list, &left);
+}
+
+static bool move_endpoint(const duo_type *type, char *value, void *context)
+{
+    size_t *moved = context;
+    if (type->kind != DUO_ENDPOINT) return true;
+    duo_endpoint endpoint;
+    memcpy(&endpoint, value, sizeof endpoint);
+    if (duo_claim(endpoint) == NULL) return false;
+    endpoint.turn += 2;
+    memcpy(value, &endpoint, sizeof endpoint);
+    *moved += 1;
+    return true;
+}
+
+static bool move_endpoint_back(const duo_type *type, char *value, void *context)
+{
+    size_t *left = context;
+    if (type->kind != DUO_ENDPOINT) return true;
+    if (*left == 0) return false;
+    duo_endpoint endpoint;
+    memcpy(&endpoint, value, sizeof endpoint);
+    duo_unclaim(&endpoint.session->sides[endpoint.turn & 1]);
+    *left -= 1;
+    return true;
+}
+
+bool duo_move(const duo_type *type, void *value)
+{
+    size_t moved = 0;
+    if (walk(type, value, move_endpoint, &moved)) return true;
+    walk(type, value, move_endpoint_back, &moved);
+    return false;
+}
+
+void duo_move_back(const duo_type *type, void *value)
+{
+    size_t all = SIZE_MAX;
+    walk(type, value, move_endpoint_back, &all);
+}
+
+/* A host value of zero bytes only counts as taken. */
+static bool is_zero(const char *value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (value[i] != 0) return false;
+    return true;
+}
+
+static bool destroy(const duo_type *type, char *value, void *context)
+{
+    (void)context;
+    if (type->kind == DUO_ENDPOINT) {
+        duo_endpoint endpoint;
+        memcpy(&endpoint, value, sizeof endpoint);
+        duo_close(endpoint, type->state);
+    } else if (type->kind == DUO_EXTERN && !is_zero(value, type->size)) {
+        type->drop(value);
+    }
+    return true;
+}
+
+void duo_destroy(const duo_type *type, void *value)
+{
+    if (type->moves) walk(type, value, destroy, NULL);
+}

@@ -1,0 +1,29 @@
+/* Small helpers for text: what a status says, and views of strings. */
+#include "duologue.h"
+
+#include <string.h>
+
+const char *duo_status_text(duo_status status)
+{
+    switch (status) {
+    case DUO_OK: return "done";
+    case DUO_CLOSED: return "the peer closed the session";
+    case DUO_USED: return "the endpoint was used before";
+    case DUO_FULL: return "the buffer is full";
+    case DUO_EMPTY: return "nothing has arrived";
+    case DUO_NO_MEMORY: return "memory ran out";
+    }
+    return "not a status";
+}
+
+duo_str duo_str_from(const char *text)
+{
+    duo_str view = {text, text == NULL ? 0 : strlen(text)};
+    return view;
+}
+
+bool duo_str_equal(duo_str left, duo_str right)
+{
+    return left.size == right.size &&
+           (left.size == 0 || memcmp(left.data, right.data, left.size) == 0);
+}

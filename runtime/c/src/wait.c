@@ -1,0 +1,112 @@
+/*
+ * Sleeping until a word changes: the futex of Linux, and elsewhere (or with DUO_NO_FUTEX) a small
+ * table of locks and conditions that is indexed by address.
+ */
+#define _GNU_SOURCE
+#include "session.h"
+
+#include <errno.h>
+
+#if defined(__linux__) && !defined(DUO_NO_FUTEX)
+#define DUO_FUTEX 1
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#else
+#include <pthread.h>
+#endif
+
+#define NANOSECONDS 1000000000
+
+/* Sleeps are measured by the clock that each way of sleeping understands. */
+#ifdef DUO_FUTEX
+#define DUO_CLOCK CLOCK_MONOTONIC
+#else
+#define DUO_CLOCK CLOCK_REALTIME
+#endif
+
+struct timespec duo_deadline(uint64_t wait)
+{
+    struct timespec deadline;
+    clock_gettime(DUO_CLOCK, &deadline);
+    /* Longer than a century is longer than anybody waits, and cannot overflow. */
+    const uint64_t century = UINT64_C(100) * 366 * 24 * 3600;
+    uint64_t seconds = wait / NANOSECONDS;
+    deadline.tv_sec += (time_t)(seconds < century ? seconds : century);
+    deadline.tv_nsec += (long)(wait % NANOSECONDS);
+    if (deadline.tv_nsec >= NANOSECONDS) {
+        deadline.tv_nsec -= NANOSECONDS;
+        deadline.tv_sec += 1;
+    }
+    return deadline;
+}
+
+#ifdef DUO_FUTEX
+
+/* The kernel compares 32 bits: the low half, which has the flags and the end of the number. */
+static uint32_t *low_half(_Atomic uint64_t *word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint32_t *)(void *)word + 1;
+#else
+    return (uint32_t *)(void *)word;
+#endif
+}
+
+bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline)
+{
+    long ended = syscall(SYS_futex, low_half(word), FUTEX_WAIT_BITSET_PRIVATE, (uint32_t)expected,
+                         deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+    return ended == 0 || errno != ETIMEDOUT;
+}
+
+void duo_wake(_Atomic uint64_t *word)
+{
+    syscall(SYS_futex, low_half(word), FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+#else
+
+enum { BEDS = 16 };
+
+typedef struct bed {
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+} bed;
+
+#define BED {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER}
+
+static bed beds[BEDS] = {BED, BED, BED, BED, BED, BED, BED, BED,
+                         BED, BED, BED, BED, BED, BED, BED, BED};
+
+static bed *bed_of(_Atomic uint64_t *word)
+{
+    return &beds[((uintptr_t)word / DUO_LINE) % BEDS];
+}
+
+/*
+ * The word changes before its waker takes the lock, and is compared under the lock: a sleeper
+ * either sees the change or is asleep when the waker comes.
+ */
+bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline)
+{
+    bed *here = bed_of(word);
+    int ended = 0;
+    pthread_mutex_lock(&here->lock);
+    if ((uint32_t)atomic_load_explicit(word, memory_order_acquire) == (uint32_t)expected) {
+        ended = deadline == NULL ? pthread_cond_wait(&here->woken, &here->lock)
+                                 : pthread_cond_timedwait(&here->woken, &here->lock, deadline);
+    }
+    pthread_mutex_unlock(&here->lock);
+    return ended != ETIMEDOUT;
+}
+
+void duo_wake(_Atomic uint64_t *word)
+{
+    bed *here = bed_of(word);
+    pthread_mutex_lock(&here->lock);
+    pthread_cond_broadcast(&here->woken);
+    pthread_mutex_unlock(&here->lock);
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* What the tests of the runtime share: a check that says what failed, and threads. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Prints what does not hold and ends the program: what follows would only confuse. */
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);         \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static inline pthread_t start(void *(*run)(void *), void *context)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, run, context) == 0);
+    return thread;
+}
+
+static inline void finish(pthread_t thread)
+{
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* Long enough for another thread to fall asleep; too short only makes a test prove less. */
+static inline void doze(void)
+{
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+}
+
+#endif

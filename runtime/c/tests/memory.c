@@ -1,0 +1,93 @@
+/* Memory that runs out, at every place where it may: everything is given back and still works. */
+#include "check.h"
+#include "golden.h"
+
+/* So many allocations succeed; those behind fail. */
+static long left;
+static long live;
+
+static void *count(void *memory)
+{
+    if (memory != NULL) live++;
+    return memory;
+}
+
+static void *allocate(size_t size)
+{
+    return left-- > 0 ? count(malloc(size)) : NULL;
+}
+
+static void *allocate_aligned(size_t alignment, size_t size)
+{
+    return left-- > 0 ? count(aligned_alloc(alignment, size)) : NULL;
+}
+
+static void release(void *memory)
+{
+    if (memory != NULL) live--;
+    free(memory);
+}
+
+static void opening(void)
+{
+    numbers_server_stream_t in = {0};
+    numbers_client_stream_t out = {0};
+    left = 0;
+    CHECK(numbers_init(&in, &out) == DUO_NO_MEMORY);
+    CHECK(in.receives.session == NULL && out.sends.session == NULL);
+    /* The session itself, but not its ring: the session waits in the pool for the next try. */
+    left = 1;
+    CHECK(numbers_init(&in, &out) == DUO_NO_MEMORY);
+    CHECK(live == 1);
+    left = 1;
+    CHECK(numbers_init(&in, &out) == DUO_OK);
+    CHECK(live == 2);
+    CHECK(numbers_server_stream_close(in) == DUO_OK);
+    CHECK(numbers_client_stream_close(out) == DUO_OK);
+    CHECK(live == 1);
+    left = 1000;
+    CHECK(numbers_init_with(SIZE_MAX / 2 + 1, &in, &out) == DUO_NO_MEMORY);
+}
+
+static void sending(void)
+{
+    left = 1000;
+    courier_server_carry_t server = {0};
+    courier_client_carry_t client = {0};
+    numbers_server_stream_t in = {0};
+    numbers_client_stream_t out = {0};
+    CHECK(courier_init(&server, &client) == DUO_OK);
+    CHECK(numbers_init(&in, &out) == DUO_OK);
+    long before = live;
+    left = 0;
+    courier_client_carry_t untouched = client;
+    CHECK(courier_client_carry_send_parcel(client, DUO_STR("note"), in, &client) == DUO_NO_MEMORY);
+    CHECK(client.sends.session == untouched.sends.session);
+    CHECK(live == before);
+    left = 1000;
+    CHECK(courier_client_carry_send_parcel(client, DUO_STR("note"), in, &client) == DUO_OK);
+    CHECK(live == before + 1);
+    courier_carry_t parcel;
+    CHECK(courier_server_carry_recv(server, &parcel) == DUO_OK);
+    CHECK(parcel.tag == COURIER_CARRY_PARCEL);
+    server = parcel.as.parcel.next;
+    courier_carry_free(&parcel);
+    CHECK(live == before);
+    CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_CLOSED);
+    /* Receiving and leaving need no memory. */
+    CHECK(courier_client_carry_send_parcel(client, DUO_STR(""), in, &client) == DUO_USED);
+    CHECK(live == before - 1);
+    left = 0;
+    CHECK(courier_client_carry_close(client) == DUO_OK);
+    CHECK(courier_server_carry_recv(server, &parcel) == DUO_CLOSED);
+}
+
+int main(void)
+{
+    duo_use_memory((duo_memory){allocate, allocate_aligned, release});
+    opening();
+    sending();
+    /* The pool: as many sessions as were alive at once. */
+    CHECK(live == 2);
+    return 0;
+}
