@@ -1,1 +1,276 @@
 //! The C toolchain as the tests call it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// A C compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Compiler {
+    Gcc,
+    Clang,
+}
+
+/// What is watched while the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Watch {
+    /// Nothing: optimised as users build.
+    Plain,
+    /// Bad addresses, undefined behaviour and leaks.
+    Address,
+    /// Data races.
+    Thread,
+    /// Bad addresses and leaks, by valgrind.
+    Valgrind,
+}
+
+/// All warnings that generated code and the shim keep free of, in C.
+const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes";
+
+/// The same in C++.
+const CPP_WARNINGS: &str = "-std=c++17 -Wall -Wextra -Wpedantic -Werror";
+
+impl Compiler {
+    /// gcc, and clang where `DUOLOGUE_TEST_WITH` names it.
+    pub fn all() -> Vec<Compiler> {
+        let mut all = vec![Compiler::Gcc];
+        if is_named("clang") {
+            all.push(Compiler::Clang);
+        }
+        all
+    }
+
+    /// A command for a C source, or for C++.
+    pub fn command(self, cpp: bool) -> Command {
+        let found = match (self, cpp) {
+            (Compiler::Gcc, false) => installed(&["gcc".into()], "gcc"),
+            (Compiler::Gcc, true) => installed(&["g++".into()], "g++"),
+            (Compiler::Clang, false) => installed(&versions("clang"), "clang"),
+            (Compiler::Clang, true) => installed(&versions("clang++"), "clang"),
+        };
+        let mut command = Command::new(found);
+        command.args(if cpp { CPP_WARNINGS } else { C_WARNINGS }.split(' '));
+        command.arg("-I").arg(runtime().join("include"));
+        command.args(["-gdwarf-4", "-pthread", "-D_POSIX_C_SOURCE=200809L"]);
+        command
+    }
+}
+
+impl Watch {
+    /// Every way to watch, valgrind where `DUOLOGUE_TEST_WITH` names it.
+    pub fn all() -> Vec<Watch> {
+        let mut all = vec![Watch::Plain, Watch::Address, Watch::Thread];
+        if is_named("valgrind") {
+            all.push(Watch::Valgrind);
+        }
+        all
+    }
+
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Watch::Plain | Watch::Valgrind => &["-O2"],
+            Watch::Address => &[
+                "-O1",
+                "-fsanitize=address,undefined",
+                "-fno-sanitize-recover=all",
+            ],
+            Watch::Thread => &["-O1", "-fsanitize=thread"],
+        }
+    }
+}
+
+/// The shim's folder.
+pub fn runtime() -> PathBuf {
+    repository().join("runtime/c")
+}
+
+/// The repository.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// An empty folder that only the test `name` uses.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+/// A program to be built.
+pub struct Program<'a> {
+    pub compiler: Compiler,
+    pub watch: Watch,
+    /// C files, and C++ files that end in `.cpp`.
+    pub sources: &'a [PathBuf],
+    /// Folders of headers, besides those of the shim.
+    pub includes: &'a [PathBuf],
+    /// Further arguments.
+    pub flags: &'a [&'a str],
+    /// Further arguments for the shim.
+    pub shim: &'a [&'a str],
+    /// Where objects and the program go.
+    pub folder: &'a Path,
+}
+
+impl Program<'_> {
+    /// Compiles and links the program together with the shim, and runs it; the standard output if all went well.
+    pub fn run(&self) -> Result<String, String> {
+        let program = self.folder.join("program");
+        let is_cpp = |source: &PathBuf| source.extension().is_some_and(|ending| ending == "cpp");
+        let mut objects = runtime_objects(self.compiler, self.watch, self.shim)?;
+        objects.extend(self.objects()?);
+        let mut link = self.compiler.command(self.sources.iter().any(is_cpp));
+        link.args(self.watch.flags()).args(objects);
+        succeed(link.arg("-o").arg(&program))?;
+        let mut run = if self.watch == Watch::Valgrind {
+            let mut run = Command::new(installed(&["valgrind".into()], "valgrind"));
+            run.args(["-q", "--leak-check=full", "--error-exitcode=99"]);
+            run.arg(program);
+            run
+        } else {
+            Command::new(program)
+        };
+        succeed(&mut run)
+    }
+
+    /// Compiles the sources only.
+    pub fn objects(&self) -> Result<Vec<PathBuf>, String> {
+        let mut objects = Vec::new();
+        for (number, source) in self.sources.iter().enumerate() {
+            let object = self.folder.join(format!("{number}.o"));
+            let cpp = source.extension().is_some_and(|ending| ending == "cpp");
+            let mut compile = self.compiler.command(cpp);
+            compile.args(self.watch.flags()).args(self.flags);
+            for folder in self.includes {
+                compile.arg("-I").arg(folder);
+            }
+            succeed(compile.arg("-c").arg(source).arg("-o").arg(&object))?;
+            objects.push(object);
+        }
+        Ok(objects)
+    }
+}
+
+/// The objects of the shim, built once per compiler and way to watch.
+fn runtime_objects(
+    compiler: Compiler,
+    watch: Watch,
+    flags: &[&str],
+) -> Result<Vec<PathBuf>, String> {
+    type Built = Arc<OnceLock<Result<Vec<PathBuf>, String>>>;
+    static BUILT: Mutex<BTreeMap<(Compiler, Watch, String), Built>> = Mutex::new(BTreeMap::new());
+    let cell = {
+        let mut built = BUILT
+            .lock()
+            .expect("no test panics while it holds the lock");
+        built
+            .entry((compiler, watch, flags.concat()))
+            .or_default()
+            .clone()
+    };
+    let build = || {
+        let folder = scratch(&format!("runtime-{compiler:?}-{watch:?}{}", flags.concat()));
+        let sources = sources_in(&runtime().join("src"));
+        let shim = Program {
+            compiler,
+            watch,
+            sources: &sources,
+            includes: &[],
+            flags,
+            shim: &[],
+            folder: &folder,
+        };
+        shim.objects()
+    };
+    cell.get_or_init(build).clone()
+}
+
+/// The C files of a folder, in order.
+pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder exists");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut sources: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "c"))
+        .collect();
+    sources.sort();
+    sources
+}
+
+/// Runs a command to its end and hands back what it printed; the command and its complaints if it fails.
+pub fn succeed(command: &mut Command) -> Result<String, String> {
+    const PATIENCE: Duration = Duration::from_secs(300);
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("c-output-{}", unique()));
+    let create = |ending| {
+        File::create(output.with_extension(ending)).expect("the target folder can be written")
+    };
+    let read = |ending| {
+        let bytes = std::fs::read(output.with_extension(ending)).expect("it was written above");
+        std::fs::remove_file(output.with_extension(ending)).expect("it was written above");
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    command
+        .stdin(Stdio::null())
+        .stdout(create("out"))
+        .stderr(create("err"));
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("the child is ours") {
+            Some(status) => break Ok(status),
+            None if start.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                let _ = child.wait();
+                break Err(format!("hangs: still running after {PATIENCE:?}"));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let (out, err) = (read("out"), read("err"));
+    match status {
+        Ok(status) if status.success() => Ok(out),
+        Ok(status) => Err(format!("{command:?}\n{status}\n{out}{err}")),
+        Err(hang) => Err(format!("{command:?}\n{hang}\n{out}{err}")),
+    }
+}
+
+fn unique() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+fn is_named(tool: &str) -> bool {
+    let named = std::env::var("DUOLOGUE_TEST_WITH").unwrap_or_default();
+    named.split(',').any(|name| name.trim() == tool)
+}
+
+/// Newest first, for systems that install clang under its version only.
+fn versions(tool: &str) -> Vec<String> {
+    let numbered = (11..=22).rev().map(|version| format!("{tool}-{version}"));
+    std::iter::once(tool.to_owned()).chain(numbered).collect()
+}
+
+fn installed(candidates: &[String], package: &str) -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let found = candidates.iter().find_map(|name| {
+        folders
+            .iter()
+            .map(|folder| folder.join(name))
+            .find(|file| file.is_file())
+    });
+    match found {
+        Some(file) => file.into_os_string(),
+        None => panic!(
+            "{} is not installed: apt-get install -y --no-install-recommends {package}",
+            candidates[0]
+        ),
+    }
+}
