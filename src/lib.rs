@@ -8,10 +8,7 @@
 pub mod check;
 pub mod compile;
 pub mod diagnostic;
-pub mod diagram;
-pub mod dual;
 pub mod endpoint;
-pub mod files;
 pub mod graph;
 mod load;
 pub mod name;

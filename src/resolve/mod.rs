@@ -2,7 +2,6 @@
 //! does is judged later.
 
 mod body;
-mod callees;
 mod declare;
 mod types;
 
@@ -166,9 +165,4 @@ fn duplicates<'a>(
         }
     }
     diagnostics.len() > before
-}
-
-fn quoted(words: &[&str]) -> String {
-    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    words.join(", ")
 }

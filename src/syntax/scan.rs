@@ -64,8 +64,6 @@ pub struct Piece {
     pub kind: PieceKind,
     /// The whole item.
     pub at: Range<usize>,
-    /// Where the item itself ends: behind its `;` or its last bracket. What follows up to the next item belongs to nothing.
-    pub end: Option<usize>,
     /// For a protocol, its parts.
     pub body: Option<Body>,
 }
@@ -280,7 +278,13 @@ impl Scanner<'_> {
             doc.before = start;
         }
         self.docs_waiting = self.scan.docs.len();
-        if kind == b'#' && self.attribute.is_none() {
+        if self.attribute.is_some()
+            && !matches!(kind, b'[' | WORD | b'(' | b',' | b'-' | b')' | b']')
+        {
+            self.attribute = None;
+            self.meta = None;
+        }
+        if kind == b'#' {
             self.meta.get_or_insert(start);
             self.attribute = Some(self.open.len());
         }
@@ -337,14 +341,28 @@ impl Scanner<'_> {
             return;
         };
         let start = at(back).map_or(token.start, |first| first.with_meta);
+        let start = start.max(self.behind_states());
         self.open.clear();
         self.angles = 0;
         self.scan.pieces.push(Piece {
             kind,
             at: start..start,
-            end: None,
             body: None,
         });
+    }
+
+    /// Where the part of the current item ends that is known to belong to it.
+    fn behind_states(&self) -> usize {
+        let Some(body) = self
+            .scan
+            .pieces
+            .last()
+            .and_then(|piece| piece.body.as_ref())
+        else {
+            return 0;
+        };
+        let states = body.states.last().map_or(body.open + 1, |state| state.end);
+        body.close.map_or(states, |close| close + 1)
     }
 
     /// Follows brackets: bounds their depth and finds where a protocol's states end.
@@ -359,7 +377,6 @@ impl Scanner<'_> {
             b'>' => self.angles = self.angles.saturating_sub(1),
             b'{' => self.angles = 0,
             b'=' => self.instance(),
-            b';' if self.open.is_empty() => self.ends(at + 1),
             _ => {}
         }
         match kind {
@@ -383,18 +400,10 @@ impl Scanner<'_> {
     /// `proto! name =` is an instance, not a protocol with a body.
     fn instance(&mut self) {
         let is_proto = self.word(2).is_some() && self.word(4) == Some(b"proto");
-        if let Some(piece) = self.scan.pieces.last_mut()
-            && is_proto
-            && piece.kind == PieceKind::Protocol
-            && piece.body.is_none()
-        {
-            piece.kind = PieceKind::Item;
-        }
-    }
-
-    fn ends(&mut self, end: usize) {
         if let Some(piece) = self.scan.pieces.last_mut() {
-            piece.end.get_or_insert(end);
+            if is_proto && piece.kind == PieceKind::Protocol && piece.body.is_none() {
+                piece.kind = PieceKind::Item;
+            }
         }
     }
 
@@ -413,14 +422,18 @@ impl Scanner<'_> {
         }
     }
 
+    /// Brackets that do not match close what is inside them; deeper than the limit nobody looks, so that a step costs the same
+    /// whatever stands before.
     fn closes(&mut self, at: usize, opener: u8) {
-        let Some(depth) = self.open.iter().rposition(|(kind, _)| *kind == opener) else {
+        let nearest = self.open.iter().rev().take(2 * DEPTH_LIMIT);
+        let Some(above) = nearest
+            .map(|(kind, _)| kind)
+            .position(|kind| *kind == opener)
+        else {
             return;
         };
+        let depth = self.open.len() - 1 - above;
         self.open.truncate(depth);
-        if depth == 0 && opener == b'{' {
-            self.ends(at + 1);
-        }
         let Some(body) = self
             .scan
             .pieces
