@@ -5,6 +5,7 @@
 use crate::protocol::{Direction, Next, Protocol, StateId};
 use petgraph::Direction as Along;
 use petgraph::algo::kosaraju_scc;
+use petgraph::dot::{Config, Dot};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{Bfs, EdgeRef, Reversed};
 use std::fmt;
@@ -200,5 +201,36 @@ impl StateGraph {
             }
         }
         None
+    }
+
+    /// The graph in the DOT language, without the `digraph { }` around it. `node` gives the attributes of a state, or of the
+    /// end if a message leads to it; `edge` those of a message.
+    #[must_use]
+    pub fn dot(
+        &self,
+        node: &dyn Fn(Option<StateId>) -> String,
+        edge: &dyn Fn(Step) -> String,
+    ) -> String {
+        let end = NodeIndex::new(self.states());
+        let is_led_to = self.graph.edges_directed(end, Along::Incoming).next();
+        let is_led_to = is_led_to.is_some();
+        let shown =
+            petgraph::visit::NodeFiltered::from_fn(&self.graph, |node| node != end || is_led_to);
+        let node_attributes = |_, (index, _): (NodeIndex, &Option<Direction>)| {
+            node((index != end).then(|| StateId::new(index.index())))
+        };
+        let edge_attributes = |_, reference: petgraph::graph::EdgeReference<'_, u32>| {
+            edge(Step {
+                state: StateId::new(reference.source().index()),
+                message: *reference.weight() as usize,
+            })
+        };
+        let config = [
+            Config::GraphContentOnly,
+            Config::NodeNoLabel,
+            Config::EdgeNoLabel,
+        ];
+        let dot = Dot::with_attr_getters(&shown, &config, &edge_attributes, &node_attributes);
+        format!("{dot:?}")
     }
 }

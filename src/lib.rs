@@ -5,10 +5,14 @@
 //! [`check::CheckedProgram`] becomes one file per protocol and target in [`target`]. Within a stage all errors are collected;
 //! between stages the run stops.
 
+pub mod build;
 pub mod check;
 pub mod compile;
 pub mod diagnostic;
+pub mod diagram;
+pub mod dual;
 pub mod endpoint;
+pub mod files;
 pub mod graph;
 mod load;
 pub mod name;

@@ -174,6 +174,8 @@ pub struct Rule {
     pub summary: &'static str,
     /// The level without any setting; `None` for an error, which has no level.
     pub default: Option<Level>,
+    /// Its page: `include_str!` of `docs/rules/<name>.md`.
+    pub page: &'static str,
 }
 
 /// What `check` brings back.
@@ -212,3 +214,6 @@ pub fn check(program: Program, levels: &[(String, Level)], spell: &Spell<'_>) ->
         diagnostics: Vec::new(),
     }
 }
+
+/// All errors and rules.
+pub const RULES: &[Rule] = &[];

@@ -32,6 +32,16 @@ impl Target {
             Target::Scala => "scala",
         }
     }
+
+    /// The endings of the files it writes.
+    #[must_use]
+    pub fn endings(self) -> &'static [&'static str] {
+        match self {
+            Target::Rust => &["rs"],
+            Target::C => &["h", "c"],
+            Target::Scala => &["scala"],
+        }
+    }
 }
 
 /// What the user can choose about generated code.

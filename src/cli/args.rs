@@ -1,0 +1,111 @@
+//! Arguments that several commands share.
+
+use super::levels::Levels;
+use super::terminal::Terminal;
+use super::{Failure, inputs};
+use clap::{Args, ValueEnum};
+use duologue::compile::{Compilation, Request, compile};
+use duologue::files::Disk;
+use duologue::report;
+use duologue::target::Options;
+use std::path::PathBuf;
+
+/// Where protocols come from and what is thought of them.
+#[derive(Debug, Args)]
+pub struct Sources {
+    /// Look for imports in this directory too; may be given more than once
+    #[arg(help_heading = "Options", short = 'I', long = "import-dir", aliases = ["proto_path", "proto-path", "import-path"], value_name = "DIR")]
+    import_dirs: Vec<PathBuf>,
+    #[command(flatten)]
+    levels: Levels,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// With the lines they are about
+    Human,
+    /// One per line: path:line:column: level[rule]: message
+    Short,
+}
+
+/// Where findings go: they are the product of some commands, and go along with the product of others.
+#[derive(Clone, Copy, Debug)]
+pub enum Findings {
+    Product,
+    Aside,
+}
+
+impl Sources {
+    /// Reads and checks what `paths` name, and prints what was found.
+    pub fn compile(
+        self,
+        paths: &[PathBuf],
+        options: Options,
+        format: Format,
+        findings: Findings,
+        terminal: &Terminal,
+    ) -> Result<Compilation, Failure> {
+        let levels = self.levels.checked()?;
+        let inputs = inputs::find(paths, &self.import_dirs)?;
+        let request = Request {
+            inputs,
+            import_dirs: self.import_dirs,
+            levels,
+            options,
+        };
+        let compilation = compile(&request, &Disk).map_err(|unreadable| {
+            let path = unreadable.path.display();
+            Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
+        })?;
+        format.print(&compilation, findings, terminal)?;
+        Ok(compilation)
+    }
+}
+
+impl Format {
+    fn print(
+        self,
+        compilation: &Compilation,
+        findings: Findings,
+        terminal: &Terminal,
+    ) -> Result<(), Failure> {
+        let say = |text: String| match findings {
+            Findings::Product => terminal.print(text),
+            Findings::Aside => terminal.insist(text),
+        };
+        let look = terminal.look();
+        for diagnostic in &compilation.diagnostics {
+            say(match self {
+                Format::Human => report::full(diagnostic, &compilation.sources, look) + "\n\n",
+                Format::Short => report::short(diagnostic, &compilation.sources) + "\n",
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// What the user can choose about generated code.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Generated code")]
+pub struct Choices {
+    /// Rust: the module that has the types no protocol file declares, such as crate::host
+    #[arg(long, value_name = "PATH")]
+    rust_host: Option<String>,
+    /// Scala: the package for files without `package` [default: protocols]
+    #[arg(long, value_name = "NAME")]
+    scala_package: Option<String>,
+    /// C: put this before every name
+    #[arg(long, value_name = "PREFIX")]
+    c_prefix: Option<String>,
+}
+
+impl From<Choices> for Options {
+    fn from(choices: Choices) -> Options {
+        Options {
+            rust_host: choices.rust_host,
+            scala_package: choices.scala_package,
+            c_prefix: choices.c_prefix,
+        }
+    }
+}

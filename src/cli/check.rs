@@ -1,0 +1,70 @@
+//! `duologue check`: all errors and rules.
+
+use super::args::{Choices, Findings, Format, Sources};
+use super::terminal::{GOOD, Terminal, styled};
+use super::{Failure, Outcome, TEMPLATE, summary};
+use clap::Args;
+use duologue::diagnostic::Level;
+use duologue::report::{self, counted};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+\x1b[1;32mExamples:\x1b[0m
+  duologue check                      every .proto file below this directory
+  duologue check bank.proto -v        and say how many messages can be under way
+  duologue check -D all -A never-ends protocols
+                                      treat every rule but one as an error
+  git show HEAD:bank.proto | duologue check -
+                                      a text that is in no file
+";
+
+/// Check protocols: report every error, and every rule that is broken.
+#[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, help_template = TEMPLATE)]
+pub struct Check {
+    /// Files, directories, or - for standard input
+    #[arg(default_value = ".", hide_default_value = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
+    /// How findings are printed: human, with the lines they are about, or short, one per line
+    #[arg(
+        long,
+        value_enum,
+        default_value = "human",
+        hide_possible_values = true,
+        value_name = "STYLE"
+    )]
+    format: Format,
+    #[command(flatten)]
+    choices: Choices,
+}
+
+impl Check {
+    pub fn run(self, terminal: &Terminal) -> Outcome {
+        let choices = self.choices.into();
+        let compiled = self.sources.compile(
+            &self.paths,
+            choices,
+            self.format,
+            Findings::Product,
+            terminal,
+        )?;
+        let Some(checked) = &compiled.checked else {
+            terminal.tell(report::summary(&compiled.diagnostics, compiled.sources.len()) + "\n")?;
+            return Err(Failure::Findings);
+        };
+        if terminal.verbose {
+            terminal.tell(summary::protocols(checked, usize::MAX, terminal))?;
+        }
+        if compiled.diagnostics.iter().any(|d| d.level != Level::Allow) {
+            terminal.tell(report::summary(&compiled.diagnostics, compiled.sources.len()) + "\n")?;
+        } else {
+            let protocols = counted(checked.protocols().count(), "protocol");
+            let files = counted(compiled.sources.len(), "file");
+            let sound = styled(GOOD, "sound");
+            terminal.tell(format_args!("{sound}: {protocols} in {files}\n"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,42 @@
+//! `duologue explain`: the page of a rule.
+
+use super::levels::unknown;
+use super::terminal::{GOOD, QUIET, Terminal, styled};
+use super::{Failure, Outcome, TEMPLATE};
+use clap::Args;
+use duologue::check::RULES;
+
+const EXAMPLES: &str = "\
+\x1b[1;32mExamples:\x1b[0m
+  duologue explain stuck-state        what the rule wants, a wrong protocol and a right one
+  duologue rules                      the names of all rules
+";
+
+/// Explain a rule: why it is there, what breaks it, what keeps it.
+#[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, help_template = TEMPLATE)]
+pub struct Explain {
+    /// The name that stands in brackets in a finding
+    rule: String,
+}
+
+impl Explain {
+    pub fn run(self, terminal: &Terminal) -> Outcome {
+        let Some(rule) = RULES.iter().find(|rule| rule.name == self.rule) else {
+            return Err(Failure::Usage(unknown(&self.rule)));
+        };
+        let page: String = rule.page.lines().map(shown).collect();
+        terminal.print(page)?;
+        Ok(())
+    }
+}
+
+/// A line of the page, which is Markdown, with its headings and fences toned.
+fn shown(line: &str) -> String {
+    let style = match line {
+        line if line.starts_with('#') => GOOD,
+        line if line.starts_with("```") => QUIET,
+        _ => return format!("{line}\n"),
+    };
+    styled(style, line) + "\n"
+}

@@ -1,0 +1,191 @@
+//! `duologue gen`: typed endpoints for both sides, in the languages asked for.
+
+use super::args::{Choices, Findings, Format, Sources};
+use super::depfile::depfile;
+use super::summary::{self, Summary};
+use super::terminal::Terminal;
+use super::{Failure, Outcome, TEMPLATE, drift};
+use clap::Args;
+use duologue::check::CheckedProgram;
+use duologue::compile::Compilation;
+use duologue::files::{OutputError, Outputs, Tree};
+use duologue::target::{self, Options, Target};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+const EXAMPLES: &str = "\
+\x1b[1;32mExamples:\x1b[0m
+  duologue gen bank.proto --rust src/protocols
+                                      both sides of every protocol in the file, for Rust
+  duologue gen protocols --rust rust/gen --c c/gen --scala scala/gen
+                                      every .proto file of a directory, in three languages
+  duologue gen protocols --rust src/protocols --check
+                                      write nothing; fail if a file is not up to date
+  duologue gen bank.proto --c gen --depfile gen/bank.d
+                                      also tell make, Ninja or CMake what was read
+";
+
+/// Generate typed endpoints for both sides of each protocol.
+#[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, help_template = TEMPLATE)]
+pub struct Gen {
+    /// Files, directories, or - for standard input
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    directories: Directories,
+    /// Write nothing, and fail if a file is missing, not up to date, or no longer generated
+    #[arg(long, conflicts_with_all = ["force", "clean", "depfile"])]
+    check: bool,
+    /// Overwrite files that duologue has not generated
+    #[arg(long)]
+    force: bool,
+    /// Remove generated files in the output directories that are no longer generated
+    #[arg(long)]
+    clean: bool,
+    /// Print the paths of the files that would be written, and write nothing
+    #[arg(long, conflicts_with_all = ["check", "depfile"])]
+    list_outputs: bool,
+    /// Write which files were read, as a rule for make
+    #[arg(long, alias = "dependency_out", value_name = "FILE")]
+    depfile: Option<PathBuf>,
+    #[command(flatten)]
+    choices: Choices,
+    #[command(flatten)]
+    sources: Sources,
+    /// How findings are printed: human, with the lines they are about, or short, one per line
+    #[arg(
+        long,
+        value_enum,
+        default_value = "human",
+        hide_possible_values = true,
+        value_name = "STYLE"
+    )]
+    format: Format,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+struct Directories {
+    /// Write Rust into this directory
+    #[arg(long, aliases = ["rust_out", "rust-out"], value_name = "DIR")]
+    rust: Option<PathBuf>,
+    /// Write C into this directory
+    #[arg(long, aliases = ["c_out", "c-out"], value_name = "DIR")]
+    c: Option<PathBuf>,
+    /// Write Scala into this directory
+    #[arg(long, aliases = ["scala_out", "scala-out"], value_name = "DIR")]
+    scala: Option<PathBuf>,
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Failure {
+        match error {
+            OutputError::Collision(..) => Failure::Usage(error.to_string()),
+            OutputError::Outside(_) | OutputError::Foreign(_) | OutputError::Io(..) => {
+                Failure::Environment(error.to_string())
+            }
+        }
+    }
+}
+
+impl Gen {
+    pub fn run(self, terminal: &Terminal) -> Outcome {
+        let started = Instant::now();
+        let options: Options = self.choices.into();
+        let compiled = self.sources.compile(
+            &self.paths,
+            options.clone(),
+            self.format,
+            Findings::Aside,
+            terminal,
+        )?;
+        let Some(checked) = &compiled.checked else {
+            terminal.tell(summary::nothing_written(&compiled))?;
+            return Err(Failure::Findings);
+        };
+        let (trees, notes) = self.directories.generate(checked, &options);
+        let outputs = Outputs::plan(trees)?;
+        if self.list_outputs {
+            for file in &outputs.files {
+                terminal.print(format_args!("{}\n", file.path.display()))?;
+            }
+            return Ok(());
+        }
+        let read = fs_identities(&compiled);
+        let orphans = outputs.orphans(&|origin| is_gone_or_read(origin, &compiled, &read))?;
+        if self.check {
+            return drift::report(&outputs, &orphans, terminal);
+        }
+        if !self.force {
+            outputs.refuse_foreign()?;
+        }
+        let paths = outputs.files.iter().map(|file| file.path.as_path());
+        let extra = self
+            .depfile
+            .map(|path| (path, depfile(paths, &compiled.files_read)));
+        outputs.write(extra.as_slice())?;
+        if self.clean {
+            for path in &orphans {
+                fs::remove_file(path).map_err(|error| OutputError::Io(path.clone(), error))?;
+            }
+        }
+        let summary = Summary {
+            checked,
+            compiled: &compiled,
+            outputs: &outputs,
+            orphans: &orphans,
+            is_clean: self.clean,
+            notes: &notes,
+            time: started.elapsed(),
+        };
+        terminal.tell(summary.text(terminal))?;
+        Ok(())
+    }
+}
+
+impl Directories {
+    /// What each target that was asked for writes, and what it has to say about it.
+    fn generate(self, checked: &CheckedProgram, options: &Options) -> (Vec<Tree>, Vec<String>) {
+        let mut trees = Vec::new();
+        let mut notes = Vec::new();
+        for target in Target::ALL {
+            let directory = match target {
+                Target::Rust => &self.rust,
+                Target::C => &self.c,
+                Target::Scala => &self.scala,
+            };
+            let Some(directory) = directory else { continue };
+            let generated = target::generate(checked, target, options);
+            notes.extend(generated.notes);
+            trees.push(Tree {
+                target,
+                directory: directory.clone(),
+                files: generated.files,
+            });
+        }
+        (trees, notes)
+    }
+}
+
+fn fs_identities(compiled: &Compilation) -> BTreeSet<PathBuf> {
+    let paths = compiled.files_read.iter();
+    paths
+        .filter_map(|path| fs::canonicalize(path).ok())
+        .collect()
+}
+
+/// Whether the file that a generated file names in its header is part of this run or no longer there. A file of another run
+/// that shares the output directory is neither.
+fn is_gone_or_read(origin: &str, compiled: &Compilation, read: &BTreeSet<PathBuf>) -> bool {
+    let beside = compiled.files_read.iter().filter_map(|path| path.parent());
+    let above = beside.flat_map(Path::ancestors);
+    let places: BTreeSet<PathBuf> = above.map(|directory| directory.join(origin)).collect();
+    let mut found = places
+        .iter()
+        .filter_map(|path| fs::canonicalize(path).ok())
+        .peekable();
+    found.peek().is_none() || found.any(|path| read.contains(&path))
+}

@@ -1,0 +1,88 @@
+//! `-A RULE`, `-W RULE`, `-D RULE`: levels of rules, where the later wins.
+
+use super::Failure;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use duologue::check::RULES;
+use duologue::diagnostic::Level;
+use duologue::name::nearest;
+
+/// The levels in the order in which they were given; the reason why this is not derived.
+#[derive(Debug, Default)]
+pub struct Levels(Vec<(String, Level)>);
+
+const OPTIONS: [(&str, char, Level, &str); 3] = [
+    ("allow", 'A', Level::Allow, "Do not report a rule"),
+    ("warn", 'W', Level::Warn, "Report a rule, and still succeed"),
+    (
+        "deny",
+        'D',
+        Level::Deny,
+        "Report a rule, and fail; `all` stands for every rule",
+    ),
+];
+
+impl Levels {
+    /// The levels, if every rule exists and has a level.
+    pub fn checked(self) -> Result<Vec<(String, Level)>, Failure> {
+        for (name, _) in &self.0 {
+            if name == "all" {
+                continue;
+            }
+            match RULES.iter().find(|rule| rule.name == name) {
+                Some(rule) if rule.default.is_some() => {}
+                Some(_) => {
+                    let words = format!("`{name}` is an error, so its level cannot be set");
+                    return Err(Failure::Usage(words));
+                }
+                None => return Err(Failure::Usage(unknown(name))),
+            }
+        }
+        Ok(self.0)
+    }
+}
+
+/// What to say about a rule that does not exist.
+pub fn unknown(name: &str) -> String {
+    match nearest(name, RULES.iter().map(|rule| rule.name)) {
+        Some(near) => format!("there is no rule `{name}`; did you mean `{near}`?"),
+        None => format!("there is no rule `{name}`; `duologue rules` lists them all"),
+    }
+}
+
+impl Args for Levels {
+    fn augment_args(command: Command) -> Command {
+        let command = command.next_help_heading("Rules");
+        let options = OPTIONS.map(|(long, short, _, help)| {
+            let option = Arg::new(long).long(long).short(short).help(help);
+            option.value_name("RULE").action(ArgAction::Append)
+        });
+        command.args(options).next_help_heading(None::<&str>)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Levels::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Levels {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Levels, clap::Error> {
+        let mut placed = Vec::new();
+        for (long, _, level, _) in OPTIONS {
+            let places = matches.indices_of(long).into_iter().flatten();
+            let names = matches.get_many::<String>(long).into_iter().flatten();
+            placed.extend(
+                places
+                    .zip(names)
+                    .map(|(place, name)| (place, name.clone(), level)),
+            );
+        }
+        placed.sort_by_key(|(place, ..)| *place);
+        let levels = placed.into_iter().map(|(_, name, level)| (name, level));
+        Ok(Levels(levels.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Levels::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

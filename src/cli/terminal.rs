@@ -1,0 +1,125 @@
+//! Where words go: the product to standard output, the rest to standard error, coloured only where colour is wanted.
+
+use anstyle::{AnsiColor, Style};
+use clap::builder::Styles;
+use clap::{Args, ValueEnum};
+use duologue::report::Look;
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// The colours of help texts.
+pub const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default())
+    .error(ERROR)
+    .valid(AnsiColor::Cyan.on_default().bold())
+    .invalid(AnsiColor::Yellow.on_default().bold());
+
+/// Something wrong.
+pub const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// Something doubtful.
+pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// Something good.
+pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// A name that the eye should find.
+pub const NAME: Style = Style::new().bold();
+/// A path or a command.
+pub const PATH: Style = AnsiColor::Cyan.on_default();
+/// What can be skipped.
+pub const QUIET: Style = Style::new().dimmed();
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Terminal")]
+pub struct Arguments {
+    /// When to use colour; `auto` means on a terminal, and honours NO_COLOR and CLICOLOR_FORCE
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    color: Color,
+    /// Draw with ASCII characters only
+    #[arg(long, global = true)]
+    ascii: bool,
+    /// Print findings only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print more: the capacity of each protocol, every file that was looked at
+    #[arg(short, long, global = true)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// How to talk to the user.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    pub ascii: bool,
+    pub quiet: bool,
+    pub verbose: bool,
+}
+
+impl Terminal {
+    pub fn new(arguments: &Arguments) -> Terminal {
+        match arguments.color {
+            Color::Auto => {}
+            Color::Always => anstream::ColorChoice::Always.write_global(),
+            Color::Never => anstream::ColorChoice::Never.write_global(),
+        }
+        Terminal {
+            ascii: arguments.ascii,
+            quiet: arguments.quiet,
+            verbose: arguments.verbose,
+        }
+    }
+
+    /// How findings are drawn; colours are taken out again where they are not wanted.
+    pub fn look(&self) -> Look {
+        Look {
+            is_styled: true,
+            is_unicode: !self.ascii,
+            ..Look::default()
+        }
+    }
+
+    /// Writes the command's product.
+    pub fn print(&self, text: impl Display) -> io::Result<()> {
+        let mut out = anstream::stdout().lock();
+        write!(out, "{text}")?;
+        out.flush()
+    }
+
+    /// Writes what goes along with the product, unless it is to be quiet.
+    pub fn tell(&self, text: impl Display) -> io::Result<()> {
+        if self.quiet {
+            Ok(())
+        } else {
+            self.insist(text)
+        }
+    }
+
+    /// Writes to standard error also when it is to be quiet.
+    pub fn insist(&self, text: impl Display) -> io::Result<()> {
+        write!(anstream::stderr().lock(), "{text}")
+    }
+
+    /// Writes an error. If that fails, only the exit code is left to tell.
+    pub fn complain(&self, message: &str) {
+        let _ = self.insist(format_args!("{ERROR}error{ERROR:#}: {message}\n"));
+    }
+}
+
+/// `text` in a style.
+pub fn styled(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}

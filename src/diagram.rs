@@ -1,0 +1,115 @@
+//! Protocols as pictures: who speaks in which state, and where each message leads.
+
+use crate::graph::{StateGraph, Step};
+use crate::protocol::{Direction, Message, Next, Protocol, State};
+use crate::source::Sources;
+use std::fmt::Write;
+
+/// A protocol in the DOT language, as Graphviz reads it.
+#[must_use]
+pub fn dot(protocol: &Protocol, sources: &Sources) -> String {
+    let node = |state: Option<_>| match state.map(|id| protocol.state(id)) {
+        None => "shape=doublecircle width=0.15 label=\"\"".to_owned(),
+        Some(state) => {
+            let (speaker, colour) = match state.direction {
+                Some(Direction::Send) => ("client speaks", "#dceeff"),
+                Some(Direction::Recv) => ("server speaks", "#ffeeda"),
+                None => ("over", "#eeeeee"),
+            };
+            let bold = if std::ptr::eq(state, protocol.start()) {
+                ",bold"
+            } else {
+                ""
+            };
+            let label = quoted_dot(&format!("{}\n{speaker}", title(state)));
+            format!("label={label} fillcolor=\"{colour}\" style=\"filled,rounded{bold}\"")
+        }
+    };
+    let edge = |step: Step| {
+        let message = &protocol.state(step.state).messages[step.message];
+        format!("label={}", quoted_dot(&words(message, sources)))
+    };
+    let content = StateGraph::of(protocol).dot(&node, &edge);
+    let name = quoted_dot(protocol.name.text());
+    let look = "    node [shape=box fontname=\"sans-serif\"]\n    edge [fontname=\"sans-serif\"]\n";
+    format!("digraph {name} {{\n    label={name}\n{look}{content}}}\n")
+}
+
+/// A protocol as a Mermaid state diagram.
+#[must_use]
+pub fn mermaid(protocol: &Protocol, sources: &Sources) -> String {
+    let mut text = String::from("stateDiagram-v2\n");
+    for (index, state) in protocol.states.iter().enumerate() {
+        let speaker = match state.direction {
+            Some(Direction::Send) => "client speaks",
+            Some(Direction::Recv) => "server speaks",
+            None => "over",
+        };
+        let label = escaped_mermaid(&format!("{}: {speaker}", title(state)));
+        let _ = writeln!(text, "    state \"{label}\" as s{index}");
+    }
+    text += "    [*] --> s0\n";
+    for (index, state) in protocol.states.iter().enumerate() {
+        for message in &state.messages {
+            let to = match &message.next {
+                Next::End => "[*]".to_owned(),
+                Next::State { state, .. } => format!("s{}", state.index()),
+            };
+            let label = escaped_mermaid(&words(message, sources));
+            let _ = writeln!(text, "    s{index} --> {to} : {label}");
+        }
+        if state.direction.is_none() {
+            let _ = writeln!(text, "    s{index} --> [*]");
+        }
+    }
+    text
+}
+
+/// The state's name with its type parameters.
+fn title(state: &State) -> String {
+    let name = state.name.text();
+    if state.parameters.is_empty() {
+        return name.to_owned();
+    }
+    let parameters = state
+        .parameters
+        .iter()
+        .map(|parameter| parameter.name.text());
+    format!("{name}<{}>", parameters.collect::<Vec<_>>().join(", "))
+}
+
+/// The message with its payload as it is written.
+fn words(message: &Message, sources: &Sources) -> String {
+    let name = message.name.text();
+    if message.entries.is_empty() {
+        return name.to_owned();
+    }
+    let entries = message.entries.iter().map(|entry| {
+        let ty = sources.slice(entry.ty_span).split_whitespace();
+        let ty = ty.collect::<Vec<_>>().join(" ");
+        if entry.is_derived {
+            ty
+        } else {
+            format!("{}: {ty}", entry.name)
+        }
+    });
+    format!("{name}({})", entries.collect::<Vec<_>>().join(", "))
+}
+
+fn quoted_dot(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", escaped.replace('\n', "\\n"))
+}
+
+/// Mermaid reads `#58;` as the character with that number.
+fn escaped_mermaid(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        if letter.is_alphanumeric() || " _(),.?[]".contains(letter) {
+            escaped.push(letter);
+        } else {
+            let _ = write!(escaped, "#{};", u32::from(letter));
+        }
+    }
+    escaped
+}

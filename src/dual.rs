@@ -1,0 +1,155 @@
+//! The text of protocols from the server's side. Only directions and sides change; all else stays as it was written, so that the
+//! dual of the dual is the same text again.
+
+use crate::protocol::{Program, ProtocolId};
+use crate::source::Sources;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The text of the file that declares the protocols, with these protocols seen from the server's side. Where the file speaks of
+/// their endpoints, `client` and `server` change places too, so that the same endpoints are meant.
+///
+/// With `alone`, only the declaration of the first protocol.
+#[must_use]
+pub fn dual(program: &Program, sources: &Sources, turned: &[ProtocolId], alone: bool) -> String {
+    let Some(first) = turned.first().map(|id| program.protocol(*id)) else {
+        return String::new();
+    };
+    let source = program.file(first.file).source;
+    let text = sources.get(source).text();
+    let tokens = tokens(text);
+    let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
+    let mut names = BTreeSet::new();
+    for protocol in turned.iter().map(|id| program.protocol(*id)) {
+        names.insert(protocol.name.text());
+        for state in &protocol.states {
+            if let Some(direction) = state.direction {
+                let end = state.direction_span.range().end;
+                let start = end - direction.word().len();
+                edits.push((start..end, direction.dual().word()));
+            }
+        }
+    }
+    for window in tokens.windows(6) {
+        let word = |at: usize| &text[window[at].clone()];
+        let other = match word(3) {
+            "client" => "server",
+            "server" => "client",
+            _ => continue,
+        };
+        if names.contains(word(0)) && [1, 2, 4, 5].iter().all(|at| word(*at) == ":") {
+            edits.push((window[3].clone(), other));
+        }
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    let shown = if alone {
+        declaration(text, &tokens, first.name.span.range())
+    } else {
+        0..text.len()
+    };
+    apply(text, &edits, shown)
+}
+
+fn apply(text: &str, edits: &[(Range<usize>, &str)], shown: Range<usize>) -> String {
+    let mut result = String::new();
+    let mut at = shown.start;
+    for (range, word) in edits {
+        if range.start >= at && range.end <= shown.end {
+            result += &text[at..range.start];
+            result += word;
+            at = range.end;
+        }
+    }
+    result += &text[at..shown.end];
+    if !result.ends_with('\n') {
+        result.push('\n');
+    }
+    result
+}
+
+/// The range of the declaration whose name stands at `name`, with the documentation and attributes before it.
+fn declaration(text: &str, tokens: &[Range<usize>], name: Range<usize>) -> Range<usize> {
+    let word = |at: usize| tokens.get(at).map_or("", |token| &text[token.clone()]);
+    let at = tokens.iter().position(|token| *token == name).unwrap_or(0);
+    let mut first = at.saturating_sub(2);
+    loop {
+        if first > 0 && word(first - 1).starts_with("///") {
+            first -= 1;
+        } else if first > 0 && word(first - 1) == "]" {
+            let open = (0..first).rev().find(|at| word(*at) == "#");
+            first = open.unwrap_or(first - 1);
+        } else {
+            break;
+        }
+    }
+    let mut depth = 0u32;
+    let mut last = at + 1;
+    while last < tokens.len() {
+        match word(last) {
+            "{" | "(" => depth += 1,
+            "}" | ")" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        last += 1;
+    }
+    if word(last + 1) == ";" {
+        last += 1;
+    }
+    tokens[first].start..tokens.get(last).map_or(text.len(), |token| token.end)
+}
+
+/// Where the words and signs stand. Documentation before a declaration counts, other comments do not.
+fn tokens(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let while_ = |is: &dyn Fn(&u8) -> bool| rest.iter().take_while(|byte| is(byte)).count();
+        let length = if rest.starts_with(b"//") {
+            while_(&|byte| *byte != b'\n')
+        } else if rest.starts_with(b"/*") {
+            comment(rest)
+        } else if rest[0] == b'"' {
+            rest[1..]
+                .iter()
+                .position(|byte| *byte == b'"')
+                .map_or(rest.len(), |end| end + 2)
+        } else if rest[0].is_ascii() {
+            while_(&|byte| byte.is_ascii_alphanumeric() || *byte == b'_').max(1)
+        } else {
+            while_(&|byte| !byte.is_ascii())
+        };
+        let is_docs = rest.starts_with(b"///") && !rest.starts_with(b"////");
+        let is_comment = rest.starts_with(b"//") || rest.starts_with(b"/*");
+        if is_docs || !(is_comment || rest[0].is_ascii_whitespace()) {
+            found.push(at..at + length);
+        }
+        at += length;
+    }
+    found
+}
+
+/// The length of the block comment that begins here; such comments nest.
+fn comment(bytes: &[u8]) -> usize {
+    let mut depth = 0u32;
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at..].starts_with(b"/*") {
+            depth += 1;
+            at += 2;
+        } else if bytes[at..].starts_with(b"*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    at
+}

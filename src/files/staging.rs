@@ -1,0 +1,85 @@
+//! Writes many files as if at once: each is first written beside its place and renamed when all are written.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Files that are written but not yet in their places. Dropping it takes everything back, created directories included.
+#[derive(Debug, Default)]
+pub(super) struct Staging {
+    /// In the order they were created: a parent before its children.
+    created: Vec<PathBuf>,
+    /// Temporary path and place; both are in one directory, so that a rename is one step.
+    staged: VecDeque<(PathBuf, PathBuf)>,
+}
+
+impl Staging {
+    /// Creates a directory and what is missing above it.
+    pub(super) fn create_dir(&mut self, directory: &Path) -> io::Result<()> {
+        let missing = directory.ancestors();
+        let missing = missing.take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        let missing: Vec<_> = missing.map(Path::to_path_buf).collect();
+        for path in missing.into_iter().rev() {
+            match fs::create_dir(&path) {
+                Ok(()) => self.created.push(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a text beside its place, whose directory exists.
+    pub(super) fn write(&mut self, place: &Path, text: &str) -> io::Result<()> {
+        if place.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let (mut file, temporary) = create_beside(place)?;
+        self.staged.push_back((temporary, place.to_path_buf()));
+        file.write_all(text.as_bytes())
+    }
+
+    /// Puts every file in its place.
+    ///
+    /// # Errors
+    /// The place at which it did not work; the files before it are in theirs.
+    pub(super) fn publish(mut self) -> Result<(), (PathBuf, io::Error)> {
+        self.created.clear();
+        while let Some((temporary, place)) = self.staged.front() {
+            fs::rename(temporary, place).map_err(|error| (place.clone(), error))?;
+            self.staged.pop_front();
+        }
+        Ok(())
+    }
+}
+
+/// A new hidden file in the directory of `place`, under a name that nobody else uses.
+fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut name = OsString::from(".");
+        name.push(place.file_name().unwrap_or_default());
+        name.push(format!(".{}-{number}.tmp", std::process::id()));
+        let path = place.with_file_name(name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        for (temporary, _) in &self.staged {
+            let _ = fs::remove_file(temporary);
+        }
+        for directory in self.created.iter().rev() {
+            let _ = fs::remove_dir(directory);
+        }
+    }
+}
