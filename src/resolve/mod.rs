@@ -2,6 +2,7 @@
 //! does is judged later.
 
 mod body;
+mod callees;
 mod declare;
 mod types;
 
@@ -165,4 +166,9 @@ fn duplicates<'a>(
         }
     }
     diagnostics.len() > before
+}
+
+fn quoted(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    words.join(", ")
 }

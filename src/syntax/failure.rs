@@ -1,5 +1,8 @@
 //! A parse that failed, told in our words.
 
+// `Rule` has a variant for every rule of the grammar, most of which are no pieces.
+#![allow(clippy::wildcard_enum_match_arm)]
+
 use super::grammar::Rule;
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
@@ -38,6 +41,7 @@ pub fn explain(
         rule,
         piece,
         found,
+        behind: &text[next_token(text, at.end)],
         before: &piece[before.clone()],
         is_first: piece[..here.start].trim().is_empty() || next_token(piece, 0).start == here.start,
         span: place(&here),
@@ -86,6 +90,8 @@ struct Context<'a> {
     rule: Rule,
     piece: &'a str,
     found: &'a str,
+    /// What stands behind the piece.
+    behind: &'a str,
     before: &'a str,
     is_first: bool,
     span: Span,
@@ -149,14 +155,6 @@ impl Context<'_> {
 
     fn state_start(&self) -> Option<Diagnostic> {
         match self.found {
-            "," => Some(
-                self.error("states stand side by side, without a comma")
-                    .fix("remove it", self.span, "", true),
-            ),
-            ";" => Some(
-                self.error("states stand side by side, without a semicolon")
-                    .fix("remove it", self.span, "", true),
-            ),
             "}" | ")" => Some(self.error(format!(
                 "this `{}` does not match how the protocol was opened",
                 self.found
@@ -212,6 +210,13 @@ impl Context<'_> {
         }
         if self.expects("->") && !self.expects("::") {
             let error = self.error(format!("expected `->`, found {}", self.what_is_found()));
+            if self.found == "=" && self.piece[self.next_word_end()..].starts_with('>') {
+                let arrow = Span {
+                    end: self.span.end + 1,
+                    ..self.span
+                };
+                return Some(error.fix("an arrow is written `->`", arrow, "->", true));
+            }
             return Some(error.help(
                 "say what follows the message: `-> state`, or `-> !` where the session is over",
             ));
@@ -263,11 +268,7 @@ impl Context<'_> {
     }
 
     fn general(&self) -> Diagnostic {
-        let mut choices: Vec<String> = Vec::new();
-        if self.expected.name {
-            choices.push("a name".to_owned());
-        }
-        choices.extend(self.expected.signs.iter().map(|sign| format!("`{sign}`")));
+        let choices = self.choices();
         let expected = match choices.as_slice() {
             [] => return self.error(format!("{} cannot stand here", self.what_is_found())),
             [only] => only.clone(),
@@ -289,9 +290,32 @@ impl Context<'_> {
         }
     }
 
+    /// What could stand here, in words. Of the signs that could go on with a type those that end it are enough.
+    fn choices(&self) -> Vec<String> {
+        let mut choices = Vec::new();
+        let is_type = self.expected.name && self.expects("[");
+        if is_type {
+            choices.push("a type".to_owned());
+        } else if self.expected.name {
+            choices.push("a name".to_owned());
+        }
+        let goes_on = |sign: &str| matches!(sign, "?" | "::" | "<" | ":" | "+");
+        let signs = self.expected.signs.iter().map(String::as_str);
+        let signs: Vec<&str> = signs
+            .filter(|sign| !is_type || !matches!(*sign, "(" | "[" | "~"))
+            .collect();
+        let only_going_on = signs.iter().all(|sign| goes_on(sign));
+        let signs = signs
+            .into_iter()
+            .filter(|sign| only_going_on || !goes_on(sign));
+        choices.extend(signs.map(|sign| format!("`{sign}`")));
+        choices
+    }
+
     fn what_is_found(&self) -> String {
         match self.found {
-            "" => "the end of the text".to_owned(),
+            "" if self.behind.is_empty() => "the end of the text".to_owned(),
+            "" => format!("`{}`", self.behind),
             found if found.chars().all(|letter| letter.is_control()) => {
                 format!("the control character {}", found.escape_default())
             }
@@ -306,7 +330,7 @@ impl Context<'_> {
 }
 
 /// The first word or sign at or behind `from`; the end of the piece if there is none.
-fn next_token(piece: &str, from: usize) -> Range<usize> {
+pub fn next_token(piece: &str, from: usize) -> Range<usize> {
     let mut at = from.min(piece.len());
     loop {
         let rest = &piece[at..];

@@ -87,21 +87,22 @@ impl<'a> Reader<'a> {
     }
 
     fn piece(&mut self, piece: &Piece, faults: &mut Faults) {
-        match (&piece.body, piece.kind) {
-            (Some(body), PieceKind::Protocol) => self.protocol(piece, body, faults),
-            _ if self.faulty(&piece.at, faults) => {}
-            (_, PieceKind::Package) => {
-                self.parse_piece(Rule::package_piece, piece.at.clone(), Builder::package);
-            }
-            (_, PieceKind::Import) => {
-                self.parse_piece(Rule::import_piece, piece.at.clone(), Builder::import);
-            }
-            (_, PieceKind::Item) => {
-                self.parse_piece(Rule::item_piece, piece.at.clone(), Builder::item);
-            }
-            (_, PieceKind::Protocol) => {
-                self.parse_piece(Rule::header_piece, piece.at.clone(), |_, _| {});
-            }
+        if let (Some(body), PieceKind::Protocol) = (&piece.body, piece.kind) {
+            self.protocol(piece, body, faults);
+            return;
+        }
+        let item = piece.at.start..piece.end.unwrap_or(piece.at.end);
+        let tail = item.end..piece.at.end;
+        if !self.faulty(&item, faults) {
+            match piece.kind {
+                PieceKind::Package => self.parse_piece(Rule::package_piece, item, Builder::package),
+                PieceKind::Import => self.parse_piece(Rule::import_piece, item, Builder::import),
+                PieceKind::Item => self.parse_piece(Rule::item_piece, item, Builder::item),
+                PieceKind::Protocol => self.parse_piece(Rule::header_piece, item, |_, _| {}),
+            };
+        }
+        if !self.faulty(&tail, faults) {
+            self.parse_piece(Rule::tail_piece, tail, |_, _| {});
         }
     }
 
@@ -118,7 +119,8 @@ impl<'a> Reader<'a> {
         }
         for state in &body.states {
             if !self.faulty(state, faults) {
-                self.parse_piece(Rule::state_piece, state.clone(), Builder::state);
+                let state = self.without_separator(state.clone());
+                self.parse_piece(Rule::state_piece, state, Builder::state);
             }
         }
         let behind_states = body.states.last().map_or(body.open + 1, |state| state.end);
@@ -136,12 +138,30 @@ impl<'a> Reader<'a> {
         self.builder.end_protocol(is_broken);
     }
 
+    /// The piece behind a comma or semicolon that separates it from the state before; reports the sign.
+    fn without_separator(&mut self, state: Range<usize>) -> Range<usize> {
+        let token = failure::next_token(self.text, state.start);
+        let name = match &self.text[token.clone()] {
+            "," => "comma",
+            ";" => "semicolon",
+            _ => return state,
+        };
+        let span = Span::new(self.source, token.start, token.end);
+        let text = format!("states stand side by side, without a {name}");
+        self.builder
+            .report(Diagnostic::error("syntax", span, text).fix("remove it", span, "", true));
+        token.end..state.end
+    }
+
     /// What stands between the last complete state and the end of the protocol: nothing, in a protocol that is complete.
     fn rest(&mut self, rest: Range<usize>, body: &Body, reported: usize) {
         let is_blank = Grammar::parse(Rule::tail_piece, &self.text[rest.clone()])
             .is_ok_and(|pairs| !pairs.as_str().contains(';'));
         if !is_blank {
-            self.parse_piece(Rule::state_piece, rest, Builder::state);
+            let rest = self.without_separator(rest);
+            if !self.text[rest.clone()].trim().is_empty() {
+                self.parse_piece(Rule::state_piece, rest, Builder::state);
+            }
         }
         if body.close.is_none() && self.builder.reported() == reported {
             let span = Span::new(self.source, body.open, body.open + 1);
@@ -166,10 +186,10 @@ impl<'a> Reader<'a> {
         match Grammar::parse(rule, &text[at.clone()]) {
             Ok(mut pairs) => {
                 self.builder.stand_at(at.start);
-                if let Some(pair) = pairs.next() {
-                    if pair.as_rule() != Rule::EOI {
-                        build(&mut self.builder, pair);
-                    }
+                if let Some(pair) = pairs.next()
+                    && pair.as_rule() != Rule::EOI
+                {
+                    build(&mut self.builder, pair);
                 }
                 true
             }

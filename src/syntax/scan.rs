@@ -64,6 +64,8 @@ pub struct Piece {
     pub kind: PieceKind,
     /// The whole item.
     pub at: Range<usize>,
+    /// Where the item itself ends: behind its `;` or its last bracket. What follows up to the next item belongs to nothing.
+    pub end: Option<usize>,
     /// For a protocol, its parts.
     pub body: Option<Body>,
 }
@@ -347,6 +349,7 @@ impl Scanner<'_> {
         self.scan.pieces.push(Piece {
             kind,
             at: start..start,
+            end: None,
             body: None,
         });
     }
@@ -377,6 +380,7 @@ impl Scanner<'_> {
             b'>' => self.angles = self.angles.saturating_sub(1),
             b'{' => self.angles = 0,
             b'=' => self.instance(),
+            b';' if self.open.is_empty() => self.ends(at + 1),
             _ => {}
         }
         match kind {
@@ -400,10 +404,18 @@ impl Scanner<'_> {
     /// `proto! name =` is an instance, not a protocol with a body.
     fn instance(&mut self) {
         let is_proto = self.word(2).is_some() && self.word(4) == Some(b"proto");
+        if let Some(piece) = self.scan.pieces.last_mut()
+            && is_proto
+            && piece.kind == PieceKind::Protocol
+            && piece.body.is_none()
+        {
+            piece.kind = PieceKind::Item;
+        }
+    }
+
+    fn ends(&mut self, end: usize) {
         if let Some(piece) = self.scan.pieces.last_mut() {
-            if is_proto && piece.kind == PieceKind::Protocol && piece.body.is_none() {
-                piece.kind = PieceKind::Item;
-            }
+            piece.end.get_or_insert(end);
         }
     }
 
@@ -434,6 +446,9 @@ impl Scanner<'_> {
         };
         let depth = self.open.len() - 1 - above;
         self.open.truncate(depth);
+        if depth == 0 && opener == b'{' {
+            self.ends(at + 1);
+        }
         let Some(body) = self
             .scan
             .pieces

@@ -1,0 +1,218 @@
+//! What messages carry: named types and the types of payloads.
+
+use super::Bound;
+use super::{Docs, FileId, ProtocolId, Side, StateId, TypeId};
+use crate::name::Name;
+use crate::source::Span;
+
+/// A named type.
+#[derive(Debug)]
+pub struct TypeDeclaration {
+    /// Its name.
+    pub name: Name,
+    /// The file that declares it; for an undeclared type, the first that uses it.
+    pub file: FileId,
+    /// Its documentation.
+    pub docs: Docs,
+    /// What it is.
+    pub definition: Definition,
+}
+
+/// What a named type is.
+#[derive(Debug)]
+pub enum Definition {
+    /// Another name for a type.
+    Alias(Type),
+    /// A record.
+    Struct(Vec<Field>),
+    /// A choice.
+    Enum(Vec<Variant>),
+    /// Supplied by the host program, and declared: where it is found, and what it can do.
+    Extern(Box<Mappings>, Vec<Bound>),
+    /// Supplied by the host program, and only used.
+    Undeclared,
+}
+
+/// Where the host's type or trait is found, per target; `None` where the target's own rule for undeclared names holds.
+#[derive(Debug, Default)]
+pub struct Mappings {
+    /// `rust = "...";`
+    pub rust: Option<Mapping>,
+    /// `c = "..." from "..." drop "...";`
+    pub c: Option<Mapping>,
+    /// `scala = "...";`
+    pub scala: Option<Mapping>,
+}
+
+/// One line of a mapping block.
+#[derive(Debug)]
+pub struct Mapping {
+    /// The name in the target, pasted as it is.
+    pub name: String,
+    /// What has to be included for it.
+    pub from: Option<String>,
+    /// The function that destroys a value.
+    pub drop: Option<String>,
+    /// The whole line.
+    pub span: Span,
+}
+
+/// A bound declared with `extern bound`.
+#[derive(Debug)]
+pub struct BoundDeclaration {
+    /// Its name.
+    pub name: Name,
+    /// The file that declares it.
+    pub file: FileId,
+    /// Its documentation.
+    pub docs: Docs,
+    /// Where the host's trait is found.
+    pub mappings: Mappings,
+}
+
+/// A field of a struct.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: Name,
+    /// Its documentation.
+    pub docs: Docs,
+    /// Its type.
+    pub ty: Type,
+    /// Where the type is written.
+    pub ty_span: Span,
+}
+
+/// A variant of an enum.
+#[derive(Debug)]
+pub struct Variant {
+    /// Its name.
+    pub name: Name,
+    /// Its documentation.
+    pub docs: Docs,
+    /// Its values; empty for a bare name.
+    pub entries: Vec<Entry>,
+}
+
+/// One value of a payload or a variant. Names are unique within their list.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name, written or derived from the type.
+    pub name: Name,
+    /// Whether the name was derived.
+    pub is_derived: bool,
+    /// Its type.
+    pub ty: Type,
+    /// Where the type is written.
+    pub ty_span: Span,
+}
+
+/// A payload type. `~` is gone, aliases are kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Type {
+    /// A built-in type without parts.
+    Builtin(Builtin),
+    /// `[T]`
+    List(Box<Type>),
+    /// `T?`
+    Option(Box<Type>),
+    /// `(A, B, ...)` with at least two parts.
+    Tuple(Vec<Type>),
+    /// A named type.
+    Named(TypeId),
+    /// The type parameter at this position of the state the type stands in.
+    Parameter(u32),
+    /// An endpoint.
+    Endpoint(Box<EndpointType>),
+}
+
+/// A built-in type without parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Builtin {
+    Bool,
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    F32,
+    F64,
+    Str,
+    Bytes,
+}
+
+impl Builtin {
+    /// Every word for a built-in type.
+    pub const WORDS: [(&str, Builtin); 16] = [
+        ("bool", Builtin::Bool),
+        ("u8", Builtin::U8),
+        ("u16", Builtin::U16),
+        ("u32", Builtin::U32),
+        ("u64", Builtin::U64),
+        ("i8", Builtin::I8),
+        ("i16", Builtin::I16),
+        ("i32", Builtin::I32),
+        ("i64", Builtin::I64),
+        ("f32", Builtin::F32),
+        ("f64", Builtin::F64),
+        ("str", Builtin::Str),
+        ("bytes", Builtin::Bytes),
+        ("int", Builtin::I64),
+        ("uint", Builtin::U64),
+        ("float", Builtin::F64),
+    ];
+
+    /// The built-in type that a word names.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Builtin> {
+        let found = Builtin::WORDS.iter().find(|(known, _)| *known == word);
+        found.map(|(_, builtin)| *builtin)
+    }
+}
+
+/// One side of a protocol in one of its states, as a payload type.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointType {
+    /// The protocol.
+    pub protocol: ProtocolId,
+    /// Whose endpoint.
+    pub side: Side,
+    /// In which state.
+    pub state: StateId,
+    /// Arguments for the state's type parameters.
+    pub arguments: Vec<Type>,
+}
+
+impl Type {
+    /// The type with each parameter replaced by the argument at its position.
+    #[must_use]
+    pub fn substitute(&self, arguments: &[Type]) -> Type {
+        let all = |types: &[Type]| types.iter().map(|ty| ty.substitute(arguments)).collect();
+        match self {
+            Type::Builtin(_) | Type::Named(_) => self.clone(),
+            Type::List(item) => Type::List(Box::new(item.substitute(arguments))),
+            Type::Option(item) => Type::Option(Box::new(item.substitute(arguments))),
+            Type::Tuple(items) => Type::Tuple(all(items)),
+            Type::Parameter(index) => arguments[*index as usize].clone(),
+            Type::Endpoint(endpoint) => Type::Endpoint(Box::new(EndpointType {
+                arguments: all(&endpoint.arguments),
+                ..**endpoint
+            })),
+        }
+    }
+
+    /// Calls `visit` for this type and every type written inside it, not looking into declarations.
+    pub fn walk(&self, visit: &mut impl FnMut(&Type)) {
+        visit(self);
+        match self {
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => {}
+            Type::List(item) | Type::Option(item) => item.walk(visit),
+            Type::Tuple(items) => items.iter().for_each(|item| item.walk(visit)),
+            Type::Endpoint(endpoint) => endpoint.arguments.iter().for_each(|item| item.walk(visit)),
+        }
+    }
+}

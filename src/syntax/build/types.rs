@@ -1,0 +1,95 @@
+//! Payloads and types.
+// `Rule` has a variant for every rule of the grammar, most of which cannot stand in a given place.
+#![allow(clippy::wildcard_enum_match_arm)]
+
+use super::Builder;
+use crate::diagnostic::Diagnostic;
+use crate::syntax::ast::{Entry, Type, TypeKind};
+use crate::syntax::grammar::Rule;
+use pest::iterators::Pair;
+
+impl<'a> Builder<'a> {
+    pub(super) fn entries(&mut self, pair: Pair<'a, Rule>) -> Vec<Entry> {
+        let entries = pair.into_inner().map(|entry| {
+            let mut parts = entry.into_inner().peekable();
+            let label = parts.next_if(|part| part.as_rule() == Rule::label);
+            let name = label.map(|label| {
+                let word = label.into_inner().next().expect("a label has a name");
+                self.name(&word)
+            });
+            let ty = self.ty(parts.next().expect("an entry has a type"), 0);
+            Entry { name, ty }
+        });
+        entries.collect()
+    }
+
+    pub(super) fn types(&mut self, pair: Pair<'a, Rule>, depth: usize) -> Vec<Type> {
+        pair.into_inner().map(|part| self.ty(part, depth)).collect()
+    }
+
+    pub(super) fn ty(&mut self, pair: Pair<'a, Rule>, depth: usize) -> Type {
+        let span = self.span(&pair);
+        let mut parts = pair.into_inner();
+        let inner = parts.next().expect("a type is something");
+        let inner_span = self.span(&inner);
+        let mut ty = match inner.as_rule() {
+            Rule::list => {
+                let item = inner.into_inner().next().expect("a list has an item");
+                let item = self.ty(item, depth + 1);
+                Type {
+                    kind: TypeKind::List(Box::new(item)),
+                    span: inner_span,
+                }
+            }
+            Rule::tuple => self.tuple(inner, depth),
+            Rule::path => {
+                let mut names = Vec::new();
+                let mut arguments = Vec::new();
+                for part in inner.into_inner() {
+                    if part.as_rule() == Rule::arguments {
+                        arguments = self.types(part, depth + 1);
+                    } else {
+                        names.push(self.name(&part));
+                    }
+                }
+                Type {
+                    kind: TypeKind::Path(names, arguments),
+                    span: inner_span,
+                }
+            }
+            _ => unreachable!("a type is a list, a tuple or a path"),
+        };
+        for option in parts {
+            let span = ty.span.to(self.span(&option));
+            let kind = TypeKind::Option(Box::new(ty));
+            ty = Type { kind, span };
+        }
+        ty.span = span;
+        ty
+    }
+
+    fn tuple(&mut self, pair: Pair<'a, Rule>, depth: usize) -> Type {
+        let span = self.span(&pair);
+        let mut items = Vec::new();
+        let mut comma = None;
+        for part in pair.into_inner() {
+            if part.as_rule() == Rule::comma {
+                comma = Some(self.span(&part));
+            } else {
+                items.push(self.ty(part, depth + 1));
+            }
+        }
+        match (items.len(), comma) {
+            (1, None) => items.remove(0),
+            (1, Some(comma)) => {
+                let error = Diagnostic::error("syntax", comma, "a tuple has at least two parts");
+                self.report(error.fix("`(A)` is the same as `A`", comma, "", false));
+                items.remove(0)
+            }
+            _ => Type {
+                kind: TypeKind::Tuple(items),
+                span,
+            },
+        }
+    }
+}
