@@ -1,0 +1,28 @@
+package duologue;
+
+/**
+ * What an endpoint is made of: the side it belongs to, and the turn in which it may be used. The names contain a `$`, which no
+ * identifier of a protocol can, so that no message of a sending endpoint collides with them.
+ */
+abstract class Handle implements Cloneable {
+    Side $side;
+    long $turn;
+    final String $state;
+
+    Handle(Side side, long turn, String state) {
+        this.$side = side;
+        this.$turn = turn;
+        this.$state = state;
+    }
+
+    /** The same endpoint, on another side. */
+    final Handle $on(Side side) {
+        try {
+            Handle twin = (Handle) super.clone();
+            twin.$side = side;
+            return twin;
+        } catch (CloneNotSupportedException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+package duologue;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.ReferenceQueue;
+import java.util.ArrayDeque;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The right to act for one side of a session. Endpoints come and go with every message; the side stays, and knows which
+ * endpoint is the live one. One CAS claims it, so that of two uses of an endpoint, in whatever threads, one is refused.
+ */
+final class Side {
+    /** An operation is under way; it does not wait. */
+    private static final long BUSY = -2;
+    /** An operation waits for the peer. Whoever changes this to BUSY goes on in its place. */
+    private static final long WAITING = -3;
+    /** No endpoint of this side is live any more. */
+    private static final long OVER = -4;
+
+    private static final VarHandle LIVE;
+
+    static {
+        try {
+            LIVE = MethodHandles.lookup().findVarHandle(Side.class, "live", long.class);
+        } catch (ReflectiveOperationException impossible) {
+            throw new ExceptionInInitializerError(impossible);
+        }
+    }
+
+    final Seat seat;
+    private final Watch watch;
+    /** The turn of the live endpoint, or one of the constants above. */
+    private volatile long live;
+
+    Side(Seat seat, long live) {
+        this.seat = seat;
+        this.live = live;
+        this.watch = new Watch(this);
+        seat.watch = watch;
+    }
+
+    boolean claim(Handle endpoint) {
+        return LIVE.compareAndSet(this, endpoint.$turn, BUSY);
+    }
+
+    /** Ends the operation that claimed `endpoint`: the next endpoint is live. */
+    void advance(Handle endpoint) {
+        LIVE.setRelease(this, endpoint.$turn + 1);
+    }
+
+    /** Ends the operation that claimed `endpoint` as if it had not been. */
+    void restore(Handle endpoint) {
+        LIVE.setRelease(this, endpoint.$turn);
+    }
+
+    /** Ends the operation, and this side with it. */
+    void end() {
+        LIVE.setRelease(this, OVER);
+    }
+
+    boolean isOver() {
+        return live == OVER;
+    }
+
+    // ---- waiting
+
+    enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT }
+
+    /** How often to look before sleeping: long enough for a peer that runs, short enough for one that shares the CPU. */
+    private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 64 : 0;
+
+    private static final int YIELDS = 2;
+
+    /** Waits for the next message; the side is claimed before and, but for LEFT, after. `nanos` below 0 means for ever. */
+    Outcome awaitMessage(long nanos) {
+        long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
+        for (int i = 0; i < SPINS + YIELDS; i++) {
+            if (seat.arrived()) {
+                return Outcome.READY;
+            }
+            if (i < SPINS) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
+            }
+        }
+        seat.waiter = new Waiter.Parked();
+        Outcome outcome = Outcome.READY;
+        if (seat.arm()) {
+            live = WAITING;
+            // While WAITING another thread may leave and move the seat. What is then read here does not matter: LEFT follows.
+            while (outcome == Outcome.READY && live == WAITING && !seat.arrived()) {
+                outcome = park(nanos, deadline);
+            }
+            if (!resume()) {
+                return Outcome.LEFT;
+            }
+            if (outcome != Outcome.READY && !seat.disarm()) {
+                outcome = reconcile(outcome);
+            }
+        }
+        seat.waiter = null;
+        return outcome;
+    }
+
+    /** Waits for room in an unbounded run; the side is claimed before and, but for LEFT, after. */
+    Outcome awaitRoom() {
+        Outcome outcome = Outcome.READY;
+        pipe().roomWaiter = new Waiter.Parked();
+        live = WAITING;
+        while (outcome == Outcome.READY && live == WAITING && !seat.hasRoom()) {
+            outcome = park(-1, 0);
+        }
+        pipe().roomWaiter = null;
+        return resume() ? outcome : Outcome.LEFT;
+    }
+
+    private Outcome park(long nanos, long deadline) {
+        if (nanos < 0) {
+            LockSupport.park(seat);
+        } else {
+            long left = deadline - System.nanoTime();
+            if (left <= 0) {
+                return Outcome.TIMEOUT;
+            }
+            LockSupport.parkNanos(seat, left);
+        }
+        return Thread.interrupted() ? Outcome.INTERRUPTED : Outcome.READY;
+    }
+
+    /** The message came in the same moment: it is delivered, and an interrupt stays pending. */
+    private static Outcome reconcile(Outcome outcome) {
+        if (outcome == Outcome.INTERRUPTED) {
+            Thread.currentThread().interrupt();
+        }
+        return Outcome.READY;
+    }
+
+    private Pipe pipe() {
+        return seat.pipe;
+    }
+
+    /** Lets `waiter` wait for the next message in place of a thread. False if the message is there; the side stays claimed. */
+    boolean suspend(Waiter waiter) {
+        seat.waiter = waiter;
+        if (!seat.arm()) {
+            seat.waiter = null;
+            return false;
+        }
+        SUSPENDED.add(this);
+        live = WAITING;
+        return true;
+    }
+
+    /** Claims a side that waits. */
+    boolean resume() {
+        return LIVE.compareAndSet(this, WAITING, BUSY);
+    }
+
+    /** A woken waiter found nothing and goes on waiting. It must look once more afterwards. */
+    void suspendAgain() {
+        live = WAITING;
+    }
+
+    /** The waiter is served. */
+    void resumed() {
+        SUSPENDED.remove(this);
+        seat.waiter = null;
+    }
+
+    /**
+     * Sides that wait without a thread. Nothing else may refer to them while the user only holds a future, and the peer that
+     * becomes unreachable must still find them.
+     */
+    private static final Set<Side> SUSPENDED = ConcurrentHashMap.newKeySet();
+
+    // ---- leaving
+
+    /** Leaves the session by whichever endpoint is live. Nothing happens if none is. */
+    void abandon() {
+        for (;;) {
+            long now = live;
+            if (now == OVER) {
+                return;
+            }
+            if (now == BUSY) {
+                Thread.yield();
+            } else if (LIVE.compareAndSet(this, now, BUSY)) {
+                Waiter message = now == WAITING ? seat.waiter : null;
+                Waiter room = now == WAITING ? pipe().roomWaiter : null;
+                seat.leave();
+                live = OVER;
+                if (message != null) {
+                    message.wake();
+                } else if (room != null) {
+                    room.wake();
+                }
+                return;
+            }
+        }
+    }
+
+    /** As {@link #abandon}, for a side that lies in an unread message, where nobody can use it; collects what is found inside. */
+    void leave(ArrayDeque<Side> unread) {
+        seat.leave(unread);
+        end();
+    }
+
+    // ---- endpoints that become unreachable
+
+    private static final ReferenceQueue<Side> UNREACHABLE = new ReferenceQueue<>();
+
+    /**
+     * Leaves the session after the garbage collector has found the side unreachable. The seat holds its watch and the peer's
+     * seat holds the seat: so the watch lives as long as there is a peer to tell, and no list of all sessions is needed.
+     */
+    static final class Watch extends PhantomReference<Side> {
+        private final Seat seat;
+
+        Watch(Side side) {
+            super(side, UNREACHABLE);
+            this.seat = side.seat;
+        }
+    }
+
+    static {
+        Thread reaper = new Thread(null, Side::reap, "duologue-reaper", 0, false);
+        reaper.setDaemon(true);
+        reaper.setContextClassLoader(null);
+        reaper.start();
+    }
+
+    private static void reap() {
+        for (;;) {
+            try {
+                Watch watch = (Watch) UNREACHABLE.remove();
+                if (watch.seat.watch == watch) {
+                    watch.seat.leave();
+                }
+            } catch (InterruptedException ignored) {
+                // Nobody but the virtual machine's end stops this thread.
+            } catch (Throwable thrown) {
+                Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
+                if (handler != null) {
+                    handler.uncaughtException(Thread.currentThread(), thrown);
+                }
+            }
+        }
+    }
+
+    // ---- endpoints that travel
+
+    /** A new side in the same seat, with the same endpoint live. The watch goes over to it. */
+    Side twin(Handle endpoint) {
+        return new Side(seat, endpoint.$turn);
+    }
+
+    /** Undoes {@link #twin}: the endpoint is live on this side again. */
+    void takeBack(Handle endpoint) {
+        seat.watch = watch;
+        restore(endpoint);
+    }
+}

@@ -1,0 +1,171 @@
+package duologue
+
+import scala.concurrent.{Future, Promise}
+import scala.concurrent.duration.FiniteDuration
+import scala.util.Using
+
+/** One side of a session, in one state. It is used once: the operation that uses it gives the endpoint of the next state.
+  *
+  * An endpoint may be given to another thread, as any object may. Two uses of one endpoint, by whichever threads, are never
+  * both accepted: the second throws [[EndpointUsed]].
+  *
+  * A side that will not go on with its session has to say so, or the peer waits: by [[abandon]], or by `scala.util.Using`,
+  * for which the companion has the instance. An endpoint that is simply forgotten closes its session too, but only after the
+  * garbage collector has found it.
+  */
+abstract class Endpoint private[duologue] (side: Side, turn: Long, state: String) extends Handle(side, turn, state) {
+
+  /** For generated code: the endpoint of `state` that follows `previous`. */
+  def this(previous: Endpoint, state: String) = this(previous.$side, previous.$turn + 1, state)
+
+  /** The protocol and the state, as the specification spells them. */
+  override def toString: String = Endpoint.place(this)
+}
+
+object Endpoint {
+
+  /** Lets `Using` leave the session: not only by the endpoint it was given, but by whichever endpoint of the same side is live
+    * at the end. A session that is over, and an endpoint that was sent to somebody else, are left alone.
+    */
+  implicit val releasable: Using.Releasable[Endpoint] = new Using.Releasable[Endpoint] {
+    def release(endpoint: Endpoint): Unit = abandon(endpoint)
+  }
+
+  private[duologue] def place(endpoint: Endpoint): String =
+    endpoint.$side.seat.pipe.protocol + "." + endpoint.$state
+
+  private[duologue] def closed(endpoint: Endpoint): SessionClosed =
+    new SessionClosed(endpoint.$side.seat.pipe.protocol, endpoint.$state)
+}
+
+/** An endpoint whose side speaks. It has one method for each message of its state, and no other member.
+  *
+  * Such a method never waits in a protocol of bounded capacity. In a run without bound it waits while the buffer is full. It
+  * throws [[SessionClosed]] if the peer has left; endpoints that were to be sent can then be used again. It throws
+  * `InterruptedException` if the thread is interrupted while it waits; nothing was sent then, and the endpoint can be used again.
+  */
+abstract class SendEndpoint(previous: Endpoint, state: String) extends Endpoint(previous, state)
+
+/** An endpoint of a session that is over: a state without direction and without messages. Nothing is left to do. */
+abstract class DoneEndpoint(previous: Endpoint, state: String) extends Endpoint(previous, state)
+
+/** An endpoint whose side listens for a message of type `M`, which carries the next endpoint.
+  *
+  * ''Closed'' is told only after everything has been read that the peer sent before it left.
+  */
+abstract class RecvEndpoint[M](previous: Endpoint, state: String) extends Endpoint(previous, state) {
+
+  /** For generated code: the message with this index, and the endpoint that follows it. */
+  protected def open(index: Int, payload: Any): M
+
+  /** Waits for the message. Throws [[SessionClosed]] if the peer has left, and `InterruptedException` if the thread is
+    * interrupted first; this endpoint can be used again then.
+    */
+  def recv(): M = {
+    start()
+    awaitMessage()
+    take() match {
+      case Some(message) => message
+      case None          => throw Endpoint.closed(this)
+    }
+  }
+
+  /** As `recv`, with ''closed'' as a value. */
+  def recvOrClosed(): Either[SessionClosed, M] = {
+    start()
+    try awaitMessage()
+    catch { case closed: SessionClosed => return Left(closed) }
+    take() match {
+      case Some(message) => Right(message)
+      case None          => Left(Endpoint.closed(this))
+    }
+  }
+
+  /** The message if it is there. Never waits. `None`: nothing yet, and this endpoint can still be used. Throws
+    * [[SessionClosed]] if the peer has left.
+    */
+  def tryRecv(): Option[M] = {
+    start()
+    if ($side.seat.arrived()) takeSome()
+    else {
+      $side.restore(this)
+      None
+    }
+  }
+
+  /** As `recv`, but waits no longer than `timeout`. `None`: nothing came, and this endpoint can still be used. */
+  def recvWithin(timeout: FiniteDuration): Option[M] = {
+    start()
+    if (arrives(math.max(0L, timeout.toNanos))) takeSome() else None
+  }
+
+  /** The message when it comes, without a thread that waits for it. The future fails with [[SessionClosed]] if the peer
+    * leaves. It is completed by the thread that sends, which runs nothing but what `Future` itself runs there.
+    */
+  def recvAsync(): Future[M] = {
+    start()
+    val promise = Promise[M]()
+    val arrival = new Arrival(promise)
+    if ($side.seat.arrived() || !$side.suspend(arrival)) arrival.deliver() else arrival.wake()
+    promise.future
+  }
+
+  private def start(): Unit = if (!$side.claim(this)) throw new EndpointUsed(Endpoint.place(this))
+
+  private def awaitMessage(): Unit = arrives(-1L): Unit
+
+  /** Waits for a message; false after the time is over. Below 0 there is no end to it. */
+  private def arrives(nanos: Long): Boolean = $side.awaitMessage(nanos) match {
+    case Side.Outcome.READY => true
+    case Side.Outcome.TIMEOUT =>
+      $side.restore(this)
+      false
+    case Side.Outcome.INTERRUPTED =>
+      $side.restore(this)
+      throw new InterruptedException()
+    case Side.Outcome.LEFT => throw Endpoint.closed(this)
+  }
+
+  /** Takes the message that has arrived; `None` if it is the news that the peer has left. */
+  private def take(): Option[M] = {
+    val seat = $side.seat
+    if (seat.take()) {
+      seat.tellProgress()
+      val message = open(seat.takenIndex(), seat.takenPayload())
+      generated.finish(this)
+      Some(message)
+    } else {
+      $side.end()
+      None
+    }
+  }
+
+  private def takeSome(): Option[M] = {
+    val message = take()
+    if (message.isEmpty) throw Endpoint.closed(this)
+    message
+  }
+
+  /** What stands in for a thread while nobody waits: it takes the message in the thread that brings it. */
+  private final class Arrival(promise: Promise[M]) extends Waiter {
+    def wake(): Unit =
+      if ($side.resume()) {
+        if ($side.seat.arrived()) {
+          $side.resumed()
+          deliver()
+        } else {
+          $side.suspendAgain()
+          // A message that came between the two steps found the side claimed, and nobody to take it.
+          if ($side.seat.arrived()) wake()
+        }
+      } else if ($side.isOver) {
+        $side.resumed()
+        promise.tryFailure(Endpoint.closed(RecvEndpoint.this)): Unit
+      }
+
+    def deliver(): Unit = take() match {
+      case Some(message) => promise.trySuccess(message): Unit
+      case None          => promise.tryFailure(Endpoint.closed(RecvEndpoint.this)): Unit
+    }
+  }
+}

@@ -1,0 +1,167 @@
+package duologue
+
+/** What generated code calls. Programs have no use for it. */
+object generated {
+
+  /** The two places of a new session, before their first endpoints. */
+  final class Start private[generated] (val server: Endpoint, val client: Endpoint)
+
+  private final class Seed(side: Side) extends Endpoint(side, -1L, "")
+
+  /** A new session. `capacity` is the longest run of the protocol, or 0 if a run has no bound. */
+  def start(protocol: String, capacity: Int, clientSpeaks: Boolean): Start = {
+    val pipe = new Pipe(protocol, capacity)
+    val server = new Seat(pipe, !clientSpeaks)
+    val client = new Seat(pipe, clientSpeaks)
+    server.peer = client
+    client.peer = server
+    new Start(new Seed(new Side(server, 0L)), new Seed(new Side(client, 0L)))
+  }
+
+  /** A session that is over before its first message. */
+  def over(protocol: String): Start = {
+    val start = generated.start(protocol, 1, clientSpeaks = true)
+    List(start.server, start.client).foreach { endpoint =>
+      endpoint.$side.seat.close()
+      endpoint.$side.end()
+    }
+    start
+  }
+
+  /** Sends a message after which the same side speaks again. */
+  def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, Pipe.STAY, null)
+
+  /** Sends a message after which the peer speaks. */
+  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, Pipe.TURN, null)
+
+  /** Sends the last message of a session. */
+  def end(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, Pipe.END, null)
+
+  /** As `stay`, with a payload that was [[Moving]]. */
+  def stay(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
+    send(endpoint, index, moving.cargo(payload), Pipe.STAY, moving)
+
+  /** As `turn`, with a payload that was [[Moving]]. */
+  def turn(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
+    send(endpoint, index, moving.cargo(payload), Pipe.TURN, moving)
+
+  /** As `end`, with a payload that was [[Moving]]. */
+  def end(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
+    send(endpoint, index, moving.cargo(payload), Pipe.END, moving)
+
+  private def send(endpoint: Endpoint, index: Int, payload: Any, flags: Int, moving: Moving): Unit = {
+    val side = endpoint.$side
+    val seat = side.seat
+    if (!side.claim(endpoint)) {
+      if (moving != null) moving.restore()
+      throw new EndpointUsed(Endpoint.place(endpoint))
+    }
+    if (!seat.hasRoom() && seat.pipe.unbounded) {
+      val refusal: Exception = side.awaitRoom() match {
+        case Side.Outcome.LEFT => Endpoint.closed(endpoint)
+        case Side.Outcome.INTERRUPTED =>
+          side.restore(endpoint)
+          new InterruptedException()
+        case _ => null
+      }
+      if (refusal != null) {
+        if (moving != null) moving.restore()
+        throw refusal
+      }
+    }
+    if (!seat.send(index, payload.asInstanceOf[AnyRef], flags)) {
+      side.end()
+      if (moving != null) moving.restore()
+      throw Endpoint.closed(endpoint)
+    }
+    if (moving != null) moving.commit()
+    val wake = seat.peerWaits
+    finish(endpoint)
+    if (wake) seat.wakePeer()
+  }
+
+  /** Ends the operation that used `endpoint`. */
+  private[duologue] def finish(endpoint: Endpoint): Unit =
+    if (endpoint.$side.seat.isOver) endpoint.$side.end() else endpoint.$side.advance(endpoint)
+
+  /** An index that the state does not have. Only a ring that a program tampered with can hold it. */
+  def unknown(index: Int): Nothing = throw new IllegalStateException("no message " + index + " in this state")
+
+  /** A value that holds endpoints and knows where. */
+  trait Carrier {
+
+    /** The same value, with its endpoints taken away from the sender. */
+    def $moved(moving: Moving): Any
+  }
+
+  /** The endpoints inside one payload on their way from the sender to the receiver: the sender's are used up, and come back if
+    * the payload cannot be sent.
+    */
+  final class Moving {
+    private var from: List[Endpoint] = Nil
+    private var to: List[Endpoint] = Nil
+
+    /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it. */
+    def take[E <: Endpoint](endpoint: E): E = endpoint match {
+      case done: DoneEndpoint => done.asInstanceOf[E]
+      case _ =>
+        val side = endpoint.$side
+        if (!side.claim(endpoint)) {
+          restore()
+          throw new EndpointUsed(Endpoint.place(endpoint))
+        }
+        val moved = endpoint.$on(side.twin(endpoint)).asInstanceOf[E]
+        from = endpoint :: from
+        to = moved :: to
+        moved
+    }
+
+    /** A value of which only the program knows whether it holds endpoints. Found are endpoints, payload types that hold
+      * endpoints, and both inside the options, sequences and tuples of the language.
+      */
+    def any[T](value: T): T = find(value).asInstanceOf[T]
+
+    private def find(value: Any): Any = value match {
+      case endpoint: Endpoint => take(endpoint)
+      case carrier: Carrier   => carrier.$moved(this)
+      case Some(inner)        => if (holds(value)) Some(find(inner)) else value
+      case values: Vector[_]  => if (holds(value)) values.map(find) else value
+      case tuple: Product     => if (holds(value)) rebuild(tuple) else value
+      case _                  => value
+    }
+
+    private def rebuild(tuple: Product): Any = {
+      val moved = tuple.productIterator.map(find(_).asInstanceOf[AnyRef]).toSeq
+      tuple.getClass.getConstructors.head.newInstance(moved: _*)
+    }
+
+    private def holds(value: Any): Boolean = kind(value).contains(true)
+
+    /** Whether a value holds endpoints; `None` if it is too empty to tell. All elements of a sequence are of one type, so the
+      * first that can tell speaks for the others, and a long sequence of something else costs nothing.
+      */
+    private def kind(value: Any): Option[Boolean] = value match {
+      case _: Endpoint | _: Carrier         => Some(true)
+      case None                             => None
+      case Some(inner)                      => kind(inner)
+      case values: Vector[_]                => values.iterator.map(kind).collectFirst { case Some(answer) => answer }
+      case tuple: Product if isTuple(tuple) => kindOfTuple(tuple.productIterator.map(kind).toList)
+      case _                                => Some(false)
+    }
+
+    private def kindOfTuple(kinds: List[Option[Boolean]]): Option[Boolean] =
+      if (kinds.contains(Some(true))) Some(true) else if (kinds.contains(None)) None else Some(false)
+
+    private def isTuple(value: Product): Boolean = value.getClass.getName.startsWith("scala.Tuple")
+
+    private[duologue] def cargo(payload: Any): Any =
+      if (to.isEmpty) payload else new Cargo(payload, to.toArray[Handle])
+
+    private[duologue] def restore(): Unit = {
+      from.foreach(endpoint => endpoint.$side.takeBack(endpoint))
+      from = Nil
+    }
+
+    private[duologue] def commit(): Unit = from.foreach(endpoint => endpoint.$side.end())
+  }
+}

@@ -1,0 +1,153 @@
+package duologue
+
+import duologue.protocols.stream
+import java.util.concurrent.atomic.AtomicInteger
+import scala.concurrent.{Await, ExecutionContext}
+import scala.concurrent.duration._
+
+/** Futures, endpoints that are forgotten, and two threads at full speed. */
+final class LateSuite extends RuntimeSuite {
+
+  private implicit val parasitic: ExecutionContext = ExecutionContext.parasitic
+
+  test("a future is complete at once if the message is there") {
+    val (server, client) = stream.init[Int]()
+    client.send(1): Unit
+    assert(server.recvAsync().isCompleted)
+  }
+
+  test("a future is completed by the thread that sends") {
+    val (server, client) = stream.init[Int]()
+    val received = server.recvAsync()
+    used(server.tryRecv())
+    assert(!received.isCompleted)
+    val sender = Thread.currentThread
+    val completing = received.map(_ => Thread.currentThread)
+    client.send(1): Unit
+    assertEquals(Await.result(completing, 1.minute), sender)
+  }
+
+  test("a future fails if a side leaves") {
+    for (own <- List(true, false)) {
+      val (server, client) = stream.init[Int]()
+      val received = server.recvAsync()
+      if (own) abandon(server) else abandon(client)
+      assert(intercept[SessionClosed](Await.result(received, 1.minute)).state == "stream")
+    }
+  }
+
+  test("futures and threads exchange 100,000 messages") {
+    val (server, client) = stream.init[Int]()
+    def sum(server: stream.server.Stream[Int], so: Long): scala.concurrent.Future[Long] =
+      server.recvAsync().flatMap {
+        case stream.Stream.Send(value, next) => sum(next, so + value)
+        case stream.Stream.Swap(next)        => sum(next.swapped(), so)
+        case stream.Stream.Stop()            => scala.concurrent.Future.successful(so)
+      }
+    val total = sum(server, 0L)
+    var sending = client
+    for (i <- 1 to 100000) {
+      sending = sending.send(i)
+      if (i % 7 == 0) sending.swap().recv() match { case stream.Back.Swapped(next) => sending = next }
+    }
+    sending.stop()
+    assertEquals(Await.result(total, 1.minute), 5000050000L)
+  }
+
+  test("a forgotten endpoint closes its session after garbage collection") {
+    def forgetful(): stream.server.Stream[Int] = {
+      val (server, client) = stream.init[Int]()
+      client.send(1): Unit
+      server
+    }
+    val next = forgetful().recv() match {
+      case stream.Stream.Send(_, next) => next
+      case other                       => fail(other.toString)
+    }
+    var over = false
+    collectUntil {
+      if (!over) over = try next.tryRecv().nonEmpty catch { case _: SessionClosed => true }
+      over
+    }
+  }
+
+  test("garbage collection wakes a thread and completes a future that wait for a forgotten endpoint") {
+    def waiting(): (Beside, scala.concurrent.Future[Any]) = {
+      val (first, _) = stream.init[Int]()
+      val (second, _) = stream.init[Int]()
+      (new Beside(closed(first.recv()): Unit), second.recvAsync())
+    }
+    val (beside, received) = waiting()
+    collectUntil(!beside.thread.isAlive && received.isCompleted)
+    beside.join()
+    closed(Await.result(received, 1.minute))
+  }
+
+  test("an endpoint in an unread message of a forgotten session is found too") {
+    def forgetful(): stream.client.Stream[Int] = {
+      val (server, client) = stream.init[Int]()
+      val (_, outer) = stream.init[stream.server.Stream[Int]]()
+      outer.send(server): Unit
+      client
+    }
+    var client = forgetful()
+    var over = false
+    var sent = 0
+    collectUntil {
+      if (!over && sent < 60) try { client = client.send(sent); sent += 1 } catch { case _: SessionClosed => over = true }
+      else if (!over) closed(while (true) client = client.send(0)): Unit
+      over || sent == 60
+    }
+  }
+
+  test("two threads alternate and stream 200,000 messages without losing one") {
+    val (server, client) = stream.init[Int]()
+    val beside = new Beside({
+      var sending = client
+      for (i <- 1 to 200000) {
+        sending = sending.send(i)
+        if (i % 3 == 0 || i % 1000 < 100) sending.swap().recv() match { case stream.Back.Swapped(next) => sending = next }
+      }
+      sending.stop()
+    })
+    def receive(server: stream.server.Stream[Int], expected: Int): Int = server.recv() match {
+      case stream.Stream.Send(value, next) =>
+        if (value != expected) fail(value.toString + " in place of " + expected.toString)
+        receive(next, expected + 1)
+      case stream.Stream.Swap(next) => receive(next.swapped(), expected)
+      case stream.Stream.Stop()     => expected
+    }
+    assertEquals(receive(server, 1), 200001)
+    beside.join()
+  }
+
+  test("sides that leave at any moment leave nobody waiting") {
+    val heard = new AtomicInteger()
+    for (round <- 1 to 5000) {
+      val (server, client) = stream.init[stream.server.Stream[Int]]()
+      val (inner, peer) = stream.init[Int]()
+      val beside = new Beside({
+        var sending = client
+        try {
+          sending = sending.send(inner)
+          for (_ <- 0 until round % 100) sending = sending.send(stream.init[Int]()._1)
+          abandon(sending)
+        } catch { case _: SessionClosed => heard.incrementAndGet(): Unit }
+      })
+      var receiving = server
+      try
+        for (_ <- 0 until round % 7) receiving.recv() match {
+          case stream.Stream.Send(value, next) =>
+            abandon(value)
+            receiving = next
+          case other => fail(other.toString)
+        }
+      catch { case _: SessionClosed => heard.incrementAndGet(): Unit }
+      abandon(receiving)
+      beside.join()
+      abandon(inner)
+      closed(peer.send(1))
+    }
+    assert(heard.get > 0)
+  }
+}

@@ -1,0 +1,246 @@
+package duologue
+
+import duologue.protocols.{bank, stream}
+import scala.concurrent.duration._
+import scala.util.Using
+
+/** One session: sending, receiving, closing, second use. */
+final class SessionSuite extends RuntimeSuite {
+
+  test("receiving right after one's own send waits for the slow peer, and does not read one's own message") {
+    val (server, client) = bank.init()
+    val beside = new Beside({
+      Thread.sleep(50)
+      server.recv() match {
+        case bank.Login.Login(username, password, next) =>
+          assertEquals((username, password), ("holk", "1234"))
+          Thread.sleep(50)
+          abandon(next.ok())
+      }
+    })
+    val response = client.login("holk", "1234")
+    assertEquals(response.tryRecv(), None)
+    assertEquals(response.recvWithin(1.milli), None)
+    response.recv() match {
+      case bank.LoginResponse.Ok(next)    => abandon(next)
+      case bank.LoginResponse.Invalid(_) => fail("not what was sent")
+    }
+    beside.join()
+  }
+
+  test("a whole conversation in one thread") {
+    val (server, client) = bank.init()
+    val response = client.login("holk", "1234")
+    val bank.Login.Login(_, _, answering) = server.recv()
+    val serving = answering.ok()
+    response.recv() match {
+      case bank.LoginResponse.Ok(connected) =>
+        val waiting = connected.withdrawal(50.0)
+        serving.recv() match {
+          case bank.Connected.Withdrawal(amount, next) => assertEquals(next.money(amount).toString, "bank.connected")
+          case other                                   => fail(other.toString)
+        }
+        waiting.recv() match {
+          case bank.WithdrawalResponse.Money(money, next) =>
+            assertEquals(money, 50.0)
+            next.quit()
+          case bank.WithdrawalResponse.InsufficientFunds(_) => fail("not what was sent")
+        }
+      case bank.LoginResponse.Invalid(_) => fail("not what was sent")
+    }
+  }
+
+  test("the last message is read although its sender is done") {
+    val (server, client) = stream.init[String]()
+    client.send("last").stop()
+    server.recv() match {
+      case stream.Stream.Send(value, next) =>
+        assertEquals(value, "last")
+        assertEquals(next.recv(), stream.Stream.Stop[String]())
+      case other => fail(other.toString)
+    }
+  }
+
+  test("empty and closed are different, and closed comes after what was sent before") {
+    val (server, client) = stream.init[Int]()
+    assertEquals(server.tryRecv(), None)
+    assertEquals(server.recvWithin(1.milli), None)
+    abandon(client.send(1))
+    val next = server.tryRecv() match {
+      case Some(stream.Stream.Send(1, next)) => next
+      case other                             => fail(other.toString)
+    }
+    val refusal = intercept[SessionClosed](next.tryRecv())
+    assertEquals((refusal.protocol, refusal.state), ("stream", "stream"))
+    assertEquals(refusal.getMessage, "the peer closed the session in state `stream.stream`")
+  }
+
+  test("every form of receiving tells that the peer has left") {
+    def server = {
+      val (server, client) = stream.init[Int]()
+      abandon(client)
+      server
+    }
+    closed(server.recv())
+    closed(server.tryRecv())
+    closed(server.recvWithin(1.minute))
+    assert(server.recvOrClosed().isLeft)
+    assert(server.recvAsync().failed.value.exists(_.toOption.exists(_.isInstanceOf[SessionClosed])))
+  }
+
+  test("sending to a peer that has left throws") {
+    val (server, client) = stream.init[Int]()
+    abandon(server)
+    closed(client.send(1))
+    used(client.send(1))
+  }
+
+  test("a peer that leaves wakes a thread that waits") {
+    val (server, client) = stream.init[Int]()
+    val beside = new Beside(closed(server.recv()))
+    beside.asleep()
+    abandon(client)
+    beside.join()
+  }
+
+  test("a message wakes a thread that waits, with and without a limit") {
+    for (limited <- List(true, false)) {
+      val (server, client) = stream.init[Int]()
+      val beside = new Beside({
+        val message = if (limited) server.recvWithin(1.minute).get else server.recv()
+        message match {
+          case stream.Stream.Send(value, _) => assertEquals(value, 7)
+          case other                        => fail(other.toString)
+        }
+      })
+      beside.asleep()
+      val next = client.send(7)
+      beside.join()
+      abandon(next)
+    }
+  }
+
+  test("leaving by one's own side ends one's own waiting") {
+    val (server, client) = stream.init[Int]()
+    val beside = new Beside(closed(server.recv()))
+    beside.asleep()
+    abandon(server)
+    beside.join()
+    closed(client.send(1))
+  }
+
+  test("an interrupt ends the waiting, and the endpoint can be used again") {
+    val (server, client) = stream.init[Int]()
+    val beside = new Beside(interrupted(server.recv()))
+    beside.asleep()
+    beside.thread.interrupt()
+    beside.join()
+    client.send(1).stop()
+    assert(server.tryRecv().nonEmpty)
+  }
+
+  test("the second use throws, whatever it is") {
+    val (server, client) = stream.init[Int]()
+    val next = client.send(1)
+    val refusal = intercept[EndpointUsed](client.send(2))
+    assert(refusal.getMessage.contains("`stream.stream`"))
+    used(client.stop())
+    assert(server.tryRecv().nonEmpty)
+    used(server.recv())
+    used(server.tryRecv())
+    used(server.recvOrClosed())
+    used(server.recvAsync())
+    next.stop()
+    used(next.stop())
+  }
+
+  test("of two threads that use one endpoint, one is refused") {
+    for (_ <- 1 to 2000) {
+      val (server, client) = stream.init[Int]()
+      @volatile var refused = 0
+      def use(value: Int): Unit = try client.send(value): Unit catch { case _: EndpointUsed => refused = refused + 1 }
+      val beside = new Beside(use(1))
+      use(2)
+      beside.join()
+      assertEquals(refused, 1)
+      abandon(server)
+    }
+  }
+
+  test("`Using` leaves by the endpoint that is live at the end") {
+    val (server, client) = bank.init()
+    Using.resource(client) { client => client.login("holk", "1234"): Unit }
+    val bank.Login.Login(_, _, answering) = server.recv()
+    closed(answering.ok())
+  }
+
+  test("`Using` leaves when the body throws, and does nothing to a session that is over") {
+    val (server, client) = stream.init[Int]()
+    val thrown = intercept[ArithmeticException] {
+      Using.resource(client)(client => throw new ArithmeticException(client.send(1).toString))
+    }
+    assertEquals(thrown.getMessage, "stream.stream")
+    server.recv() match {
+      case stream.Stream.Send(1, next) => closed(next.recv())
+      case other                       => fail(other.toString)
+    }
+    val (listening, speaking) = stream.init[Int]()
+    Using.resource(speaking)(_.stop())
+    assertEquals(listening.recv(), stream.Stream.Stop[Int]())
+  }
+
+  test("a sender waits for room in a run without bound, and goes on when there is some") {
+    val (server, client) = stream.init[Int]()
+    val beside = new Beside({
+      var sending = client
+      for (i <- 0 until 1000) sending = sending.send(i)
+      sending.stop()
+    })
+    beside.asleep()
+    var receiving = server
+    var expected = 0
+    while (expected < 1000) receiving.recv() match {
+      case stream.Stream.Send(value, next) =>
+        assertEquals(value, expected)
+        expected += 1
+        receiving = next
+      case other => fail(other.toString)
+    }
+    assertEquals(receiving.recv(), stream.Stream.Stop[Int]())
+    beside.join()
+  }
+
+  test("a sender that waits for room hears that the peer has left") {
+    val (server, client) = stream.init[Int]()
+    val beside = new Beside(closed {
+      var sending = client
+      while (true) sending = sending.send(1)
+    })
+    beside.asleep()
+    abandon(server)
+    beside.join()
+  }
+
+  test("a sender that waits for room can be interrupted, and can leave although the ring is full") {
+    val (server, client) = stream.init[Int]()
+    @volatile var sending = client
+    val beside = new Beside(interrupted {
+      while (true) sending = sending.send(1)
+    })
+    beside.asleep()
+    beside.thread.interrupt()
+    beside.join()
+    abandon(sending)
+    var receiving = server
+    var count = 0
+    closed {
+      while (true) receiving.recv() match {
+        case stream.Stream.Send(_, next) =>
+          count += 1
+          receiving = next
+        case other => fail(other.toString)
+      }
+    }
+    assertEquals(count, 63)
+  }
+}

@@ -1,0 +1,61 @@
+package duologue
+
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.AtomicReference
+import scala.concurrent.duration._
+
+/** What the suites share. */
+abstract class RuntimeSuite extends munit.FunSuite {
+  override def munitTimeout: Duration = 120.seconds
+
+  /** Runs `body` in a thread of its own; `join` waits for it and throws what it threw. */
+  protected final class Beside(body: => Unit) {
+    private val thrown = new AtomicReference[Throwable]()
+    private val done = new CountDownLatch(1)
+    val thread: Thread = new Thread(() => {
+      try body
+      catch { case failure: Throwable => thrown.set(failure) }
+      finally done.countDown()
+    })
+    thread.setDaemon(true)
+    thread.start()
+
+    def join(): Unit = {
+      // Not inside `assert`, which holds a lock that assertions of the other thread need.
+      val ended = done.await(100, TimeUnit.SECONDS)
+      assert(ended, "the other thread did not come to an end")
+      Option(thrown.get).foreach(failure => throw failure)
+    }
+
+    /** Returns once the thread sleeps, so that what follows meets a waiting side. */
+    def asleep(): Unit = {
+      def sleeps = thread.getState == Thread.State.WAITING || thread.getState == Thread.State.TIMED_WAITING
+      while (!sleeps && thread.isAlive) Thread.sleep(1)
+    }
+  }
+
+  protected def closed(body: => Any): Unit = intercept[SessionClosed](body): Unit
+
+  protected def used(body: => Any): Unit = intercept[EndpointUsed](body): Unit
+
+  /** munit's `intercept` lets this one pass. */
+  protected def interrupted(body: => Any): Unit = {
+    val thrown =
+      try {
+        body: Unit
+        None
+      } catch { case interrupt: InterruptedException => Some(interrupt) }
+    assert(thrown.nonEmpty)
+  }
+
+  /** Collects garbage until `condition` holds. */
+  protected def collectUntil(condition: => Boolean): Unit = {
+    var rounds = 0
+    while (!condition && rounds < 1000) {
+      System.gc()
+      Thread.sleep(5)
+      rounds += 1
+    }
+    assert(condition)
+  }
+}
