@@ -1,1 +1,193 @@
-//! The Scala toolchain as the tests call it.
+//! The Scala toolchain as the tests call it: Maven finds the class path, `java` does everything else.
+
+use super::c::{repository, succeed};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// A version of Scala that generated code and the shim are compiled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scala {
+    /// The long-term line of Scala 3.
+    Three,
+    /// Scala 2.13.
+    Two,
+}
+
+/// What generated code, the shim and the programs keep free of, in either version.
+const WARNINGS: &str =
+    "-Werror -deprecation -feature -unchecked -Wvalue-discard -Wnonunit-statement";
+
+/// A compiler runs for seconds only: what the second JIT compiler would win, it costs.
+const SHORT_RUN: [&str; 2] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+
+impl Scala {
+    /// For names of folders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scala::Three => "scala-3",
+            Scala::Two => "scala-2.13",
+        }
+    }
+
+    /// The compiler's main class.
+    fn compiler(self) -> &'static str {
+        match self {
+            Scala::Three => "dotty.tools.dotc.Main",
+            Scala::Two => "scala.tools.nsc.Main",
+        }
+    }
+
+    /// The strictest common settings.
+    fn warnings(self) -> impl Iterator<Item = &'static str> {
+        let own = match self {
+            Scala::Three => "-Wunused:all -color:never",
+            Scala::Two => "-Xlint -Wunused",
+        };
+        WARNINGS.split(' ').chain(own.split(' '))
+    }
+
+    /// The compiler, the standard library and munit. Maven is asked once; its answer is kept as long as the pom is the same.
+    pub fn class_path(self) -> String {
+        static FOUND: Mutex<BTreeMap<Scala, String>> = Mutex::new(BTreeMap::new());
+        let mut found = FOUND
+            .lock()
+            .unwrap_or_else(|_| panic!("the class path was not found: see the other failure"));
+        found
+            .entry(self)
+            .or_insert_with(|| self.find_class_path())
+            .clone()
+    }
+
+    fn find_class_path(self) -> String {
+        let pom = repository().join("runtime/scala/pom.xml");
+        let wanted = std::fs::read_to_string(&pom).expect("the pom is part of the repository");
+        let folder = folder("class-path").join(self.name());
+        std::fs::create_dir_all(&folder).expect("the target folder can be written");
+        let (answer, asked) = (folder.join("cp.txt"), folder.join("pom.xml"));
+        let known = std::fs::read_to_string(&asked).is_ok_and(|text| text == wanted);
+        let kept = std::fs::read_to_string(&answer).ok();
+        if let Some(kept) =
+            kept.filter(|kept| known && kept.split(':').all(|jar| Path::new(jar).is_file()))
+        {
+            return kept;
+        }
+        let mut maven = tool("mvn");
+        maven.args(["-B", "-q", "-f"]).arg(&pom);
+        if self == Scala::Two {
+            maven.args(["-P", "scala-2.13"]);
+        }
+        maven.arg("org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath");
+        maven.arg(format!("-Dmdep.outputFile={}", answer.display()));
+        succeed(&mut maven).unwrap_or_else(|failure| panic!("{failure}"));
+        let found = std::fs::read_to_string(&answer).expect("Maven has written it");
+        std::fs::write(asked, wanted).expect("the target folder can be written");
+        found
+    }
+
+    /// Compiles Scala and Java sources together into an empty folder; what the compiler says if it refuses.
+    pub fn compile(self, sources: &[PathBuf], on: &[PathBuf], out: &Path) -> Result<(), String> {
+        let _ = std::fs::remove_dir_all(out);
+        std::fs::create_dir_all(out).expect("the target folder can be written");
+        let path = self.path_with(on);
+        let mut scalac = tool("java");
+        scalac.args(SHORT_RUN).args(["-Xss8m", "-cp", &path]);
+        scalac.arg(self.compiler()).args(self.warnings());
+        scalac.args(["-classpath", &path, "-d"]).arg(out);
+        succeed(scalac.args(sources))?;
+        let java = sources
+            .iter()
+            .filter(|source| source.extension().is_some_and(|ending| ending == "java"));
+        let java: Vec<&PathBuf> = java.collect();
+        if java.is_empty() {
+            return Ok(());
+        }
+        let mut javac = tool("javac");
+        javac.args(["--release", "17", "-Xlint:all,-path", "-Werror", "-cp"]);
+        javac
+            .arg(format!("{}:{path}", out.display()))
+            .arg("-d")
+            .arg(out);
+        succeed(javac.args(java)).map(|_| ())
+    }
+
+    /// Runs a main class; what it prints.
+    pub fn run(self, on: &[PathBuf], main: &str, arguments: &[&str]) -> Result<String, String> {
+        let mut java = tool("java");
+        java.args([
+            "-XX:+UseSerialGC",
+            "-Xss512k",
+            "-cp",
+            &self.path_with(on),
+            main,
+        ]);
+        succeed(java.args(arguments))
+    }
+
+    fn path_with(self, on: &[PathBuf]) -> String {
+        let own = on.iter().map(|folder| folder.display().to_string());
+        own.chain([self.class_path()]).collect::<Vec<_>>().join(":")
+    }
+
+    /// The compiled shim and its tests; built once in a run of the tests.
+    pub fn runtime(self) -> PathBuf {
+        type Built = Arc<OnceLock<Result<PathBuf, String>>>;
+        static BUILT: Mutex<BTreeMap<Scala, Built>> = Mutex::new(BTreeMap::new());
+        let cell = BUILT
+            .lock()
+            .expect("no test panics while it holds the lock")
+            .entry(self)
+            .or_default()
+            .clone();
+        let build = || {
+            let out = folder("runtime").join(self.name());
+            let sources = sources_in(&repository().join("runtime/scala/src"));
+            self.compile(&sources, &[], &out).map(|()| out)
+        };
+        cell.get_or_init(build)
+            .clone()
+            .unwrap_or_else(|failure| panic!("{failure}"))
+    }
+}
+
+/// A folder for what the Scala tests write.
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("scala")
+        .join(name)
+}
+
+/// All Scala and Java sources below a folder, in order.
+pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
+    let mut sources = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder exists") {
+            let path = entry.expect("the folder can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|ending| ending == "scala" || ending == "java")
+            {
+                sources.push(path);
+            }
+        }
+    }
+    sources.sort();
+    sources
+}
+
+fn tool(name: &str) -> Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file());
+    match found {
+        Some(file) => Command::new(file),
+        None => panic!(
+            "{name} is not installed: apt-get install -y --no-install-recommends openjdk-17-jdk-headless maven"
+        ),
+    }
+}
