@@ -1,0 +1,265 @@
+//! The typed endpoints that generated code is made of, and the session that connects two of them.
+
+use std::alloc::Layout;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::{align_of, size_of, ManuallyDrop};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::{Duration, Instant};
+
+use crate::burial::bury;
+use crate::cell::{Capacity, Stance};
+use crate::error::{Closed, SendError, TryRecvError};
+use crate::park;
+use crate::pipe::{pair, Found, Pipe, Watched};
+use crate::ready::Recv;
+use crate::scheme::{Follow, State, Transition};
+
+/// Begins a session in state `S`: the end that sends first, and the end that receives first.
+///
+/// `slot` holds any payload of the protocol (see [`slot`](crate::slot)), and `capacity` is its longest run. Generated
+/// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once.
+pub fn session<S: State>(slot: Layout, capacity: Capacity) -> (Sender<S>, Receiver<S>) {
+    let (first, second) = pair(slot, capacity, 1);
+    (Sender::new(first), Receiver::new(second))
+}
+
+/// The end of a session whose turn it is to send, in state `S`. Generated code wraps it in a type with one method per
+/// message. Dropping it closes the session.
+#[must_use = "a dropped endpoint closes its session"]
+pub struct Sender<S> {
+    pipe: ManuallyDrop<Pipe>,
+    // Invariant: a longer-lived state must not pass for a shorter-lived one, since the peer reads at the original type.
+    state: PhantomData<fn(S) -> S>,
+}
+
+impl<S> Sender<S> {
+    pub(crate) fn new(pipe: Pipe) -> Sender<S> {
+        Sender {
+            pipe: ManuallyDrop::new(pipe),
+            state: PhantomData,
+        }
+    }
+
+    fn into_pipe(self) -> Pipe {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so the pipe is not used again.
+        unsafe { ManuallyDrop::take(&mut this.pipe) }
+    }
+
+    /// Sends the message with this index and gives the endpoint that follows.
+    ///
+    /// Waits only if the run is unbounded and the peer is a whole ring behind. Gives the payload back if the peer is
+    /// gone. Panics if the session was begun with a slot that is too small.
+    #[inline]
+    pub fn send<const INDEX: u8>(
+        self,
+        payload: S::Payload,
+    ) -> Result<<S::Next as Follow>::Mine, SendError<S::Payload>>
+    where
+        S: Transition<INDEX>,
+    {
+        let fits = self.pipe.fits();
+        assert!(
+            size_of::<S::Payload>() <= fits.size() && align_of::<S::Payload>() <= fits.align(),
+            "the session of `{}` was begun with a slot that is too small",
+            S::NAME
+        );
+        match self.into_pipe().send(INDEX, payload, S::Next::THEN) {
+            Ok((pipe, waiter)) => {
+                let next = S::Next::mine(pipe);
+                if let Some(waiter) = waiter {
+                    waiter.wake();
+                }
+                Ok(next)
+            }
+            Err(payload) => Err(SendError::new(payload, Closed::new(S::NAME))),
+        }
+    }
+
+    pub(crate) fn watched(&self) -> Watched<'_> {
+        Watched {
+            pipe: &self.pipe,
+            sends: true,
+        }
+    }
+}
+
+impl<S> Drop for Sender<S> {
+    fn drop(&mut self) {
+        // SAFETY: the pipe is not used again.
+        unsafe { ManuallyDrop::take(&mut self.pipe) }.leave();
+    }
+}
+
+/// The end of a session that waits for a message of state `S`. Dropping it closes the session and destroys what was
+/// not read.
+#[must_use = "a dropped endpoint closes its session"]
+pub struct Receiver<S> {
+    pipe: ManuallyDrop<Pipe>,
+    // Invariant, as in `Sender`.
+    state: PhantomData<fn(S) -> S>,
+}
+
+impl<S: State> Receiver<S> {
+    const STANCE: &'static Stance = &Stance {
+        name: S::NAME,
+        discard: |pipe| drop(Receiver::<S>::new(pipe).opened()),
+    };
+
+    pub(crate) fn new(mut pipe: Pipe) -> Receiver<S> {
+        pipe.stand(Self::STANCE);
+        Receiver {
+            pipe: ManuallyDrop::new(pipe),
+            state: PhantomData,
+        }
+    }
+
+    fn into_pipe(self) -> Pipe {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so the pipe is not used again.
+        unsafe { ManuallyDrop::take(&mut this.pipe) }
+    }
+
+    /// Waits for the next message, and gives it with the endpoint that follows; or says that the peer is gone, once
+    /// everything that it sent has been read.
+    #[inline]
+    pub fn recv(self) -> Result<S::Message, Closed> {
+        loop {
+            match self.pipe.find() {
+                Found::Message(_) | Found::Closed => return self.opened(),
+                Found::Nothing(_) => {
+                    park::until(self.watched(), None);
+                }
+            }
+        }
+    }
+
+    /// Like [`recv`](Receiver::recv), but never waits: gives the endpoint back if there is no message yet.
+    pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
+        match self.pipe.find() {
+            Found::Message(_) | Found::Closed => self.opened().map_err(TryRecvError::Closed),
+            Found::Nothing(_) => Err(TryRecvError::Empty(self)),
+        }
+    }
+
+    /// Like [`recv`](Receiver::recv), but waits no longer than this: then the endpoint comes back.
+    pub fn recv_timeout(self, patience: Duration) -> Result<S::Message, TryRecvError<Receiver<S>>> {
+        park::until(self.watched(), Instant::now().checked_add(patience));
+        self.try_recv()
+    }
+
+    /// A future that waits for the next message. Dropping it closes the session, as dropping the endpoint does;
+    /// [`Recv::into_inner`] gives the endpoint back.
+    pub fn recv_async(self) -> Recv<S> {
+        Recv::new(self)
+    }
+
+    /// Opens the message, or frees the session that was found closed.
+    fn opened(self) -> Result<S::Message, Closed> {
+        let pipe = self.into_pipe();
+        match pipe.find() {
+            Found::Message(index) => Ok(S::open(Branch {
+                pipe,
+                index,
+                state: PhantomData,
+            })),
+            Found::Closed => {
+                pipe.free();
+                Err(Closed::new(S::NAME))
+            }
+            Found::Nothing(_) => unreachable!("what was found in a slot stays there"),
+        }
+    }
+}
+
+impl<S> Receiver<S> {
+    pub(crate) fn watched(&self) -> Watched<'_> {
+        Watched {
+            pipe: &self.pipe,
+            sends: false,
+        }
+    }
+}
+
+impl<S> Drop for Receiver<S> {
+    fn drop(&mut self) {
+        // SAFETY: the pipe is not used again.
+        let pipe = unsafe { ManuallyDrop::take(&mut self.pipe) };
+        if let Err(pipe) = pipe.die() {
+            bury(pipe);
+        }
+    }
+}
+
+/// A message of state `S` that was found but not taken.
+///
+/// Only [`State::open`] sees one. If it is dropped instead of taken, which no generated code does, the message and
+/// its session are leaked: the runtime does not know the payload's type.
+pub struct Branch<S> {
+    pipe: Pipe,
+    index: u8,
+    state: PhantomData<fn(S) -> S>,
+}
+
+impl<S: State> Branch<S> {
+    /// Which message of the state it is.
+    #[inline]
+    pub fn index(&self) -> u8 {
+        self.index
+    }
+
+    /// Takes the payload out, and gives the endpoint that follows. Panics if the message is another one.
+    #[inline]
+    pub fn take<const INDEX: u8>(self) -> (S::Payload, <S::Next as Follow>::Theirs)
+    where
+        S: Transition<INDEX>,
+    {
+        assert!(
+            self.index == INDEX,
+            "message {} of `{}` taken as message {INDEX}",
+            self.index,
+            S::NAME
+        );
+        // SAFETY: a branch exists only for a message that was found. Its sender was in state `S` as well, since both
+        // ends began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
+        let (payload, pipe, waiter) = unsafe { self.pipe.take::<S::Payload>(S::Next::THEN) };
+        let next = S::Next::theirs(pipe);
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+        (payload, next)
+    }
+
+    /// For the arm of a `match` that no message reaches.
+    pub fn refuse(self) -> S::Message {
+        unreachable!("message {} of `{}`, which has fewer", self.index, S::NAME)
+    }
+}
+
+macro_rules! common {
+    ($($end:ident),*) => {$(
+        // SAFETY: every payload that can be in the session is `Send` (`Transition::Payload`), and the words and places
+        // in it are made for two threads.
+        unsafe impl<S> Send for $end<S> {}
+        // SAFETY: a shared reference reads the words only, never a payload.
+        unsafe impl<S> Sync for $end<S> {}
+        impl<S> Unpin for $end<S> {}
+        impl<S> UnwindSafe for $end<S> {}
+        impl<S> RefUnwindSafe for $end<S> {}
+    )*};
+}
+
+common!(Sender, Receiver, Branch);
+
+impl<S> fmt::Debug for Sender<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sender")
+    }
+}
+
+impl<S> fmt::Debug for Receiver<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receiver({})", self.pipe.state_name())
+    }
+}

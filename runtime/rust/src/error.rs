@@ -1,0 +1,126 @@
+//! What can go wrong in a session: the other side left.
+
+use std::error::Error;
+use std::fmt;
+
+/// The peer closed the session: its endpoint was dropped before the protocol came to its end.
+///
+/// ```
+/// # fn show(closed: duologue_runtime::Closed) -> String {
+/// closed.to_string() // "the peer closed the session in state `bank.login`"
+/// # }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Closed {
+    name: &'static str,
+}
+
+impl Closed {
+    pub(crate) fn new(name: &'static str) -> Closed {
+        Closed { name }
+    }
+
+    /// The protocol, as the protocol file names it, with its package: `acme.bank`.
+    pub fn protocol(&self) -> &'static str {
+        self.name
+            .rsplit_once('.')
+            .map_or("", |(protocol, _)| protocol)
+    }
+
+    /// The state in which the session was closed, as the protocol file names it.
+    pub fn state(&self) -> &'static str {
+        self.name
+            .rsplit_once('.')
+            .map_or(self.name, |(_, state)| state)
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the peer closed the session in state `{}`", self.name)
+    }
+}
+
+impl fmt::Debug for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Closed({})", self.name)
+    }
+}
+
+impl Error for Closed {}
+
+/// A message was not sent because the peer is gone. The payload comes back.
+///
+/// `?` turns it into [`Closed`], and into `Box<dyn Error + Send + Sync>` for payloads that are `Send + 'static`.
+pub struct SendError<P> {
+    payload: P,
+    closed: Closed,
+}
+
+// SAFETY: nothing reaches the payload through a shared reference: there is no accessor that takes `&self`, and
+// `Debug` and `Display` print the state only.
+unsafe impl<P> Sync for SendError<P> {}
+
+impl<P> SendError<P> {
+    pub(crate) fn new(payload: P, closed: Closed) -> SendError<P> {
+        SendError { payload, closed }
+    }
+
+    /// The payload of the message: the value itself if there is one, a tuple if there are several, `()` if there is none.
+    pub fn into_payload(self) -> P {
+        self.payload
+    }
+
+    /// Where the session was closed.
+    pub fn closed(&self) -> Closed {
+        self.closed
+    }
+}
+
+impl<P> From<SendError<P>> for Closed {
+    fn from(error: SendError<P>) -> Closed {
+        error.closed
+    }
+}
+
+impl<P> fmt::Display for SendError<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.closed.fmt(f)
+    }
+}
+
+impl<P> fmt::Debug for SendError<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SendError({})", self.closed.name)
+    }
+}
+
+impl<P> Error for SendError<P> {}
+
+/// Why [`try_recv`](crate::Receiver::try_recv) or [`recv_timeout`](crate::Receiver::recv_timeout) gave no message.
+pub enum TryRecvError<E> {
+    /// No message yet; here is the endpoint, unchanged.
+    Empty(E),
+    /// The peer is gone and everything that it sent has been read.
+    Closed(Closed),
+}
+
+impl<E> fmt::Display for TryRecvError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TryRecvError::Empty(_) => f.write_str("no message has arrived yet"),
+            TryRecvError::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+impl<E> fmt::Debug for TryRecvError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TryRecvError::Empty(_) => f.write_str("Empty"),
+            TryRecvError::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+impl<E> Error for TryRecvError<E> {}

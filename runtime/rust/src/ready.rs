@@ -1,0 +1,132 @@
+//! Waiting without consuming an endpoint, on a thread or in a task.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::endpoint::{Receiver, Sender};
+use crate::error::{Closed, TryRecvError};
+use crate::park;
+use crate::pipe::Watched;
+use crate::scheme::State;
+use crate::wait::Waiter;
+
+/// What every endpoint can do besides its messages: say whether its next operation would wait, and wait for that.
+///
+/// Once an endpoint is ready it stays so, because it has no other user. A receiving endpoint is ready when a message
+/// is there or the peer is gone; a sending endpoint when there is room, which is always so in a bounded run.
+pub trait Endpoint {
+    /// The endpoint as the runtime sees it. Exclusive, since an endpoint has room for one waiter.
+    #[doc(hidden)]
+    fn watch(&mut self) -> Watch<'_>;
+
+    /// Whether the next operation would not wait.
+    fn is_ready(&self) -> bool;
+
+    /// Waits, no longer than `patience`, until the next operation would not wait. Says whether that is so.
+    fn ready_within(&mut self, patience: Duration) -> bool {
+        park::until(self.watch().0, Instant::now().checked_add(patience))
+    }
+
+    /// A future that is done when the next operation would not wait. It can be dropped at any time; nothing is lost.
+    fn ready(&mut self) -> Ready<'_, Self>
+    where
+        Self: Sized,
+    {
+        Ready { endpoint: self }
+    }
+}
+
+/// An endpoint as the runtime sees it.
+#[doc(hidden)]
+pub struct Watch<'a>(pub(crate) Watched<'a>);
+
+impl<S> Endpoint for Sender<S> {
+    fn watch(&mut self) -> Watch<'_> {
+        Watch(self.watched())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.watched().is_ready()
+    }
+}
+
+impl<S> Endpoint for Receiver<S> {
+    fn watch(&mut self) -> Watch<'_> {
+        Watch(self.watched())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.watched().is_ready()
+    }
+}
+
+/// Looks for readiness, and leaves the task's waker if there is none.
+fn poll(watched: Watched<'_>, context: &mut Context<'_>) -> Poll<()> {
+    if watched.is_ready() || !watched.arm(Waiter::Task(context.waker().clone())) {
+        Poll::Ready(())
+    } else {
+        Poll::Pending
+    }
+}
+
+/// The future of [`Endpoint::ready`].
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Ready<'a, E: Endpoint> {
+    endpoint: &'a mut E,
+}
+
+impl<E: Endpoint> Future for Ready<'_, E> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        poll(self.endpoint.watch().0, context)
+    }
+}
+
+impl<E: Endpoint> Drop for Ready<'_, E> {
+    fn drop(&mut self) {
+        self.endpoint.watch().0.disarm();
+    }
+}
+
+/// The future of [`Receiver::recv_async`]. It owns the endpoint: dropping it closes the session.
+#[must_use = "futures do nothing unless they are awaited, and a dropped endpoint closes its session"]
+pub struct Recv<S> {
+    receiver: Option<Receiver<S>>,
+}
+
+impl<S: State> Recv<S> {
+    pub(crate) fn new(receiver: Receiver<S>) -> Recv<S> {
+        Recv {
+            receiver: Some(receiver),
+        }
+    }
+
+    /// Gives the endpoint back; `None` if the message has been delivered.
+    pub fn into_inner(self) -> Option<Receiver<S>> {
+        let receiver = self.receiver?;
+        receiver.watched().disarm();
+        Some(receiver)
+    }
+}
+
+impl<S: State> Future for Recv<S> {
+    type Output = Result<S::Message, Closed>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(receiver) = self.receiver.take() else {
+            panic!("a `Recv` was polled after it had delivered its message")
+        };
+        if poll(receiver.watched(), context).is_pending() {
+            self.receiver = Some(receiver);
+            return Poll::Pending;
+        }
+        match receiver.try_recv() {
+            Ok(message) => Poll::Ready(Ok(message)),
+            Err(TryRecvError::Closed(closed)) => Poll::Ready(Err(closed)),
+            Err(TryRecvError::Empty(_)) => unreachable!("a ready endpoint stays ready"),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The vocabulary in which generated code describes a protocol to the runtime.
+//!
+//! Both sides of a session read the same table: one [`State`] per state and one [`Transition`] per message. Rust allows
+//! one implementation per state and index, so the sides cannot disagree about a payload's type or about what follows.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::endpoint::{Branch, Receiver, Sender};
+use crate::pipe::{Pipe, Then};
+
+/// A state of a protocol, as a type that has no values.
+pub trait State: Sized {
+    /// What the receiving side gets: one variant per message, each with its payload and the next endpoint.
+    type Message;
+
+    /// The package, protocol and state, joined by dots: `acme.bank.login`.
+    const NAME: &'static str;
+
+    /// Builds the message that was found, by the one `take` that fits its index.
+    fn open(branch: Branch<Self>) -> Self::Message;
+}
+
+/// The message with this index among those of its state: what it carries and where it leads.
+pub trait Transition<const INDEX: u8>: State {
+    /// The value that travels: itself if there is one, a tuple if there are several, `()` if there is none.
+    type Payload: Send;
+
+    /// [`Stay`], [`Turn`], [`End`] or [`Finish`].
+    type Next: Next;
+}
+
+/// The same side speaks again, in state `S`.
+pub struct Stay<S>(PhantomData<fn(S) -> S>);
+
+/// The other side speaks, in state `S`.
+pub struct Turn<S>(PhantomData<fn(S) -> S>);
+
+/// The session is over (`-> !`).
+pub struct End(());
+
+/// The session is over, in the terminal state `S`, of which both sides get a [`Finished`].
+pub struct Finish<S>(PhantomData<fn(S) -> S>);
+
+/// What follows a message, for both sides. The runtime implements it for [`Stay`], [`Turn`], [`End`] and [`Finish`].
+pub trait Next: follow::Follow {}
+
+impl<S: State> Next for Stay<S> {}
+impl<S: State> Next for Turn<S> {}
+impl Next for End {}
+impl<S> Next for Finish<S> {}
+
+impl<S: State> Follow for Stay<S> {
+    type Mine = Sender<S>;
+    type Theirs = Receiver<S>;
+    const THEN: Then = Then::Stay;
+    fn mine(pipe: Pipe) -> Sender<S> {
+        Sender::new(pipe)
+    }
+    fn theirs(pipe: Option<Pipe>) -> Receiver<S> {
+        Receiver::new(going_on(pipe))
+    }
+}
+
+impl<S: State> Follow for Turn<S> {
+    type Mine = Receiver<S>;
+    type Theirs = Sender<S>;
+    const THEN: Then = Then::Turn;
+    fn mine(pipe: Pipe) -> Receiver<S> {
+        Receiver::new(pipe)
+    }
+    fn theirs(pipe: Option<Pipe>) -> Sender<S> {
+        Sender::new(going_on(pipe))
+    }
+}
+
+impl Follow for End {
+    type Mine = ();
+    type Theirs = ();
+    const THEN: Then = Then::End;
+    fn mine(_: Pipe) {}
+    fn theirs(_: Option<Pipe>) {}
+}
+
+impl<S> Follow for Finish<S> {
+    type Mine = Finished<S>;
+    type Theirs = Finished<S>;
+    const THEN: Then = Then::End;
+    fn mine(_: Pipe) -> Finished<S> {
+        Finished::new()
+    }
+    fn theirs(_: Option<Pipe>) -> Finished<S> {
+        Finished::new()
+    }
+}
+
+fn going_on(pipe: Option<Pipe>) -> Pipe {
+    match pipe {
+        Some(pipe) => pipe,
+        None => unreachable!("a session goes on after Stay and Turn"),
+    }
+}
+
+/// An endpoint in a terminal state: the session is over and nothing can be done with it.
+pub struct Finished<S>(PhantomData<fn(S) -> S>);
+
+impl<S> Finished<S> {
+    /// Both endpoints of a session that is over before it began.
+    pub fn pair() -> (Finished<S>, Finished<S>) {
+        (Finished::new(), Finished::new())
+    }
+
+    fn new() -> Finished<S> {
+        Finished(PhantomData)
+    }
+}
+
+impl<S> fmt::Debug for Finished<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Finished")
+    }
+}
+
+/// Out of reach for users, so that only the four types above follow a message.
+mod follow {
+    use crate::pipe::{Pipe, Then};
+
+    /// How the untyped side of a session becomes the next endpoint.
+    pub trait Follow {
+        /// The next endpoint of the side that sent the message.
+        type Mine;
+        /// The next endpoint of the side that received it.
+        type Theirs;
+        /// What the pipe does.
+        const THEN: Then;
+        /// Types the sender's side.
+        fn mine(pipe: Pipe) -> Self::Mine;
+        /// Types the receiver's side, which is gone after the last message.
+        fn theirs(pipe: Option<Pipe>) -> Self::Theirs;
+    }
+}
+
+pub(crate) use follow::Follow;

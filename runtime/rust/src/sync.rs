@@ -1,0 +1,15 @@
+//! The atomics and thread calls of the standard library, or loom's when the pipe is being model-checked.
+
+#[cfg(not(loom))]
+pub(crate) use std::{
+    hint::spin_loop,
+    sync::atomic::{AtomicBool, AtomicU64},
+    thread::{current, park, yield_now, Thread},
+};
+
+#[cfg(loom)]
+pub(crate) use loom::{
+    hint::spin_loop,
+    sync::atomic::{AtomicBool, AtomicU64},
+    thread::{current, park, yield_now, Thread},
+};

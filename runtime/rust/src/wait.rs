@@ -1,0 +1,89 @@
+//! Who waits, and the place in the session where the other side finds it.
+//!
+//! Each side has one place of its own: a place for both was a lost wake-up. To wait, a side writes its waiter into its
+//! place and then sets a flag in the word that the other side will change (a slot, or the credit word) with a
+//! compare-and-swap. The other side changes that word by a read-modify-write, too, so the two are ordered:
+//!
+//! - flag first: the change returns the flag, and by Acquire also the waiter that was written before it: it wakes;
+//! - change first: the compare-and-swap fails, and the side sees what it wanted to wait for.
+//!
+//! There is no third case. `busy` covers the moment between the change and the reading of the place: the owner
+//! neither writes its place again nor frees the session before the other side has cleared it.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::task::Waker;
+
+use crate::sync::{spin_loop, yield_now, AtomicBool, Thread};
+
+/// A sleeping thread or a pending task.
+pub(crate) enum Waiter {
+    Thread(Thread),
+    Task(Waker),
+}
+
+impl Waiter {
+    /// Wakes it. A wake-up too many does no harm.
+    pub(crate) fn wake(self) {
+        match self {
+            Waiter::Thread(thread) => thread.unpark(),
+            Waiter::Task(waker) => waker.wake(),
+        }
+    }
+}
+
+/// The place of one side.
+pub(crate) struct Place {
+    /// Set by the owner before it raises the flag; cleared by whoever takes the waiter out.
+    busy: AtomicBool,
+    waiter: UnsafeCell<Option<Waiter>>,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        Place {
+            busy: AtomicBool::new(false),
+            waiter: UnsafeCell::new(None),
+        }
+    }
+
+    /// Puts a waiter in.
+    ///
+    /// # Safety
+    /// The caller is the owner, and its flag is not raised.
+    pub(crate) unsafe fn put(&self, waiter: Waiter) {
+        self.settle();
+        // SAFETY: the flag is down and the place is not busy, so only the owner looks here.
+        unsafe { *self.waiter.get() = Some(waiter) };
+        // Ordered before the flag by the Release of the compare-and-swap that raises it.
+        self.busy.store(true, Relaxed);
+    }
+
+    /// Takes the waiter out. Afterwards the session may be freed, so the place comes as a raw pointer: no reference
+    /// to it outlives the last store.
+    ///
+    /// # Safety
+    /// The place is allocated, and the caller lowered the raised flag (the owner by giving up, or the other side by
+    /// its change) or never raised it.
+    pub(crate) unsafe fn take(place: *const Place) -> Option<Waiter> {
+        // SAFETY: whoever lowers the flag owns the place until it clears `busy`.
+        unsafe {
+            let waiter = (*(*place).waiter.get()).take();
+            (*place).busy.store(false, Release);
+            waiter
+        }
+    }
+
+    /// Waits until the other side has let go of the place: it is between its change and `take`, a few instructions.
+    pub(crate) fn settle(&self) {
+        let mut turns = 0_u32;
+        while self.busy.load(Acquire) {
+            turns = turns.saturating_add(1);
+            if turns < 64 && cfg!(not(loom)) {
+                spin_loop();
+            } else {
+                yield_now();
+            }
+        }
+    }
+}

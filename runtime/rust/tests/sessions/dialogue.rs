@@ -1,0 +1,276 @@
+//! Messages arrive, in order, at the right type, and empty is not closed.
+
+use std::time::Duration;
+use std::{mem, thread};
+
+use duologue::{Capacity, Endpoint, TryRecvError};
+
+use crate::golden::{bank, greeting, stream, type_switch};
+
+type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+#[test]
+fn receiving_after_ones_own_send_waits_for_the_slow_peer() -> Outcome {
+    let (server, client) = bank::init();
+    let client = client.login("holk".into(), "1234".into())?;
+    let client = match client.try_recv() {
+        Err(TryRecvError::Empty(client)) => client,
+        other => panic!("one's own message came back: {other:?}"),
+    };
+    let slow = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        let bank::Login::Login(name, password, server) = server.recv()?;
+        assert_eq!((name.as_str(), password.as_str()), ("holk", "1234"));
+        drop(server.ok()?);
+        Ok::<_, duologue::Closed>(())
+    });
+    assert!(matches!(client.recv()?, bank::LoginResponse::Ok(_)));
+    slow.join().expect("the server panicked")?;
+    Ok(())
+}
+
+#[test]
+fn a_whole_bank_dialogue() -> Outcome {
+    let (server, client) = bank::init();
+    let server = thread::spawn(move || {
+        let bank::Login::Login(_, _, server) = server.recv()?;
+        let bank::Login::Login(_, _, server) = server.invalid()?.recv()?;
+        let (mut server, mut balance) = (server.ok()?, 0.0);
+        loop {
+            server = match server.recv()? {
+                bank::Connected::Deposit(money, next) => {
+                    balance += money;
+                    next
+                }
+                bank::Connected::Withdrawal(amount, next) if amount > balance => {
+                    next.insufficient_funds()?
+                }
+                bank::Connected::Withdrawal(amount, next) => {
+                    balance -= amount;
+                    next.money(amount)?
+                }
+                bank::Connected::Quit => return Ok::<_, duologue::Closed>(balance),
+            }
+        }
+    });
+    let bank::LoginResponse::Invalid(client) = client.login("a".into(), "b".into())?.recv()? else {
+        panic!("the first attempt is refused")
+    };
+    let bank::LoginResponse::Ok(client) = client.login("a".into(), "c".into())?.recv()? else {
+        panic!("the second attempt is accepted")
+    };
+    let client = client.deposit(100.0)?.deposit(1.5)?.withdrawal(50.0)?;
+    let bank::WithdrawalResponse::Money(money, client) = client.recv()? else {
+        panic!("there is money")
+    };
+    let bank::WithdrawalResponse::InsufficientFunds(client) = client.withdrawal(60.0)?.recv()?
+    else {
+        panic!("there is not that much")
+    };
+    client.quit()?;
+    assert_eq!(money, 50.0);
+    assert_eq!(server.join().expect("the server panicked")?, 51.5);
+    Ok(())
+}
+
+#[test]
+fn the_server_may_speak_first() -> Outcome {
+    let (mut server, mut client) = greeting::init();
+    for round in 0..100 {
+        let reply = server
+            .welcome(format!("w{round}"))?
+            .advice(format!("a{round}"))?;
+        let greeting::Hello::Welcome(welcome, more) = client.recv()?;
+        let greeting::More::Advice(advice, answer) = more.recv()?;
+        assert_eq!(
+            (welcome, advice),
+            (format!("w{round}"), format!("a{round}"))
+        );
+        client = answer.again()?;
+        let greeting::Reply::Again(next) = reply.recv()? else {
+            panic!("again")
+        };
+        server = next;
+    }
+    Ok(())
+}
+
+#[test]
+fn type_arguments_may_differ_between_transitions() -> Outcome {
+    let (mut server, mut client) = type_switch::init();
+    for number in 0..1000 {
+        let waiting = client.get_int()?;
+        let type_switch::Start::GetInt(answer) = server.recv()? else {
+            panic!("an int")
+        };
+        server = answer.thing(number)?;
+        let type_switch::Wait::Thing(got, next) = waiting.recv()?;
+        let waiting = next.get_str()?;
+        let type_switch::Start::GetStr(answer) = server.recv()? else {
+            panic!("a string")
+        };
+        server = answer.thing(got.to_string())?;
+        let type_switch::Wait::Thing(text, next) = waiting.recv()?;
+        assert_eq!(text, number.to_string());
+        client = next;
+    }
+    Ok(())
+}
+
+#[test]
+fn empty_and_closed_are_different_answers() -> Outcome {
+    let (server, client) = stream::init::<u32>();
+    let Err(TryRecvError::Empty(server)) = server.try_recv() else {
+        panic!("nothing was sent")
+    };
+    let Err(TryRecvError::Empty(server)) = server.recv_timeout(Duration::from_millis(5)) else {
+        panic!("nothing was sent")
+    };
+    drop(client.send(7)?);
+    let Ok(stream::Stream::Send(7, server)) = server.try_recv() else {
+        panic!("what was sent is read first")
+    };
+    let Err(TryRecvError::Closed(closed)) = server.try_recv() else {
+        panic!("then it is closed")
+    };
+    assert_eq!((closed.protocol(), closed.state()), ("stream", "Stream"));
+    assert_eq!(
+        closed.to_string(),
+        "the peer closed the session in state `stream.Stream`"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_timeout_that_never_ends_is_no_overflow() -> Outcome {
+    let (server, client) = stream::init::<u32>();
+    let sender = thread::spawn(move || client.send(1).map(drop));
+    assert!(matches!(
+        server.recv_timeout(Duration::MAX),
+        Ok(stream::Stream::Send(1, _))
+    ));
+    sender.join().expect("the sender panicked")?;
+    Ok(())
+}
+
+#[test]
+fn payloads_without_size_and_with_large_alignment() -> Outcome {
+    #[repr(align(256))]
+    struct Aligned(u8);
+    let (mut server, mut client) = stream::init::<Aligned>();
+    for number in 0..200 {
+        client = client.send(Aligned(number))?;
+        let stream::Stream::Send(Aligned(got), next) = server.recv()? else {
+            panic!("a number")
+        };
+        assert_eq!(got, number);
+        server = next;
+    }
+    let (server, client) = stream::init::<()>();
+    client.send(())?.send(())?.stop()?;
+    let stream::Stream::Send((), server) = server.recv()? else {
+        panic!("nothing, twice")
+    };
+    let stream::Stream::Send((), server) = server.recv()? else {
+        panic!("nothing, twice")
+    };
+    assert!(matches!(server.recv()?, stream::Stream::Stop));
+    Ok(())
+}
+
+#[test]
+fn payloads_may_borrow() -> Outcome {
+    let text = String::from("a long line of text");
+    let (server, client) = stream::init::<&str>();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            text.split(' ')
+                .try_fold(client, |client, word| client.send(word))
+                .map(drop)
+                .is_ok()
+        });
+        let mut words = Vec::new();
+        let mut server = server;
+        while let Ok(stream::Stream::Send(word, next)) = server.recv() {
+            words.push(word);
+            server = next;
+        }
+        assert_eq!(words.join(" "), text);
+    });
+    Ok(())
+}
+
+#[test]
+fn a_full_ring_waits_whatever_its_size() -> Outcome {
+    for capacity in [
+        Capacity::Unbounded,
+        Capacity::Bounded(1),
+        Capacity::Bounded(2),
+        Capacity::Bounded(3),
+    ] {
+        let (mut server, mut client) = stream::init_with::<u64>(capacity);
+        let sender = thread::spawn(move || {
+            for number in 0..5_000 {
+                client = client.send(number)?;
+            }
+            client.stop().map_err(duologue::Closed::from)
+        });
+        let mut expected = 0;
+        while let stream::Stream::Send(number, next) = server.recv()? {
+            assert_eq!(number, expected);
+            expected += 1;
+            server = next;
+        }
+        assert_eq!(expected, 5_000);
+        sender.join().expect("the sender panicked")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_may_be_longer_than_a_word_has_bits() -> Outcome {
+    let (mut server, mut client) = stream::init_with::<u32>(Capacity::Bounded(1_000));
+    for number in 0..1_000 {
+        assert!(client.is_ready());
+        client = client.send(number)?;
+    }
+    for number in 0..1_000 {
+        let stream::Stream::Send(got, next) = server.recv()? else {
+            panic!("a number")
+        };
+        assert_eq!(got, number);
+        server = next;
+    }
+    Ok(())
+}
+
+#[test]
+fn readiness_is_known_without_consuming_the_endpoint() -> Outcome {
+    let (mut server, mut client) = stream::init_with::<u8>(Capacity::Bounded(2));
+    assert!(!server.is_ready());
+    assert!(!server.ready_within(Duration::from_millis(1)));
+    client = client.send(1)?.send(2)?;
+    assert!(server.ready_within(Duration::ZERO));
+    assert!(!client.is_ready());
+    assert!(!client.ready_within(Duration::from_millis(1)));
+    let stream::Stream::Send(1, server) = server.recv()? else {
+        panic!("the first")
+    };
+    let stream::Stream::Send(2, server) = server.recv()? else {
+        panic!("the second")
+    };
+    assert!(client.is_ready());
+    drop(server);
+    assert!(client.send(3).is_err());
+    Ok(())
+}
+
+#[test]
+fn endpoints_are_small_and_shareable() {
+    fn shareable<T: Send + Sync + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    shareable::<bank::client::Login>();
+    shareable::<bank::server::Login>();
+    shareable::<stream::server::Stream<std::cell::Cell<u8>>>();
+    assert!(mem::size_of::<bank::client::Login>() <= 2 * mem::size_of::<usize>());
+    assert!(mem::size_of::<Option<bank::server::Login>>() <= 2 * mem::size_of::<usize>());
+}

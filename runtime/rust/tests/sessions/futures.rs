@@ -1,0 +1,123 @@
+//! The same session on futures, without a runtime: a task is a loop around a waker that unparks its thread.
+
+use std::future::Future;
+use std::pin::{pin, Pin};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use duologue::{Capacity, Closed, Endpoint};
+
+use crate::golden::stream;
+
+struct Unpark(Thread, AtomicUsize);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.1.fetch_add(1, Relaxed);
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current(), AtomicUsize::new(0))));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn a_stream_between_two_tasks() -> Result<(), Closed> {
+    for capacity in [
+        Capacity::Unbounded,
+        Capacity::Bounded(1),
+        Capacity::Bounded(5),
+    ] {
+        let (mut server, mut client) = stream::init_with::<u32>(capacity);
+        let sender = thread::spawn(move || {
+            block_on(async {
+                for number in 0..2_000 {
+                    client.ready().await;
+                    client = client.send(number)?;
+                }
+                client.stop().map_err(Closed::from)
+            })
+        });
+        let total = block_on(async {
+            let mut total = 0;
+            while let stream::Stream::Send(number, next) = server.recv_async().await? {
+                total += number;
+                server = next;
+            }
+            Ok::<_, Closed>(total)
+        })?;
+        assert_eq!(total, 1999 * 1000);
+        sender.join().expect("no panic")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_pending_future_gives_its_endpoint_back_and_wakes_nobody() -> Result<(), Closed> {
+    let wakes = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
+    let waker = Waker::from(wakes.clone());
+    let mut context = Context::from_waker(&waker);
+    let (server, client) = stream::init::<u32>();
+    let mut receiving = server.recv_async();
+    assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
+    let mut server = receiving.into_inner().expect("no message was delivered");
+    assert!(Pin::new(&mut server.ready())
+        .poll(&mut context)
+        .is_pending());
+    let client = client.send(1)?;
+    assert_eq!(wakes.1.load(Relaxed), 0);
+    assert!(matches!(server.recv()?, stream::Stream::Send(1, _)));
+    drop(client);
+    Ok(())
+}
+
+#[test]
+fn the_last_waker_is_woken() -> Result<(), Closed> {
+    let old = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
+    let new = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
+    let (server, client) = stream::init::<u32>();
+    let mut receiving = server.recv_async();
+    assert!(Pin::new(&mut receiving)
+        .poll(&mut Context::from_waker(&Waker::from(old.clone())))
+        .is_pending());
+    assert!(Pin::new(&mut receiving)
+        .poll(&mut Context::from_waker(&Waker::from(new.clone())))
+        .is_pending());
+    drop(client);
+    assert_eq!((old.1.load(Relaxed), new.1.load(Relaxed)), (0, 1));
+    assert!(block_on(receiving).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_forgotten_future_does_no_harm() -> Result<(), Closed> {
+    let (mut server, client) = stream::init::<u32>();
+    let waker = Waker::from(Arc::new(Unpark(thread::current(), AtomicUsize::new(0))));
+    let mut ready = server.ready();
+    assert!(Pin::new(&mut ready)
+        .poll(&mut Context::from_waker(&waker))
+        .is_pending());
+    std::mem::forget(ready);
+    let sender = thread::spawn(move || client.send(3).map(drop));
+    assert!(matches!(server.recv()?, stream::Stream::Send(3, _)));
+    sender.join().expect("no panic")?;
+    let (mut server, client) = stream::init::<u32>();
+    let mut ready = server.ready();
+    assert!(Pin::new(&mut ready)
+        .poll(&mut Context::from_waker(&waker))
+        .is_pending());
+    std::mem::forget(ready);
+    drop(server);
+    assert!(client.send(1).is_err());
+    Ok(())
+}

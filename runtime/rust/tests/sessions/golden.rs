@@ -1,0 +1,623 @@
+//! Protocol modules in the shape that the compiler generates, written by hand.
+#![allow(dead_code)]
+
+/// `bank`: alternation, choices, and a deposit loop that makes its run unbounded.
+pub mod bank {
+    pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Unbounded;
+
+    pub fn init() -> (server::Login, client::Login) {
+        let slot = const {
+            ::duologue::slot(&[
+                ::std::alloc::Layout::new::<(String, String)>(),
+                ::std::alloc::Layout::new::<f64>(),
+            ])
+        };
+        let (first, second) = ::duologue::session(slot, CAPACITY);
+        (second, client::Login(first))
+    }
+
+    #[derive(Debug)]
+    #[must_use = "a dropped endpoint closes its session"]
+    pub enum Login {
+        Login(String, String, server::LoginResponse),
+    }
+
+    #[derive(Debug)]
+    #[must_use = "a dropped endpoint closes its session"]
+    pub enum LoginResponse {
+        Ok(client::Connected),
+        Invalid(client::Login),
+    }
+
+    #[derive(Debug)]
+    #[must_use = "a dropped endpoint closes its session"]
+    pub enum Connected {
+        Deposit(f64, server::Connected),
+        Withdrawal(f64, server::WithdrawalResponse),
+        Quit,
+    }
+
+    #[derive(Debug)]
+    #[must_use = "a dropped endpoint closes its session"]
+    pub enum WithdrawalResponse {
+        Money(f64, client::Connected),
+        InsufficientFunds(client::Connected),
+    }
+
+    pub mod client {
+        use super::state;
+
+        #[must_use = "a dropped endpoint closes its session"]
+        pub struct Login(pub(super) ::duologue::Sender<state::Login>);
+
+        impl Login {
+            pub fn login(
+                self,
+                username: String,
+                password: String,
+            ) -> Result<LoginResponse, ::duologue::SendError<(String, String)>> {
+                self.0.send::<0>((username, password))
+            }
+        }
+
+        pub type LoginResponse = ::duologue::Receiver<state::LoginResponse>;
+
+        #[must_use = "a dropped endpoint closes its session"]
+        pub struct Connected(pub(super) ::duologue::Sender<state::Connected>);
+
+        impl Connected {
+            pub fn deposit(self, money: f64) -> Result<Connected, ::duologue::SendError<f64>> {
+                self.0.send::<0>(money).map(Connected)
+            }
+
+            pub fn withdrawal(
+                self,
+                amount: f64,
+            ) -> Result<WithdrawalResponse, ::duologue::SendError<f64>> {
+                self.0.send::<1>(amount)
+            }
+
+            pub fn quit(self) -> Result<(), ::duologue::SendError<()>> {
+                self.0.send::<2>(())
+            }
+        }
+
+        pub type WithdrawalResponse = ::duologue::Receiver<state::WithdrawalResponse>;
+
+        super::super::sending!(Login, Connected);
+    }
+
+    pub mod server {
+        use super::state;
+
+        pub type Login = ::duologue::Receiver<state::Login>;
+
+        #[must_use = "a dropped endpoint closes its session"]
+        pub struct LoginResponse(pub(super) ::duologue::Sender<state::LoginResponse>);
+
+        impl LoginResponse {
+            pub fn ok(self) -> Result<Connected, ::duologue::SendError<()>> {
+                self.0.send::<0>(())
+            }
+
+            pub fn invalid(self) -> Result<Login, ::duologue::SendError<()>> {
+                self.0.send::<1>(())
+            }
+        }
+
+        pub type Connected = ::duologue::Receiver<state::Connected>;
+
+        #[must_use = "a dropped endpoint closes its session"]
+        pub struct WithdrawalResponse(pub(super) ::duologue::Sender<state::WithdrawalResponse>);
+
+        impl WithdrawalResponse {
+            pub fn money(self, money: f64) -> Result<Connected, ::duologue::SendError<f64>> {
+                self.0.send::<0>(money)
+            }
+
+            pub fn insufficient_funds(self) -> Result<Connected, ::duologue::SendError<()>> {
+                self.0.send::<1>(())
+            }
+        }
+
+        super::super::sending!(LoginResponse, WithdrawalResponse);
+    }
+
+    #[doc(hidden)]
+    pub mod state {
+        use super::{client, server};
+
+        pub enum Login {}
+
+        impl ::duologue::State for Login {
+            type Message = super::Login;
+            const NAME: &'static str = "bank.login";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::Login {
+                let ((username, password), next) = branch.take::<0>();
+                super::Login::Login(username, password, server::LoginResponse(next))
+            }
+        }
+
+        impl ::duologue::Transition<0> for Login {
+            type Payload = (String, String);
+            type Next = ::duologue::Turn<LoginResponse>;
+        }
+
+        pub enum LoginResponse {}
+
+        impl ::duologue::State for LoginResponse {
+            type Message = super::LoginResponse;
+            const NAME: &'static str = "bank.login_response";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::LoginResponse {
+                match branch.index() {
+                    0 => super::LoginResponse::Ok(client::Connected(branch.take::<0>().1)),
+                    1 => super::LoginResponse::Invalid(client::Login(branch.take::<1>().1)),
+                    _ => branch.refuse(),
+                }
+            }
+        }
+
+        impl ::duologue::Transition<0> for LoginResponse {
+            type Payload = ();
+            type Next = ::duologue::Turn<Connected>;
+        }
+
+        impl ::duologue::Transition<1> for LoginResponse {
+            type Payload = ();
+            type Next = ::duologue::Turn<Login>;
+        }
+
+        pub enum Connected {}
+
+        impl ::duologue::State for Connected {
+            type Message = super::Connected;
+            const NAME: &'static str = "bank.connected";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::Connected {
+                match branch.index() {
+                    0 => {
+                        let (money, next) = branch.take::<0>();
+                        super::Connected::Deposit(money, next)
+                    }
+                    1 => {
+                        let (amount, next) = branch.take::<1>();
+                        super::Connected::Withdrawal(amount, server::WithdrawalResponse(next))
+                    }
+                    2 => {
+                        let ((), ()) = branch.take::<2>();
+                        super::Connected::Quit
+                    }
+                    _ => branch.refuse(),
+                }
+            }
+        }
+
+        impl ::duologue::Transition<0> for Connected {
+            type Payload = f64;
+            type Next = ::duologue::Stay<Connected>;
+        }
+
+        impl ::duologue::Transition<1> for Connected {
+            type Payload = f64;
+            type Next = ::duologue::Turn<WithdrawalResponse>;
+        }
+
+        impl ::duologue::Transition<2> for Connected {
+            type Payload = ();
+            type Next = ::duologue::End;
+        }
+
+        pub enum WithdrawalResponse {}
+
+        impl ::duologue::State for WithdrawalResponse {
+            type Message = super::WithdrawalResponse;
+            const NAME: &'static str = "bank.withdrawal_response";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::WithdrawalResponse {
+                match branch.index() {
+                    0 => {
+                        let (money, next) = branch.take::<0>();
+                        super::WithdrawalResponse::Money(money, client::Connected(next))
+                    }
+                    1 => super::WithdrawalResponse::InsufficientFunds(client::Connected(
+                        branch.take::<1>().1,
+                    )),
+                    _ => branch.refuse(),
+                }
+            }
+        }
+
+        impl ::duologue::Transition<0> for WithdrawalResponse {
+            type Payload = f64;
+            type Next = ::duologue::Turn<Connected>;
+        }
+
+        impl ::duologue::Transition<1> for WithdrawalResponse {
+            type Payload = ();
+            type Next = ::duologue::Turn<Connected>;
+        }
+    }
+}
+
+/// `stream`: one generic state that never turns. `numbered` is the same with a bounded run of three.
+pub mod stream {
+    pub fn init<T: Send>() -> (server::Stream<T>, client::Stream<T>) {
+        init_with(::duologue::Capacity::Unbounded)
+    }
+
+    pub fn init_with<T: Send>(
+        capacity: ::duologue::Capacity,
+    ) -> (server::Stream<T>, client::Stream<T>) {
+        let slot = const { ::duologue::slot(&[::std::alloc::Layout::new::<T>()]) };
+        let (first, second) = ::duologue::session(slot, capacity);
+        (second, client::Stream(first))
+    }
+
+    pub enum Stream<T> {
+        Send(T, server::Stream<T>),
+        Stop,
+    }
+
+    pub mod client {
+        use super::state;
+
+        pub struct Stream<T>(pub(super) ::duologue::Sender<state::Stream<T>>);
+
+        impl<T: Send> Stream<T> {
+            pub fn send(self, x0: T) -> Result<Stream<T>, ::duologue::SendError<T>> {
+                self.0.send::<0>(x0).map(Stream)
+            }
+
+            pub fn stop(self) -> Result<(), ::duologue::SendError<()>> {
+                self.0.send::<1>(())
+            }
+        }
+
+        impl<T> ::duologue::Endpoint for Stream<T> {
+            fn watch(&mut self) -> ::duologue::Watch<'_> {
+                self.0.watch()
+            }
+
+            fn is_ready(&self) -> bool {
+                self.0.is_ready()
+            }
+        }
+    }
+
+    pub mod server {
+        pub type Stream<T> = ::duologue::Receiver<super::state::Stream<T>>;
+    }
+
+    pub mod state {
+        pub struct Stream<T>(::std::marker::PhantomData<fn(T) -> T>);
+
+        impl<T: Send> ::duologue::State for Stream<T> {
+            type Message = super::Stream<T>;
+            const NAME: &'static str = "stream.Stream";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::Stream<T> {
+                match branch.index() {
+                    0 => {
+                        let (x0, next) = branch.take::<0>();
+                        super::Stream::Send(x0, next)
+                    }
+                    1 => {
+                        let ((), ()) = branch.take::<1>();
+                        super::Stream::Stop
+                    }
+                    _ => branch.refuse(),
+                }
+            }
+        }
+
+        impl<T: Send> ::duologue::Transition<0> for Stream<T> {
+            type Payload = T;
+            type Next = ::duologue::Stay<Stream<T>>;
+        }
+
+        impl<T: Send> ::duologue::Transition<1> for Stream<T> {
+            type Payload = ();
+            type Next = ::duologue::End;
+        }
+    }
+}
+
+/// `type_switch`: the type argument differs from one transition to the next.
+pub mod type_switch {
+    pub fn init() -> (server::Start, client::Start) {
+        let slot = const {
+            ::duologue::slot(&[
+                ::std::alloc::Layout::new::<i64>(),
+                ::std::alloc::Layout::new::<String>(),
+            ])
+        };
+        let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
+        (second, client::Start(first))
+    }
+
+    pub enum Start {
+        GetInt(server::Wait<i64>),
+        GetStr(server::Wait<String>),
+    }
+
+    pub enum Wait<T> {
+        Thing(T, client::Start),
+    }
+
+    pub mod client {
+        use super::state;
+
+        pub struct Start(pub(super) ::duologue::Sender<state::Start>);
+
+        impl Start {
+            pub fn get_int(self) -> Result<Wait<i64>, ::duologue::SendError<()>> {
+                self.0.send::<0>(())
+            }
+
+            pub fn get_str(self) -> Result<Wait<String>, ::duologue::SendError<()>> {
+                self.0.send::<1>(())
+            }
+        }
+
+        pub type Wait<T> = ::duologue::Receiver<state::Wait<T>>;
+    }
+
+    pub mod server {
+        use super::state;
+
+        pub type Start = ::duologue::Receiver<state::Start>;
+
+        pub struct Wait<T>(pub(super) ::duologue::Sender<state::Wait<T>>);
+
+        impl<T: Send> Wait<T> {
+            pub fn thing(self, x0: T) -> Result<Start, ::duologue::SendError<T>> {
+                self.0.send::<0>(x0)
+            }
+        }
+    }
+
+    pub mod state {
+        pub enum Start {}
+
+        impl ::duologue::State for Start {
+            type Message = super::Start;
+            const NAME: &'static str = "type_switch.start";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::Start {
+                match branch.index() {
+                    0 => super::Start::GetInt(super::server::Wait(branch.take::<0>().1)),
+                    1 => super::Start::GetStr(super::server::Wait(branch.take::<1>().1)),
+                    _ => branch.refuse(),
+                }
+            }
+        }
+
+        impl ::duologue::Transition<0> for Start {
+            type Payload = ();
+            type Next = ::duologue::Turn<Wait<i64>>;
+        }
+
+        impl ::duologue::Transition<1> for Start {
+            type Payload = ();
+            type Next = ::duologue::Turn<Wait<String>>;
+        }
+
+        pub struct Wait<T>(::std::marker::PhantomData<fn(T) -> T>);
+
+        impl<T: Send> ::duologue::State for Wait<T> {
+            type Message = super::Wait<T>;
+            const NAME: &'static str = "type_switch.wait";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::Wait<T> {
+                let (x0, next) = branch.take::<0>();
+                super::Wait::Thing(x0, super::client::Start(next))
+            }
+        }
+
+        impl<T: Send> ::duologue::Transition<0> for Wait<T> {
+            type Payload = T;
+            type Next = ::duologue::Turn<Start>;
+        }
+    }
+}
+
+/// `nest`: an endpoint travels inside a message of the same protocol, so sessions nest as deep as one likes.
+pub mod nest {
+    pub fn init() -> (server::Outer, client::Outer) {
+        let slot = const { ::duologue::slot(&[::std::alloc::Layout::new::<server::Outer>()]) };
+        let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
+        (second, client::Outer(first))
+    }
+
+    pub enum Outer {
+        Inner(server::Outer),
+    }
+
+    pub mod client {
+        pub struct Outer(pub(super) ::duologue::Sender<super::state::Outer>);
+
+        impl Outer {
+            pub fn inner(
+                self,
+                x0: super::server::Outer,
+            ) -> Result<(), ::duologue::SendError<super::server::Outer>> {
+                self.0.send::<0>(x0)
+            }
+        }
+    }
+
+    pub mod server {
+        pub type Outer = ::duologue::Receiver<super::state::Outer>;
+    }
+
+    pub mod state {
+        pub enum Outer {}
+
+        impl ::duologue::State for Outer {
+            type Message = super::Outer;
+            const NAME: &'static str = "nest.outer";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::Outer {
+                let (x0, ()) = branch.take::<0>();
+                super::Outer::Inner(x0)
+            }
+        }
+
+        impl ::duologue::Transition<0> for Outer {
+            type Payload = super::server::Outer;
+            type Next = ::duologue::End;
+        }
+    }
+}
+
+/// `greeting`: starts with `recv`, so the server speaks first; then a run of two.
+pub mod greeting {
+    pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Bounded(2);
+
+    pub fn init() -> (server::Hello, client::Hello) {
+        let slot = const { ::duologue::slot(&[::std::alloc::Layout::new::<String>()]) };
+        let (first, second) = ::duologue::session(slot, CAPACITY);
+        (server::Hello(first), second)
+    }
+
+    pub enum Hello {
+        Welcome(String, client::More),
+    }
+
+    pub enum More {
+        Advice(String, client::Reply),
+    }
+
+    pub enum Reply {
+        Again(server::Hello),
+        Bye,
+    }
+
+    pub mod client {
+        use super::state;
+
+        pub type Hello = ::duologue::Receiver<state::Hello>;
+        pub type More = ::duologue::Receiver<state::More>;
+
+        pub struct Reply(pub(super) ::duologue::Sender<state::Reply>);
+
+        impl Reply {
+            pub fn again(self) -> Result<Hello, ::duologue::SendError<()>> {
+                self.0.send::<0>(())
+            }
+
+            pub fn bye(self) -> Result<(), ::duologue::SendError<()>> {
+                self.0.send::<1>(())
+            }
+        }
+    }
+
+    pub mod server {
+        use super::state;
+
+        pub struct Hello(pub(super) ::duologue::Sender<state::Hello>);
+
+        impl Hello {
+            pub fn welcome(self, x0: String) -> Result<More, ::duologue::SendError<String>> {
+                self.0.send::<0>(x0).map(More)
+            }
+        }
+
+        pub struct More(pub(super) ::duologue::Sender<state::More>);
+
+        impl More {
+            pub fn advice(self, x0: String) -> Result<Reply, ::duologue::SendError<String>> {
+                self.0.send::<0>(x0)
+            }
+        }
+
+        pub type Reply = ::duologue::Receiver<state::Reply>;
+    }
+
+    pub mod state {
+        pub enum Hello {}
+
+        impl ::duologue::State for Hello {
+            type Message = super::Hello;
+            const NAME: &'static str = "greeting.hello";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::Hello {
+                let (x0, next) = branch.take::<0>();
+                super::Hello::Welcome(x0, next)
+            }
+        }
+
+        impl ::duologue::Transition<0> for Hello {
+            type Payload = String;
+            type Next = ::duologue::Stay<More>;
+        }
+
+        pub enum More {}
+
+        impl ::duologue::State for More {
+            type Message = super::More;
+            const NAME: &'static str = "greeting.more";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::More {
+                let (x0, next) = branch.take::<0>();
+                super::More::Advice(x0, super::client::Reply(next))
+            }
+        }
+
+        impl ::duologue::Transition<0> for More {
+            type Payload = String;
+            type Next = ::duologue::Turn<Reply>;
+        }
+
+        pub enum Reply {}
+
+        impl ::duologue::State for Reply {
+            type Message = super::Reply;
+            const NAME: &'static str = "greeting.reply";
+
+            fn open(branch: ::duologue::Branch<Self>) -> super::Reply {
+                match branch.index() {
+                    0 => super::Reply::Again(super::server::Hello(branch.take::<0>().1)),
+                    1 => {
+                        let ((), ()) = branch.take::<1>();
+                        super::Reply::Bye
+                    }
+                    _ => branch.refuse(),
+                }
+            }
+        }
+
+        impl ::duologue::Transition<0> for Reply {
+            type Payload = ();
+            type Next = ::duologue::Turn<Hello>;
+        }
+
+        impl ::duologue::Transition<1> for Reply {
+            type Payload = ();
+            type Next = ::duologue::End;
+        }
+    }
+}
+
+macro_rules! sending {
+    ($($end:ident),*) => {$(
+        impl ::std::fmt::Debug for $end {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl ::duologue::Endpoint for $end {
+            fn watch(&mut self) -> ::duologue::Watch<'_> {
+                self.0.watch()
+            }
+
+            fn is_ready(&self) -> bool {
+                self.0.is_ready()
+            }
+        }
+    )*};
+}
+use sending;

@@ -1,0 +1,12 @@
+//! The contract of the in-process pipe, through modules in the generated shape.
+#![cfg(not(loom))]
+#![forbid(unsafe_code)]
+
+extern crate duologue_runtime as duologue;
+
+mod closing;
+mod dialogue;
+mod futures;
+mod golden;
+mod random;
+mod unread;

@@ -1,0 +1,217 @@
+//! Messages that nobody reads are destroyed once, and without recursion.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use std::thread;
+
+use duologue::{Capacity, Closed, Endpoint, TryRecvError};
+
+use crate::golden::{nest, stream};
+
+/// Counts how often it is destroyed.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn with_small_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = thread::Builder::new()
+        .stack_size(192 * 1024)
+        .spawn(work)
+        .expect("a thread");
+    assert!(thread.join().is_ok());
+}
+
+#[test]
+fn unread_messages_are_destroyed_exactly_once() -> Result<(), Closed> {
+    for sent in 0..40 {
+        for read in 0..=sent {
+            let drops = Arc::new(AtomicUsize::new(0));
+            let (mut server, mut client) = stream::init::<Counted>();
+            for _ in 0..sent {
+                client = client.send(Counted(drops.clone()))?;
+            }
+            for _ in 0..read {
+                let stream::Stream::Send(_, next) = server.recv()? else {
+                    panic!("a message")
+                };
+                server = next;
+            }
+            assert_eq!(drops.load(Relaxed), read);
+            if sent % 2 == 0 {
+                drop(client);
+                drop(server);
+            } else {
+                drop(server);
+                assert_eq!(drops.load(Relaxed), sent);
+                drop(client);
+            }
+            assert_eq!((drops.load(Relaxed), Arc::strong_count(&drops)), (sent, 1));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn endpoints_inside_messages_close_in_turn() -> Result<(), Closed> {
+    let (inner, inner_client) = stream::init::<u8>();
+    let (outer, outer_client) = stream::init::<stream::server::Stream<u8>>();
+    let outer_client = outer_client.send(inner)?;
+    assert!(inner_client.is_ready());
+    drop(outer);
+    assert!(inner_client.send(1).is_err());
+    drop(outer_client);
+    Ok(())
+}
+
+#[test]
+fn a_million_unread_messages() {
+    with_small_stack(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (server, mut client) = stream::init_with(Capacity::Bounded(1_000_000));
+        for _ in 0..1_000_000 {
+            client = client
+                .send(Counted(drops.clone()))
+                .expect("the server is there");
+        }
+        drop(server);
+        assert_eq!(drops.load(Relaxed), 1_000_000);
+        drop(client);
+    });
+}
+
+#[test]
+fn sessions_nested_200_000_deep() {
+    with_small_stack(|| {
+        let (mut outermost, innermost) = nest::init();
+        for _ in 0..200_000 {
+            let (server, client) = nest::init();
+            client.inner(outermost).expect("the server is there");
+            outermost = server;
+        }
+        drop(outermost);
+        let (orphan, _peer) = nest::init();
+        assert!(innermost.inner(orphan).is_err());
+    });
+}
+
+#[test]
+fn messages_nested_in_a_list_200_000_deep() {
+    struct Node(#[allow(dead_code)] Option<stream::server::Stream<Node>>);
+    with_small_stack(|| {
+        let mut chain = Node(None);
+        let mut clients = Vec::new();
+        for _ in 0..200_000 {
+            let (server, client) = stream::init_with(Capacity::Bounded(1));
+            clients.push(client.send(chain).expect("the server is there"));
+            chain = Node(Some(server));
+        }
+        drop(chain);
+    });
+}
+
+#[test]
+fn a_panicking_destructor_does_not_keep_the_rest() {
+    struct Bomb(Arc<AtomicUsize>, bool);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+            assert!(!self.1, "bang");
+        }
+    }
+    let drops = Arc::new(AtomicUsize::new(0));
+    let (server, mut client) = stream::init();
+    for number in 0..10 {
+        client = client
+            .send(Bomb(drops.clone(), number == 3))
+            .expect("the server is there");
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(server))).is_err());
+    assert_eq!(drops.load(Relaxed), 10);
+    assert!(client.stop().is_err());
+}
+
+#[test]
+fn what_a_destructor_borrows_from_itself_is_destroyed_before_it_returns() {
+    /// Begins a session that borrows from the destructor's own frame, and leaves a message in it.
+    struct Borrower(Arc<AtomicUsize>);
+    struct Noted<'a>(&'a Vec<usize>, Arc<AtomicUsize>);
+    impl Drop for Noted<'_> {
+        fn drop(&mut self) {
+            self.1.fetch_add(self.0[2], Relaxed);
+        }
+    }
+    impl Drop for Borrower {
+        fn drop(&mut self) {
+            let local = vec![1, 2, 3];
+            let (server, client) = stream::init();
+            let client = client
+                .send(Noted(&local, self.0.clone()))
+                .expect("the server is there");
+            drop(server);
+            assert_eq!(self.0.load(Relaxed) % 3, 0);
+            assert!(self.0.load(Relaxed) > 0);
+            drop(client);
+        }
+    }
+    let total = Arc::new(AtomicUsize::new(0));
+    // Deep enough that older endpoints are put on the list of the burial under way.
+    let (mut chain, client) = stream::init::<Borrower>();
+    drop(
+        client
+            .send(Borrower(total.clone()))
+            .expect("the server is there"),
+    );
+    struct Link(
+        #[allow(dead_code)] stream::server::Stream<Borrower>,
+        #[allow(dead_code)] Option<Box<Holder>>,
+    );
+    struct Holder(#[allow(dead_code)] stream::server::Stream<Link>);
+    let mut holder = None;
+    for _ in 0..40 {
+        let (server, client) = stream::init::<Link>();
+        drop(
+            client
+                .send(Link(chain, holder))
+                .expect("the server is there"),
+        );
+        holder = Some(Box::new(Holder(server)));
+        let (next, client) = stream::init::<Borrower>();
+        drop(
+            client
+                .send(Borrower(total.clone()))
+                .expect("the server is there"),
+        );
+        chain = next;
+    }
+    drop(holder);
+    drop(chain);
+    assert_eq!(total.load(Relaxed), 3 * 41);
+}
+
+#[test]
+fn a_receiver_that_leaves_is_not_fed_for_ever() {
+    for _ in 0..20 {
+        let (server, mut client) = stream::init::<Box<u32>>();
+        let sender = thread::spawn(move || loop {
+            match client.send(Box::new(5)) {
+                Ok(next) => client = next,
+                Err(_) => return,
+            }
+        });
+        let mut server = server;
+        for _ in 0..100 {
+            server = match server.try_recv() {
+                Ok(stream::Stream::Send(_, next)) => next,
+                Err(TryRecvError::Empty(same)) => same,
+                _ => panic!("the sender lives"),
+            };
+        }
+        drop(server);
+        assert!(sender.join().is_ok());
+    }
+}
