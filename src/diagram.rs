@@ -45,7 +45,7 @@ pub fn mermaid(protocol: &Protocol, sources: &Sources) -> String {
             Some(Direction::Recv) => "server speaks",
             None => "over",
         };
-        let label = escaped_mermaid(&format!("{}: {speaker}", title(state)));
+        let label = escaped_mermaid(&format!("{}, {speaker}", title(state)));
         let _ = writeln!(text, "    state \"{label}\" as s{index}");
     }
     text += "    [*] --> s0\n";

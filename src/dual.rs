@@ -1,26 +1,42 @@
 //! The text of protocols from the server's side. Only directions and sides change; all else stays as it was written, so that the
 //! dual of the dual is the same text again.
 
-use crate::protocol::{Program, ProtocolId};
+use crate::protocol::{FileId, Program, Protocol, ProtocolId};
 use crate::source::Sources;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The text of the file that declares the protocols, with these protocols seen from the server's side. Where the file speaks of
-/// their endpoints, `client` and `server` change places too, so that the same endpoints are meant.
-///
-/// With `alone`, only the declaration of the first protocol.
+/// The text of a file with all its protocols seen from the server's side. Where it speaks of their endpoints, `client` and
+/// `server` change places too, so that the same endpoints are meant.
 #[must_use]
-pub fn dual(program: &Program, sources: &Sources, turned: &[ProtocolId], alone: bool) -> String {
-    let Some(first) = turned.first().map(|id| program.protocol(*id)) else {
-        return String::new();
-    };
-    let source = program.file(first.file).source;
-    let text = sources.get(source).text();
+pub fn file(program: &Program, sources: &Sources, file: FileId) -> String {
+    let file = program.file(file);
+    let text = sources.get(file.source).text();
+    let turned = file.protocols.iter().map(|id| program.protocol(*id));
+    let edits = edits(text, &tokens(text), turned);
+    apply(text, &edits, 0..text.len())
+}
+
+/// The declaration of one protocol, seen from the server's side.
+#[must_use]
+pub fn protocol(program: &Program, sources: &Sources, protocol: ProtocolId) -> String {
+    let protocol = program.protocol(protocol);
+    let text = sources.get(program.file(protocol.file).source).text();
     let tokens = tokens(text);
-    let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
+    let edits = edits(text, &tokens, std::iter::once(protocol));
+    let shown = declaration(text, &tokens, protocol.name.span.range());
+    apply(text, &edits, shown) + "\n"
+}
+
+/// The words that change when these protocols are turned round, in order.
+fn edits<'a>(
+    text: &str,
+    tokens: &[Range<usize>],
+    turned: impl Iterator<Item = &'a Protocol>,
+) -> Vec<(Range<usize>, &'static str)> {
+    let mut edits = Vec::new();
     let mut names = BTreeSet::new();
-    for protocol in turned.iter().map(|id| program.protocol(*id)) {
+    for protocol in turned {
         names.insert(protocol.name.text());
         for state in &protocol.states {
             if let Some(direction) = state.direction {
@@ -42,12 +58,7 @@ pub fn dual(program: &Program, sources: &Sources, turned: &[ProtocolId], alone: 
         }
     }
     edits.sort_by_key(|(range, _)| range.start);
-    let shown = if alone {
-        declaration(text, &tokens, first.name.span.range())
-    } else {
-        0..text.len()
-    };
-    apply(text, &edits, shown)
+    edits
 }
 
 fn apply(text: &str, edits: &[(Range<usize>, &str)], shown: Range<usize>) -> String {
@@ -60,11 +71,7 @@ fn apply(text: &str, edits: &[(Range<usize>, &str)], shown: Range<usize>) -> Str
             at = range.end;
         }
     }
-    result += &text[at..shown.end];
-    if !result.ends_with('\n') {
-        result.push('\n');
-    }
-    result
+    result + &text[at..shown.end]
 }
 
 /// The range of the declaration whose name stands at `name`, with the documentation and attributes before it.

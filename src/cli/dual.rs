@@ -5,9 +5,9 @@ use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
 use duologue::check::CheckedProgram;
-use duologue::dual::dual;
+use duologue::dual;
 use duologue::name::nearest;
-use duologue::protocol::ProtocolId;
+use duologue::protocol::{FileId, ProtocolId};
 use duologue::target::Options;
 use std::path::PathBuf;
 
@@ -39,9 +39,17 @@ impl Dual {
             self.sources
                 .compile(&files, options, Format::Human, Findings::Aside, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let turned = select(checked, self.protocol.as_deref())?;
-        let alone = self.protocol.is_some();
-        terminal.print(dual(checked.program(), &compiled.sources, &turned, alone))?;
+        let (program, sources) = (checked.program(), &compiled.sources);
+        if self.protocol.is_some() {
+            for id in select(checked, self.protocol.as_deref())? {
+                terminal.print(dual::protocol(program, sources, id))?;
+            }
+        } else {
+            let files = (0..program.files.len()).map(FileId::new);
+            for id in files.filter(|id| program.file(*id).is_input) {
+                terminal.print(dual::file(program, sources, id))?;
+            }
+        }
         Ok(())
     }
 }

@@ -1,1 +1,219 @@
 //! The command line: commands, exit codes, what is printed and what is written.
+
+use crate::support::program::{Scratch, run, transcript};
+use insta::assert_snapshot;
+
+const BANK: &str = include_str!("../../protocols/bank.proto");
+const LIGHT: &str =
+    "proto! light {\n    off:send { on -> on }\n    on:send { off -> off, broken -> ! }\n}\n";
+const WRONG: &str = "proto! light {\n    off:send { on -> onn }\n    on:send { off -> off }\n}\n";
+
+mod check {
+    use super::*;
+
+    #[test]
+    fn sound_protocols() {
+        let scratch = Scratch::with(
+            "check-sound",
+            &[("bank.proto", BANK), ("a/light.proto", LIGHT)],
+        );
+        assert_snapshot!(scratch.transcript("check"));
+        assert_snapshot!(scratch.transcript("check bank.proto -v"));
+        assert_snapshot!(
+            scratch.transcript(
+                "check bank.proto -v --ascii -q --color never"
+                    .replace(" -q", "")
+                    .as_str()
+            )
+        );
+    }
+
+    #[test]
+    fn errors_are_the_product_and_the_count_goes_along() {
+        let scratch = Scratch::with("check-errors", &[("light.proto", WRONG)]);
+        assert_snapshot!(scratch.transcript("check light.proto"));
+        assert_snapshot!(scratch.transcript("check light.proto --ascii"));
+        assert_snapshot!(scratch.transcript("check light.proto --format short"));
+        assert_snapshot!(scratch.transcript("check light.proto --format short -q"));
+    }
+
+    #[test]
+    fn standard_input() {
+        let scratch = Scratch::new("check-stdin");
+        let output = run(scratch.duologue("check -"), WRONG.as_bytes());
+        assert_snapshot!(transcript("check - < wrong.proto", &output));
+        assert_snapshot!(scratch.transcript("check - -"));
+    }
+
+    #[test]
+    fn what_cannot_be_read() {
+        let scratch = Scratch::with("check-unreadable", &[("README.md", "no protocols here")]);
+        assert_snapshot!(scratch.transcript("check missing.proto"));
+        assert_snapshot!(scratch.transcript("check ."));
+        scratch.write(
+            "latin.proto",
+            b"// caf\xe9\nproto! p { s:send { m -> ! } }\n",
+        );
+        assert_snapshot!(scratch.transcript("check latin.proto"));
+        let large = std::fs::File::create(scratch.path("large.proto")).expect("it can be created");
+        large.set_len((64 << 20) + 1).expect("a sparse file");
+        assert_snapshot!(scratch.transcript("check large.proto"));
+    }
+
+    #[test]
+    fn imports_are_found_in_import_directories() {
+        let importing = "import \"money.proto\";\nproto! p { s:send { pay(money) -> ! } }\n";
+        let files = [
+            ("p.proto", importing),
+            ("lib/money.proto", "type money = f64;\n"),
+        ];
+        let scratch = Scratch::with("check-imports", &files);
+        assert_snapshot!(scratch.transcript("check p.proto"));
+        assert_snapshot!(scratch.transcript("check p.proto -Ilib"));
+        assert_snapshot!(scratch.transcript("check -I lib money.proto p.proto"));
+    }
+
+    #[test]
+    fn a_closed_pipe_ends_it_quietly() {
+        let mut text = String::new();
+        for number in 0..5000 {
+            text += &format!("proto! p{number} {{ s:send {{ m -> nowhere }} }}\n");
+        }
+        let scratch = Scratch::with("check-pipe", &[("many.proto", &text)]);
+        let mut command = scratch.duologue("check many.proto");
+        let command = command.stdout(std::process::Stdio::piped());
+        let mut child = command
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+}
+
+mod colour {
+    use super::*;
+
+    fn has_escapes(bytes: &[u8]) -> bool {
+        bytes.contains(&0x1b)
+    }
+
+    #[test]
+    fn only_where_it_is_wanted() {
+        let scratch = Scratch::with("colour", &[("light.proto", WRONG)]);
+        let stdout = |arguments: &str, variable: Option<&str>| {
+            let mut command = scratch.duologue(arguments);
+            if let Some(name) = variable {
+                command.env(name, "1");
+            }
+            run(command, b"").stdout
+        };
+        assert!(!has_escapes(&stdout("check light.proto", None)));
+        assert!(has_escapes(&stdout(
+            "check light.proto --color always",
+            None
+        )));
+        assert!(has_escapes(&stdout(
+            "check light.proto",
+            Some("CLICOLOR_FORCE")
+        )));
+        let never = "check light.proto --color never";
+        assert!(!has_escapes(&stdout(never, Some("CLICOLOR_FORCE"))));
+    }
+}
+
+mod views {
+    use super::*;
+
+    #[test]
+    fn the_dual_of_the_dual_is_the_same_text() {
+        let mut seen = 0;
+        for folder in ["protocols", "tests/corpus/2012", "tests/corpus/literature"] {
+            let folder = crate::support::program::repository().join(folder);
+            for entry in std::fs::read_dir(folder).expect("the folder is there") {
+                let path = entry.expect("it can be read").path();
+                let scratch = Scratch::new("dual-of-dual");
+                let name = path
+                    .file_name()
+                    .and_then(|name| name.to_str())
+                    .expect("a plain name");
+                let folder = path
+                    .parent()
+                    .and_then(|path| path.to_str())
+                    .expect("a plain path");
+                let once = run(
+                    scratch.duologue(&format!("dual -q -A all -I {folder} {name}")),
+                    b"",
+                );
+                if !once.status.success() {
+                    continue;
+                }
+                let twice = scratch.duologue(&format!("dual -q -A all -I {folder} -"));
+                let twice = run(twice, &once.stdout);
+                let text = std::fs::read(&path).expect("it can be read");
+                let shown = String::from_utf8_lossy(&twice.stdout);
+                assert_eq!(shown, String::from_utf8_lossy(&text), "{name}: {twice:?}");
+                seen += usize::from(once.stdout != text);
+            }
+        }
+        assert!(seen >= 20, "only {seen} files have a dual");
+    }
+
+    #[test]
+    fn duals() {
+        let office = "/* office */\nproto! office {\n    desk:send { lend(printer::client::ready, office::server::desk?) -> desk, home -> ! }\n}\n\n/// Prints.\n#[allow(missing-docs)]\nproto! printer (\n    // by hand\n    ready:send { page(str) -> ready, \"\" -> ! }\n);\n".replace("\"\" -> !", "eject -> !");
+        let scratch = Scratch::with("dual", &[("office.proto", &office)]);
+        assert_snapshot!(scratch.transcript("dual office.proto"));
+        assert_snapshot!(scratch.transcript("dual office.proto printer"));
+        assert_snapshot!(scratch.transcript("dual office.proto office"));
+        assert_snapshot!(scratch.transcript("dual office.proto pinter"));
+    }
+
+    #[test]
+    fn graphs() {
+        let tricky = "proto! tricky {\n    a:send<T> { m(T?, [(u8, str)], x: tricky::client::a<T>) -> b, n -> ! }\n    b:recv { go -> Done }\n    Done { }\n}\n";
+        let files = [("bank.proto", BANK), ("tricky.proto", tricky)];
+        let scratch = Scratch::with("graph", &files);
+        assert_snapshot!(scratch.transcript("graph bank.proto"));
+        assert_snapshot!(scratch.transcript("graph bank.proto bank --format mermaid"));
+        assert_snapshot!(scratch.transcript("graph -A all tricky.proto"));
+        assert_snapshot!(scratch.transcript("graph -A all tricky.proto --format mermaid"));
+    }
+}
+
+mod usage {
+    use super::*;
+
+    #[test]
+    fn help() {
+        let scratch = Scratch::new("help");
+        for command in [
+            "", "check ", "gen ", "explain ", "rules ", "dual ", "graph ",
+        ] {
+            let arguments = format!("{command}--help");
+            let name = format!("help_{}", command.trim());
+            assert_snapshot!(name, scratch.transcript(&arguments));
+        }
+    }
+
+    #[test]
+    fn wrong_command_lines() {
+        let scratch = Scratch::with("usage", &[("light.proto", LIGHT)]);
+        assert_snapshot!(scratch.transcript("chekc"));
+        assert_snapshot!(scratch.transcript("gen light.proto"));
+        assert_snapshot!(scratch.transcript("gen --rust out"));
+        assert_snapshot!(scratch.transcript("check -D stuck-stat light.proto"));
+        assert_snapshot!(scratch.transcript("check -A syntax light.proto"));
+        assert_snapshot!(scratch.transcript("explain stuckstate"));
+        assert_snapshot!(scratch.transcript("explain nonsense"));
+    }
+
+    #[test]
+    fn version() {
+        let output = run(Scratch::new("version").duologue("--version"), b"");
+        let version = format!("duologue {}\n", env!("CARGO_PKG_VERSION"));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), version);
+    }
+}

@@ -5,6 +5,7 @@ mod support;
 mod c;
 mod cases;
 mod cli;
+mod outputs;
 mod rules;
 mod rust;
 mod scala;
