@@ -94,13 +94,19 @@ impl StateGraph {
     /// For each state, whether a terminal can still be reached from it: `!`, or a state without a direction.
     #[must_use]
     pub fn can_finish(&self) -> Vec<bool> {
-        let mut finishing = vec![false; self.graph.node_count()];
+        self.leads_to(|_| false)
+    }
+
+    /// For each state, whether a terminal or a state that is a goal can be reached from it.
+    #[must_use]
+    pub fn leads_to(&self, is_goal: impl Fn(StateId) -> bool) -> Vec<bool> {
+        let mut leading = vec![false; self.graph.node_count()];
         let backward = Reversed(&self.graph);
         let mut walk = Bfs {
             stack: self
                 .graph
                 .node_indices()
-                .filter(|node| self.is_over(*node))
+                .filter(|node| self.is_over(*node) || is_goal(StateId::new(node.index())))
                 .collect(),
             discovered: petgraph::visit::Visitable::visit_map(&self.graph),
         };
@@ -108,10 +114,10 @@ impl StateGraph {
             walk.discovered.insert(node.index());
         }
         while let Some(node) = walk.next(backward) {
-            finishing[node.index()] = true;
+            leading[node.index()] = true;
         }
-        finishing.truncate(self.states());
-        finishing
+        leading.truncate(self.states());
+        leading
     }
 
     /// The most messages that can be in flight towards the server and towards the client, over all states that can be reached:
@@ -233,4 +239,25 @@ impl StateGraph {
         let dot = Dot::with_attr_getters(&shown, &config, &edge_attributes, &node_attributes);
         format!("{dot:?}")
     }
+}
+
+/// Among things numbered from 0, the groups that can reach each other and the single things that lead to themselves.
+#[must_use]
+pub fn loops(things: usize, leads_to: impl IntoIterator<Item = (usize, usize)>) -> Vec<Vec<usize>> {
+    let mut graph = DiGraph::<(), ()>::with_capacity(things, 0);
+    for _ in 0..things {
+        graph.add_node(());
+    }
+    let mut to_themselves = std::collections::HashSet::new();
+    for (from, to) in leads_to {
+        graph.add_edge(NodeIndex::new(from), NodeIndex::new(to), ());
+        if from == to {
+            to_themselves.insert(from);
+        }
+    }
+    let groups = kosaraju_scc(&graph).into_iter();
+    let groups = groups.map(|group| group.into_iter().map(NodeIndex::index).collect::<Vec<_>>());
+    groups
+        .filter(|group| group.len() > 1 || to_themselves.contains(&group[0]))
+        .collect()
 }

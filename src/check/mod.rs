@@ -1,169 +1,39 @@
 //! The rules a protocol must keep. The only maker of [`CheckedProgram`], from which alone code is generated.
+//!
+//! A rule is one file here, one line in [`RULES`], one page in `docs/rules/` and one folder in `tests/fail/`.
 
+mod cannot_finish;
+mod checked;
+mod clashing_names;
+mod elsewhere;
+mod expanding_recursion;
+mod findings;
+mod levels;
+mod missing_direction;
+mod never_ends;
+mod not_dual;
+mod recursive_type;
+mod same_type;
+mod satisfied;
 mod spelling;
+mod spelling_clash;
+mod stuck_state;
+mod too_many_messages;
+mod undeclared_type;
+mod unknown_rule;
+mod unreachable_state;
+mod unsatisfied_bound;
+mod verbose_terminal;
+mod words;
 
+pub use checked::{CheckedProgram, CheckedProtocol};
 pub use spelling::{Scope, Spelled};
 
 use crate::diagnostic::{Diagnostic, Level};
-use crate::graph::{Capacity, StateGraph};
-use crate::protocol::{InstanceId, Next, Program, Protocol, ProtocolId, StateId, Type};
-use std::collections::HashSet;
-
-/// A program that keeps all rules. Generation from it cannot fail.
-#[derive(Debug)]
-pub struct CheckedProgram {
-    program: Program,
-    facts: Vec<Facts>,
-}
-
-/// What the checks found out about one protocol.
-#[derive(Debug)]
-struct Facts {
-    to_server: Capacity,
-    to_client: Capacity,
-    reachable: Vec<bool>,
-}
-
-/// One protocol of a [`CheckedProgram`].
-#[derive(Clone, Copy, Debug)]
-pub struct CheckedProtocol<'a> {
-    checked: &'a CheckedProgram,
-    id: ProtocolId,
-}
-
-impl CheckedProgram {
-    /// What was checked.
-    #[must_use]
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// One protocol.
-    #[must_use]
-    pub fn protocol(&self, id: ProtocolId) -> CheckedProtocol<'_> {
-        CheckedProtocol { checked: self, id }
-    }
-
-    /// All protocols, in the order of their files.
-    pub fn protocols(&self) -> impl Iterator<Item = CheckedProtocol<'_>> {
-        let ids = self.program.files.iter().flat_map(|file| &file.protocols);
-        ids.map(|id| self.protocol(*id))
-    }
-
-    /// Each state of an instance's protocol that can be reached, with the arguments it is reached with; the start first.
-    #[must_use]
-    pub fn instantiations_of(&self, instance: InstanceId) -> Vec<(StateId, Vec<Type>)> {
-        let instance = self.program.instance(instance);
-        instantiations(
-            self.program.protocol(instance.protocol),
-            instance.arguments.clone(),
-        )
-    }
-}
-
-impl<'a> CheckedProtocol<'a> {
-    /// Its id.
-    #[must_use]
-    pub fn id(self) -> ProtocolId {
-        self.id
-    }
-
-    /// The program it belongs to.
-    #[must_use]
-    pub fn checked(self) -> &'a CheckedProgram {
-        self.checked
-    }
-
-    /// The program it belongs to.
-    #[must_use]
-    pub fn program(self) -> &'a Program {
-        &self.checked.program
-    }
-
-    /// Its description.
-    #[must_use]
-    pub fn protocol(self) -> &'a Protocol {
-        self.checked.program.protocol(self.id)
-    }
-
-    /// The most messages in flight towards the server.
-    #[must_use]
-    pub fn capacity_to_server(self) -> Capacity {
-        self.facts().to_server
-    }
-
-    /// The most messages in flight towards the client.
-    #[must_use]
-    pub fn capacity_to_client(self) -> Capacity {
-        self.facts().to_client
-    }
-
-    /// The most messages in flight at all: only one direction is ever used at a time.
-    #[must_use]
-    pub fn capacity(self) -> Capacity {
-        self.facts().to_server.max(self.facts().to_client)
-    }
-
-    /// Whether a session can come into a state.
-    #[must_use]
-    pub fn is_reachable(self, state: StateId) -> bool {
-        self.facts().reachable[state.index()]
-    }
-
-    /// Each state that can be reached, with the arguments it is reached with in terms of the start's parameters; the start,
-    /// with its own parameters, first.
-    #[must_use]
-    pub fn instantiations(self) -> Vec<(StateId, Vec<Type>)> {
-        let own = 0..self.protocol().start().parameters.len();
-        let own = own.map(|index| Type::Parameter(u32::try_from(index).expect("few parameters")));
-        instantiations(self.protocol(), own.collect())
-    }
-
-    /// Each state that can be reached from a state with given arguments, with the arguments it is reached with; that one first.
-    #[must_use]
-    pub fn instantiations_from(
-        self,
-        state: StateId,
-        arguments: Vec<Type>,
-    ) -> Vec<(StateId, Vec<Type>)> {
-        instantiations_from(self.protocol(), state, arguments)
-    }
-
-    fn facts(self) -> &'a Facts {
-        &self.checked.facts[self.id.index()]
-    }
-}
-
-fn instantiations(protocol: &Protocol, arguments: Vec<Type>) -> Vec<(StateId, Vec<Type>)> {
-    instantiations_from(protocol, StateId::new(0), arguments)
-}
-
-/// Breadth first; ends because `expanding-recursion` has excluded arguments that grow along a cycle.
-fn instantiations_from(
-    protocol: &Protocol,
-    start: StateId,
-    arguments: Vec<Type>,
-) -> Vec<(StateId, Vec<Type>)> {
-    let first = (start, arguments);
-    let mut seen = HashSet::from([first.clone()]);
-    let mut found = vec![first];
-    let mut at = 0;
-    while at < found.len() {
-        let (state, own) = found[at].clone();
-        for message in &protocol.state(state).messages {
-            if let Next::State { state, arguments } = &message.next {
-                let arguments = arguments.iter().map(|ty| ty.substitute(&own)).collect();
-                let next = (*state, arguments);
-                if !seen.contains(&next) {
-                    seen.insert(next.clone());
-                    found.push(next);
-                }
-            }
-        }
-        at += 1;
-    }
-    found
-}
+use crate::protocol::Program;
+use checked::Facts;
+use findings::{Findings, Subject};
+use levels::Levels;
 
 /// What is known about one error or rule.
 #[derive(Debug)]
@@ -174,46 +44,90 @@ pub struct Rule {
     pub summary: &'static str,
     /// The level without any setting; `None` for an error, which has no level.
     pub default: Option<Level>,
-    /// Its page: `include_str!` of `docs/rules/<name>.md`.
+    /// The page that explains it, in Markdown.
     pub page: &'static str,
-}
-
-/// What `check` brings back.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The program, if nothing at level deny was found.
-    pub checked: Option<CheckedProgram>,
-    /// All that was found.
-    pub diagnostics: Vec<Diagnostic>,
+    /// Looks for it in a resolved program; `None` where an earlier stage finds it.
+    find: Option<fn(&Subject<'_>, &mut Findings)>,
 }
 
 /// Hands over, scope by scope, the names that the targets will declare.
 pub type Spell<'a> = dyn Fn(&Program, &mut dyn FnMut(Scope)) + 'a;
 
-/// Proves a program or says what is wrong with it.
+/// All errors and rules: errors first, in the order in which a run meets them.
+pub static RULES: &[Rule] = &[
+    elsewhere::SYNTAX,
+    elsewhere::UNRESOLVED_IMPORT,
+    elsewhere::IMPORT_CYCLE,
+    elsewhere::DUPLICATE_NAME,
+    elsewhere::EMPTY_PROTOCOL,
+    elsewhere::UNKNOWN_STATE,
+    elsewhere::UNKNOWN_PROTOCOL,
+    elsewhere::UNKNOWN_BOUND,
+    elsewhere::TYPE_ARGUMENT_COUNT,
+    missing_direction::RULE,
+    too_many_messages::RULE,
+    recursive_type::RULE,
+    expanding_recursion::RULE,
+    unsatisfied_bound::RULE,
+    not_dual::RULE,
+    clashing_names::RULE,
+    unreachable_state::RULE,
+    stuck_state::RULE,
+    cannot_finish::RULE,
+    never_ends::RULE,
+    verbose_terminal::RULE,
+    undeclared_type::RULE,
+    unknown_rule::RULE,
+];
+
+/// The error or rule of a name.
 #[must_use]
-pub fn check(program: Program, levels: &[(String, Level)], spell: &Spell<'_>) -> Outcome {
-    let _ = (levels, spell);
-    let facts = program
-        .protocols
-        .iter()
-        .filter(|protocol| !protocol.is_broken)
-        .map(|protocol| {
-            let graph = StateGraph::of(protocol);
-            let (to_server, to_client) = graph.capacities();
-            Facts {
-                to_server,
-                to_client,
-                reachable: graph.reachable(),
-            }
-        });
-    let facts: Vec<Facts> = facts.collect();
-    let is_whole = facts.len() == program.protocols.len();
-    Outcome {
-        checked: is_whole.then_some(CheckedProgram { program, facts }),
-        diagnostics: Vec::new(),
-    }
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.name == name)
 }
 
-/// All errors and rules.
-pub const RULES: &[Rule] = &[];
+/// The error or rule whose name is most like a name that none has.
+#[must_use]
+pub fn nearest_rule(name: &str) -> Option<&'static str> {
+    let kebab = name.replace('_', "-");
+    let exact = rule(&kebab).map(|rule| rule.name);
+    exact.or_else(|| crate::name::nearest(&kebab, RULES.iter().map(|rule| rule.name)))
+}
+
+/// What `check` brings back.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The program, if nothing at level deny was found and no protocol was broken before.
+    pub checked: Option<CheckedProgram>,
+    /// All that was found above level allow.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Checks everything against every rule. `levels` are settings from outside of the texts: names of rules, or `all`, the later
+/// winning, and stronger than what the texts say.
+#[must_use]
+pub fn check(program: Program, levels: &[(String, Level)], spell: &Spell<'_>) -> Outcome {
+    let subject = Subject::new(&program, spell);
+    let mut findings = Findings::new(Levels::new(levels));
+    for rule in RULES {
+        if let Some(find) = rule.find {
+            find(&subject, &mut findings);
+        }
+    }
+    let facts = subject.shapes.into_iter().map(|shape| {
+        let shape = shape?;
+        Some(Facts::of(&shape.graph, shape.reachable))
+    });
+    let facts: Option<Vec<Facts>> = facts.collect();
+    let diagnostics = findings.list;
+    let is_clean = diagnostics
+        .iter()
+        .all(|diagnostic| diagnostic.level < Level::Deny);
+    let checked = facts
+        .filter(|_| is_clean)
+        .map(|facts| CheckedProgram::new(program, facts));
+    Outcome {
+        checked,
+        diagnostics,
+    }
+}

@@ -1,0 +1,177 @@
+//! What has passed all rules, and what they found out about it.
+
+use crate::graph::{Capacity, StateGraph};
+use crate::protocol::{InstanceId, Next, Program, Protocol, ProtocolId, StateId, Type};
+use std::collections::HashSet;
+
+/// A program that keeps all rules. Generation from it cannot fail.
+#[derive(Debug)]
+pub struct CheckedProgram {
+    program: Program,
+    facts: Vec<Facts>,
+}
+
+/// What the checks found out about one protocol.
+#[derive(Debug)]
+pub(super) struct Facts {
+    to_server: Capacity,
+    to_client: Capacity,
+    reachable: Vec<bool>,
+}
+
+impl Facts {
+    pub(super) fn of(graph: &StateGraph, reachable: Vec<bool>) -> Facts {
+        let (to_server, to_client) = graph.capacities();
+        Facts {
+            to_server,
+            to_client,
+            reachable,
+        }
+    }
+}
+
+/// One protocol of a [`CheckedProgram`].
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedProtocol<'a> {
+    checked: &'a CheckedProgram,
+    id: ProtocolId,
+}
+
+impl CheckedProgram {
+    /// Called only where every rule has been kept; `facts` belong to the protocols in order.
+    pub(super) fn new(program: Program, facts: Vec<Facts>) -> CheckedProgram {
+        CheckedProgram { program, facts }
+    }
+
+    /// What was checked.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// One protocol.
+    #[must_use]
+    pub fn protocol(&self, id: ProtocolId) -> CheckedProtocol<'_> {
+        CheckedProtocol { checked: self, id }
+    }
+
+    /// All protocols, in the order of their files.
+    pub fn protocols(&self) -> impl Iterator<Item = CheckedProtocol<'_>> {
+        let ids = self.program.files.iter().flat_map(|file| &file.protocols);
+        ids.map(|id| self.protocol(*id))
+    }
+
+    /// Each state of an instance's protocol that can be reached, with the arguments it is reached with; the start first.
+    #[must_use]
+    pub fn instantiations_of(&self, instance: InstanceId) -> Vec<(StateId, Vec<Type>)> {
+        let instance = self.program.instance(instance);
+        instantiations(
+            self.program.protocol(instance.protocol),
+            instance.arguments.clone(),
+        )
+    }
+}
+
+impl<'a> CheckedProtocol<'a> {
+    /// Its id.
+    #[must_use]
+    pub fn id(self) -> ProtocolId {
+        self.id
+    }
+
+    /// The program it belongs to.
+    #[must_use]
+    pub fn checked(self) -> &'a CheckedProgram {
+        self.checked
+    }
+
+    /// The program it belongs to.
+    #[must_use]
+    pub fn program(self) -> &'a Program {
+        &self.checked.program
+    }
+
+    /// Its description.
+    #[must_use]
+    pub fn protocol(self) -> &'a Protocol {
+        self.checked.program.protocol(self.id)
+    }
+
+    /// The most messages in flight towards the server.
+    #[must_use]
+    pub fn capacity_to_server(self) -> Capacity {
+        self.facts().to_server
+    }
+
+    /// The most messages in flight towards the client.
+    #[must_use]
+    pub fn capacity_to_client(self) -> Capacity {
+        self.facts().to_client
+    }
+
+    /// The most messages in flight at all: only one direction is ever used at a time.
+    #[must_use]
+    pub fn capacity(self) -> Capacity {
+        self.facts().to_server.max(self.facts().to_client)
+    }
+
+    /// Whether a session can come into a state.
+    #[must_use]
+    pub fn is_reachable(self, state: StateId) -> bool {
+        self.facts().reachable[state.index()]
+    }
+
+    /// Each state that can be reached, with the arguments it is reached with in terms of the start's parameters; the start,
+    /// with its own parameters, first.
+    #[must_use]
+    pub fn instantiations(self) -> Vec<(StateId, Vec<Type>)> {
+        let own = 0..self.protocol().start().parameters.len();
+        let own = own.map(|index| Type::Parameter(u32::try_from(index).expect("few parameters")));
+        instantiations(self.protocol(), own.collect())
+    }
+
+    /// Each state that can be reached from a state with given arguments, with the arguments it is reached with; that one first.
+    #[must_use]
+    pub fn instantiations_from(
+        self,
+        state: StateId,
+        arguments: Vec<Type>,
+    ) -> Vec<(StateId, Vec<Type>)> {
+        instantiations_from(self.protocol(), state, arguments)
+    }
+
+    fn facts(self) -> &'a Facts {
+        &self.checked.facts[self.id.index()]
+    }
+}
+
+fn instantiations(protocol: &Protocol, arguments: Vec<Type>) -> Vec<(StateId, Vec<Type>)> {
+    instantiations_from(protocol, StateId::new(0), arguments)
+}
+
+/// Breadth first; ends because `expanding-recursion` has excluded arguments that grow along a cycle.
+fn instantiations_from(
+    protocol: &Protocol,
+    start: StateId,
+    arguments: Vec<Type>,
+) -> Vec<(StateId, Vec<Type>)> {
+    let first = (start, arguments);
+    let mut seen = HashSet::from([first.clone()]);
+    let mut found = vec![first];
+    let mut at = 0;
+    while at < found.len() {
+        let (state, own) = found[at].clone();
+        for message in &protocol.state(state).messages {
+            if let Next::State { state, arguments } = &message.next {
+                let arguments = arguments.iter().map(|ty| ty.substitute(&own)).collect();
+                let next = (*state, arguments);
+                if !seen.contains(&next) {
+                    seen.insert(next.clone());
+                    found.push(next);
+                }
+            }
+        }
+        at += 1;
+    }
+    found
+}

@@ -1,0 +1,213 @@
+//! Names that are different here and would be the same in generated code.
+//!
+//! Within one name space names must differ in more than upper case and `_`. Between name spaces names are free, but for type
+//! parameters, which stand where types stand, and for states, which live beside the modules `client` and `server`. What else a
+//! target would spell alike is found by [`super::spelling_clash`].
+
+use super::findings::{Findings, Subject};
+use super::{Rule, spelling_clash};
+use crate::diagnostic::Diagnostic;
+use crate::name::{Name, norm};
+use crate::protocol::{Builtin, Definition, Entry, FileId, Program, Protocol, State};
+use crate::source::Span;
+use std::collections::{HashMap, HashSet};
+
+pub const RULE: Rule = Rule {
+    name: "clashing-names",
+    summary: "two names would become the same name in generated code",
+    default: None,
+    page: include_str!("../../docs/rules/clashing-names.md"),
+    find: Some(find),
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let mut clashes = Clashes {
+        findings,
+        told: HashSet::new(),
+    };
+    let program = subject.program;
+    let types = TypeNames::of(program);
+    for protocol in &program.protocols {
+        clashes.protocol(protocol, &types, program);
+    }
+    clashes.packages(program);
+    for index in 0..program.files.len() {
+        clashes.file(program, FileId::new(index), &types);
+    }
+    let told = clashes.told;
+    spelling_clash::find(subject, &told, findings);
+}
+
+/// The declared types of each file by their norms.
+struct TypeNames<'a>(Vec<HashMap<String, &'a Name>>);
+
+impl<'a> TypeNames<'a> {
+    fn of(program: &'a Program) -> TypeNames<'a> {
+        let files = program.files.iter().map(|file| {
+            let names = file.types.iter().map(|id| &program.ty(*id).name);
+            names.map(|name| (name.norm(), name)).collect()
+        });
+        TypeNames(files.collect())
+    }
+
+    /// The type with a norm that a file can see.
+    fn visible(&self, program: &Program, file: FileId, norm: &str) -> Option<&'a Name> {
+        let imports = program.file(file).imports.iter().copied();
+        let mut files = std::iter::once(file).chain(imports);
+        files.find_map(|file| self.0[file.index()].get(norm).copied())
+    }
+}
+
+struct Clashes<'f> {
+    findings: &'f mut Findings,
+    /// Places that have been reported.
+    told: HashSet<Span>,
+}
+
+impl Clashes<'_> {
+    fn protocol(&mut self, protocol: &Protocol, types: &TypeNames<'_>, program: &Program) {
+        let states = protocol.states.iter().map(|state| &state.name);
+        self.space(states, "states");
+        for state in &protocol.states {
+            if matches!(&*state.name.norm(), "client" | "server") {
+                self.side(&state.name);
+            }
+            let messages = state.messages.iter().map(|message| &message.name);
+            self.space(messages, "messages");
+            for message in &state.messages {
+                self.entries(&message.entries);
+            }
+            self.parameters(state, protocol.file, types, program);
+        }
+    }
+
+    fn parameters(
+        &mut self,
+        state: &State,
+        file: FileId,
+        types: &TypeNames<'_>,
+        program: &Program,
+    ) {
+        let names = state.parameters.iter().map(|parameter| &parameter.name);
+        self.space(names, "type parameters");
+        for parameter in &state.parameters {
+            let name = &parameter.name;
+            let own = name.norm();
+            let builtin = Builtin::WORDS.iter().find(|(word, _)| *word == own);
+            if let Some((word, _)) = builtin {
+                let message = format!("type parameter `{name}` is like the built-in type `{word}`");
+                self.error(
+                    Diagnostic::error(RULE.name, name.span, message)
+                        .help("give the parameter another name, such as `T`"),
+                );
+            } else if let Some(ty) = types.visible(program, file, &own) {
+                let message = format!("type parameter `{name}` is like the type `{ty}`");
+                self.error(
+                    Diagnostic::error(RULE.name, name.span, message)
+                        .label("which of the two would be meant?")
+                        .related(ty.span, "the type is declared here")
+                        .help("give the parameter another name, such as `T`"),
+                );
+            }
+        }
+    }
+
+    fn entries(&mut self, entries: &[Entry]) {
+        if entries.len() > 1 {
+            self.space(entries.iter().map(|entry| &entry.name), "payload entries");
+        }
+    }
+
+    /// Protocols and instances of a package, over all files.
+    fn packages(&mut self, program: &Program) {
+        let mut packages: HashMap<Vec<&str>, Vec<(FileId, &Name)>> = HashMap::new();
+        for (index, file) in program.files.iter().enumerate() {
+            let package = file.package.iter().map(Name::text).collect();
+            let names = packages.entry(package).or_default();
+            let protocols = file.protocols.iter().map(|id| &program.protocol(*id).name);
+            let instances = file.instances.iter().map(|id| &program.instance(*id).name);
+            let both = protocols.chain(instances);
+            names.extend(both.map(|name| (FileId::new(index), name)));
+        }
+        let mut packages: Vec<_> = packages.into_iter().collect();
+        packages.sort_by(|one, other| one.0.cmp(&other.0));
+        for (_, names) in packages {
+            self.space(names.into_iter().map(|(_, name)| name), "protocols");
+        }
+    }
+
+    /// The types and bounds of a file.
+    fn file(&mut self, program: &Program, id: FileId, types: &TypeNames<'_>) {
+        let file = program.file(id);
+        let names = file.types.iter().map(|id| &program.ty(*id).name);
+        self.space(names.clone(), "types");
+        for name in names {
+            let imports = file.imports.iter();
+            let imported = imports
+                .filter_map(|import| types.0[import.index()].get(&name.norm()))
+                .find(|imported| imported.text() != name.text());
+            if let Some(imported) = imported {
+                self.pair(imported, name, "types");
+            }
+        }
+        let bounds = file.bounds.iter().map(|id| &program.bound(*id).name);
+        self.space(bounds, "bounds");
+        for id in &file.types {
+            match &program.ty(*id).definition {
+                Definition::Struct(fields) => {
+                    self.space(fields.iter().map(|field| &field.name), "fields");
+                }
+                Definition::Enum(variants) => {
+                    self.space(variants.iter().map(|variant| &variant.name), "variants");
+                    for variant in variants {
+                        self.entries(&variant.entries);
+                    }
+                }
+                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {}
+            }
+        }
+    }
+
+    /// The names of one name space. Equal ones are `duplicate-name`, which is found elsewhere.
+    fn space<'n>(&mut self, names: impl Iterator<Item = &'n Name>, what: &str) {
+        let mut seen: HashMap<String, &Name> = HashMap::new();
+        for name in names {
+            match seen.get(&name.norm()) {
+                Some(first) if first.text() != name.text() => self.pair(first, name, what),
+                Some(_) => {}
+                None => {
+                    seen.insert(name.norm(), name);
+                }
+            }
+        }
+    }
+
+    fn pair(&mut self, first: &Name, second: &Name, what: &str) {
+        let message = format!("{what} `{first}` and `{second}` are too much alike");
+        self.told.insert(first.span);
+        self.error(
+            Diagnostic::error(RULE.name, second.span, message)
+                .label("differs in upper case or `_` only")
+                .related(first.span, "from this name")
+                .note("generated code puts names in the style of its language, where both would be the same")
+                .help("rename one of them"),
+        );
+    }
+
+    fn side(&mut self, name: &Name) {
+        let message = format!("a state cannot be called `{name}`");
+        let word = norm(name.text());
+        self.error(
+            Diagnostic::error(RULE.name, name.span, message)
+                .label(format!(
+                    "generated code keeps the endpoints of the {word} under this name"
+                ))
+                .help("name the state after what happens in it"),
+        );
+    }
+
+    fn error(&mut self, error: Diagnostic) {
+        self.told.insert(error.primary.span);
+        self.findings.error(error);
+    }
+}

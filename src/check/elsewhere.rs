@@ -1,0 +1,27 @@
+//! Errors that are found before there is a program to check: listed here, made while texts are read and names are resolved.
+
+use super::Rule;
+
+macro_rules! declare_errors {
+    ($($constant:ident, $name:literal, $summary:literal;)+) => {$(
+        pub const $constant: Rule = Rule {
+            name: $name,
+            summary: $summary,
+            default: None,
+            page: include_str!(concat!("../../docs/rules/", $name, ".md")),
+            find: None,
+        };
+    )+};
+}
+
+declare_errors! {
+    SYNTAX, "syntax", "the text is not written in the language";
+    UNRESOLVED_IMPORT, "unresolved-import", "an imported file is not there";
+    IMPORT_CYCLE, "import-cycle", "files import each other in a circle";
+    DUPLICATE_NAME, "duplicate-name", "a name is declared twice";
+    EMPTY_PROTOCOL, "empty-protocol", "a protocol has no state";
+    UNKNOWN_STATE, "unknown-state", "a transition or an endpoint type leads to a state that is not there";
+    UNKNOWN_PROTOCOL, "unknown-protocol", "a protocol is used that is not there";
+    UNKNOWN_BOUND, "unknown-bound", "a bound is neither built in nor declared";
+    TYPE_ARGUMENT_COUNT, "type-argument-count", "there are more or fewer type arguments than type parameters";
+}

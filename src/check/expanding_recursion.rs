@@ -1,0 +1,326 @@
+//! Type arguments must not grow without end.
+//!
+//! Think of a graph with one node for each type parameter of each state of each protocol. Where a state hands its parameter `T` on,
+//! as an argument of the next state or of an endpoint type that it mentions, an edge leads from `T` to the parameter that takes
+//! the argument; the edge *grows* if `T` is only a part of the argument, as in `[T]`. From a finite text infinitely many
+//! arguments arise exactly if some edge that grows lies on a cycle, which is one look at the strongly connected components.
+//!
+//! Without such a cycle their number is finite, and may still be out of all proportion. So all versions of states that come of
+//! passing parameters on are counted, up to a limit.
+
+use super::Rule;
+use super::findings::{Case, Findings, Subject};
+use super::words::type_text;
+use crate::diagnostic::Diagnostic;
+use crate::graph::loops;
+use crate::protocol::{Message, Next, ProtocolId, State, StateId, Type};
+use crate::source::Span;
+use std::collections::HashSet;
+
+pub const RULE: Rule = Rule {
+    name: "expanding-recursion",
+    summary: "a type argument grows on every turn of a loop",
+    default: None,
+    page: include_str!("../../docs/rules/expanding-recursion.md"),
+    find: Some(find),
+};
+
+/// How many versions the states of a protocol may have beyond one each.
+const MORE_VERSIONS: usize = 10_000;
+
+/// How many parts one type argument may come to have by being passed on.
+const PARTS: usize = 128;
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let is_generic = |state: &State| !state.parameters.is_empty();
+    let mut states = subject.program.protocols.iter().flat_map(|p| &p.states);
+    if !states.any(is_generic) {
+        return;
+    }
+    let flow = Flow::of(subject);
+    let mut endless: HashSet<ProtocolId> = HashSet::new();
+    for edge in flow.endless_edges() {
+        endless.insert(edge.protocol);
+        findings.error(flow.tell(subject, edge));
+    }
+    for case in subject.cases() {
+        let is_generic = case.protocol.states.iter().any(is_generic);
+        if is_generic && endless.is_empty() {
+            count_versions(case, findings);
+        }
+    }
+}
+
+/// One parameter handed on.
+struct Edge<'a> {
+    from: usize,
+    to: usize,
+    protocol: ProtocolId,
+    state: &'a State,
+    parameter: u32,
+    argument: &'a Type,
+    at: Span,
+    grows: bool,
+}
+
+struct Flow<'a> {
+    /// For each protocol and state, the node of its first parameter.
+    first: Vec<Vec<usize>>,
+    nodes: usize,
+    edges: Vec<Edge<'a>>,
+}
+
+impl<'a> Flow<'a> {
+    fn of(subject: &'a Subject<'_>) -> Flow<'a> {
+        let mut nodes = 0;
+        let mut first = Vec::with_capacity(subject.program.protocols.len());
+        for protocol in &subject.program.protocols {
+            let states = protocol.states.iter().map(|state| {
+                let own = nodes;
+                nodes += state.parameters.len();
+                own
+            });
+            first.push(states.collect());
+        }
+        let mut flow = Flow {
+            first,
+            nodes,
+            edges: Vec::new(),
+        };
+        for case in subject.cases() {
+            for (index, state) in case.protocol.states.iter().enumerate() {
+                if !state.parameters.is_empty() {
+                    let place = (case.id, StateId::new(index));
+                    for message in &state.messages {
+                        flow.message(place, state, message);
+                    }
+                }
+            }
+        }
+        flow
+    }
+
+    fn message(&mut self, place: (ProtocolId, StateId), state: &'a State, message: &'a Message) {
+        for entry in &message.entries {
+            self.endpoints(place, state, &entry.ty, entry.ty_span);
+        }
+        if let Next::State {
+            state: next,
+            arguments,
+        } = &message.next
+        {
+            self.pass(place, state, (place.0, *next), arguments, message.next_span);
+            for argument in arguments {
+                self.endpoints(place, state, argument, message.next_span);
+            }
+        }
+    }
+
+    /// What the endpoint types inside a type take.
+    fn endpoints(
+        &mut self,
+        place: (ProtocolId, StateId),
+        state: &'a State,
+        ty: &'a Type,
+        at: Span,
+    ) {
+        match ty {
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => {}
+            Type::List(item) | Type::Option(item) => self.endpoints(place, state, item, at),
+            Type::Tuple(items) => {
+                for item in items {
+                    self.endpoints(place, state, item, at);
+                }
+            }
+            Type::Endpoint(endpoint) => {
+                let to = (endpoint.protocol, endpoint.state);
+                self.pass(place, state, to, &endpoint.arguments, at);
+                for item in &endpoint.arguments {
+                    self.endpoints(place, state, item, at);
+                }
+            }
+        }
+    }
+
+    fn pass(
+        &mut self,
+        place: (ProtocolId, StateId),
+        state: &'a State,
+        to: (ProtocolId, StateId),
+        arguments: &'a [Type],
+        at: Span,
+    ) {
+        let node = |(protocol, state): (ProtocolId, StateId)| {
+            let states = &self.first[protocol.index()];
+            states.get(state.index()).copied()
+        };
+        let (Some(own), Some(taking)) = (node(place), node(to)) else {
+            return;
+        };
+        for (position, argument) in arguments.iter().enumerate() {
+            let edges = &mut self.edges;
+            argument.walk(&mut |part| {
+                if let Type::Parameter(parameter) = part {
+                    edges.push(Edge {
+                        from: own + *parameter as usize,
+                        to: taking + position,
+                        protocol: place.0,
+                        state,
+                        parameter: *parameter,
+                        argument,
+                        at,
+                        grows: !matches!(argument, Type::Parameter(_)),
+                    });
+                }
+            });
+        }
+    }
+
+    /// For each cycle, or group of cycles, with growth: the first edge that grows.
+    fn endless_edges(&self) -> Vec<&Edge<'a>> {
+        let edges = self.edges.iter().map(|edge| (edge.from, edge.to));
+        let mut group_of = vec![None; self.nodes];
+        for (index, group) in loops(self.nodes, edges).into_iter().enumerate() {
+            for node in group {
+                group_of[node] = Some(index);
+            }
+        }
+        let mut told = HashSet::new();
+        let edges = self.edges.iter().filter(|edge| {
+            let group = group_of[edge.from];
+            edge.grows && group.is_some() && group == group_of[edge.to] && told.insert(group)
+        });
+        edges.collect()
+    }
+
+    fn tell(&self, subject: &Subject<'_>, edge: &Edge<'_>) -> Diagnostic {
+        let Edge { state, at, .. } = edge;
+        let text = |ty| type_text(subject.program, &state.parameters, ty);
+        let argument = text(edge.argument);
+        let own = &state.parameters[edge.parameter as usize];
+        let parameter = &own.name;
+        let twice = replaced(edge.argument, edge.parameter);
+        let twice = text(&twice);
+        Diagnostic::error(
+            RULE.name,
+            *at,
+            format!(
+                "`{parameter}` grows each time a session comes back to state `{}`",
+                state.name
+            ),
+        )
+        .label(format!("`{parameter}` is handed on as `{argument}`"))
+        .related(
+            parameter.span,
+            format!("first `{parameter}`, then `{argument}`, then `{twice}` ..."),
+        )
+        .note("each turn would need a type of its own, without end")
+        .help(format!(
+            "hand on `{parameter}` itself, or lead to a state from which no dialogue leads back"
+        ))
+    }
+}
+
+/// The argument with itself in place of the parameter, as the next turn has it.
+fn replaced(argument: &Type, parameter: u32) -> Type {
+    let mut most = parameter;
+    argument.walk(&mut |part| {
+        if let Type::Parameter(index) = part {
+            most = most.max(*index);
+        }
+    });
+    let own = (0..=most).map(|index| {
+        if index == parameter {
+            argument.clone()
+        } else {
+            Type::Parameter(index)
+        }
+    });
+    argument.substitute(&own.collect::<Vec<_>>())
+}
+
+/// Walks over all versions of all states: from the start, and from each state that this did not reach, with their own
+/// parameters. Whatever arguments a session or an endpoint type brings, there are no more versions than that.
+fn count_versions(case: Case<'_>, findings: &mut Findings) {
+    let protocol = case.protocol;
+    let mut is_reached = vec![false; protocol.states.len()];
+    let mut seen: HashSet<(StateId, Vec<Type>)> = HashSet::new();
+    let most = protocol.states.len() + MORE_VERSIONS;
+    for source in protocol.state_ids() {
+        if is_reached[source.index()] {
+            continue;
+        }
+        let own = 0..protocol.state(source).parameters.len();
+        let own = own.map(|index| Type::Parameter(u32::try_from(index).expect("few parameters")));
+        let first = (source, own.collect::<Vec<_>>());
+        let mut next = vec![first.clone()];
+        seen.insert(first);
+        while let Some((id, own)) = next.pop() {
+            is_reached[id.index()] = true;
+            let sizes: Vec<usize> = own.iter().map(|ty| parts(ty, &[])).collect();
+            for message in &protocol.state(id).messages {
+                let Next::State { state, arguments } = &message.next else {
+                    continue;
+                };
+                if arguments.iter().any(|ty| parts(ty, &sizes) > PARTS) {
+                    findings.error(too_big(protocol.state(*state), message));
+                    return;
+                }
+                let arguments = arguments.iter().map(|ty| ty.substitute(&own)).collect();
+                let version = (*state, arguments);
+                if !seen.contains(&version) {
+                    seen.insert(version.clone());
+                    next.push(version);
+                }
+            }
+            if seen.len() > most {
+                findings.error(too_many(case));
+                return;
+            }
+        }
+    }
+}
+
+/// How many parts a type has once its parameters are replaced by types of these sizes.
+fn parts(ty: &Type, sizes: &[usize]) -> usize {
+    let mut sum: usize = 0;
+    ty.walk(&mut |part| {
+        let own = match part {
+            Type::Parameter(index) => sizes.get(*index as usize).copied().unwrap_or(1),
+            Type::Builtin(_)
+            | Type::List(_)
+            | Type::Option(_)
+            | Type::Tuple(_)
+            | Type::Named(_)
+            | Type::Endpoint(_) => 1,
+        };
+        sum = sum.saturating_add(own);
+    });
+    sum
+}
+
+fn too_big(next: &State, message: &Message) -> Diagnostic {
+    Diagnostic::error(
+        RULE.name,
+        message.next_span,
+        format!("the type arguments of state `{}` become too big", next.name),
+    )
+    .label(format!(
+        "more than {PARTS} parts, counted from the start of the protocol"
+    ))
+    .help("name a part of the type with a `struct`, or hand on smaller types")
+}
+
+fn too_many(case: Case<'_>) -> Diagnostic {
+    let name = &case.protocol.name;
+    Diagnostic::error(
+        RULE.name,
+        name.span,
+        format!("protocol `{name}` has too many versions of its states"),
+    )
+    .label(format!(
+        "more than {MORE_VERSIONS} beyond one for each state"
+    ))
+    .note("each list of type arguments with which a state can be reached makes a version of it")
+    .help("hand fewer type parameters on, or hand them on in the same order")
+}

@@ -1,0 +1,145 @@
+//! What rules look at, and where they put what they find.
+
+use super::levels::{Levels, Place};
+use super::{Rule, Spell};
+use crate::diagnostic::{Diagnostic, Level};
+use crate::graph::StateGraph;
+use crate::protocol::{Message, Next, Program, Protocol, ProtocolId, State, StateId};
+use crate::source::Span;
+
+/// A program under check, with the answers that several rules need.
+pub struct Subject<'a> {
+    pub program: &'a Program,
+    pub spell: &'a Spell<'a>,
+    /// One for each protocol; `None` for those that are broken.
+    pub shapes: Vec<Option<Shape>>,
+}
+
+/// The behaviour of one protocol.
+pub struct Shape {
+    pub graph: StateGraph,
+    pub reachable: Vec<bool>,
+}
+
+/// One protocol that is not broken: it has at least one state.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    pub id: ProtocolId,
+    pub protocol: &'a Protocol,
+    pub shape: &'a Shape,
+}
+
+impl<'a> Subject<'a> {
+    pub fn new(program: &'a Program, spell: &'a Spell<'a>) -> Subject<'a> {
+        let shapes = program.protocols.iter().map(|protocol| {
+            let is_sound = !protocol.is_broken && !protocol.states.is_empty();
+            is_sound.then(|| {
+                let graph = StateGraph::of(protocol);
+                let reachable = graph.reachable();
+                Shape { graph, reachable }
+            })
+        });
+        Subject {
+            program,
+            spell,
+            shapes: shapes.collect(),
+        }
+    }
+
+    /// The protocols that are not broken.
+    pub fn cases(&self) -> impl Iterator<Item = Case<'_>> {
+        let all = self.program.protocols.iter().zip(&self.shapes).enumerate();
+        all.filter_map(|(index, (protocol, shape))| {
+            Some(Case {
+                id: ProtocolId::new(index),
+                protocol,
+                shape: shape.as_ref()?,
+            })
+        })
+    }
+
+    pub fn has_broken_protocols(&self) -> bool {
+        self.shapes.iter().any(Option::is_none)
+    }
+}
+
+impl<'a> Case<'a> {
+    /// The states that a session can come into, the start first.
+    pub fn reachable_states(self) -> impl Iterator<Item = (StateId, &'a State)> {
+        let states = self.protocol.states.iter().enumerate();
+        let states = states.filter(move |(index, _)| self.shape.reachable[*index]);
+        states.map(|(index, state)| (StateId::new(index), state))
+    }
+
+    /// For each state, the first message in the text that leads to it from another state.
+    pub fn first_entrances(self) -> Vec<Option<&'a Message>> {
+        let mut entrances = vec![None; self.protocol.states.len()];
+        for (from, state) in self.protocol.states.iter().enumerate() {
+            for message in &state.messages {
+                if let Next::State { state: to, .. } = &message.next
+                    && to.index() != from
+                    && entrances[to.index()].is_none()
+                {
+                    entrances[to.index()] = Some(message);
+                }
+            }
+        }
+        entrances
+    }
+
+    /// The places at which messages lead to a state, as far as there are at most `limit`.
+    pub fn few_entrances(self, to: StateId, limit: usize) -> Option<Vec<Span>> {
+        let messages = self
+            .protocol
+            .states
+            .iter()
+            .flat_map(|state| &state.messages);
+        let leading = messages
+            .filter(|message| matches!(&message.next, Next::State { state, .. } if *state == to));
+        let spans: Vec<Span> = leading
+            .map(|message| message.next_span)
+            .take(limit + 1)
+            .collect();
+        (spans.len() <= limit).then_some(spans)
+    }
+}
+
+/// What was found, with the levels that decide what is kept.
+pub struct Findings {
+    levels: Levels,
+    pub list: Vec<Diagnostic>,
+}
+
+impl Findings {
+    pub fn new(levels: Levels) -> Findings {
+        Findings {
+            levels,
+            list: Vec::new(),
+        }
+    }
+
+    /// Adds an error.
+    pub fn error(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Whether one of these errors or rules was found.
+    pub fn has_any(&self, names: &[&str]) -> bool {
+        self.list
+            .iter()
+            .any(|diagnostic| names.contains(&diagnostic.rule))
+    }
+
+    /// Whether a rule is heard at a place.
+    pub fn hears(&self, rule: &Rule, place: Place<'_>) -> bool {
+        self.levels.of(rule, place) > Level::Allow
+    }
+
+    /// Adds a finding of a rule at the level in force at a place, if that is above allow.
+    pub fn report(&mut self, rule: &Rule, place: Place<'_>, make: impl FnOnce() -> Diagnostic) {
+        let level = self.levels.of(rule, place);
+        if level > Level::Allow {
+            self.list.push(Diagnostic { level, ..make() });
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Which level a rule has at a place: its default, then what the text says from the outside in, then what the run was told.
+
+use super::Rule;
+use crate::diagnostic::Level;
+use crate::protocol::{LevelAttribute, Message, Protocol, State};
+use std::collections::HashMap;
+
+/// The levels that hold for a whole run.
+#[derive(Debug, Default)]
+pub struct Levels {
+    all: Option<Level>,
+    one: HashMap<String, Level>,
+}
+
+/// A place in the text, for the attributes that stand around it.
+#[derive(Clone, Copy, Default)]
+pub struct Place<'a> {
+    pub protocol: Option<&'a Protocol>,
+    pub state: Option<&'a State>,
+    pub message: Option<&'a Message>,
+}
+
+impl<'a> Place<'a> {
+    /// Outside of any protocol.
+    pub fn outside() -> Place<'a> {
+        Place::default()
+    }
+
+    pub fn protocol(protocol: &'a Protocol) -> Place<'a> {
+        Place {
+            protocol: Some(protocol),
+            ..Place::default()
+        }
+    }
+
+    pub fn state(protocol: &'a Protocol, state: &'a State) -> Place<'a> {
+        Place {
+            state: Some(state),
+            ..Place::protocol(protocol)
+        }
+    }
+
+    pub fn message(protocol: &'a Protocol, state: &'a State, message: &'a Message) -> Place<'a> {
+        Place {
+            message: Some(message),
+            ..Place::state(protocol, state)
+        }
+    }
+}
+
+impl Levels {
+    /// Takes settings in order: a later one wins over an earlier one, also `all` over a single rule.
+    pub fn new(settings: &[(String, Level)]) -> Levels {
+        let mut levels = Levels::default();
+        for (name, level) in settings {
+            if name == "all" {
+                levels.all = Some(*level);
+                levels.one.clear();
+            } else {
+                levels.one.insert(name.clone(), *level);
+            }
+        }
+        levels
+    }
+
+    /// The level of a rule at a place. Errors are always at level deny.
+    pub fn of(&self, rule: &Rule, place: Place<'_>) -> Level {
+        let Some(default) = rule.default else {
+            return Level::Deny;
+        };
+        if let Some(level) = self.one.get(rule.name).copied().or(self.all) {
+            return level;
+        }
+        let message = place.message.map(|message| &message.levels[..]);
+        let state = place.state.map(|state| &state.levels[..]);
+        let protocol = place.protocol.map(|protocol| &protocol.levels[..]);
+        let attributes = [message, state, protocol].into_iter().flatten();
+        let mut nearest = attributes.filter_map(|list| last_of(list, rule.name));
+        nearest.next().unwrap_or(default)
+    }
+}
+
+fn last_of(attributes: &[LevelAttribute], name: &str) -> Option<Level> {
+    let own = |attribute: &&LevelAttribute| {
+        let text = attribute.rule.text();
+        text == name || text == "all"
+    };
+    attributes.iter().rev().find(own).map(|found| found.level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::rule;
+
+    #[test]
+    fn a_later_setting_wins_and_errors_have_no_level() {
+        let setting = |name: &str, level| (name.to_owned(), level);
+        let levels = Levels::new(&[
+            setting("stuck-state", Level::Allow),
+            setting("all", Level::Deny),
+            setting("never-ends", Level::Warn),
+            setting("syntax", Level::Allow),
+        ]);
+        let of = |name| levels.of(rule(name).expect("a rule"), Place::outside());
+        assert_eq!(of("stuck-state"), Level::Deny);
+        assert_eq!(of("never-ends"), Level::Warn);
+        assert_eq!(of("syntax"), Level::Deny);
+    }
+}

@@ -1,0 +1,39 @@
+//! A state with messages must say who sends them.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use crate::diagnostic::Diagnostic;
+
+pub const RULE: Rule = Rule {
+    name: "missing-direction",
+    summary: "a state has messages, but does not say who sends them",
+    default: None,
+    page: include_str!("../../docs/rules/missing-direction.md"),
+    find: Some(find),
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let states = subject
+        .program
+        .protocols
+        .iter()
+        .flat_map(|protocol| &protocol.states);
+    for state in states.filter(|state| state.direction.is_none()) {
+        let Some(first) = state.messages.first() else {
+            continue;
+        };
+        let name = &state.name;
+        let at = state.direction_span;
+        findings.error(
+            Diagnostic::error(
+                RULE.name,
+                name.span,
+                format!("state `{name}` has messages, but nobody to send them"),
+            )
+            .label("needs a direction")
+            .related(first.name.span, "who sends this?")
+            .fix("if the client sends", at, ":send", false)
+            .fix("if the client receives", at, ":recv", false),
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! A protocol without any terminal.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use super::levels::Place;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::{Next, Protocol};
+
+/// Allowed, because streams and services are meant to go on until a side leaves.
+pub const RULE: Rule = Rule {
+    name: "never-ends",
+    summary: "a protocol has no terminal: sessions end only when a side leaves",
+    default: Some(Level::Allow),
+    page: include_str!("../../docs/rules/never-ends.md"),
+    find: Some(find),
+};
+
+/// Whether there is a way to say that a session is over, be it reachable or not.
+pub fn has_terminal(protocol: &Protocol) -> bool {
+    protocol.states.iter().any(|state| {
+        let ends = |next: &Next| matches!(next, Next::End);
+        state.direction.is_none() || state.messages.iter().any(|message| ends(&message.next))
+    })
+}
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    for case in subject.cases() {
+        let protocol = case.protocol;
+        let is_stuck = protocol
+            .states
+            .iter()
+            .any(|state| state.messages.is_empty());
+        if is_stuck || has_terminal(protocol) {
+            continue;
+        }
+        findings.report(&RULE, Place::protocol(protocol), || {
+            let name = &protocol.name;
+            Diagnostic::error(
+                RULE.name,
+                name.span,
+                format!("protocol `{name}` never ends"),
+            )
+            .label("no message leads to `!`")
+            .note("a session of it is over only when one side leaves, and the other is told so")
+            .help("add a message such as `quit -> !`")
+        });
+    }
+}

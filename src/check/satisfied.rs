@@ -1,0 +1,188 @@
+//! Which types can do what a bound asks for.
+//!
+//! | bound | types |
+//! | --- | --- |
+//! | `send`, declared bounds | all |
+//! | `copy` | `bool`, numbers, options and tuples of them |
+//! | `clone`, `debug` | all but endpoints |
+//! | `eq`, `ord`, `hash` | all but `f32`, `f64` and endpoints |
+//!
+//! Lists, options, tuples, structs and enums can do what all their parts can; a type parameter and a type of the host program can
+//! do what they are declared with.
+
+use crate::protocol::{
+    Bound, Builtin, Definition, Entry, Field, Parameter, Program, Type, TypeDeclaration, TypeId,
+};
+
+/// For each declared type and bound, whether the type satisfies the bound.
+pub struct Satisfied<'a> {
+    program: &'a Program,
+    /// One list for each of [`BUILTINS`].
+    lacking: Vec<Vec<bool>>,
+}
+
+/// The bounds that not all types satisfy.
+const BUILTINS: [Bound; 6] = [
+    Bound::Copy,
+    Bound::Clone,
+    Bound::Debug,
+    Bound::Eq,
+    Bound::Ord,
+    Bound::Hash,
+];
+
+impl<'a> Satisfied<'a> {
+    /// Decides it for all declared types: what a type lacks spreads to the types that contain it.
+    pub fn of(program: &'a Program) -> Satisfied<'a> {
+        let mut holders: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
+        for (index, declaration) in program.types.iter().enumerate() {
+            for ty in parts(declaration) {
+                visit(ty, &mut |part| {
+                    if let Type::Named(id) = part {
+                        holders[id.index()].push(TypeId::new(index));
+                    }
+                });
+            }
+        }
+        let lacking = BUILTINS.map(|bound| {
+            let own = program.types.iter();
+            let mut lacking: Vec<bool> = own.map(|ty| lacks_itself(ty, bound)).collect();
+            let ids = (0..lacking.len()).map(TypeId::new);
+            let mut next: Vec<TypeId> = ids.filter(|id| lacking[id.index()]).collect();
+            while let Some(id) = next.pop() {
+                for holder in &holders[id.index()] {
+                    if !std::mem::replace(&mut lacking[holder.index()], true) {
+                        next.push(*holder);
+                    }
+                }
+            }
+            lacking
+        });
+        Satisfied {
+            program,
+            lacking: lacking.into(),
+        }
+    }
+
+    /// The first part of a type, standing in a state with these parameters, that does not satisfy a bound.
+    pub fn offender<'t>(
+        &self,
+        ty: &'t Type,
+        parameters: &[Parameter],
+        bound: Bound,
+    ) -> Option<&'t Type> {
+        let place = BUILTINS.iter().position(|builtin| *builtin == bound)?;
+        let lacking = &self.lacking[place];
+        let mut first = None;
+        visit(ty, &mut |part| {
+            let lacks = match part {
+                Type::Named(id) => lacking[id.index()],
+                Type::Parameter(index) => !parameters
+                    .get(*index as usize)
+                    .is_some_and(|parameter| has(&parameter.bounds, bound)),
+                Type::Builtin(_)
+                | Type::List(_)
+                | Type::Option(_)
+                | Type::Tuple(_)
+                | Type::Endpoint(_) => lacks_in_place(part, bound),
+            };
+            if lacks && first.is_none() {
+                first = Some(part);
+            }
+        });
+        first
+    }
+
+    /// What in a declared type that lacks a bound is to blame: the field or value, and its offending part.
+    pub fn blame(&self, id: TypeId, bound: Bound) -> Option<(&'a str, &'a Type)> {
+        let named = |name: &'a crate::name::Name, ty: &'a Type| {
+            Some((name.text(), self.offender(ty, &[], bound)?))
+        };
+        let declaration = self.program.ty(id);
+        match &declaration.definition {
+            Definition::Struct(fields) => fields
+                .iter()
+                .find_map(|Field { name, ty, .. }| named(name, ty)),
+            Definition::Enum(variants) => variants
+                .iter()
+                .flat_map(|variant| &variant.entries)
+                .find_map(|Entry { name, ty, .. }| named(name, ty)),
+            Definition::Alias(ty) => named(&declaration.name, ty),
+            Definition::Extern(..) | Definition::Undeclared => None,
+        }
+    }
+}
+
+/// Whether declared bounds include a bound; in every target, what can be copied can be cloned, and what has an order has an
+/// equivalence.
+fn has(declared: &[Bound], bound: Bound) -> bool {
+    declared.iter().any(|own| {
+        *own == bound
+            || (*own == Bound::Copy && bound == Bound::Clone)
+            || (*own == Bound::Ord && bound == Bound::Eq)
+    })
+}
+
+/// Whether a declaration lacks a bound whatever its parts can do.
+fn lacks_itself(declaration: &TypeDeclaration, bound: Bound) -> bool {
+    let by_parts = |bound| {
+        let mut lacks = false;
+        for ty in parts(declaration) {
+            visit(ty, &mut |part| lacks |= lacks_in_place(part, bound));
+        }
+        lacks
+    };
+    match &declaration.definition {
+        Definition::Alias(_) => by_parts(bound),
+        Definition::Struct(_) | Definition::Enum(_) => bound == Bound::Copy || by_parts(bound),
+        Definition::Extern(_, bounds) => !has(bounds, bound),
+        Definition::Undeclared => true,
+    }
+}
+
+/// Whether a type lacks a bound by what it is, its parts aside.
+fn lacks_in_place(ty: &Type, bound: Bound) -> bool {
+    let is_comparing = matches!(bound, Bound::Eq | Bound::Ord | Bound::Hash);
+    match ty {
+        Type::Builtin(Builtin::F32 | Builtin::F64) => is_comparing,
+        Type::Builtin(Builtin::Str | Builtin::Bytes) | Type::List(_) => bound == Bound::Copy,
+        Type::Endpoint(_) => true,
+        Type::Builtin(
+            Builtin::Bool
+            | Builtin::U8
+            | Builtin::U16
+            | Builtin::U32
+            | Builtin::U64
+            | Builtin::I8
+            | Builtin::I16
+            | Builtin::I32
+            | Builtin::I64,
+        )
+        | Type::Option(_)
+        | Type::Tuple(_)
+        | Type::Named(_)
+        | Type::Parameter(_) => false,
+    }
+}
+
+fn parts(declaration: &TypeDeclaration) -> Vec<&Type> {
+    match &declaration.definition {
+        Definition::Alias(ty) => vec![ty],
+        Definition::Struct(fields) => fields.iter().map(|field| &field.ty).collect(),
+        Definition::Enum(variants) => {
+            let entries = variants.iter().flat_map(|variant| &variant.entries);
+            entries.map(|entry| &entry.ty).collect()
+        }
+        Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+    }
+}
+
+/// The type and its parts from the outside in, without the arguments of endpoints: an endpoint never has any of the bounds.
+fn visit<'t>(ty: &'t Type, look: &mut impl FnMut(&'t Type)) {
+    look(ty);
+    match ty {
+        Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => {}
+        Type::List(item) | Type::Option(item) => visit(item, look),
+        Type::Tuple(items) => items.iter().for_each(|item| visit(item, look)),
+    }
+}

@@ -1,0 +1,40 @@
+//! A message is known by its position in the state, and a position is one byte.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use crate::diagnostic::Diagnostic;
+
+pub const RULE: Rule = Rule {
+    name: "too-many-messages",
+    summary: "a state has more than 256 messages",
+    default: None,
+    page: include_str!("../../docs/rules/too-many-messages.md"),
+    find: Some(find),
+};
+
+/// How many messages one state may have.
+const MOST: usize = 256;
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let states = subject
+        .program
+        .protocols
+        .iter()
+        .flat_map(|protocol| &protocol.states);
+    for state in states {
+        let Some(beyond) = state.messages.get(MOST) else {
+            continue;
+        };
+        let (name, many) = (&state.name, state.messages.len());
+        findings.error(
+            Diagnostic::error(
+                RULE.name,
+                name.span,
+                format!("state `{name}` has {many} messages, {MOST} are possible"),
+            )
+            .related(beyond.name.span, "the first one too many")
+            .note("a message travels as one byte: its position among the messages of its state")
+            .help("group messages: let one message lead to a second state that says which it is"),
+        );
+    }
+}

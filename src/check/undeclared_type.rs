@@ -1,0 +1,164 @@
+//! A payload type that no file declares.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use super::levels::Place;
+use super::words::and;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::name::nearest;
+use crate::protocol::{Builtin, Definition, Entry, File, FileId, Next, Program, Type, TypeId};
+use crate::source::Span;
+
+pub const RULE: Rule = Rule {
+    name: "undeclared-type",
+    summary: "a type is declared nowhere, so the host program has to supply it",
+    default: Some(Level::Warn),
+    page: include_str!("../../docs/rules/undeclared-type.md"),
+    find: Some(find),
+};
+
+/// Reports each undeclared type once, at its first use where the rule is not allowed.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let program = subject.program;
+    let is_undeclared = |id: TypeId| matches!(program.ty(id).definition, Definition::Undeclared);
+    if !(0..program.types.len()).any(|index| is_undeclared(TypeId::new(index))) {
+        return;
+    }
+    let mut search = Search {
+        program,
+        findings,
+        is_told: vec![false; program.types.len()],
+    };
+    for (index, file) in program.files.iter().enumerate() {
+        let file_id = FileId::new(index);
+        search.declarations(file, file_id);
+        for id in &file.instances {
+            let instance = program.instance(*id);
+            for argument in &instance.arguments {
+                search.ty(argument, (file_id, instance.span), None, Place::outside());
+            }
+        }
+        for id in &file.protocols {
+            if subject.shapes[id.index()].is_some() {
+                search.protocol(program.protocol(*id), file_id);
+            }
+        }
+    }
+}
+
+struct Search<'a, 'f> {
+    program: &'a Program,
+    findings: &'f mut Findings,
+    is_told: Vec<bool>,
+}
+
+impl Search<'_, '_> {
+    fn declarations(&mut self, file: &File, file_id: FileId) {
+        for id in &file.types {
+            let declaration = self.program.ty(*id);
+            match &declaration.definition {
+                Definition::Alias(ty) => {
+                    let at = (file_id, declaration.name.span);
+                    self.ty(ty, at, None, Place::outside());
+                }
+                Definition::Struct(fields) => {
+                    for field in fields {
+                        self.ty(&field.ty, (file_id, field.ty_span), None, Place::outside());
+                    }
+                }
+                Definition::Enum(variants) => {
+                    for entry in variants.iter().flat_map(|variant| &variant.entries) {
+                        self.entry(entry, file_id, Place::outside());
+                    }
+                }
+                Definition::Extern(..) | Definition::Undeclared => {}
+            }
+        }
+    }
+
+    fn protocol(&mut self, protocol: &crate::protocol::Protocol, file: FileId) {
+        for state in &protocol.states {
+            for message in &state.messages {
+                let place = Place::message(protocol, state, message);
+                for entry in &message.entries {
+                    self.entry(entry, file, place);
+                }
+                if let Next::State { arguments, .. } = &message.next {
+                    for argument in arguments {
+                        self.ty(argument, (file, message.next_span), None, place);
+                    }
+                }
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry, file: FileId, place: Place<'_>) {
+        self.ty(&entry.ty, (file, entry.ty_span), Some(entry), place);
+    }
+
+    fn ty(&mut self, ty: &Type, at: (FileId, Span), entry: Option<&Entry>, place: Place<'_>) {
+        let mut named = Vec::new();
+        ty.walk(&mut |part| {
+            if let Type::Named(id) = part {
+                named.push(*id);
+            }
+        });
+        for id in named {
+            let is_open = matches!(self.program.ty(id).definition, Definition::Undeclared)
+                && !self.is_told[id.index()];
+            if is_open && self.findings.hears(&RULE, place) {
+                self.is_told[id.index()] = true;
+                let is_whole = matches!(ty, Type::Named(_));
+                let program = self.program;
+                let entry = entry.filter(|entry| entry.is_derived && is_whole);
+                self.findings
+                    .report(&RULE, place, || tell(program, id, at, entry));
+            }
+        }
+    }
+}
+
+/// `entry` is given where the type stands alone, as what may have been meant as a name.
+fn tell(
+    program: &Program,
+    id: TypeId,
+    (file, span): (FileId, Span),
+    entry: Option<&Entry>,
+) -> Diagnostic {
+    let name = &program.ty(id).name;
+    // The first use is known to the letter; other uses may be inside of a larger type.
+    let first = name.span;
+    let is_inside =
+        first.source == span.source && span.start <= first.start && first.end <= span.end;
+    let span = if is_inside { first } else { span };
+    let finding = Diagnostic::error(
+        RULE.name,
+        span,
+        format!("type `{name}` is declared nowhere"),
+    )
+    .label("the host program has to supply it");
+    let own = program.file(file);
+    let imported = own.imports.iter().map(|import| program.file(*import));
+    let visible = std::iter::once(own).chain(imported);
+    let visible = visible.flat_map(|file| &file.types);
+    let visible = visible.map(|id| program.ty(*id).name.text());
+    let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
+    let finding = match (nearest(name.text(), visible.chain(builtin)), entry) {
+        (Some(near), _) => finding.fix(format!("did you mean `{near}`?"), span, near, false),
+        (None, Some(entry)) => finding.fix(
+            format!("did you mean an entry with a name, such as `{name}: str`?"),
+            entry.ty_span.after(),
+            ": str",
+            false,
+        ),
+        (None, None) => finding,
+    };
+    let declared = [
+        format!("`extern type {name};`"),
+        format!("`type {name} = ...;`"),
+    ];
+    finding.help(format!(
+        "if it is meant, declare it: {} says that it is the host program's",
+        and(&declared[..1])
+    ))
+}
