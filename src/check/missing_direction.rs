@@ -13,11 +13,8 @@ pub const RULE: Rule = Rule {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    let states = subject
-        .program
-        .protocols
-        .iter()
-        .flat_map(|protocol| &protocol.states);
+    // In a broken protocol the direction may be what could not be read.
+    let states = subject.cases().flat_map(|case| &case.protocol.states);
     for state in states.filter(|state| state.direction.is_none()) {
         let Some(first) = state.messages.first() else {
             continue;

@@ -3,7 +3,7 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Place;
-use super::words::and;
+use super::words::type_text;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::nearest;
 use crate::protocol::{Builtin, Definition, Entry, File, FileId, Next, Program, Type, TypeId};
@@ -67,8 +67,8 @@ impl Search<'_, '_> {
                     }
                 }
                 Definition::Enum(variants) => {
-                    for entry in variants.iter().flat_map(|variant| &variant.entries) {
-                        self.entry(entry, file_id, Place::outside());
+                    for variant in variants {
+                        self.entries(&variant.entries, file_id, Place::outside());
                     }
                 }
                 Definition::Extern(..) | Definition::Undeclared => {}
@@ -80,9 +80,7 @@ impl Search<'_, '_> {
         for state in &protocol.states {
             for message in &state.messages {
                 let place = Place::message(protocol, state, message);
-                for entry in &message.entries {
-                    self.entry(entry, file, place);
-                }
+                self.entries(&message.entries, file, place);
                 if let Next::State { arguments, .. } = &message.next {
                     for argument in arguments {
                         self.ty(argument, (file, message.next_span), None, place);
@@ -92,11 +90,18 @@ impl Search<'_, '_> {
         }
     }
 
-    fn entry(&mut self, entry: &Entry, file: FileId, place: Place<'_>) {
-        self.ty(&entry.ty, (file, entry.ty_span), Some(entry), place);
+    fn entries(&mut self, entries: &[Entry], file: FileId, place: Place<'_>) {
+        for (index, entry) in entries.iter().enumerate() {
+            let named = |entry: &&Entry| !entry.is_derived;
+            let (before, behind) = entries.split_at(index);
+            let other = behind.iter().find(named).or(before.iter().rfind(named));
+            let meant = other.filter(|_| entry.is_derived && matches!(entry.ty, Type::Named(_)));
+            self.ty(&entry.ty, (file, entry.ty_span), meant, place);
+        }
     }
 
-    fn ty(&mut self, ty: &Type, at: (FileId, Span), entry: Option<&Entry>, place: Place<'_>) {
+    /// `meant` is an entry with a name nearby, if the type may have been meant as the name of one.
+    fn ty(&mut self, ty: &Type, at: (FileId, Span), meant: Option<&Entry>, place: Place<'_>) {
         let mut named = Vec::new();
         ty.walk(&mut |part| {
             if let Type::Named(id) = part {
@@ -108,22 +113,19 @@ impl Search<'_, '_> {
                 && !self.is_told[id.index()];
             if is_open && self.findings.hears(&RULE, place) {
                 self.is_told[id.index()] = true;
-                let is_whole = matches!(ty, Type::Named(_));
                 let program = self.program;
-                let entry = entry.filter(|entry| entry.is_derived && is_whole);
                 self.findings
-                    .report(&RULE, place, || tell(program, id, at, entry));
+                    .report(&RULE, place, || tell(program, id, at, meant));
             }
         }
     }
 }
 
-/// `entry` is given where the type stands alone, as what may have been meant as a name.
 fn tell(
     program: &Program,
     id: TypeId,
     (file, span): (FileId, Span),
-    entry: Option<&Entry>,
+    meant: Option<&Entry>,
 ) -> Diagnostic {
     let name = &program.ty(id).name;
     // The first use is known to the letter; other uses may be inside of a larger type.
@@ -131,34 +133,28 @@ fn tell(
     let is_inside =
         first.source == span.source && span.start <= first.start && first.end <= span.end;
     let span = if is_inside { first } else { span };
-    let finding = Diagnostic::error(
-        RULE.name,
-        span,
-        format!("type `{name}` is declared nowhere"),
-    )
-    .label("the host program has to supply it");
+    let message = format!("type `{name}` is declared nowhere");
+    let finding = Diagnostic::error(RULE.name, span, message);
     let own = program.file(file);
     let imported = own.imports.iter().map(|import| program.file(*import));
     let visible = std::iter::once(own).chain(imported);
     let visible = visible.flat_map(|file| &file.types);
     let visible = visible.map(|id| program.ty(*id).name.text());
     let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
-    let finding = match (nearest(name.text(), visible.chain(builtin)), entry) {
-        (Some(near), _) => finding.fix(format!("did you mean `{near}`?"), span, near, false),
-        (None, Some(entry)) => finding.fix(
-            format!("did you mean an entry with a name, such as `{name}: str`?"),
-            entry.ty_span.after(),
-            ": str",
-            false,
-        ),
-        (None, None) => finding,
+    let finding = if let Some(near) = nearest(name.text(), visible.chain(builtin)) {
+        finding.fix(format!("did you mean `{near}`?"), span, near, false)
+    } else if let Some(meant) = meant {
+        let ty = type_text(program, &[], &meant.ty);
+        let finding = finding.label("this is a type, not a name");
+        let text = format!("did you mean `{name}: {ty}`? each entry has a type of its own");
+        return finding.fix(text, span.after(), format!(": {ty}"), false);
+    } else {
+        finding
     };
-    let declared = [
-        format!("`extern type {name};`"),
-        format!("`type {name} = ...;`"),
-    ];
-    finding.help(format!(
-        "if it is meant, declare it: {} says that it is the host program's",
-        and(&declared[..1])
-    ))
+    finding
+        .label("the host program would have to supply it")
+        .help(format!(
+            "if that is meant, say so: `extern type {name};` or `#[allow({})]`",
+            RULE.name
+        ))
 }

@@ -1,1 +1,192 @@
-//! Errors and rules: every fixture fires exactly the rule of its folder.
+//! Errors and rules: every fixture in `tests/fail/` fires exactly the rule of its folder.
+
+use duologue::check::{RULES, rule};
+use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::diagnostic::Level;
+use duologue::report::{Look, full, short, summary};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A few texts by name, as if they lay in one folder.
+#[derive(Default)]
+struct Texts(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Texts {
+    fn with(mut self, name: &str, text: impl Into<Vec<u8>>) -> Texts {
+        self.0.insert(name.into(), text.into());
+        self
+    }
+
+    /// Compiles some of them; the others are there to be imported.
+    fn compile_some(&self, inputs: Vec<PathBuf>, levels: &[(&str, Level)]) -> Compilation {
+        let levels = levels
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), *level));
+        let request = Request {
+            inputs: inputs.into_iter().map(Input::Path).collect(),
+            levels: levels.collect(),
+            ..Request::default()
+        };
+        compile(&request, self).expect("all inputs are there")
+    }
+
+    fn compile(&self) -> Compilation {
+        self.compile_some(self.0.keys().cloned().collect(), &[])
+    }
+}
+
+impl Files for Texts {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let text = self.0.get(&self.identity(path)?);
+        text.cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<PathBuf> {
+        let path: PathBuf = path.components().collect();
+        let is_there = self.0.contains_key(&path);
+        let path = is_there.then_some(path);
+        path.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+fn one(text: &str) -> Compilation {
+    Texts::default().with("a.proto", text).compile()
+}
+
+fn rules(compilation: &Compilation) -> Vec<&'static str> {
+    let found = compilation.diagnostics.iter();
+    found.map(|diagnostic| diagnostic.rule).collect()
+}
+
+fn short_report(compilation: &Compilation) -> String {
+    let found = compilation.diagnostics.iter();
+    let lines = found.map(|diagnostic| short(diagnostic, &compilation.sources) + "\n");
+    lines.collect()
+}
+
+/// The fixtures of a rule: `case.proto`, or a folder `case/` of which `main.proto` is compiled, or all files without one.
+fn fixtures(rule: &Path) -> Vec<(String, Texts, Vec<PathBuf>)> {
+    let entries = fs::read_dir(rule).expect("the folder of a rule can be read");
+    let paths: BTreeSet<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    let mut found = Vec::new();
+    for path in paths {
+        let stem = path
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() {
+            let mut texts = Texts::default();
+            for entry in fs::read_dir(&path).expect("the folder of a case can be read") {
+                let file = entry.expect("an entry").path();
+                let name = file.file_name().expect("a name").to_string_lossy();
+                texts = texts.with(&name, fs::read(&file).expect("a fixture can be read"));
+            }
+            let main = PathBuf::from("main.proto");
+            let inputs = if texts.0.contains_key(&main) {
+                vec![main]
+            } else {
+                texts.0.keys().cloned().collect()
+            };
+            found.push((stem, texts, inputs));
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "proto")
+        {
+            let name = format!("{stem}.proto");
+            let text = fs::read(&path).expect("a fixture can be read");
+            let texts = Texts::default().with(&name, text);
+            found.push((stem, texts, vec![name.into()]));
+        }
+    }
+    found
+}
+
+#[test]
+fn each_fixture_fires_the_rule_of_its_folder_and_no_other() {
+    let fail = repository().join("tests/fail");
+    let mut wrong = Vec::new();
+    for rule in RULES {
+        let folder = fail.join(rule.name);
+        let mut cases = fixtures(&folder);
+        assert!(
+            !cases.is_empty(),
+            "there is no fixture in tests/fail/{}",
+            rule.name
+        );
+        for (case, texts, inputs) in cases.drain(..) {
+            let compilation = texts.compile_some(inputs, &[]);
+            let reports = compilation.diagnostics.iter();
+            let reports = reports.map(|found| full(found, &compilation.sources, Look::default()));
+            let mut report = reports.collect::<Vec<_>>().join("\n\n");
+            report.push_str("\n\n");
+            report += &summary(&compilation.diagnostics, compilation.sources.len());
+            let settings = {
+                let mut settings = insta::Settings::clone_current();
+                settings.set_snapshot_path(&folder);
+                settings.set_prepend_module_to_snapshot(false);
+                settings.set_omit_expression(true);
+                settings
+            };
+            settings.bind(|| insta::assert_snapshot!(case.as_str(), report));
+            let fired: BTreeSet<&str> = rules(&compilation).into_iter().collect();
+            if fired != BTreeSet::from([rule.name]) {
+                wrong.push(format!("{}/{case}: {fired:?}", rule.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_folder_is_a_rule_with_a_page() {
+    let fail = fs::read_dir(repository().join("tests/fail")).expect("the folder can be read");
+    for entry in fail {
+        let name = entry.expect("an entry").file_name();
+        let name = name.to_string_lossy();
+        let rule = rule(&name).unwrap_or_else(|| panic!("tests/fail/{name} is no rule"));
+        assert!(
+            rule.page.starts_with(&format!("# {name}\n")),
+            "the page of {name}"
+        );
+    }
+    let pages = fs::read_dir(repository().join("docs/rules")).expect("the folder can be read");
+    for page in pages {
+        let name = page.expect("an entry").path();
+        let name = name
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        assert!(
+            rule(&name).is_some(),
+            "docs/rules/{name}.md explains no rule"
+        );
+    }
+}
+
+#[test]
+fn a_level_on_a_page_is_the_default() {
+    for rule in RULES {
+        let level = match rule.default {
+            None => continue,
+            Some(Level::Allow) => "allow",
+            Some(Level::Warn) => "warn",
+            Some(Level::Deny) => "deny",
+        };
+        let line = format!("Level: {level}.");
+        assert!(
+            rule.page.contains(&line),
+            "docs/rules/{}.md: {line}",
+            rule.name
+        );
+    }
+}
