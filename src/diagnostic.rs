@@ -59,6 +59,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// Repairs.
     pub helps: Vec<Help>,
+    /// For a finding about behaviour, the shortest dialogue that shows it: one place for each message, in order.
+    pub dialogue: Vec<Label>,
 }
 
 impl Diagnostic {
@@ -76,6 +78,7 @@ impl Diagnostic {
             related: Vec::new(),
             notes: Vec::new(),
             helps: Vec::new(),
+            dialogue: Vec::new(),
         }
     }
 
@@ -90,6 +93,16 @@ impl Diagnostic {
     #[must_use]
     pub fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.related.push(Label {
+            span,
+            text: text.into(),
+        });
+        self
+    }
+
+    /// Adds a message to the dialogue that shows the finding.
+    #[must_use]
+    pub fn step(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.dialogue.push(Label {
             span,
             text: text.into(),
         });

@@ -136,6 +136,17 @@ impl Sources {
         self.get(span.source).text.get(span.range()).unwrap_or("")
     }
 
+    /// All texts with their ids, in the order they were read.
+    pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
+        let numbered = self.list.iter().enumerate();
+        numbered.map(|(index, source)| {
+            (
+                SourceId(u32::try_from(index).expect("fewer than 2^32 files")),
+                source,
+            )
+        })
+    }
+
     /// How many texts there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,6 +1,7 @@
 //! Arguments that several commands share.
 
 use super::levels::Levels;
+use super::reports::Reports;
 use super::terminal::Terminal;
 use super::{Failure, inputs};
 use clap::{Args, ValueEnum};
@@ -17,6 +18,8 @@ pub struct Sources {
     #[arg(help_heading = "Options", short = 'I', long = "import-dir", aliases = ["proto_path", "proto-path", "import-path"], value_name = "DIR")]
     import_dirs: Vec<PathBuf>,
     #[command(flatten)]
+    reports: Reports,
+    #[command(flatten)]
     levels: Levels,
 }
 
@@ -27,6 +30,14 @@ pub enum Format {
     Human,
     /// One per line: path:line:column: level[rule]: message
     Short,
+    /// One JSON document
+    Json,
+    /// One SARIF 2.1.0 document
+    Sarif,
+    /// One JUnit document
+    Junit,
+    /// Workflow commands, as GitHub reads annotations
+    Github,
 }
 
 /// Where findings go: they are the product of some commands, and go along with the product of others.
@@ -59,6 +70,7 @@ impl Sources {
             Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
         })?;
         format.print(&compilation, findings, terminal)?;
+        self.reports.write(&compilation, terminal)?;
         Ok(compilation)
     }
 }
@@ -74,12 +86,23 @@ impl Format {
             Findings::Product => terminal.print(text),
             Findings::Aside => terminal.insist(text),
         };
-        let look = terminal.look();
-        for diagnostic in &compilation.diagnostics {
-            say(match self {
-                Format::Human => report::full(diagnostic, &compilation.sources, look) + "\n\n",
-                Format::Short => report::short(diagnostic, &compilation.sources) + "\n",
-            })?;
+        let (found, sources) = (&compilation.diagnostics, &compilation.sources);
+        match self {
+            Format::Human => {
+                let look = terminal.look();
+                for diagnostic in found {
+                    say(report::full(diagnostic, sources, look) + "\n\n")?;
+                }
+            }
+            Format::Short => {
+                for diagnostic in found {
+                    say(report::short(diagnostic, sources) + "\n")?;
+                }
+            }
+            Format::Json => say(report::json(found, sources))?,
+            Format::Sarif => say(report::sarif(found, sources))?,
+            Format::Junit => say(report::junit(found, sources))?,
+            Format::Github => say(report::github_annotations(found, sources))?,
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ pub struct Check {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     sources: Sources,
-    /// How findings are printed: human, with the lines they are about, or short, one per line
+    /// How findings are printed: human, short, json, sarif, junit or github
     #[arg(
         long,
         value_enum,

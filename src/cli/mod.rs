@@ -12,6 +12,7 @@ mod graph;
 mod inputs;
 mod levels;
 mod protoc;
+mod reports;
 mod rules;
 mod summary;
 mod terminal;

@@ -1,6 +1,25 @@
 //! Findings as text for people: where, what, why and how to repair it, in the look that users know from rustc.
 
 mod excerpt;
+#[cfg(feature = "reports")]
+mod github;
+#[cfg(feature = "reports")]
+mod json;
+#[cfg(feature = "reports")]
+mod junit;
+#[cfg(feature = "reports")]
+mod record;
+#[cfg(feature = "reports")]
+mod sarif;
+
+#[cfg(feature = "reports")]
+pub use github::{annotations as github_annotations, summary as github_summary};
+#[cfg(feature = "reports")]
+pub use json::json;
+#[cfg(feature = "reports")]
+pub use junit::junit;
+#[cfg(feature = "reports")]
+pub use sarif::sarif;
 
 use crate::diagnostic::{Diagnostic, Edit, Help, Label, Level};
 use crate::source::{Sources, Span};

@@ -6,6 +6,7 @@ mod c;
 mod cases;
 mod cli;
 mod outputs;
+mod reports;
 mod rules;
 mod rust;
 mod scala;

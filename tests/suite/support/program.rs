@@ -78,7 +78,15 @@ impl Scratch {
         command
             .current_dir(&self.0)
             .args(arguments.split_whitespace());
-        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
+        for name in [
+            "NO_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "COLUMNS",
+            "TERM",
+            "GITHUB_ACTIONS",
+            "GITHUB_STEP_SUMMARY",
+        ] {
             command.env_remove(name);
         }
         command

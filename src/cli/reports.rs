@@ -1,0 +1,98 @@
+//! `--report KIND=FILE`: findings for machines, beside the text for people.
+
+use super::Failure;
+use super::terminal::Terminal;
+use clap::Args;
+use duologue::compile::Compilation;
+use duologue::report;
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What is reported to whom.
+#[derive(Debug, Args)]
+pub struct Reports {
+    /// Also write a report: json=FILE, sarif=FILE, junit=FILE, or github; may be given more than once. Annotations for GitHub are
+    /// on where GITHUB_ACTIONS is true, github=none turns them off
+    #[arg(long, value_name = "KIND=FILE", value_parser = parse, help_heading = "Options")]
+    report: Vec<Report>,
+}
+
+#[derive(Clone, Debug)]
+enum Report {
+    File(Kind, PathBuf),
+    Github(bool),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Json,
+    Sarif,
+    Junit,
+}
+
+fn parse(text: &str) -> Result<Report, String> {
+    let (kind, file) = text
+        .split_once('=')
+        .map_or((text, None), |(kind, file)| (kind, Some(file)));
+    let kind = match (kind, file) {
+        ("github", None) => return Ok(Report::Github(true)),
+        ("github", Some("none")) => return Ok(Report::Github(false)),
+        ("github", Some(_)) => {
+            return Err("GitHub reads annotations from the log: write `github` alone".to_owned());
+        }
+        ("json", _) => Kind::Json,
+        ("sarif", _) => Kind::Sarif,
+        ("junit", _) => Kind::Junit,
+        (other, _) => {
+            return Err(format!(
+                "there is no report `{other}`; there are json, sarif, junit and github"
+            ));
+        }
+    };
+    match file {
+        Some(file) if !file.is_empty() => Ok(Report::File(kind, file.into())),
+        _ => Err(format!(
+            "where to? write `{text}=FILE`, or print it with `--format`"
+        )),
+    }
+}
+
+impl Reports {
+    /// Writes every report that was asked for. The exit code does not depend on them.
+    pub fn write(&self, compilation: &Compilation, terminal: &Terminal) -> Result<(), Failure> {
+        let mut annotates = env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+        let (found, sources) = (&compilation.diagnostics, &compilation.sources);
+        for report in &self.report {
+            match report {
+                Report::Github(on) => annotates = *on,
+                Report::File(kind, path) => {
+                    let text = match kind {
+                        Kind::Json => report::json(found, sources),
+                        Kind::Sarif => report::sarif(found, sources),
+                        Kind::Junit => report::junit(found, sources),
+                    };
+                    std::fs::write(path, text).map_err(|error| unwritable(path, &error))?;
+                }
+            }
+        }
+        if annotates {
+            terminal.insist(report::github_annotations(found, sources))?;
+            if let Some(path) = env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
+                let text = report::github_summary(found, sources);
+                let file = OpenOptions::new().append(true).create(true).open(&path);
+                let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+                written.map_err(|error| unwritable(&path, &error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Environment(format!(
+        "cannot write the report {}: {error}",
+        path.display()
+    ))
+}

@@ -1,0 +1,96 @@
+//! Findings as annotations of a GitHub workflow run, and as the summary of its job.
+
+use super::record::{Record, records};
+use crate::diagnostic::Diagnostic;
+use crate::source::Sources;
+use std::fmt::Write;
+
+/// One workflow command for each finding, the most severe first: GitHub shows only the first ten of a level.
+#[must_use]
+pub fn annotations(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    let mut records = records(diagnostics, sources);
+    records.sort_by_key(|record| record.level);
+    let mut text = String::new();
+    for record in &records {
+        let range = &record.primary.range;
+        // GitHub ignores columns of a range over several lines, and takes them for columns of its first line.
+        let columns = if range.start.line == range.end.line {
+            format!(",col={},endColumn={}", range.start.column, range.end.column)
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            text,
+            "::{} file={},line={},endLine={}{columns},title={}::{}",
+            record.level,
+            property(&record.primary.path),
+            range.start.line,
+            range.end.line,
+            property(record.rule),
+            data(&words(record)),
+        );
+    }
+    text
+}
+
+/// A Markdown table of all findings, for `$GITHUB_STEP_SUMMARY`; empty if there are none.
+#[must_use]
+pub fn summary(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    let mut records = records(diagnostics, sources);
+    if records.is_empty() {
+        return String::new();
+    }
+    records.sort_by_key(|record| record.level);
+    let mut text = format!(
+        "### Duologue: {}\n\n",
+        super::summary(diagnostics, sources.len())
+    );
+    text += "| level | rule | where | what |\n| --- | --- | --- | --- |\n";
+    for record in &records {
+        let start = &record.primary.range.start;
+        let _ = writeln!(
+            text,
+            "| {} | `{}` | {}:{}:{} | {} |",
+            record.level,
+            record.rule,
+            cell(&record.primary.path),
+            start.line,
+            start.column,
+            cell(&record.message),
+        );
+    }
+    text
+}
+
+fn words(record: &Record) -> String {
+    let mut words = record.message.clone();
+    for note in &record.notes {
+        words += "\n";
+        words += note;
+    }
+    for fix in &record.fixes {
+        words += "\nhelp: ";
+        words += &fix.title;
+    }
+    words
+}
+
+/// Escapes the text of a workflow command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+/// Escapes a property of a workflow command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Escapes a cell of a Markdown table.
+fn cell(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace(['\r', '\n'], " ")
+        .replace('<', "&lt;")
+}

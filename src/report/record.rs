@@ -1,0 +1,174 @@
+//! A finding as data: what the reports for machines have in common.
+
+use crate::diagnostic::{Diagnostic, Label, Level};
+use crate::source::{Sources, Span};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// A finding with its places resolved. Lines and columns count from 1, columns in characters, ends are exclusive.
+#[derive(Debug, Serialize)]
+pub struct Record {
+    /// The rule's name.
+    pub rule: &'static str,
+    /// `error` or `warning`.
+    pub level: &'static str,
+    /// One sentence.
+    pub message: String,
+    /// Where the repair goes, with the words there.
+    #[serde(flatten)]
+    pub primary: Place,
+    /// The other sides of the conflict.
+    pub related: Vec<Place>,
+    /// Reasons and facts.
+    pub notes: Vec<String>,
+    /// Repairs, those without edits included.
+    pub fixes: Vec<Repair>,
+    /// The shortest dialogue that shows the finding.
+    pub dialogue: Vec<Place>,
+    /// Equal for the same finding in two versions of a text, whatever has moved: made of rule, path and message.
+    pub fingerprint: String,
+}
+
+/// A range of a text and words about it.
+#[derive(Debug, Serialize)]
+pub struct Place {
+    /// The file.
+    pub path: String,
+    /// Where.
+    pub range: Range,
+    /// The words; may be empty.
+    pub label: String,
+}
+
+/// From the start to the end, exclusive.
+#[derive(Debug, Serialize)]
+pub struct Range {
+    /// The first character.
+    pub start: Point,
+    /// The character behind the last.
+    pub end: Point,
+}
+
+/// A place in a text.
+#[derive(Debug, Serialize)]
+pub struct Point {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// In bytes from the start of the text.
+    pub byte: usize,
+}
+
+/// What to do.
+#[derive(Debug, Serialize)]
+pub struct Repair {
+    /// In words.
+    pub title: String,
+    /// `safe` if the edits keep the meaning, `unsafe` if a person should look, `manual` if there are no edits.
+    pub applicability: &'static str,
+    /// The edits.
+    pub edits: Vec<Replacement>,
+}
+
+/// A text for a range.
+#[derive(Debug, Serialize)]
+pub struct Replacement {
+    /// The file.
+    pub path: String,
+    /// What goes.
+    pub range: Range,
+    /// What comes.
+    pub text: String,
+}
+
+/// The findings that are shown, as data, in their order.
+#[must_use]
+pub fn records(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Record> {
+    let mut met: HashMap<(&str, String, &str), usize> = HashMap::new();
+    let shown = diagnostics
+        .iter()
+        .filter(|found| found.level != Level::Allow);
+    let records = shown.map(|found| {
+        let place = |label: &Label| place(label, sources);
+        let path = sources.get(found.primary.span.source).name().to_owned();
+        let count = met
+            .entry((found.rule, path.clone(), &found.message))
+            .or_default();
+        let fingerprint = fingerprint(found.rule, &path, &found.message, *count);
+        *count += 1;
+        Record {
+            rule: found.rule,
+            level: level(found.level),
+            message: found.message.clone(),
+            primary: place(&found.primary),
+            related: found.related.iter().map(place).collect(),
+            notes: found.notes.clone(),
+            fixes: found
+                .helps
+                .iter()
+                .map(|help| repair(help, sources))
+                .collect(),
+            dialogue: found.dialogue.iter().map(place).collect(),
+            fingerprint,
+        }
+    });
+    records.collect()
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Deny => "error",
+        Level::Warn | Level::Allow => "warning",
+    }
+}
+
+fn fingerprint(rule: &str, path: &str, message: &str, count: usize) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in [rule, path, message, &count.to_string()] {
+        hasher.update(part.as_bytes());
+        hasher.update(&[0]);
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+fn place(label: &Label, sources: &Sources) -> Place {
+    Place {
+        path: sources.get(label.span.source).name().to_owned(),
+        range: range(label.span, sources),
+        label: label.text.clone(),
+    }
+}
+
+fn range(span: Span, sources: &Sources) -> Range {
+    let point = |byte: u32| {
+        let byte = byte as usize;
+        let position = sources.get(span.source).position(byte);
+        Point {
+            line: position.line,
+            column: position.column,
+            byte,
+        }
+    };
+    Range {
+        start: point(span.start),
+        end: point(span.end),
+    }
+}
+
+fn repair(help: &crate::diagnostic::Help, sources: &Sources) -> Repair {
+    let edits = help.edits.iter().map(|edit| Replacement {
+        path: sources.get(edit.span.source).name().to_owned(),
+        range: range(edit.span, sources),
+        text: edit.text.clone(),
+    });
+    Repair {
+        title: help.text.clone(),
+        applicability: match (help.edits.is_empty(), help.is_safe) {
+            (true, _) => "manual",
+            (false, true) => "safe",
+            (false, false) => "unsafe",
+        },
+        edits: edits.collect(),
+    }
+}

@@ -1,0 +1,164 @@
+//! Reports for machines: their shape, their escapes, and that the exit code does not depend on them.
+
+use crate::support::program::Scratch;
+use insta::assert_snapshot;
+use serde_json::Value;
+use std::fs;
+use std::process::Command;
+
+/// An error with a second place and a fix, a warning, and a name of the file that every format has to escape.
+const WRONG: &str = "proto! bank {\n    login:send { login(str) -> conected }\n    connected:recv { ok -> ! }\n}\n\
+                     proto! twice { a:send { stop -> over } over { } }\nproto! twice { a:send { stop -> ! } }\n";
+
+fn scratch(name: &str) -> Scratch {
+    Scratch::with(
+        name,
+        &[
+            ("a, b% 100.proto", WRONG),
+            ("good.proto", "proto! good { a:send { stop -> ! } }\n"),
+        ],
+    )
+}
+
+#[test]
+fn every_format() {
+    let scratch = scratch("report-formats");
+    for format in ["json", "junit", "github"] {
+        assert_snapshot!(
+            format,
+            scratch.transcript(&format!("check . --format {format}"))
+        );
+    }
+}
+
+#[test]
+fn the_exit_code_does_not_depend_on_the_format() {
+    let scratch = scratch("report-exits");
+    for format in ["human", "short", "json", "sarif", "junit", "github"] {
+        let code = |what: &str| {
+            let command = format!("check {what} --format {format}");
+            scratch.duologue(&command).status().expect("it runs").code()
+        };
+        assert_eq!(code("."), Some(1), "{format}");
+        assert_eq!(code("good.proto"), Some(0), "{format}");
+    }
+}
+
+#[test]
+fn several_reports_beside_the_text() {
+    let scratch = scratch("report-several");
+    let summary = scratch.path("summary.md");
+    let mut command = scratch.duologue(
+        "check . --format short --report sarif=a.sarif --report junit=b.xml --report json=c.json",
+    );
+    command
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", &summary);
+    let output = command.output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_snapshot!("several-stdout", text(&output.stdout));
+    assert_snapshot!("several-stderr", text(&output.stderr));
+    assert_snapshot!(
+        "job-summary",
+        fs::read_to_string(summary).expect("a summary was written")
+    );
+    let read = |name: &str| fs::read_to_string(scratch.path(name)).expect("the report was written");
+    assert!(read("b.xml").contains("<testsuites"));
+    let found: Value = serde_json::from_str(&read("c.json")).expect("a JSON document");
+    let sarif: Value = serde_json::from_str(&read("a.sarif")).expect("a JSON document");
+    assert_eq!(
+        found["diagnostics"].as_array().map(Vec::len),
+        sarif["runs"][0]["results"].as_array().map(Vec::len)
+    );
+}
+
+#[test]
+fn wrong_reports_are_refused() {
+    let scratch = scratch("report-wrong");
+    assert_snapshot!(
+        "unknown",
+        scratch.transcript("check good.proto --report xml=a.xml")
+    );
+    assert_snapshot!(
+        "nowhere",
+        scratch.transcript("check good.proto --report sarif")
+    );
+    assert_snapshot!(
+        "unwritable",
+        scratch.transcript("check good.proto --report json=missing/a.json")
+    );
+}
+
+/// The schema that the SARIF library was made from, out of the library's own package.
+fn sarif_schema() -> Value {
+    // Packages of other platforms need not be there, so the metadata is asked for this one only.
+    let rustc = Command::new("rustc")
+        .arg("-vV")
+        .output()
+        .expect("rustc runs");
+    let about = String::from_utf8_lossy(&rustc.stdout).into_owned();
+    let host = about
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .expect("rustc names its host");
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--offline",
+            "--filter-platform",
+            host,
+            "--manifest-path",
+        ])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let packages = metadata["packages"].as_array().expect("a list of packages");
+    let library = packages
+        .iter()
+        .find(|package| package["name"] == "serde-sarif");
+    let manifest = library.expect("it is a dependency")["manifest_path"]
+        .as_str()
+        .expect("a path");
+    let schema = std::path::Path::new(manifest)
+        .with_file_name("src")
+        .join("schema.json");
+    let text = fs::read_to_string(schema).expect("the package has the schema");
+    let mut schema: Value = serde_json::from_str(&text).expect("a JSON document");
+    // The published schema has one pattern that is no regular expression, for a property that is not written here.
+    for part in ["run", "toolComponent"] {
+        let language = &mut schema["definitions"][part]["properties"]["language"];
+        language
+            .as_object_mut()
+            .expect("the schema describes languages")
+            .remove("pattern");
+    }
+    schema
+}
+
+#[test]
+fn sarif_keeps_to_its_schema() {
+    let scratch = scratch("report-sarif");
+    let output = scratch
+        .duologue("check . --format sarif")
+        .output()
+        .expect("it runs");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a JSON document");
+    let schema = jsonschema::validator_for(&sarif_schema()).expect("a schema");
+    let errors: Vec<String> = schema
+        .iter_errors(&document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    let run = &document["runs"][0];
+    assert_snapshot!(
+        "sarif-results",
+        serde_json::to_string_pretty(&run["results"]).expect("JSON")
+    );
+    let rules = run["tool"]["driver"]["rules"]
+        .as_array()
+        .expect("all rules are described");
+    assert_eq!(rules.len(), duologue::check::RULES.len());
+}
