@@ -37,7 +37,12 @@ fn the_exit_code_does_not_depend_on_the_format() {
     for format in ["human", "short", "json", "sarif", "junit", "github"] {
         let code = |what: &str| {
             let command = format!("check {what} --format {format}");
-            scratch.duologue(&command).status().expect("it runs").code()
+            scratch
+                .duologue(&command)
+                .output()
+                .expect("it runs")
+                .status
+                .code()
         };
         assert_eq!(code("."), Some(1), "{format}");
         assert_eq!(code("good.proto"), Some(0), "{format}");
