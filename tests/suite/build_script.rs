@@ -1,0 +1,192 @@
+//! Generation from a `build.rs`: the package in `tests/example` is copied out of the repository, built and run.
+
+use crate::support::program::{Scratch, repository, run};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A copy of the example package.
+struct Example(Scratch);
+
+impl Example {
+    fn new(name: &str) -> Example {
+        let scratch = Scratch::new(&format!("example-{name}"));
+        let source = repository().join("tests/example");
+        for path in [
+            "Cargo.toml",
+            "build.rs",
+            "src/main.rs",
+            "protocols/bank.proto",
+            "protocols/money.proto",
+        ] {
+            let text = fs::read_to_string(source.join(path)).expect("the example is there");
+            let root = repository()
+                .to_str()
+                .expect("a plain path")
+                .replace('\\', "/");
+            let text = text.replace("path = \"../..", &format!("path = \"{root}"));
+            scratch.write(path, text);
+        }
+        let lock = fs::read(repository().join("Cargo.lock")).expect("the lock file is there");
+        scratch.write("Cargo.lock", lock);
+        Example(scratch)
+    }
+
+    /// Cargo in the package; all copies share what they depend on.
+    fn cargo(&self, arguments: &str) -> Output {
+        let mut command = Command::new(env!("CARGO"));
+        command
+            .current_dir(self.0.path(""))
+            .args(arguments.split_whitespace());
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-target");
+        command
+            .env("CARGO_TARGET_DIR", target)
+            .env("CARGO_TERM_COLOR", "never");
+        command.env("RUST_BACKTRACE", "1").env_remove("RUSTFLAGS");
+        run(command, b"")
+    }
+
+    fn build(&self) -> Output {
+        self.cargo("build --offline -v")
+    }
+
+    #[track_caller]
+    fn builds(&self) -> String {
+        let output = self.build();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{words}");
+        words
+    }
+
+    #[track_caller]
+    fn fails(&self) -> String {
+        let output = self.build();
+        assert!(!output.status.success(), "it should not build");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    fn change(&self, path: &str, from: &str, to: &str) {
+        let text = self.0.read(path);
+        assert!(text.contains(from), "{path} has no {from}");
+        self.0.write(path, text.replace(from, to));
+    }
+}
+
+fn is_fresh(words: &str) -> bool {
+    words
+        .lines()
+        .any(|line| line.trim_start().starts_with("Fresh example"))
+}
+
+#[test]
+fn a_package_generates_its_protocols_and_runs() {
+    let example = Example::new("runs");
+    let output = example.cargo("run --offline -q");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "got 30.00\n",
+        "{errors}"
+    );
+    assert!(
+        is_fresh(&example.builds()),
+        "a second build has nothing to do"
+    );
+    example.change("protocols/money.proto", "f64", "i64");
+    example.change("src/main.rs", "f64", "i64");
+    example.change("src/main.rs", "100.0", "100");
+    example.change("src/main.rs", "30.0", "30");
+    example.change("src/main.rs", "0.0", "0");
+    assert!(!is_fresh(&example.builds()), "an imported file has changed");
+    assert!(
+        is_fresh(&example.builds()),
+        "a second build has nothing to do"
+    );
+}
+
+#[test]
+fn errors_are_shown_as_they_stand() {
+    let example = Example::new("errors");
+    example.change("protocols/bank.proto", "ok -> connected", "ok -> conected");
+    let words = example.fails();
+    let report = run(
+        example
+            .0
+            .duologue("check --ascii -q -I protocols protocols/bank.proto"),
+        b"",
+    );
+    let report = String::from_utf8_lossy(&report.stdout);
+    assert!(report.contains("unknown-state"), "{report}");
+    let shown = words
+        .lines()
+        .filter_map(|line| line.strip_prefix("error: example@0.0.0: "));
+    let shown: Vec<&str> = shown.map(str::trim_end).collect();
+    let expected: Vec<&str> = report.trim_end().lines().map(str::trim_end).collect();
+    assert_eq!(shown, expected);
+    for noise in ["panicked", "backtrace", "\\n", "unwrap"] {
+        assert!(!words.contains(noise), "`{noise}` in\n{words}");
+    }
+    example.change("protocols/bank.proto", "conected", "connected");
+    example.builds();
+}
+
+#[test]
+fn a_missing_import_that_appears_is_noticed() {
+    let example = Example::new("missing");
+    let money = example.0.read("protocols/money.proto");
+    fs::remove_file(example.0.path("protocols/money.proto")).expect("it can be removed");
+    let words = example.fails();
+    assert!(words.contains("error[unresolved-import]"), "{words}");
+    example.0.write("protocols/money.proto", money);
+    example.builds();
+    assert!(
+        is_fresh(&example.builds()),
+        "a second build has nothing to do"
+    );
+}
+
+#[test]
+fn all_files_of_a_directory_are_watched() {
+    let example = Example::new("all");
+    example.change("build.rs", ".protocol(\"bank.proto\")", ".all()");
+    example.builds();
+    assert!(
+        is_fresh(&example.builds()),
+        "a second build has nothing to do"
+    );
+    example.0.write(
+        "protocols/deep/light.proto",
+        "proto! light { off:send { on -> ! } }\n",
+    );
+    assert!(!is_fresh(&example.builds()), "a file has been added");
+    example.change(
+        "src/main.rs",
+        "fn main() {",
+        "fn main() {\n    let _ = protocols::light::init();",
+    );
+    example.builds();
+    assert!(
+        is_fresh(&example.builds()),
+        "a second build has nothing to do"
+    );
+}
+
+#[test]
+fn the_library_alone_is_small() {
+    let mut command = Command::new(env!("CARGO"));
+    let arguments = "tree --offline -p duologue --no-default-features -e normal,build --prefix none --format {p}";
+    command.current_dir(repository()).args(arguments.split(' '));
+    let output = run(command, b"");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).expect("names are ASCII");
+    let names = text.lines().filter_map(|line| line.split(' ').next());
+    let names: std::collections::BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    for name in ["clap", "anstream", "ignore"] {
+        assert!(!names.contains(name), "the library needs {name}");
+    }
+    assert!(names.len() <= 45, "{} packages: {names:?}", names.len());
+}
