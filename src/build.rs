@@ -17,6 +17,7 @@
 //!
 //! Generated code calls the runtime, so the package depends on `duologue-runtime` under the name `duologue`.
 
+use crate::check::RULES;
 use crate::compile::{Compilation, Input, Request};
 use crate::diagnostic::Level;
 use crate::files::{Disk, OutputError, Outputs, Tree, protocol_files};
@@ -204,6 +205,10 @@ impl Builder {
     }
 
     fn request(&self, package: &Path, watched: &mut Watched) -> Result<Request, Error> {
+        let known = |name: &str| name == "all" || RULES.iter().any(|rule| rule.name == name);
+        if let Some((name, _)) = self.levels.iter().find(|(name, _)| !known(name)) {
+            return Err(Error::new(format!("there is no rule `{name}`")));
+        }
         let has_root = !self.root.as_os_str().is_empty();
         if self.takes_all && !has_root {
             let words = "`all` needs to know with `root` in which directory the protocol files lie";

@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::name::{Name, norm};
 use crate::protocol::{Builtin, Definition, Entry, FileId, Program, Protocol, State};
 use crate::source::Span;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub const RULE: Rule = Rule {
     name: "clashing-names",
@@ -120,7 +120,7 @@ impl Clashes<'_> {
 
     /// Protocols and instances of a package, over all files.
     fn packages(&mut self, program: &Program) {
-        let mut packages: HashMap<Vec<&str>, Vec<(FileId, &Name)>> = HashMap::new();
+        let mut packages: BTreeMap<Vec<&str>, Vec<(FileId, &Name)>> = BTreeMap::new();
         for (index, file) in program.files.iter().enumerate() {
             let package = file.package.iter().map(Name::text).collect();
             let names = packages.entry(package).or_default();
@@ -129,9 +129,7 @@ impl Clashes<'_> {
             let both = protocols.chain(instances);
             names.extend(both.map(|name| (FileId::new(index), name)));
         }
-        let mut packages: Vec<_> = packages.into_iter().collect();
-        packages.sort_by(|one, other| one.0.cmp(&other.0));
-        for (_, names) in packages {
+        for names in packages.into_values() {
             self.space(names.into_iter().map(|(_, name)| name), "protocols");
         }
     }

@@ -40,11 +40,15 @@ pub enum Format {
     Github,
 }
 
-/// Where findings go: they are the product of some commands, and go along with the product of others.
-#[derive(Clone, Copy, Debug)]
+/// What findings are to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Findings {
+    /// Its product.
     Product,
+    /// Worth telling along with the product.
     Aside,
+    /// Worth telling only if they keep it from its product.
+    Reason,
 }
 
 impl Sources {
@@ -84,8 +88,11 @@ impl Format {
     ) -> Result<(), Failure> {
         let say = |text: String| match findings {
             Findings::Product => terminal.print(text),
-            Findings::Aside => terminal.insist(text),
+            Findings::Aside | Findings::Reason => terminal.insist(text),
         };
+        if findings == Findings::Reason && compilation.checked.is_some() {
+            return Ok(());
+        }
         let (found, sources) = (&compilation.diagnostics, &compilation.sources);
         match self {
             Format::Human => {

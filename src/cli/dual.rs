@@ -37,7 +37,7 @@ impl Dual {
         let options = Options::default();
         let compiled =
             self.sources
-                .compile(&files, options, Format::Human, Findings::Aside, terminal)?;
+                .compile(&files, options, Format::Human, Findings::Reason, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
         let (program, sources) = (checked.program(), &compiled.sources);
         if self.protocol.is_some() {

@@ -52,7 +52,7 @@ impl Graph {
         let options = Options::default();
         let compiled =
             self.sources
-                .compile(&files, options, Format::Human, Findings::Aside, terminal)?;
+                .compile(&files, options, Format::Human, Findings::Reason, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
         for id in select(checked, self.protocol.as_deref())? {
             let protocol = checked.program().protocol(id);

@@ -9,7 +9,7 @@ use crate::protocol::{
 };
 use crate::source::Span;
 use crate::syntax::ast::{self, ItemKind, TypeKind};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Stands in for a type that could not be resolved; its error is reported and nothing is generated.
 pub(super) const UNKNOWN: Type = Type::Builtin(Builtin::Bool);
@@ -309,7 +309,7 @@ fn number(entries: &mut [Entry]) {
         .filter(|entry| !entry.is_derived)
         .map(|entry| entry.name.text().into())
         .collect();
-    let mut uses: HashMap<Box<str>, usize> = HashMap::new();
+    let mut uses: BTreeMap<Box<str>, usize> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.is_derived) {
         *uses.entry(entry.name.text().into()).or_default() += 1;
     }

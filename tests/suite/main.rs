@@ -2,7 +2,6 @@
 
 mod support;
 
-mod build_script;
 mod c;
 mod cases;
 mod cli;
@@ -11,3 +10,4 @@ mod reports;
 mod rules;
 mod rust;
 mod scala;
+mod tidy;

@@ -1,0 +1,426 @@
+//! The shape of the repository: who may name whom, how long files are, and that nothing is left behind.
+
+use crate::support::program::repository;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each room of `src/` with the rooms it may name. A stage names the stages before it and none after; only `cli`, which is a
+/// program of its own, may name everything.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("source", &[]),
+    ("name", &["source"]),
+    ("diagnostic", &["source"]),
+    ("protocol", &["source", "name", "diagnostic"]),
+    ("syntax", &["source", "name", "diagnostic", "protocol"]),
+    ("load", &["source", "diagnostic", "syntax", "compile"]),
+    (
+        "resolve",
+        &["source", "name", "diagnostic", "protocol", "syntax", "load"],
+    ),
+    ("graph", &["protocol"]),
+    (
+        "check",
+        &["source", "name", "diagnostic", "protocol", "graph"],
+    ),
+    ("endpoint", &["protocol", "check"]),
+    (
+        "target",
+        &["source", "name", "protocol", "graph", "check", "endpoint"],
+    ),
+    (
+        "compile",
+        &[
+            "source",
+            "diagnostic",
+            "protocol",
+            "load",
+            "resolve",
+            "check",
+            "target",
+        ],
+    ),
+    ("report", &["source", "diagnostic", "check"]),
+    ("diagram", &["source", "protocol", "graph"]),
+    ("dual", &["source", "protocol"]),
+    ("files", &["compile", "target"]),
+    (
+        "build",
+        &[
+            "diagnostic",
+            "check",
+            "target",
+            "compile",
+            "report",
+            "files",
+        ],
+    ),
+    ("cli", &[]),
+    ("lib", &[]),
+    ("main", &["cli"]),
+];
+
+/// Each crate from outside with the only room that may name it.
+const OUTSIDE: &[(&str, &str)] = &[
+    ("annotate_snippets", "report"),
+    ("anstream", "cli"),
+    ("anstyle", "cli"),
+    ("askama", "target"),
+    ("blake3", "report"),
+    ("clap", "cli"),
+    ("heck", "target"),
+    ("ignore", "cli"),
+    ("pest", "syntax"),
+    ("pest_derive", "syntax"),
+    ("petgraph", "graph"),
+    ("prettyplease", "target"),
+    ("quick_junit", "report"),
+    ("serde", "report"),
+    ("serde_json", "report"),
+    ("serde_sarif", "report"),
+    ("strsim", "name"),
+    ("syn", "target"),
+];
+
+/// Rooms that may read, write and print.
+const OUTWARD: [&str; 4] = ["files", "build", "cli", "main"];
+
+/// A source file without its tests, and without comments.
+struct Source {
+    /// The path relative to the repository, with `/`.
+    path: String,
+    /// The room it belongs to.
+    room: String,
+    /// How deep its module lies; `src/graph.rs` has 1.
+    depth: usize,
+    code: String,
+}
+
+fn relative(path: &Path) -> String {
+    let path = path
+        .strip_prefix(repository())
+        .expect("it is in the repository");
+    path.to_str().expect("a plain name").replace('\\', "/")
+}
+
+/// All files below a folder, sorted; what Git ignores and what it keeps are left out.
+fn files(below: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![repository().join(below)];
+    pending.retain(|folder| folder.exists());
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).expect("the folder is there") {
+            let path = entry.expect("it can be read").path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            let name = name.expect("a plain name");
+            if path.is_dir() && name != "target" && name != ".git" {
+                pending.push(path);
+            } else if path.is_file() && name != ".git" {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn sources() -> Vec<Source> {
+    let all = files("src")
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    let sources = all.map(|file| {
+        let path = relative(&file);
+        let module = path.trim_start_matches("src/").trim_end_matches(".rs");
+        let module = module.trim_end_matches("/mod");
+        let text = fs::read_to_string(&file).expect("it can be read");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        Source {
+            room: module.split('/').next().unwrap_or_default().to_owned(),
+            depth: module.split('/').count(),
+            code: lines.collect::<Vec<_>>().join("\n"),
+            path,
+        }
+    });
+    sources
+        .filter(|source| !source.path.ends_with("/tests.rs"))
+        .collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
+}
+
+/// The rooms that a file names: behind `crate::`, alone or in braces, and behind enough `super::`.
+fn rooms_named(source: &Source) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    let up = "super::".repeat(source.depth);
+    for prefix in ["crate::", up.as_str()] {
+        let mut rest = source.code.as_str();
+        while let Some(at) = rest.find(prefix) {
+            let before = &rest[..at];
+            rest = &rest[at + prefix.len()..];
+            if before.ends_with("super::") || before.ends_with(|c: char| c.is_alphanumeric()) {
+                continue;
+            }
+            let group = rest
+                .strip_prefix('{')
+                .and_then(|list| list.split("};").next());
+            match group {
+                Some(list) => named.extend(heads(list)),
+                None => named.extend(words(rest).next().map(str::to_owned)),
+            }
+        }
+    }
+    named
+}
+
+/// The first words of the items of a list whose items may hold lists.
+fn heads(list: &str) -> Vec<String> {
+    let mut depth = 0;
+    let mut heads = vec![String::new()];
+    for letter in list.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => heads.push(String::new()),
+            _ => heads.last_mut().expect("never empty").push(letter),
+        }
+    }
+    let first = |item: &String| words(item.trim()).next().unwrap_or_default().to_owned();
+    heads
+        .iter()
+        .map(first)
+        .filter(|head| !head.is_empty())
+        .collect()
+}
+
+#[test]
+fn each_stage_names_the_stages_before_it_and_none_after() {
+    for source in sources() {
+        let room = ROOMS.iter().find(|(room, _)| *room == source.room);
+        let (room, may_name) = room
+            .unwrap_or_else(|| panic!("{} is a new room: give it a place in ROOMS", source.path));
+        for named in rooms_named(&source) {
+            let is_room = ROOMS.iter().any(|(room, _)| *room == named);
+            let allowed = named == *room || may_name.contains(&named.as_str());
+            assert!(
+                !is_room || allowed,
+                "{} names {named}, which {room} may not",
+                source.path
+            );
+        }
+    }
+}
+
+#[test]
+fn each_crate_from_outside_is_named_in_one_room() {
+    for source in sources() {
+        for (outside, room) in OUTSIDE {
+            let path = format!("{outside}::");
+            let mut found = source.code.match_indices(&path);
+            let is_named = found.any(|(at, _)| {
+                !source.code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':')
+            });
+            assert!(
+                !is_named || source.room == *room,
+                "{} names {outside}",
+                source.path
+            );
+        }
+    }
+    let manifest = fs::read_to_string(repository().join("Cargo.toml")).expect("it is there");
+    let table = manifest
+        .split("\n[dependencies]\n")
+        .nth(1)
+        .expect("there are dependencies");
+    for line in table.lines().take_while(|line| !line.starts_with('[')) {
+        let name = line
+            .split([' ', '=', '.'])
+            .next()
+            .unwrap_or_default()
+            .replace('-', "_");
+        let is_listed = OUTSIDE.iter().any(|(outside, _)| *outside == name);
+        assert!(
+            name.is_empty() || is_listed,
+            "give {name} a room in OUTSIDE"
+        );
+    }
+}
+
+#[test]
+fn only_the_outward_rooms_touch_the_world() {
+    let touches = [
+        "println!",
+        "print!",
+        "std::fs",
+        "std::process",
+        "std::env",
+        "env::",
+        "fs::",
+    ];
+    for source in sources()
+        .iter()
+        .filter(|source| !OUTWARD.contains(&source.room.as_str()))
+    {
+        for touch in touches {
+            let mut found = source.code.match_indices(touch);
+            let touches = found.any(|(at, _)| !source.code[..at].ends_with(char::is_alphanumeric));
+            assert!(!touches, "{} has {touch}", source.path);
+        }
+    }
+}
+
+/// Iterating over a hash map would give another order in every run, unless what comes of it is sorted.
+#[test]
+fn no_hash_map_is_iterated() {
+    let calls = "iter keys values into_iter drain into_keys into_values";
+    for source in sources() {
+        for name in hashed(&source.code) {
+            if source.code.contains(&format!("{name}.sort")) {
+                continue;
+            }
+            let calls = calls.split(' ').map(|call| format!("{name}.{call}("));
+            for found in calls.chain(["in ", "in &"].map(|start| format!("{start}{name} {{"))) {
+                let mut places = source.code.match_indices(&found);
+                let is_found = places.any(|(at, _)| {
+                    let before = &source.code[..at];
+                    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+                    before.ends_with("self.") || !before.ends_with(is_part)
+                });
+                assert!(!is_found, "{}: `{found}` has no order", source.path);
+            }
+        }
+    }
+}
+
+/// Names of variables and fields that hold hash maps or sets.
+fn hashed(code: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for line in code.lines() {
+        let Some(at) = line.find("HashMap").or_else(|| line.find("HashSet")) else {
+            continue;
+        };
+        let name = line[..at].split([':', '=']).next().unwrap_or_default();
+        let name = words(name).filter(|word| !word.is_empty()).last();
+        names.extend(name.filter(|name| *name != "use").map(str::to_owned));
+    }
+    names
+}
+
+#[test]
+fn files_can_be_read_in_one_sitting() {
+    for (folder, ending, limit) in [
+        ("src", "rs", 500),
+        ("tests", "rs", 500),
+        ("templates", "jinja", 120),
+    ] {
+        for path in files(folder) {
+            if path.extension().is_some_and(|end| end == ending) {
+                let text = fs::read_to_string(&path).expect("it can be read");
+                let lines = text.lines().count();
+                assert!(
+                    lines <= limit,
+                    "{} has {lines} lines, more than {limit}",
+                    relative(&path)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn each_rule_has_a_page_and_a_fixture() {
+    let names: BTreeSet<String> = duologue::check::RULES
+        .iter()
+        .map(|rule| rule.name.to_owned())
+        .collect();
+    let pages = files("docs/rules").into_iter();
+    let pages: BTreeSet<String> = pages
+        .filter_map(|page| Some(page.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    assert_eq!(pages, names, "docs/rules against the rules");
+    let fixtures = fs::read_dir(repository().join("tests/fail")).expect("the fixtures are there");
+    let fixtures = fixtures.map(|entry| entry.expect("it can be read").file_name());
+    let fixtures: BTreeSet<String> = fixtures
+        .filter_map(|name| name.into_string().ok())
+        .collect();
+    let missing: Vec<_> = names.difference(&fixtures).collect();
+    assert!(
+        missing.is_empty(),
+        "no fixture in tests/fail for {missing:?}"
+    );
+    for rule in duologue::check::RULES {
+        let title = format!("# {}\n", rule.name);
+        assert!(rule.page.starts_with(&title), "the page of {}", rule.name);
+    }
+}
+
+#[test]
+fn nothing_speaks_of_the_machine_it_was_written_on() {
+    let places = [
+        concat!("/wor", "k/"),
+        concat!("/roo", "t/"),
+        concat!("/tm", "p/"),
+        concat!("/hom", "e/"),
+    ];
+    let unfinished = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("#[igno", "re]"),
+        concat!("tod", "o!("),
+        concat!("unimplemen", "ted!("),
+    ];
+    for path in files("") {
+        let Ok(text) = fs::read_to_string(&path) else {
+            continue;
+        };
+        for words in places.iter().chain(&unfinished) {
+            assert!(
+                !text.contains(words),
+                "{} contains {words}",
+                relative(&path)
+            );
+        }
+    }
+}
+
+#[test]
+fn the_architecture_page_shows_every_room() {
+    let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("it is there");
+    for source in sources() {
+        let room = format!("`{}`", source.room);
+        assert!(
+            page.contains(&room),
+            "docs/architecture.md does not mention {room}"
+        );
+    }
+    for entry in fs::read_dir(repository()).expect("it can be read") {
+        let entry = entry.expect("it can be read");
+        let name = entry.file_name().into_string().expect("a plain name");
+        let is_kept = !name.starts_with('.') && name != "target" && entry.path().is_dir();
+        let shown = format!("`{name}/`");
+        assert!(
+            !is_kept || page.contains(&shown),
+            "docs/architecture.md does not mention {shown}"
+        );
+    }
+}
+
+#[test]
+fn the_readme_and_the_continuous_build_agree() {
+    let readme = fs::read_to_string(repository().join("README.md")).expect("it is there");
+    let script = fs::read_to_string(repository().join(".ci/run")).expect("it is there");
+    let command = "cargo test --workspace";
+    assert!(
+        readme.contains(command),
+        "README.md does not say how to test"
+    );
+    assert!(
+        script.contains(command),
+        ".ci/run does not run what README.md says"
+    );
+}
