@@ -15,12 +15,26 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct Sources {
     /// Look for imports in this directory too; may be given more than once
-    #[arg(help_heading = "Options", short = 'I', long = "import-dir", aliases = ["proto_path", "proto-path", "import-path"], value_name = "DIR")]
+    #[arg(short = 'I', long = "import-dir", aliases = ["proto_path", "proto-path", "import-path"], value_name = "DIR")]
     import_dirs: Vec<PathBuf>,
     #[command(flatten)]
     reports: Reports,
     #[command(flatten)]
     levels: Levels,
+}
+
+/// How findings look.
+#[derive(Debug, Args)]
+pub struct Style {
+    /// How findings are printed: human, short, json, sarif, junit or github
+    #[arg(
+        long,
+        value_enum,
+        default_value = "human",
+        hide_possible_values = true,
+        value_name = "STYLE"
+    )]
+    pub format: Format,
 }
 
 /// How findings are printed.

@@ -1,8 +1,9 @@
 //! `duologue check`: all errors and rules.
 
-use super::args::{Choices, Findings, Format, Sources};
+use super::args::{Choices, Findings, Sources, Style};
+use super::overview::overview;
 use super::terminal::{GOOD, Terminal, styled};
-use super::{Failure, Outcome, TEMPLATE, summary};
+use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
 use duologue::diagnostic::Level;
 use duologue::report::{self, counted};
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue check                      every .proto file below this directory
-  duologue check bank.proto -v        and say how many messages can be under way
+  duologue check bank.proto -v        and show its states and its capacity
   duologue check -D all -A never-ends protocols
                                       treat every rule but one as an error
   git show HEAD:bank.proto | duologue check -
@@ -23,19 +24,12 @@ const EXAMPLES: &str = "\
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Check {
     /// Files, directories, or - for standard input
-    #[arg(default_value = ".", hide_default_value = true)]
+    #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
+    style: Style,
+    #[command(flatten)]
     sources: Sources,
-    /// How findings are printed: human, short, json, sarif, junit or github
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
-    format: Format,
     #[command(flatten)]
     choices: Choices,
 }
@@ -46,7 +40,7 @@ impl Check {
         let compiled = self.sources.compile(
             &self.paths,
             choices,
-            self.format,
+            self.style.format,
             Findings::Product,
             terminal,
         )?;
@@ -55,7 +49,7 @@ impl Check {
             return Err(Failure::Findings);
         };
         if terminal.verbose {
-            terminal.tell(summary::protocols(checked, usize::MAX, terminal))?;
+            terminal.tell(overview(checked, usize::MAX, terminal))?;
         }
         if compiled.diagnostics.iter().any(|d| d.level != Level::Allow) {
             terminal.tell(report::summary(&compiled.diagnostics, compiled.sources.len()) + "\n")?;

@@ -1,6 +1,6 @@
 //! `duologue gen`: typed endpoints for both sides, in the languages asked for.
 
-use super::args::{Choices, Findings, Format, Sources};
+use super::args::{Choices, Findings, Sources, Style};
 use super::depfile::depfile;
 use super::summary::{self, Summary};
 use super::terminal::Terminal;
@@ -32,7 +32,7 @@ const EXAMPLES: &str = "\
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Gen {
     /// Files, directories, or - for standard input
-    #[arg(required = true)]
+    #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     directories: Directories,
@@ -52,18 +52,11 @@ pub struct Gen {
     #[arg(long, alias = "dependency_out", value_name = "FILE")]
     depfile: Option<PathBuf>,
     #[command(flatten)]
-    choices: Choices,
+    style: Style,
     #[command(flatten)]
     sources: Sources,
-    /// How findings are printed: human, with the lines they are about, or short, one per line
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
-    format: Format,
+    #[command(flatten)]
+    choices: Choices,
 }
 
 #[derive(Debug, Args)]
@@ -98,7 +91,7 @@ impl Gen {
         let compiled = self.sources.compile(
             &self.paths,
             options.clone(),
-            self.format,
+            self.style.format,
             Findings::Aside,
             terminal,
         )?;

@@ -11,6 +11,7 @@ mod generate;
 mod graph;
 mod inputs;
 mod levels;
+mod overview;
 mod protoc;
 mod reports;
 mod rules;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct Reports {
     /// Also write a report: json=FILE, sarif=FILE, junit=FILE, or github; may be given more than once. Annotations for GitHub are
     /// on where GITHUB_ACTIONS is true, github=none turns them off
-    #[arg(long, value_name = "KIND=FILE", value_parser = parse, help_heading = "Options")]
+    #[arg(long, value_name = "KIND=FILE", value_parser = parse)]
     report: Vec<Report>,
 }
 

@@ -1,10 +1,10 @@
 //! What `gen` tells when it is done: what was checked, what was written where, and what comes next.
 
+use super::overview::overview;
 use super::terminal::{GOOD, NAME, PATH, QUIET, Terminal, WARNING, styled};
-use duologue::check::{CheckedProgram, CheckedProtocol};
+use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
 use duologue::files::{Change, Outputs, Planned};
-use duologue::graph::Capacity;
 use duologue::report::{self, counted};
 use duologue::target::Target;
 use std::fmt::Write;
@@ -31,56 +31,6 @@ pub fn nothing_written(compiled: &Compilation) -> String {
     format!("{found}; nothing was written\n")
 }
 
-/// A table of protocols: size and capacity in both directions.
-pub fn protocols(checked: &CheckedProgram, shown: usize, terminal: &Terminal) -> String {
-    let all: Vec<_> = checked.protocols().collect();
-    let listed = &all[..all.len().min(shown)];
-    let name = |protocol: &CheckedProtocol<'_>| protocol.protocol().name.text().len();
-    let width = listed.iter().map(name).max().unwrap_or(0);
-    let mut text = String::new();
-    for protocol in listed {
-        text += &line(*protocol, width, terminal);
-    }
-    if all.len() > listed.len() {
-        let more = format!("  and {} more; -v shows all\n", all.len() - listed.len());
-        text += &styled(QUIET, more);
-    }
-    text
-}
-
-fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> String {
-    let (tick, right, left) = if terminal.ascii {
-        ("ok", "->", "<-")
-    } else {
-        ("\u{2713}", "\u{2192}", "\u{2190}")
-    };
-    let states = &protocol.protocol().states;
-    let messages = states.iter().map(|state| state.messages.len()).sum();
-    let name = format!("{:width$}", protocol.protocol().name.text());
-    let size = format!(
-        "{}, {}",
-        counted(states.len(), "state"),
-        counted(messages, "message")
-    );
-    let capacity = |capacity| match capacity {
-        Capacity::Bounded(messages) => format!("{messages}"),
-        Capacity::Unbounded => "unbounded".to_owned(),
-    };
-    let to_server = capacity(protocol.capacity_to_server());
-    let to_client = capacity(protocol.capacity_to_client());
-    format!(
-        "  {} {}  {size:24} {}\n",
-        styled(GOOD, tick),
-        styled(NAME, name),
-        styled(
-            QUIET,
-            format_args!(
-                "in flight: client {right} server {to_server}, client {left} server {to_client}"
-            )
-        ),
-    )
-}
-
 impl Summary<'_> {
     pub fn text(&self, terminal: &Terminal) -> String {
         let shown = if terminal.verbose { usize::MAX } else { SHOWN };
@@ -93,7 +43,7 @@ impl Summary<'_> {
             counted(protocols_checked, "protocol"),
             counted(self.compiled.sources.len(), "file"),
         );
-        text += &protocols(self.checked, shown, terminal);
+        text += &overview(self.checked, shown, terminal);
         for target in Target::ALL {
             let files = self
                 .outputs

@@ -1,0 +1,95 @@
+//! Checked protocols at a glance: their size, what can be under way, and who says what in which state.
+
+use super::terminal::{GOOD, NAME, PATH, QUIET, Terminal, WARNING, styled};
+use duologue::check::{CheckedProgram, CheckedProtocol};
+use duologue::graph::Capacity;
+use duologue::protocol::{Direction, Next, State};
+use duologue::report::counted;
+use std::fmt::Write;
+
+/// States are shown of so many protocols of so many states at most; beyond that nobody reads them.
+const MAPPED: (usize, usize) = (3, 12);
+/// So many messages of a state are shown.
+const MESSAGES: usize = 6;
+
+/// At most `shown` protocols of a program, a line or a few for each.
+pub fn overview(checked: &CheckedProgram, shown: usize, terminal: &Terminal) -> String {
+    let all: Vec<_> = checked.protocols().collect();
+    let listed = &all[..all.len().min(shown)];
+    let name = |protocol: &CheckedProtocol<'_>| protocol.protocol().name.text().len();
+    let width = listed.iter().map(name).max().unwrap_or(0);
+    let mut text = String::new();
+    for protocol in listed {
+        text += &line(*protocol, width, terminal);
+        if all.len() <= MAPPED.0 && protocol.protocol().states.len() <= MAPPED.1 {
+            text += &map(*protocol, terminal);
+        }
+    }
+    if all.len() > listed.len() {
+        let more = format_args!("  and {} more; -v shows all", all.len() - listed.len());
+        let _ = writeln!(text, "{}", styled(QUIET, more));
+    }
+    text
+}
+
+fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> String {
+    let tick = if terminal.ascii { "+" } else { "\u{2713}" };
+    let states = &protocol.protocol().states;
+    let messages = states.iter().map(|state| state.messages.len()).sum();
+    let (states, messages) = (counted(states.len(), "state"), counted(messages, "message"));
+    let size = format!("{states}, {messages}");
+    let capacity = |capacity| match capacity {
+        Capacity::Bounded(messages) => messages.to_string(),
+        Capacity::Unbounded => "unbounded".to_owned(),
+    };
+    let to_server = capacity(protocol.capacity_to_server());
+    let to_client = capacity(protocol.capacity_to_client());
+    let capacity = format!("capacity: {to_server} to the server, {to_client} to the client");
+    format!(
+        "  {} {}  {size:24} {}\n",
+        styled(GOOD, tick),
+        styled(
+            NAME,
+            format_args!("{:width$}", protocol.protocol().name.text())
+        ),
+        styled(QUIET, capacity),
+    )
+}
+
+/// One line for each state: who speaks, and what may be said.
+fn map(protocol: CheckedProtocol<'_>, terminal: &Terminal) -> String {
+    let states = &protocol.protocol().states;
+    let width = states.iter().map(|state| state.name.text().len()).max();
+    let width = width.unwrap_or(0);
+    let mut text = String::new();
+    for state in states {
+        let (style, client, server) = match (state.direction, terminal.ascii) {
+            (Some(Direction::Send), false) => (PATH, "client \u{25b6}", ""),
+            (Some(Direction::Recv), false) => (WARNING, "", "\u{25c0} server"),
+            (Some(Direction::Send), true) => (PATH, "client >", ""),
+            (Some(Direction::Recv), true) => (WARNING, "", "< server"),
+            (None, _) => (QUIET, "", "over"),
+        };
+        let speaker = styled(style, format_args!("{client}{server}"));
+        let name = format!("{:width$}", state.name.text());
+        let _ = writeln!(text, "      {name}  {speaker}  {}", messages(state));
+    }
+    text
+}
+
+/// The messages of a state; `!` marks those that end the session.
+fn messages(state: &State) -> String {
+    let shown = state.messages.iter().take(MESSAGES).map(|message| {
+        let name = message.name.text();
+        match message.next {
+            Next::End => format!("{name}!"),
+            Next::State { .. } => name.to_owned(),
+        }
+    });
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if state.messages.len() > MESSAGES {
+        let more = state.messages.len() - MESSAGES;
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
