@@ -1,6 +1,6 @@
 //! One thing wrong with a protocol, as a value; says nothing about how it is shown.
 
-use crate::source::Span;
+use crate::source::{Sources, Span};
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +29,42 @@ pub struct Edit {
     pub span: Span,
     /// What is to stand there.
     pub text: String,
+}
+
+impl Edit {
+    /// What is to be replaced: the span, and for a removal of all that stands on its lines, the whole lines.
+    #[must_use]
+    pub fn place(&self, sources: &Sources) -> Span {
+        let text = sources.get(self.span.source).text();
+        let range = self.span.range();
+        let (Some(before), Some(behind)) = (text.get(..range.start), text.get(range.end..)) else {
+            return self.span;
+        };
+        let start = before.trim_end_matches([' ', '\t']).len();
+        let end = behind.trim_start_matches([' ', '\t']);
+        let end = text.len() - end.len();
+        let is_line_start = start == 0 || text[..start].ends_with('\n');
+        let ending = ["\r\n", "\n", ""];
+        let ending = ending
+            .iter()
+            .find(|ending| text[end..].starts_with(**ending));
+        let is_line_end = end == text.len() || ending.is_some_and(|ending| !ending.is_empty());
+        if !self.text.is_empty() || range.is_empty() || !is_line_start || !is_line_end {
+            return self.span;
+        }
+        // With the line break before it, so that what follows is not touched.
+        match text[..start].strip_suffix('\n') {
+            Some(before) => {
+                let start = before.strip_suffix('\r').unwrap_or(before).len();
+                Span::new(self.span.source, start, end)
+            }
+            None => Span::new(
+                self.span.source,
+                0,
+                end + ending.map_or(0, |ending| ending.len()),
+            ),
+        }
+    }
 }
 
 /// A repair: what to do in words, and where it is mechanical also as edits.
@@ -145,5 +181,35 @@ impl Diagnostic {
             is_safe,
         });
         self
+    }
+}
+
+/// A number with its thing: `1 error`, `2 errors`.
+#[must_use]
+pub fn counted(many: usize, thing: &str) -> String {
+    let plural = if many == 1 { "" } else { "s" };
+    format!("{many} {thing}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removal_takes_its_lines_along_if_nothing_else_is_there() {
+        let mut sources = Sources::default();
+        let id = sources.add("a.proto", "one\n  two\nthree four\n");
+        let place = |start, end, text: &str| {
+            let edit = Edit {
+                span: Span::new(id, start, end),
+                text: text.to_owned(),
+            };
+            edit.place(&sources).range()
+        };
+        assert_eq!(place(6, 9, ""), 3..9);
+        assert_eq!(place(0, 3, ""), 0..4);
+        assert_eq!(place(6, 9, "2"), 6..9);
+        assert_eq!(place(10, 15, ""), 10..15);
+        assert_eq!(place(6, 6, ""), 6..6);
     }
 }

@@ -98,6 +98,7 @@ impl Clashes<'_> {
                 let message = format!("type parameter `{name}` is like the built-in type `{word}`");
                 self.error(
                     Diagnostic::error(RULE.name, name.span, message)
+                        .label("which of the two would be meant?")
                         .help("give the parameter another name, such as `T`"),
                 );
             } else if let Some(ty) = types.visible(program, file, &own) {

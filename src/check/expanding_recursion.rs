@@ -61,6 +61,7 @@ struct Edge<'a> {
     argument: &'a Type,
     at: Span,
     grows: bool,
+    is_by_endpoint: bool,
 }
 
 struct Flow<'a> {
@@ -109,7 +110,8 @@ impl<'a> Flow<'a> {
             arguments,
         } = &message.next
         {
-            self.pass(place, state, (place.0, *next), arguments, message.next_span);
+            let at = message.next_span;
+            self.pass(place, state, (place.0, *next), arguments, (at, false));
             for argument in arguments {
                 self.endpoints(place, state, argument, message.next_span);
             }
@@ -134,7 +136,7 @@ impl<'a> Flow<'a> {
             }
             Type::Endpoint(endpoint) => {
                 let to = (endpoint.protocol, endpoint.state);
-                self.pass(place, state, to, &endpoint.arguments, at);
+                self.pass(place, state, to, &endpoint.arguments, (at, true));
                 for item in &endpoint.arguments {
                     self.endpoints(place, state, item, at);
                 }
@@ -148,7 +150,7 @@ impl<'a> Flow<'a> {
         state: &'a State,
         to: (ProtocolId, StateId),
         arguments: &'a [Type],
-        at: Span,
+        (at, is_by_endpoint): (Span, bool),
     ) {
         let node = |(protocol, state): (ProtocolId, StateId)| {
             let states = &self.first[protocol.index()];
@@ -170,6 +172,7 @@ impl<'a> Flow<'a> {
                         argument,
                         at,
                         grows: !matches!(argument, Type::Parameter(_)),
+                        is_by_endpoint,
                     });
                 }
             });
@@ -201,23 +204,32 @@ impl<'a> Flow<'a> {
         let parameter = &own.name;
         let twice = replaced(edge.argument, edge.parameter);
         let twice = text(&twice);
-        Diagnostic::error(
-            RULE.name,
-            *at,
-            format!(
-                "`{parameter}` grows each time a session comes back to state `{}`",
-                state.name
-            ),
-        )
-        .label(format!("`{parameter}` is handed on as `{argument}`"))
-        .related(
-            parameter.span,
-            format!("first `{parameter}`, then `{argument}`, then `{twice}` ..."),
-        )
-        .note("each turn would need a type of its own, without end")
-        .help(format!(
-            "hand on `{parameter}` itself, or lead to a state from which no dialogue leads back"
-        ))
+        let (headline, help) = if edge.is_by_endpoint {
+            (
+                format!("`{parameter}` grows without end in endpoints that hand on endpoints"),
+                format!(
+                    "hand on `{parameter}` itself, or an endpoint that does not lead back here"
+                ),
+            )
+        } else {
+            (
+                format!(
+                    "`{parameter}` grows each time a session comes back to state `{}`",
+                    state.name
+                ),
+                format!(
+                    "hand on `{parameter}` itself, or lead to a state from which no dialogue leads back"
+                ),
+            )
+        };
+        Diagnostic::error(RULE.name, *at, headline)
+            .label(format!("`{parameter}` is handed on as `{argument}`"))
+            .related(
+                parameter.span,
+                format!("first `{parameter}`, then `{argument}`, then `{twice}` ..."),
+            )
+            .note("each turn would need a type of its own, without end")
+            .help(help)
     }
 }
 

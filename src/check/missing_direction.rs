@@ -25,10 +25,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             Diagnostic::error(
                 RULE.name,
                 name.span,
-                format!("state `{name}` has messages, but nobody to send them"),
+                format!("state `{name}` does not say who sends its messages"),
             )
-            .label("needs a direction")
-            .related(first.name.span, "who sends this?")
+            .label("`:send` or `:recv` is missing")
+            .related(first.name.span, "sent by whom?")
             .fix("if the client sends", at, ":send", false)
             .fix("if the client receives", at, ":recv", false),
         );

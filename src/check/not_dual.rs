@@ -9,7 +9,7 @@ use super::Rule;
 use super::findings::{Findings, Subject};
 use super::same_type::SameType;
 use super::words::{speaker, type_text};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, counted};
 use crate::protocol::{
     Direction, Message, Next, Program, Protocol, ProtocolId, State, StateId, Type,
 };
@@ -60,6 +60,7 @@ struct Disagreement<'a> {
     own: (Span, String),
     other: (Span, String),
     message: Option<&'a Message>,
+    help: String,
 }
 
 fn compare(
@@ -72,11 +73,12 @@ fn compare(
     let parameters = start.parameters.len();
     let headline = format!("`{}` is not the dual of `{}`", protocol.name, other.name);
     if parameters != other_start.parameters.len() {
-        let count = |state: &State| format!("{} type parameters", state.parameters.len());
+        let count = |state: &State| counted(state.parameters.len(), "type parameter");
         return Some(
             Diagnostic::error(RULE.name, at, headline)
                 .related(start.name.span, count(start))
-                .related(other_start.name.span, count(other_start)),
+                .related(other_start.name.span, count(other_start))
+                .help("both have to start with the same type parameters"),
         );
     }
     let own = (0..parameters).map(|index| Type::Parameter(u32::try_from(index).unwrap_or(0)));
@@ -96,7 +98,8 @@ fn compare(
             let mut error = Diagnostic::error(RULE.name, at, headline).label("claimed here");
             error = error.related(found.own.0, found.own.1);
             error = error.related(found.other.0, found.other.1);
-            return Some(error.note(walk.dialogue(at_pair, found.message)));
+            let error = error.note(walk.dialogue(at_pair, found.message));
+            return Some(error.help(found.help));
         }
         at_pair += 1;
     }
@@ -144,15 +147,16 @@ impl<'a> Walk<'a> {
         let (state, other_state) = (protocol.state(id), other_protocol.state(other_id));
         let (direction, other_direction) = (state.direction?, other_state.direction?);
         if direction == other_direction {
-            let word = direction.word();
-            let text = |state: &State| format!("the client `{word}`s in state `{}`", state.name);
+            let text = || match direction {
+                Direction::Send => "the client sends in this state".to_owned(),
+                Direction::Recv => "the client receives in this state".to_owned(),
+            };
             return Some(Disagreement {
-                own: (state.name.span, text(state)),
-                other: (
-                    other_state.name.span,
-                    format!("and also here, in state `{}`", other_state.name),
-                ),
+                own: (state.name.span, text()),
+                other: (other_state.name.span, text()),
                 message: None,
+                help: "where the client of one sends, the client of the other has to receive"
+                    .to_owned(),
             });
         }
         let names = other_state.messages.iter();
@@ -169,6 +173,10 @@ impl<'a> Walk<'a> {
                         format!("there is no `{name}` in state `{}`", other_state.name),
                     ),
                     message: Some(message),
+                    help: format!(
+                        "add `{name}` to state `{}`, or remove it from `{}`",
+                        other_state.name, state.name
+                    ),
                 });
             };
             if let Some(found) = self.payloads(
@@ -192,6 +200,10 @@ impl<'a> Walk<'a> {
             ),
             other: (name.span, format!("`{name}` may be said here")),
             message: Some(message),
+            help: format!(
+                "add `{name}` to state `{}`, or remove it from `{}`",
+                state.name, other_state.name
+            ),
         })
     }
 
@@ -227,6 +239,7 @@ impl<'a> Walk<'a> {
             own: (own_at.unwrap_or(self.protocol.name.span), text(is_own_over)),
             other: (other_at.unwrap_or(self.other.name.span), text(!is_own_over)),
             message: None,
+            help: "both have to end here, or both to go on".to_owned(),
         }
     }
 
@@ -258,6 +271,7 @@ impl<'a> Walk<'a> {
             own: (message.name.span, text(message, state)),
             other: (answer.name.span, text(answer, other_state)),
             message: Some(message),
+            help: format!("let `{}` carry the same types in both", message.name),
         })
     }
 

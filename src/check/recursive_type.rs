@@ -134,7 +134,19 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
         error = error.note(format!("and so on, by {more} more, back to `{name}`"));
     }
     if only_aliases {
-        error.help("say what the type is: an alias is only another name for it")
+        match way {
+            [only] if only.is_direct => error.help(format!(
+                "if the host program supplies the type, write `extern type {name};`"
+            )),
+            _ if way.iter().all(|mention| mention.is_direct) => {
+                error.help("say at one of them what the type is: an alias is only another name")
+            }
+            _ => error
+                .note("an alias is only another name for a type")
+                .help(format!(
+                    "make `{name}` a `struct` or an `enum`: those may hold lists of themselves"
+                )),
+        }
     } else {
         let last = way
             .last()

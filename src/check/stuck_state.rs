@@ -56,7 +56,12 @@ fn repair(case: Case<'_>, id: StateId, direction: Direction, finding: Diagnostic
     let speaks = speaker(direction);
     let entrances = case.few_entrances(id, 3).unwrap_or_default();
     if entrances.is_empty() {
-        return finding.help(format!("add a message that the {speaks} can send"));
+        let text = format!("add a message that the {speaks} can send");
+        return finding.help(if id.index() == 0 {
+            text
+        } else {
+            format!("{text}, or let the messages that lead here lead to `!`")
+        });
     }
     let mut finding = finding;
     let edits = entrances.into_iter().map(|span| Edit {

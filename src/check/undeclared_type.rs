@@ -141,7 +141,8 @@ fn tell(
     let visible = visible.flat_map(|file| &file.types);
     let visible = visible.map(|id| program.ty(*id).name.text());
     let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
-    let finding = if let Some(near) = nearest(name.text(), visible.chain(builtin)) {
+    let near = foreign(name.text()).or_else(|| nearest(name.text(), visible.chain(builtin)));
+    let finding = if let Some(near) = near {
         finding.fix(format!("did you mean `{near}`?"), span, near, false)
     } else if let Some(meant) = meant {
         let ty = type_text(program, &[], &meant.ty);
@@ -153,8 +154,24 @@ fn tell(
     };
     finding
         .label("the host program would have to supply it")
-        .help(format!(
-            "if that is meant, say so: `extern type {name};` or `#[allow({})]`",
-            RULE.name
-        ))
+        .help(format!("if that is meant, say so: `extern type {name};`"))
+}
+
+/// Built-in types as other languages call them.
+fn foreign(name: &str) -> Option<&'static str> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "string" | "text" => "str",
+        "boolean" => "bool",
+        "byte" | "uint8" | "uint8_t" => "u8",
+        "uint16" | "uint16_t" => "u16",
+        "uint32" | "uint32_t" => "u32",
+        "uint64" | "uint64_t" | "usize" => "u64",
+        "int8" | "int8_t" => "i8",
+        "int16" | "int16_t" | "short" => "i16",
+        "int32" | "int32_t" => "i32",
+        "int64" | "int64_t" | "isize" | "long" | "integer" => "i64",
+        "float32" => "f32",
+        "float64" | "double" => "f64",
+        _ => return None,
+    })
 }

@@ -141,15 +141,12 @@ impl Search<'_, '_> {
         }
         match offender {
             Type::Parameter(index) => self.ask_more(error, &own[*index as usize], word),
-            Type::Named(id) => self.explain(error, *id, bound),
+            Type::Named(id) => self.explain(error, *id, bound, parameter),
             Type::Builtin(_)
             | Type::List(_)
             | Type::Option(_)
             | Type::Tuple(_)
-            | Type::Endpoint(_) => error.note(why(bound)).help(format!(
-                "use another type, or remove `{word}` from `{}`",
-                parameter.name
-            )),
+            | Type::Endpoint(_) => error.note(why(bound)).help(other(parameter, word)),
         }
     }
 
@@ -157,10 +154,7 @@ impl Search<'_, '_> {
     fn ask_more(&self, error: Diagnostic, parameter: &Parameter, word: &str) -> Diagnostic {
         let name = &parameter.name;
         let text = format!("ask the same of `{name}` here");
-        let error = error.related(
-            name.span,
-            format!("`{name}` can be any type with its bounds"),
-        );
+        let error = error.related(name.span, format!("nothing says that `{name}` is `{word}`"));
         match parameter.bounds.first() {
             None => error.fix(text, name.span.after(), format!(": {word}"), false),
             Some(_) => error.help(format!("{text}: add `{word}` to its bounds")),
@@ -168,7 +162,13 @@ impl Search<'_, '_> {
     }
 
     /// The offender is a declared type: goes down to the part that is to blame.
-    fn explain(&self, mut error: Diagnostic, mut id: TypeId, bound: Bound) -> Diagnostic {
+    fn explain(
+        &self,
+        mut error: Diagnostic,
+        mut id: TypeId,
+        bound: Bound,
+        parameter: &Parameter,
+    ) -> Diagnostic {
         let word = bound_word(self.program, bound);
         for _ in 0..5 {
             let declaration = self.program.ty(id);
@@ -192,7 +192,9 @@ impl Search<'_, '_> {
                     };
                 }
                 Definition::Struct(_) | Definition::Enum(_) if bound == Bound::Copy => {
-                    return error.note("structs and enums are never `copy`");
+                    return error
+                        .note("structs and enums are never `copy`")
+                        .help(other(parameter, word));
                 }
                 Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {}
             }
@@ -204,15 +206,20 @@ impl Search<'_, '_> {
             error = if is_alias {
                 error.note(format!("`{name}` is another name for `{text}`"))
             } else {
-                error.note(format!("`{part}` of `{name}` is `{text}`"))
+                error.note(format!("`{part}` of `{name}` holds `{text}`"))
             };
             let Type::Named(next) = ty else {
-                return error.note(why(bound));
+                return error.note(why(bound)).help(other(parameter, word));
             };
             id = *next;
         }
-        error
+        error.help(other(parameter, word))
     }
+}
+
+fn other(parameter: &Parameter, word: &str) -> String {
+    let name = &parameter.name;
+    format!("use another type, or remove `{word}` from the bounds of `{name}`")
 }
 
 /// Which types have a bound.

@@ -77,11 +77,13 @@ fn tell(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings) 
             span: state.span,
             text: String::new(),
         };
+        // What stands before the state would be left behind.
+        let is_bare = state.docs.is_empty() && state.levels.is_empty();
+        let edits = over.chain([removal]).filter(|_| is_bare);
         finding.helps.push(Help {
             text: format!("write `!` instead of `{name}`, and remove the state"),
-            edits: over.chain([removal]).collect(),
-            // What stands before the state would be left behind.
-            is_safe: state.docs.is_empty() && state.levels.is_empty(),
+            edits: edits.collect(),
+            is_safe: is_bare,
         });
         finding
     });

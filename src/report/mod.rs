@@ -21,6 +21,8 @@ pub use junit::junit;
 #[cfg(feature = "reports")]
 pub use sarif::sarif;
 
+pub use crate::diagnostic::counted;
+
 use crate::diagnostic::{Diagnostic, Edit, Help, Label, Level};
 use crate::source::{Sources, Span};
 use annotate_snippets::renderer::DecorStyle;
@@ -130,16 +132,6 @@ pub fn summary(diagnostics: &[Diagnostic], files: usize) -> String {
     format!("{found} in {}", counted(files, "file"))
 }
 
-/// `1 error`, `2 errors`.
-#[must_use]
-pub fn counted(many: usize, thing: &str) -> String {
-    if many == 1 {
-        format!("1 {thing}")
-    } else {
-        format!("{many} {thing}s")
-    }
-}
-
 fn word(level: Level) -> &'static str {
     match level {
         Level::Allow => "allowed",
@@ -190,12 +182,14 @@ fn show_places<'a>(
 
 /// A repair as changed lines, or `None` where only its words can be shown.
 fn patched<'a>(help: &'a Help, sources: &'a Sources) -> Option<Group<'a>> {
-    let mut edits: Vec<&Edit> = help.edits.iter().collect();
-    edits.sort_by_key(|edit| (edit.span.source, edit.span.start, edit.span.end));
+    let edits = help.edits.iter();
+    let mut edits: Vec<(Span, &Edit)> = edits.map(|edit| (edit.place(sources), edit)).collect();
+    edits.sort_by_key(|(span, _)| *span);
     let overlap = edits.windows(2).any(|pair| {
-        pair[0].span.source == pair[1].span.source && pair[0].span.end > pair[1].span.start
+        let (one, other) = (pair[0].0, pair[1].0);
+        one.source == other.source && one.end > other.start
     });
-    let spans: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
+    let spans: Vec<Span> = edits.iter().map(|(span, _)| *span).collect();
     let excerpts = excerpts(sources, &spans);
     let is_whole = |excerpt: &Excerpt<'_>| {
         let exact = |mark: &excerpt::Mark| mark.is_exact;
@@ -211,7 +205,7 @@ fn patched<'a>(help: &'a Help, sources: &'a Sources) -> Option<Group<'a>> {
             .path(excerpt.name);
         let patches = excerpt.marks.iter();
         let patches =
-            patches.map(|mark| Patch::new(mark.range.clone(), edits[mark.of].text.as_str()));
+            patches.map(|mark| Patch::new(mark.range.clone(), edits[mark.of].1.text.as_str()));
         group = group.element(snippet.patches(patches));
     }
     Some(group)

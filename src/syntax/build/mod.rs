@@ -101,12 +101,8 @@ impl<'a> Builder<'a> {
     }
 
     fn span(&self, pair: &Pair<'a, Rule>) -> Span {
-        let span = pair.as_span();
-        Span::new(
-            self.source,
-            self.base + span.start(),
-            self.base + span.end(),
-        )
+        let (start, end) = (pair.as_span().start(), end_of(pair.clone()));
+        Span::new(self.source, self.base + start, self.base + end)
     }
 
     /// Documentation that stands before `start` belongs to nothing.
@@ -235,4 +231,15 @@ impl<'a> Builder<'a> {
 fn doc_text(text: &str, doc: &Doc) -> Box<str> {
     let line = &text[doc.at.start + 3..doc.at.end];
     line.strip_prefix(' ').unwrap_or(line).trim_end().into()
+}
+
+/// Where the words of a pair end: one whose last part may be missing reaches over the blanks behind it.
+fn end_of(mut pair: Pair<'_, Rule>) -> usize {
+    while matches!(pair.as_rule(), Rule::next | Rule::path | Rule::ty) {
+        match pair.clone().into_inner().last() {
+            Some(last) => pair = last,
+            None => break,
+        }
+    }
+    pair.as_span().end()
 }
