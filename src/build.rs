@@ -241,6 +241,7 @@ impl Builder {
         Ok(Request {
             inputs: inputs.into_iter().map(Input::Path).collect(),
             import_dirs: own_root.into_iter().chain(import_dirs).collect(),
+            defaults: Vec::new(),
             levels: self.levels.clone(),
             options: self.options.clone(),
         })

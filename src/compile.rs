@@ -1,6 +1,6 @@
 //! The whole pipeline: source texts -> checked protocols -> files.
 
-use crate::check::{self, CheckedProgram, Scope};
+use crate::check::{self, CheckedProgram, Levels, Scope};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::load;
 use crate::protocol::Program;
@@ -46,7 +46,9 @@ pub struct Request {
     pub inputs: Vec<Input>,
     /// Where imports are looked for behind the folder of the importing file, in order.
     pub import_dirs: Vec<PathBuf>,
-    /// Levels of rules by name, the later winning; `all` stands for every rule that has a level.
+    /// Levels of rules that replace the built-in ones, as a project settles them; attributes in the texts win over them.
+    pub defaults: Vec<(String, Level)>,
+    /// Levels of rules by name, the later winning, also over attributes in the texts; `all` stands for every rule that has a level.
     pub levels: Vec<(String, Level)>,
     /// What the user chose about generated code.
     pub options: Options,
@@ -89,7 +91,11 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
     let spell = |program: &Program, hand_over: &mut dyn FnMut(Scope)| {
         target::spellings(program, &request.options, hand_over)
     };
-    let outcome = check::check(program, &request.levels, &spell);
+    let outcome = check::check(
+        program,
+        Levels::new(&request.defaults, &request.levels),
+        &spell,
+    );
     compilation.checked = outcome.checked.filter(|_| !has_errors);
     compilation.diagnostics.extend(outcome.diagnostics);
     compilation

@@ -8,8 +8,37 @@ use std::collections::HashMap;
 /// The levels that hold for a whole run.
 #[derive(Debug, Default)]
 pub struct Levels {
+    /// What replaces the built-in levels.
+    project: Settings,
+    /// What wins over everything.
+    run: Settings,
+}
+
+/// Levels by rule, and the one for all others.
+#[derive(Debug, Default)]
+struct Settings {
     all: Option<Level>,
     one: HashMap<String, Level>,
+}
+
+impl Settings {
+    /// Takes settings in order: a later one wins over an earlier one, also `all` over a single rule.
+    fn new(settings: &[(String, Level)]) -> Settings {
+        let mut levels = Settings::default();
+        for (name, level) in settings {
+            if name == "all" {
+                levels.all = Some(*level);
+                levels.one.clear();
+            } else {
+                levels.one.insert(name.clone(), *level);
+            }
+        }
+        levels
+    }
+
+    fn of(&self, rule: &Rule) -> Option<Level> {
+        self.one.get(rule.name).copied().or(self.all)
+    }
 }
 
 /// A place in the text, for the attributes that stand around it.
@@ -49,18 +78,14 @@ impl<'a> Place<'a> {
 }
 
 impl Levels {
-    /// Takes settings in order: a later one wins over an earlier one, also `all` over a single rule.
-    pub fn new(settings: &[(String, Level)]) -> Levels {
-        let mut levels = Levels::default();
-        for (name, level) in settings {
-            if name == "all" {
-                levels.all = Some(*level);
-                levels.one.clear();
-            } else {
-                levels.one.insert(name.clone(), *level);
-            }
+    /// The levels that a project settles, over the built-in ones, and those of the run, over everything. In each list a later
+    /// setting wins over an earlier one, also `all` over a single rule.
+    #[must_use]
+    pub fn new(project: &[(String, Level)], run: &[(String, Level)]) -> Levels {
+        Levels {
+            project: Settings::new(project),
+            run: Settings::new(run),
         }
-        levels
     }
 
     /// The level of a rule at a place. Errors are always at level deny.
@@ -68,9 +93,10 @@ impl Levels {
         let Some(default) = rule.default else {
             return Level::Deny;
         };
-        if let Some(level) = self.one.get(rule.name).copied().or(self.all) {
+        if let Some(level) = self.run.of(rule) {
             return level;
         }
+        let default = self.project.of(rule).unwrap_or(default);
         let message = place.message.map(|message| &message.levels[..]);
         let state = place.state.map(|state| &state.levels[..]);
         let protocol = place.protocol.map(|protocol| &protocol.levels[..]);
@@ -96,12 +122,13 @@ mod tests {
     #[test]
     fn a_later_setting_wins_and_errors_have_no_level() {
         let setting = |name: &str, level| (name.to_owned(), level);
-        let levels = Levels::new(&[
+        let run = [
             setting("stuck-state", Level::Allow),
             setting("all", Level::Deny),
             setting("never-ends", Level::Warn),
             setting("syntax", Level::Allow),
-        ]);
+        ];
+        let levels = Levels::new(&[setting("stuck-state", Level::Warn)], &run);
         let of = |name| levels.of(rule(name).expect("a rule"), Place::outside());
         assert_eq!(of("stuck-state"), Level::Deny);
         assert_eq!(of("never-ends"), Level::Warn);

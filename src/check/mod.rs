@@ -33,7 +33,7 @@ use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::Program;
 use checked::Facts;
 use findings::{Findings, Subject};
-use levels::Levels;
+pub use levels::Levels;
 
 /// What is known about one error or rule.
 #[derive(Debug)]
@@ -106,9 +106,9 @@ pub struct Outcome {
 /// Checks everything against every rule. `levels` are settings from outside of the texts: names of rules, or `all`, the later
 /// winning, and stronger than what the texts say.
 #[must_use]
-pub fn check(program: Program, levels: &[(String, Level)], spell: &Spell<'_>) -> Outcome {
+pub fn check(program: Program, levels: Levels, spell: &Spell<'_>) -> Outcome {
     let subject = Subject::new(&program, spell);
-    let mut findings = Findings::new(Levels::new(levels));
+    let mut findings = Findings::new(levels);
     for rule in RULES {
         if let Some(find) = rule.find {
             find(&subject, &mut findings);

@@ -3,7 +3,7 @@
 use super::levels::Levels;
 use super::reports::Reports;
 use super::terminal::Terminal;
-use super::{Failure, inputs};
+use super::{Failure, config, inputs};
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request, compile};
 use duologue::files::Disk;
@@ -17,6 +17,8 @@ pub struct Sources {
     /// Look for imports in this directory too; may be given more than once
     #[arg(short = 'I', long = "import-dir", aliases = ["proto_path", "proto-path", "import-path"], value_name = "DIR")]
     import_dirs: Vec<PathBuf>,
+    #[command(flatten)]
+    config: config::Choice,
     #[command(flatten)]
     reports: Reports,
     #[command(flatten)]
@@ -76,10 +78,14 @@ impl Sources {
         terminal: &Terminal,
     ) -> Result<Compilation, Failure> {
         let levels = self.levels.checked()?;
-        let inputs = inputs::find(paths, &self.import_dirs)?;
+        let config = self.config.read(paths, terminal)?;
+        let defaults = config.levels();
+        let import_dirs = [self.import_dirs, config.import_dirs].concat();
+        let inputs = inputs::find(paths, &import_dirs)?;
         let request = Request {
             inputs,
-            import_dirs: self.import_dirs,
+            import_dirs,
+            defaults,
             levels,
             options,
         };

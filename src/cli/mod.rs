@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod config;
 mod depfile;
 mod drift;
 mod dual;

@@ -1,54 +1,115 @@
-//! `duologue rules`: every error and rule, with the level in force.
+//! `duologue rules`: every error and rule, with the level in force and where it is set.
 
+use super::config::{self, Config};
 use super::levels::Levels;
 use super::terminal::{ERROR, NAME, QUIET, Terminal, WARNING, styled};
 use super::{Outcome, TEMPLATE};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use duologue::check::{RULES, Rule};
 use duologue::diagnostic::Level;
+use serde::Serialize;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue rules                      all rules and their levels
+  duologue rules                      all rules, their levels, and where these are set
   duologue rules -D all               the levels with which `duologue check -D all` would run
+  duologue rules --format json        the same for programs
 ";
 
-/// List all errors and rules, with the level in force.
+/// List all errors and rules, with the level in force and where it is set.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Rules {
+    /// The files or directories whose configuration is asked for
+    #[arg(default_value = ".", hide_default_value = true)]
+    paths: Vec<PathBuf>,
+    /// How the list is printed: human or json
+    #[arg(
+        long,
+        value_enum,
+        default_value = "human",
+        hide_possible_values = true,
+        value_name = "STYLE"
+    )]
+    format: Format,
+    #[command(flatten)]
+    config: config::Choice,
     #[command(flatten)]
     levels: Levels,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+}
+
+/// A rule as it is in force.
+#[derive(Serialize)]
+struct Line {
+    rule: &'static str,
+    level: &'static str,
+    set: String,
+    summary: &'static str,
 }
 
 impl Rules {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let levels = self.levels.checked()?;
-        let width = RULES.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
-        let mut table = String::new();
-        for rule in RULES.iter() {
-            let name = styled(NAME, format_args!("{:width$}", rule.name));
-            let level = level(rule, &levels);
-            table += &format!("{name}  {level}  {}\n", rule.summary);
-        }
-        terminal.print(table)?;
+        let config = self.config.read(&self.paths, terminal)?;
+        let lines: Vec<Line> = RULES
+            .iter()
+            .map(|rule| line(rule, &config, &levels))
+            .collect();
+        let text = match self.format {
+            Format::Json => {
+                serde_json::to_string_pretty(&lines).expect("names can be written as JSON") + "\n"
+            }
+            Format::Human => table(&lines),
+        };
+        terminal.print(text)?;
         Ok(())
     }
 }
 
-/// The level in force in a column of its own, with a star if it is not the rule's own.
-fn level(rule: &Rule, levels: &[(String, Level)]) -> String {
-    let Some(default) = rule.default else {
-        return styled(ERROR, format_args!("{:6}", "error"));
-    };
+fn line(rule: &'static Rule, config: &Config, levels: &[(String, Level)]) -> Line {
     let named = |name: &str| name == rule.name || name == "all";
-    let set = levels.iter().rev().find(|(name, _)| named(name));
-    let level = set.map_or(default, |(_, level)| *level);
-    let star = if level == default { "" } else { "*" };
-    let (style, word) = match level {
-        Level::Allow => (QUIET, "allow"),
-        Level::Warn => (WARNING, "warn"),
-        Level::Deny => (ERROR, "deny"),
+    let by_run = levels.iter().rev().find(|(name, _)| named(name));
+    let by_project = config.levels.iter().rev().find(|(name, ..)| named(name));
+    let (level, set) = match (rule.default, by_run, by_project) {
+        (None, ..) => (None, "always".to_owned()),
+        (_, Some((_, level)), _) => (Some(*level), "command line".to_owned()),
+        (_, None, Some((_, level, line))) => (Some(*level), format!("{}:{line}", config.path)),
+        (default, None, None) => (default, "default".to_owned()),
     };
-    styled(style, format_args!("{:6}", format!("{word}{star}")))
+    Line {
+        rule: rule.name,
+        level: match level {
+            None => "error",
+            Some(Level::Allow) => "allow",
+            Some(Level::Warn) => "warn",
+            Some(Level::Deny) => "deny",
+        },
+        set,
+        summary: rule.summary,
+    }
+}
+
+fn table(lines: &[Line]) -> String {
+    let name_width = lines.iter().map(|line| line.rule.len()).max().unwrap_or(0);
+    let set_width = lines.iter().map(|line| line.set.len()).max().unwrap_or(0);
+    let mut table = String::new();
+    for line in lines {
+        let style = match line.level {
+            "allow" => QUIET,
+            "warn" => WARNING,
+            _ => ERROR,
+        };
+        let name = styled(NAME, format_args!("{:name_width$}", line.rule));
+        let level = styled(style, format_args!("{:5}", line.level));
+        let set = styled(QUIET, format_args!("{:set_width$}", line.set));
+        table += &format!("{name}  {level}  {set}  {}\n", line.summary);
+    }
+    table
 }

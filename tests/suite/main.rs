@@ -5,6 +5,7 @@ mod support;
 mod c;
 mod cases;
 mod cli;
+mod config;
 mod outputs;
 mod reports;
 mod rules;

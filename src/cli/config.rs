@@ -1,0 +1,204 @@
+//! `duologue.toml`: what a project has settled once for all runs.
+
+use super::Failure;
+use super::terminal::Terminal;
+use clap::Args;
+use duologue::check::{RULES, rule};
+use duologue::diagnostic::{Diagnostic, Level};
+use duologue::name::nearest;
+use duologue::report;
+use duologue::source::{Sources, Span};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// The file's name.
+const NAME: &str = "duologue.toml";
+
+/// Which configuration is read.
+#[derive(Debug, Args)]
+pub struct Choice {
+    /// Read this configuration instead of the `duologue.toml` at or above the first input
+    #[arg(long, value_name = "FILE", help_heading = "Options")]
+    config: Option<PathBuf>,
+    /// Read no configuration
+    #[arg(long, conflicts_with = "config", help_heading = "Options")]
+    no_config: bool,
+}
+
+/// What the configuration says.
+#[derive(Debug, Default)]
+pub struct Config {
+    /// The file, as it is shown; empty without one.
+    pub path: String,
+    /// Where imports are looked for.
+    pub import_dirs: Vec<PathBuf>,
+    /// Levels with the lines where they are set; a later one wins.
+    pub levels: Vec<(String, Level, usize)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Document {
+    version: Spanned<i64>,
+    #[serde(default)]
+    import_dirs: Vec<PathBuf>,
+    #[serde(default)]
+    rules: BTreeMap<Spanned<String>, Spanned<String>>,
+}
+
+impl Choice {
+    /// Reads the configuration that holds for these inputs.
+    pub fn read(&self, inputs: &[PathBuf], terminal: &Terminal) -> Result<Config, Failure> {
+        let path = match &self.config {
+            Some(path) => path.clone(),
+            None if self.no_config => return Ok(Config::default()),
+            None => match find(inputs) {
+                Some(path) => path,
+                None => return Ok(Config::default()),
+            },
+        };
+        let text = fs::read_to_string(&path);
+        let text = text.map_err(|error| {
+            Failure::Environment(format!("cannot read {}: {error}", path.display()))
+        })?;
+        let mut sources = Sources::default();
+        let source = sources.add(path.display().to_string(), text);
+        let text = sources.get(source).text();
+        let span = |range: std::ops::Range<usize>| Span::new(source, range.start, range.end);
+        let errors = match toml::from_str::<Document>(text) {
+            Ok(document) => {
+                let (config, errors) =
+                    document.checked(&path, |at| sources.get(source).position(at).line, span);
+                if errors.is_empty() {
+                    return Ok(config);
+                }
+                errors
+            }
+            Err(error) => {
+                let range = error.span().unwrap_or(0..0);
+                vec![Diagnostic::error(
+                    "configuration",
+                    span(range),
+                    error.message(),
+                )]
+            }
+        };
+        for error in &errors {
+            terminal.insist(report::full(error, &sources, terminal.look()) + "\n\n")?;
+        }
+        Err(Failure::Usage(format!("{} cannot be used", path.display())))
+    }
+}
+
+impl Document {
+    fn checked(
+        self,
+        path: &Path,
+        line: impl Fn(usize) -> usize,
+        span: impl Fn(std::ops::Range<usize>) -> Span,
+    ) -> (Config, Vec<Diagnostic>) {
+        let mut errors = Vec::new();
+        if *self.version.get_ref() != 1 {
+            let text = format!(
+                "there is no version {} of the configuration",
+                self.version.get_ref()
+            );
+            errors.push(
+                Diagnostic::error("configuration", span(self.version.span()), text)
+                    .help("write `version = 1`"),
+            );
+        }
+        let mut levels = Vec::new();
+        for (name, level) in self.rules {
+            let at = span(name.span());
+            let known = rule(name.get_ref()).map(|rule| rule.default.is_some());
+            let value = match level.get_ref().as_str() {
+                "allow" => Some(Level::Allow),
+                "warn" => Some(Level::Warn),
+                "deny" => Some(Level::Deny),
+                _ => None,
+            };
+            if name.get_ref() != "all" && known.is_none() {
+                let error = Diagnostic::error(
+                    "configuration",
+                    at,
+                    format!("there is no rule `{}`", name.get_ref()),
+                );
+                let near = nearest(name.get_ref(), RULES.iter().map(|rule| rule.name));
+                errors.push(match near {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None => error.help("`duologue rules` lists them all"),
+                });
+            } else if known == Some(false) {
+                let text = format!(
+                    "`{}` is an error, so its level cannot be set",
+                    name.get_ref()
+                );
+                errors.push(Diagnostic::error("configuration", at, text));
+            } else if let Some(value) = value {
+                levels.push((line(name.span().start), name.into_inner(), value));
+            } else {
+                let text = format!("there is no level `{}`", level.get_ref());
+                let error = Diagnostic::error("configuration", span(level.span()), text);
+                errors.push(error.help("the levels are `allow`, `warn` and `deny`"));
+            }
+        }
+        // A table has no order: what is said of one rule wins over what is said of all.
+        levels.sort_by_key(|(line, name, _)| (name != "all", *line));
+        let own = path.parent().unwrap_or(Path::new(""));
+        let config = Config {
+            path: path.display().to_string(),
+            import_dirs: self.import_dirs.iter().map(|dir| own.join(dir)).collect(),
+            levels: levels
+                .into_iter()
+                .map(|(line, name, level)| (name, level, line))
+                .collect(),
+        };
+        (config, errors)
+    }
+}
+
+impl Config {
+    /// The levels without their places.
+    pub fn levels(&self) -> Vec<(String, Level)> {
+        self.levels
+            .iter()
+            .map(|(name, level, _)| (name.clone(), *level))
+            .collect()
+    }
+}
+
+/// The nearest configuration at or above the first input, no higher than the root of its repository.
+fn find(inputs: &[PathBuf]) -> Option<PathBuf> {
+    let first = inputs.first().filter(|path| path.as_os_str() != "-");
+    let first = first.map_or(Path::new("."), PathBuf::as_path);
+    let is_dir = first.is_dir();
+    let absolute = std::path::absolute(first).ok()?;
+    let start = if is_dir {
+        Some(absolute.as_path())
+    } else {
+        absolute.parent()
+    };
+    for directory in start?.ancestors() {
+        let candidate = directory.join(NAME);
+        if candidate.is_file() {
+            return Some(shortened(&candidate).unwrap_or(candidate));
+        }
+        if directory.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+/// The path relative to the working directory, if it lies below it.
+fn shortened(path: &Path) -> io::Result<PathBuf> {
+    let here = std::env::current_dir()?;
+    Ok(path
+        .strip_prefix(here)
+        .map_or_else(|_| path.to_path_buf(), Path::to_path_buf))
+}
