@@ -22,10 +22,10 @@ const NAME: &str = "duologue.toml";
 #[derive(Debug, Args)]
 pub struct Choice {
     /// Read this configuration instead of the `duologue.toml` at or above the first input
-    #[arg(long, value_name = "FILE", help_heading = "Options")]
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Read no configuration
-    #[arg(long, conflicts_with = "config", help_heading = "Options")]
+    #[arg(long, conflicts_with = "config")]
     no_config: bool,
 }
 
