@@ -11,8 +11,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// More than this is not read any more; `-v` shows everything.
-const SHOWN: usize = 12;
+/// More protocols than this are not read any more; `-v` shows all.
+const PROTOCOLS: usize = 12;
+/// More files of one target than this are not read any more; `-v` shows all.
+const FILES: usize = 4;
 
 /// Everything worth telling about a run that wrote files.
 pub struct Summary<'a> {
@@ -33,91 +35,157 @@ pub fn nothing_written(compiled: &Compilation) -> String {
 
 impl Summary<'_> {
     pub fn text(&self, terminal: &Terminal) -> String {
-        let shown = if terminal.verbose { usize::MAX } else { SHOWN };
         let mut text = String::new();
-        let protocols_checked = self.checked.protocols().count();
-        let _ = writeln!(
-            text,
-            "{} {} in {}",
-            styled(GOOD, "checked"),
-            counted(protocols_checked, "protocol"),
-            counted(self.compiled.sources.len(), "file"),
-        );
+        let protocols = counted(self.checked.protocols().count(), "protocol");
+        let files = counted(self.compiled.sources.len(), "file");
+        let _ = writeln!(text, "{} {protocols} in {files}", styled(GOOD, "checked"));
+        let shown = if terminal.verbose {
+            usize::MAX
+        } else {
+            PROTOCOLS
+        };
         text += &overview(self.checked, shown, terminal);
-        for target in Target::ALL {
-            let files = self
-                .outputs
-                .files
-                .iter()
-                .filter(|file| file.target == target);
-            let files: Vec<&Planned> = files.collect();
-            if let Some(first) = files.first() {
-                self.target(&mut text, target, first, &files, shown);
-            }
-        }
-        self.rest(&mut text);
+        self.written(&mut text, terminal);
+        self.remarks(&mut text);
+        let time = styled(QUIET, format_args!("in {}", duration(self.time)));
+        let _ = writeln!(text, "{} {time}", styled(GOOD, "done"));
+        self.next(&mut text);
         text
     }
 
-    fn target(
-        &self,
-        text: &mut String,
-        target: Target,
-        first: &Planned,
-        files: &[&Planned],
-        shown: usize,
-    ) {
-        let of = |change: &[Change]| files.iter().filter(|f| change.contains(&f.change)).count();
-        let counts = [
-            (of(&[Change::New]), "new"),
-            (of(&[Change::Updated, Change::LineEnds]), "updated"),
-            (of(&[Change::Unchanged]), "unchanged"),
-        ];
-        let counts = counts.iter().filter(|(number, _)| *number > 0);
-        let counts: Vec<_> = counts
-            .map(|(number, word)| format!("{number} {word}"))
-            .collect();
-        let _ = writeln!(
-            text,
-            "{} {} {}  {}",
-            styled(GOOD, "wrote  "),
-            styled(NAME, format_args!("{:5}", target.name())),
-            styled(PATH, first.directory.display()),
-            styled(QUIET, counts.join(", ")),
-        );
-        let changed = files.iter().filter(|file| file.change != Change::Unchanged);
-        for file in changed.clone().take(shown) {
-            let sign = if file.change == Change::New { "+" } else { "~" };
-            let _ = writeln!(text, "  {} {}", styled(GOOD, sign), file.path.display());
+    /// Where files are new, the line by which a program uses them.
+    fn next(&self, text: &mut String) {
+        let is_new = |file: &&Planned| file.change == Change::New;
+        let new = self.outputs.files.iter().filter(is_new);
+        let mut hints = Vec::new();
+        for target in Target::ALL {
+            let mut of = new.clone().filter(|file| file.target == target);
+            hints.extend(of.find_map(usage).map(|hint| (target, hint)));
         }
-        if changed.clone().count() > shown {
-            let more = changed.count() - shown;
-            let _ = writeln!(
-                text,
-                "{}",
-                styled(QUIET, format_args!("  and {more} more; -v shows all"))
-            );
+        if !hints.is_empty() {
+            let _ = writeln!(text, "{}", styled(GOOD, "next"));
+        }
+        for (target, hint) in hints {
+            let name = styled(NAME, format_args!("{:5}", target.name()));
+            let _ = writeln!(text, "  {name}  {hint}");
         }
     }
 
-    fn rest(&self, text: &mut String) {
+    /// A line for each target, or for each file if all are to be shown.
+    fn written(&self, text: &mut String, terminal: &Terminal) {
+        let of = |target| {
+            self.outputs
+                .files
+                .iter()
+                .filter(move |file| file.target == target)
+        };
+        let directory = |file: &Planned| file.directory.display().to_string();
+        let width = self
+            .outputs
+            .files
+            .iter()
+            .map(|file| directory(file).len())
+            .max();
+        let _ = writeln!(text, "{}", styled(GOOD, "wrote"));
+        for target in Target::ALL {
+            let Some(first) = of(target).next() else {
+                continue;
+            };
+            let (width, directory) = (width.unwrap_or(0), directory(first));
+            let _ = write!(
+                text,
+                "  {}  {}  {}",
+                styled(NAME, format_args!("{:5}", target.name())),
+                styled(PATH, format_args!("{directory:width$}")),
+                changes(of(target)),
+            );
+            if terminal.verbose {
+                text.push('\n');
+                for file in of(target) {
+                    let sign = match file.change {
+                        Change::New => styled(GOOD, '+'),
+                        Change::Updated | Change::LineEnds => styled(WARNING, '~'),
+                        Change::Unchanged => styled(QUIET, '='),
+                    };
+                    let _ = writeln!(text, "    {sign} {}", file.path.display());
+                }
+            } else {
+                let _ = writeln!(text, "{}", styled(QUIET, names(of(target))));
+            }
+        }
+    }
+
+    fn remarks(&self, text: &mut String) {
         for note in self.notes {
-            let _ = writeln!(text, "{} {note}", styled(WARNING, "note   "));
+            let _ = writeln!(text, "{} {note}", styled(WARNING, "note"));
         }
         for path in self.orphans {
-            let (word, remark) = if self.is_clean {
-                ("removed", "")
+            let path = path.display();
+            let _ = if self.is_clean {
+                writeln!(text, "{} {path}", styled(GOOD, "removed"))
             } else {
-                ("stale  ", " is no longer generated; --clean removes it")
+                let word = styled(WARNING, "stale");
+                writeln!(
+                    text,
+                    "{word} {path} is no longer generated; --clean removes it"
+                )
             };
-            let _ = writeln!(text, "{} {}{remark}", styled(WARNING, word), path.display());
         }
-        let _ = writeln!(
-            text,
-            "{} in {}",
-            styled(GOOD, "done   "),
-            duration(self.time)
-        );
+    }
+}
+
+/// How a program uses a file, if it is one that programs name.
+fn usage(file: &Planned) -> Option<String> {
+    let path = file.path.strip_prefix(&file.directory).ok()?;
+    let name = path.file_stem()?.to_str()?;
+    if name.to_ascii_lowercase().ends_with("types") {
+        return None;
+    }
+    match file.target {
+        Target::Rust if path.to_str() == Some("mod.rs") => {
+            let path = file.path.display();
+            Some(format!("#[path = \"{path}\"] mod protocols;"))
+        }
+        Target::C if path.extension()? == "h" => Some(format!("#include \"{}\"", path.display())),
+        Target::Scala => {
+            let parts: Option<Vec<&str>> =
+                path.parent()?.iter().map(|part| part.to_str()).collect();
+            Some(format!("import {}.{name}", parts?.join(".")))
+        }
+        Target::Rust | Target::C => None,
+    }
+}
+
+/// `2 new, 1 updated`
+fn changes<'a>(files: impl Iterator<Item = &'a Planned>) -> String {
+    let (mut new, mut updated, mut unchanged) = (0, 0, 0);
+    for file in files {
+        match file.change {
+            Change::New => new += 1,
+            Change::Updated | Change::LineEnds => updated += 1,
+            Change::Unchanged => unchanged += 1,
+        }
+    }
+    let counts = [(new, "new"), (updated, "updated"), (unchanged, "unchanged")];
+    let counts = counts.iter().filter(|(number, _)| *number > 0);
+    let counts: Vec<_> = counts
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
+    counts.join(", ")
+}
+
+/// The first files that were written, relative to their directory.
+fn names<'a>(files: impl Iterator<Item = &'a Planned>) -> String {
+    let changed = files.filter(|file| file.change != Change::Unchanged);
+    let names = changed.map(|file| {
+        let path = file.path.strip_prefix(&file.directory);
+        path.unwrap_or(&file.path).display().to_string()
+    });
+    let names: Vec<String> = names.collect();
+    match names.len() {
+        0 => String::new(),
+        all if all <= FILES => format!(": {}", names.join(", ")),
+        all => format!(": {} and {} more", names[..FILES].join(", "), all - FILES),
     }
 }
 
