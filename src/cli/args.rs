@@ -77,6 +77,28 @@ impl Sources {
         findings: Findings,
         terminal: &Terminal,
     ) -> Result<Compilation, Failure> {
+        let check = |request: &Request| {
+            let compilation = compile(request, &Disk).map_err(|unreadable| {
+                let path = unreadable.path.display();
+                Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
+            })?;
+            Ok((compilation, ()))
+        };
+        let (compilation, ()) =
+            self.compile_by(check, paths, options, format, findings, terminal)?;
+        Ok(compilation)
+    }
+
+    /// As [`Sources::compile`], with the way to check that is given.
+    pub fn compile_by<T>(
+        self,
+        check: impl FnOnce(&Request) -> Result<(Compilation, T), Failure>,
+        paths: &[PathBuf],
+        options: Options,
+        format: Format,
+        findings: Findings,
+        terminal: &Terminal,
+    ) -> Result<(Compilation, T), Failure> {
         let levels = self.levels.checked()?;
         let config = self.config.read(paths, terminal)?;
         let defaults = config.levels();
@@ -89,13 +111,10 @@ impl Sources {
             levels,
             options,
         };
-        let compilation = compile(&request, &Disk).map_err(|unreadable| {
-            let path = unreadable.path.display();
-            Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
-        })?;
+        let (compilation, more) = check(&request)?;
         format.print(&compilation, findings, terminal)?;
         self.reports.write(&compilation, terminal)?;
-        Ok(compilation)
+        Ok((compilation, more))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::args::{Choices, Findings, Sources, Style};
 use super::overview::overview;
 use super::terminal::{GOOD, Terminal, styled};
-use super::{Failure, Outcome, TEMPLATE};
+use super::{Failure, Outcome, TEMPLATE, fix};
 use clap::Args;
 use duologue::diagnostic::Level;
 use duologue::report::{self, counted};
@@ -13,6 +13,7 @@ const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue check                      every .proto file below this directory
   duologue check bank.proto -v        and show its states and its capacity
+  duologue check --fix protocols      and repair what can be repaired without changing the meaning
   duologue check -D all -A never-ends protocols
                                       treat every rule but one as an error
   git show HEAD:bank.proto | duologue check -
@@ -26,6 +27,9 @@ pub struct Check {
     /// Files, directories, or - for standard input
     #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// First apply the repairs that keep the meaning; comments and layout stay as they are
+    #[arg(long)]
+    fix: bool,
     #[command(flatten)]
     style: Style,
     #[command(flatten)]
@@ -37,13 +41,23 @@ pub struct Check {
 impl Check {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let choices = self.choices.into();
-        let compiled = self.sources.compile(
-            &self.paths,
-            choices,
-            self.style.format,
-            Findings::Product,
-            terminal,
-        )?;
+        let (format, product) = (self.style.format, Findings::Product);
+        let compiled = if self.fix {
+            let by = fix::fix;
+            let sources = self.sources;
+            let (compiled, fixed) =
+                sources.compile_by(by, &self.paths, choices, format, product, terminal)?;
+            if fixed.repairs > 0 {
+                let repairs = counted(fixed.repairs, "repair");
+                let files = counted(fixed.files.len(), "file");
+                let done = styled(GOOD, "fixed");
+                terminal.tell(format_args!("{done}: {repairs} in {files}\n"))?;
+            }
+            compiled
+        } else {
+            let sources = self.sources;
+            sources.compile(&self.paths, choices, format, product, terminal)?
+        };
         let Some(checked) = &compiled.checked else {
             terminal.tell(report::summary(&compiled.diagnostics, compiled.sources.len()) + "\n")?;
             return Err(Failure::Findings);

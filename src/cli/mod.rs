@@ -7,6 +7,7 @@ mod depfile;
 mod drift;
 mod dual;
 mod explain;
+mod fix;
 mod generate;
 
 mod graph;

@@ -42,6 +42,20 @@ impl Files for Disk {
     }
 }
 
+/// Gives files new texts, all or nothing: every text is first written beside its place.
+///
+/// # Errors
+/// A file that cannot be written; then none has changed, unless the last step, the renaming, failed half-way.
+pub fn replace(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, io::Error)> {
+    let mut staging = staging::Staging::default();
+    for (path, text) in files {
+        staging
+            .write(path, text)
+            .map_err(|error| (path.clone(), error))?;
+    }
+    staging.publish()
+}
+
 /// Reads to the end, giving up behind [`LARGEST`] bytes: a device or a pipe does not tell its size beforehand.
 ///
 /// # Errors

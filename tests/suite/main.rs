@@ -6,6 +6,7 @@ mod c;
 mod cases;
 mod cli;
 mod config;
+mod fix;
 mod outputs;
 mod reports;
 mod rules;

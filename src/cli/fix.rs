@@ -1,0 +1,140 @@
+//! `check --fix`: applies the repairs that keep the meaning, and checks again.
+
+use super::Failure;
+use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::diagnostic::Edit;
+use duologue::files::{Disk, replace};
+use duologue::source::SourceId;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A repair may make room for another; more rounds than this no text needs.
+const ROUNDS: usize = 32;
+
+/// What was repaired.
+#[derive(Debug, Default)]
+pub struct Fixed {
+    /// How many repairs were made.
+    pub repairs: usize,
+    /// In which files.
+    pub files: Vec<PathBuf>,
+}
+
+/// The disk, with the repaired texts in place of what is there.
+struct Repaired<'a> {
+    texts: &'a BTreeMap<PathBuf, String>,
+}
+
+impl Files for Repaired<'_> {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match self.texts.get(&self.identity(path)?) {
+            Some(text) => Ok(text.clone().into_bytes()),
+            None => Disk.read(path),
+        }
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<PathBuf> {
+        Disk.identity(path)
+    }
+}
+
+/// Checks, repairs and checks again until nothing safe is left to do; then writes the files that changed, all or nothing.
+/// Repairs of a round never overlap, and comments and layout stay as they are. Gives what the last check found.
+pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
+    let paths = inputs(request)?;
+    let mut texts: BTreeMap<PathBuf, String> = BTreeMap::new();
+    let mut fixed = Fixed::default();
+    let mut compilation = check(request, &texts)?;
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        for (source, edits) in edits(&compilation) {
+            let name = compilation.sources.get(source).name();
+            let Some(identity) = paths.get(name) else {
+                continue;
+            };
+            let text = compilation.sources.get(source).text();
+            fixed.repairs += edits.len();
+            let edits: Vec<&Edit> = edits.into_iter().flatten().collect();
+            texts.insert(identity.clone(), applied(text, edits));
+            changed = true;
+        }
+        if !changed {
+            break;
+        }
+        compilation = check(request, &texts)?;
+    }
+    let written: Vec<(PathBuf, String)> = texts.into_iter().collect();
+    replace(&written).map_err(|(path, error)| {
+        Failure::Environment(format!("cannot write {}: {error}", path.display()))
+    })?;
+    fixed.files = written.into_iter().map(|(path, _)| path).collect();
+    Ok((compilation, fixed))
+}
+
+/// The files that may be written, by the name that reports show.
+fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    let mut paths = BTreeMap::new();
+    for input in &request.inputs {
+        match input {
+            Input::Path(path) => {
+                if let Ok(identity) = Disk.identity(path) {
+                    paths.insert(path.display().to_string(), identity);
+                }
+            }
+            Input::Text { .. } => {
+                let words =
+                    "standard input cannot be repaired in place: name a file, or leave `--fix` out";
+                return Err(Failure::Usage(words.to_owned()));
+            }
+        }
+    }
+    Ok(paths)
+}
+
+fn check(request: &Request, texts: &BTreeMap<PathBuf, String>) -> Result<Compilation, Failure> {
+    compile(request, &Repaired { texts }).map_err(|unreadable| {
+        let path = unreadable.path.display();
+        Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
+    })
+}
+
+/// For each source the safe repairs, none overlapping another; each is made whole or not at all.
+fn edits(compilation: &Compilation) -> BTreeMap<SourceId, Vec<&[Edit]>> {
+    let mut chosen: BTreeMap<SourceId, Vec<&[Edit]>> = BTreeMap::new();
+    let helps = compilation
+        .diagnostics
+        .iter()
+        .flat_map(|found| &found.helps);
+    for help in helps.filter(|help| help.is_safe) {
+        let Some(first) = help.edits.first() else {
+            continue;
+        };
+        let before = chosen.entry(first.span.source).or_default();
+        let touches = |edit: &Edit| {
+            let taken = before.iter().copied().flatten();
+            let mut touching = taken.filter(|other| {
+                other.span.start <= edit.span.end && edit.span.start <= other.span.end
+            });
+            touching.next().is_some()
+        };
+        if !help.edits.iter().any(touches) {
+            before.push(&help.edits);
+        }
+    }
+    chosen.retain(|_, repairs| !repairs.is_empty());
+    chosen
+}
+
+fn applied(text: &str, mut edits: Vec<&Edit>) -> String {
+    edits.sort_by_key(|edit| edit.span);
+    let mut result = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in edits {
+        let range = edit.span.range();
+        result += &text[at..range.start];
+        result += &edit.text;
+        at = range.end;
+    }
+    result + &text[at..]
+}
