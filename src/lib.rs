@@ -17,6 +17,7 @@ pub mod graph;
 mod load;
 pub mod name;
 pub mod protocol;
+pub mod relation;
 pub mod report;
 mod resolve;
 pub mod source;

@@ -1,5 +1,6 @@
 //! The resolved model: names have become ids, and no syntax is left. Says nothing about how a protocol behaves.
 
+pub(crate) mod text;
 mod types;
 
 pub use types::{

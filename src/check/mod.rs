@@ -13,7 +13,6 @@ mod missing_direction;
 mod never_ends;
 mod not_dual;
 mod recursive_type;
-mod same_type;
 mod satisfied;
 mod spelling;
 mod spelling_clash;

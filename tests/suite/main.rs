@@ -8,6 +8,7 @@ mod cli;
 mod config;
 mod fix;
 mod outputs;
+mod relations;
 mod reports;
 mod rules;
 mod rust;

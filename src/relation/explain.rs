@@ -1,0 +1,233 @@
+//! Disagreements in words.
+
+use super::{Clash, Disagreement, Mixture, Place, Said, View, difference};
+use crate::diagnostic::Label;
+use crate::protocol::text::type_text;
+use crate::protocol::{Direction, Message, Program, State};
+use std::fmt::Write as _;
+
+/// What is wrong, with a label on each side; each lies in the sources of its own program.
+#[derive(Debug)]
+pub struct Told {
+    /// One sentence without a final stop.
+    pub headline: String,
+    /// What the left protocol says.
+    pub left: Label,
+    /// What the right protocol says.
+    pub right: Label,
+    /// The dialogue, if anything is said before they disagree.
+    pub note: Option<String>,
+}
+
+/// Why `ours` is not the dual of `theirs`; `None` if it is.
+#[must_use]
+pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
+    let (our, their) = (ours.description(), theirs.description());
+    let headline = format!("`{}` is not the dual of `{}`", our.name, their.name);
+    let counts = (our.start().parameters.len(), their.start().parameters.len());
+    if counts.0 != counts.1 {
+        let label = |state: &State| Label {
+            span: state.name.span,
+            text: format!("{} type parameters", state.parameters.len()),
+        };
+        return Some(Told {
+            headline,
+            left: label(our.start()),
+            right: label(their.start()),
+            note: None,
+        });
+    }
+    let found = difference(ours, theirs.turned())?;
+    let (left, right) = match found.clash {
+        Clash::Turn(Some(turn), Some(_)) => {
+            let state = |place: &Place<'_>| match place {
+                Place::State(state) => state.name.text().to_owned(),
+                Place::End(_) => String::new(),
+            };
+            let word = turn.word();
+            (
+                format!("the client `{word}`s in state `{}`", state(&found.left)),
+                format!("and also here, in state `{}`", state(&found.right)),
+            )
+        }
+        Clash::Turn(left, right) => {
+            let text = |turn: Option<Direction>| match turn {
+                None => "the session is over here".to_owned(),
+                Some(_) => "here it goes on".to_owned(),
+            };
+            (text(left), text(right))
+        }
+        Clash::Left(message) => (
+            format!("`{}` may be said here", message.name),
+            format!("there is no `{}`{}", message.name, inside(&found.right)),
+        ),
+        Clash::Right(message) => (
+            format!("there is no `{}`{}", message.name, inside(&found.left)),
+            format!("`{}` may be said here", message.name),
+        ),
+        Clash::Payload(left, right) => (
+            carries(ours.program, &found.left, left),
+            carries(theirs.program, &found.right, right),
+        ),
+        Clash::Silence => (String::new(), String::new()),
+    };
+    let note = match dialogue(&found.dialogue) {
+        Some(text) => {
+            format!(
+                "they disagree on this dialogue, told as in `{}`:{text}",
+                our.name
+            )
+        }
+        None => "they disagree from the start on".to_owned(),
+    };
+    Some(told(headline, &found, left, right, Some(note)))
+}
+
+/// Why a client and a server of two versions do not fit. Left is the client.
+#[must_use]
+pub fn misfit(
+    client: View<'_>,
+    server: View<'_>,
+    mixture: Mixture,
+    found: &Disagreement<'_>,
+) -> Told {
+    let name = &client.description().name;
+    let (old, new) = match mixture {
+        Mixture::OldClient => ("old", "new"),
+        Mixture::OldServer => ("new", "old"),
+    };
+    let turn_text = |turn: Option<Direction>, version: &str, side: &str| match turn {
+        None => format!("for the {version} {side} the session is over here"),
+        Some(Direction::Send) => format!("for the {version} {side} it is the client's turn here"),
+        Some(Direction::Recv) => format!("for the {version} {side} it is the server's turn here"),
+    };
+    let (headline, left, right) = match found.clash {
+        Clash::Left(message) => {
+            let message = &message.name;
+            (
+                format!(
+                    "{old} clients of `{name}` may say `{message}`, which {new} servers do not know"
+                ),
+                format!("the {old} client may say `{message}`"),
+                format!("the {new} server does not know `{message}` here"),
+            )
+        }
+        Clash::Right(message) => {
+            let message = &message.name;
+            (
+                format!(
+                    "{new} servers of `{name}` may say `{message}`, which {old} clients do not know"
+                ),
+                format!("the {old} client does not know `{message}` here"),
+                format!("the {new} server may say `{message}`"),
+            )
+        }
+        Clash::Payload(ours, theirs) => (
+            format!(
+                "`{}` of `{name}` is not the same to {old} clients and {new} servers",
+                ours.name
+            ),
+            carries(client.program, &found.left, ours),
+            carries(server.program, &found.right, theirs),
+        ),
+        Clash::Turn(ours, theirs) => {
+            let headline = match (ours, theirs) {
+                (Some(Direction::Send), Some(_)) => format!(
+                    "{old} clients and {new} servers of `{name}` come to speak at the same time"
+                ),
+                (Some(Direction::Recv), Some(_)) => format!(
+                    "{old} clients and {new} servers of `{name}` come to wait for each other"
+                ),
+                (None, _) => format!(
+                    "a session of `{name}` is over for {old} clients while it goes on for {new} servers"
+                ),
+                (Some(_), None) => format!(
+                    "a session of `{name}` is over for {new} servers while it goes on for {old} clients"
+                ),
+            };
+            (
+                headline,
+                turn_text(ours, old, "client"),
+                turn_text(theirs, new, "server"),
+            )
+        }
+        Clash::Silence => (
+            format!("{old} clients and {new} servers of `{name}` come to wait for ever"),
+            "nothing can be said here".to_owned(),
+            "nothing can be said here".to_owned(),
+        ),
+    };
+    let note = match dialogue(&found.dialogue) {
+        Some(text) => format!("the shortest dialogue that fails:{text}"),
+        None => "it fails from the start on".to_owned(),
+    };
+    told(headline, found, left, right, Some(note))
+}
+
+fn told(
+    headline: String,
+    found: &Disagreement<'_>,
+    left: String,
+    right: String,
+    note: Option<String>,
+) -> Told {
+    let (ours, theirs) = match found.clash {
+        Clash::Left(message) => (message.name.span, found.right.span()),
+        Clash::Right(message) => (found.left.span(), message.name.span),
+        Clash::Payload(left, right) => (left.name.span, right.name.span),
+        Clash::Turn(..) | Clash::Silence => (found.left.span(), found.right.span()),
+    };
+    Told {
+        headline,
+        left: Label {
+            span: ours,
+            text: left,
+        },
+        right: Label {
+            span: theirs,
+            text: right,
+        },
+        note,
+    }
+}
+
+/// ` in state ...`
+fn inside(place: &Place<'_>) -> String {
+    match place {
+        Place::State(state) => format!(" in state `{}`", state.name),
+        Place::End(_) => String::new(),
+    }
+}
+
+fn carries(program: &Program, place: &Place<'_>, message: &Message) -> String {
+    let parameters = match place {
+        Place::State(state) => &state.parameters[..],
+        Place::End(_) => &[],
+    };
+    let types = message.entries.iter();
+    let types = types.map(|entry| type_text(program, parameters, &entry.ty));
+    let types: Vec<String> = types.collect();
+    if types.is_empty() {
+        format!("`{}` carries nothing here", message.name)
+    } else {
+        format!("`{}` carries `{}` here", message.name, types.join("`, `"))
+    }
+}
+
+/// A dialogue with a line for each message, each begun by a line break; a long one without its middle. `None` if nothing is said.
+#[must_use]
+pub fn dialogue(said: &[Said<'_>]) -> Option<String> {
+    const SHOWN: usize = 12;
+    let left_out = said.len().saturating_sub(SHOWN);
+    let mut text = String::new();
+    for (position, said) in said.iter().enumerate() {
+        if left_out > 0 && (SHOWN / 2..SHOWN / 2 + left_out).contains(&position) {
+            if position == SHOWN / 2 {
+                let _ = write!(text, "\n  ... {left_out} more messages ...");
+            }
+            continue;
+        }
+        let _ = write!(text, "\n  {}: {}", said.speaker.word(), said.message.name);
+    }
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,239 @@
+//! Two protocols walked side by side, breadth first, up to the first disagreement.
+
+use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
+use super::{Clash, Disagreement, Place, Said, View};
+use crate::protocol::{Direction, Message, Side, State};
+use std::collections::HashSet;
+
+/// What must hold at every pair of states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Both sides may do the same.
+    Equal,
+    /// The left client can talk with the server of the right protocol.
+    Fit {
+        /// Whether a state without messages, in which both wait for ever, is a disagreement.
+        minds_silence: bool,
+    },
+}
+
+/// Two states that a session has reached, and by which messages of which earlier pair.
+struct Pair {
+    left: Node,
+    right: Node,
+    came_by: Option<(usize, usize, usize)>,
+    /// How many messages it took.
+    depth: usize,
+}
+
+/// A walk that is under way.
+pub struct Walk<'a> {
+    shapes: Shapes<'a>,
+    demand: Demand,
+    pairs: Vec<Pair>,
+    met: HashSet<(Node, Node)>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(left: View<'a>, right: View<'a>, demand: Demand) -> Walk<'a> {
+        let mut shapes = Shapes::new(left.program, right.program);
+        let mut start = |origin, view: View<'a>| {
+            shapes.start(origin, view.protocol, view.arguments, view.is_turned)
+        };
+        let (left, right) = (start(Origin::Left, left), start(Origin::Right, right));
+        let mut walk = Walk {
+            shapes,
+            demand,
+            pairs: Vec::new(),
+            met: HashSet::new(),
+        };
+        walk.meet(left, right, None);
+        walk
+    }
+
+    /// Walks to the end; the first disagreement has the shortest dialogue.
+    ///
+    /// That holds also where equality unites states: a pair is passed over only if a chain of pairs that were met before, and
+    /// hence not later, makes it equal, and one of these disagrees wherever the pair does.
+    pub fn run(mut self, mut visit: impl FnMut(&State, &State)) -> Option<Disagreement<'a>> {
+        let mut at = 0;
+        while at < self.pairs.len() {
+            let (left, right) = (self.pairs[at].left, self.pairs[at].right);
+            if let (Some(ours), Some(theirs)) = (self.shapes.state(left), self.shapes.state(right))
+            {
+                visit(ours, theirs);
+            }
+            match self.compare(left, right) {
+                Ok(matches) => {
+                    for (our, their) in matches {
+                        let (ours, theirs) = (
+                            self.shapes.after(left, our),
+                            self.shapes.after(right, their),
+                        );
+                        self.meet(ours, theirs, Some((at, our, their)));
+                    }
+                }
+                Err(clash) => {
+                    let (at, clash) = self.sooner(at, clash);
+                    return Some(self.disagreement(at, clash));
+                }
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// A clash over a message takes one message more than one over whose turn it is, which another pair that was reached by as
+    /// many messages may have.
+    fn sooner(&self, at: usize, clash: Clash<'a>) -> (usize, Clash<'a>) {
+        if matches!(clash, Clash::Turn(..) | Clash::Silence) {
+            return (at, clash);
+        }
+        let depth = self.pairs[at].depth;
+        let rest = self.pairs.iter().enumerate().skip(at + 1);
+        let mut rest = rest.take_while(|(_, pair)| pair.depth == depth);
+        let sooner = rest.find_map(|(index, pair)| {
+            let clash = self.face(pair.left, pair.right).err()?;
+            matches!(clash, Clash::Turn(..) | Clash::Silence).then_some((index, clash))
+        });
+        sooner.unwrap_or((at, clash))
+    }
+
+    fn meet(&mut self, left: Node, right: Node, came_by: Option<(usize, usize, usize)>) {
+        let is_new = match self.demand {
+            Demand::Equal => self.shapes.unite(left, right),
+            Demand::Fit { .. } => self.met.insert((left, right)),
+        };
+        if is_new {
+            let depth = came_by.map_or(0, |(before, ..)| self.pairs[before].depth + 1);
+            self.pairs.push(Pair {
+                left,
+                right,
+                came_by,
+                depth,
+            });
+        }
+    }
+
+    /// The messages that both may exchange in a pair of states, or why they disagree there.
+    fn compare(&mut self, left: Node, right: Node) -> Result<Matches, Clash<'a>> {
+        let matches = self.face(left, right)?;
+        for (our, their) in &matches {
+            if !self.shapes.carry_the_same((left, *our), (right, *their)) {
+                return Err(Clash::Payload(
+                    self.shapes.message(left, *our),
+                    self.shapes.message(right, *their),
+                ));
+            }
+        }
+        Ok(matches)
+    }
+
+    /// The same without a look at what messages carry.
+    fn face(&self, left: Node, right: Node) -> Result<Matches, Clash<'a>> {
+        let stand = |node: Node| {
+            self.shapes
+                .stand(node)
+                .map(|(_, state, turn)| (state, turn))
+        };
+        match (stand(left), stand(right)) {
+            (None, None) => Ok(Matches::new()),
+            (Some((ours, our)), Some((theirs, their))) if our == their => {
+                self.common(ours, theirs, our)
+            }
+            (ours, theirs) => {
+                let turn = |stand: Option<(&State, Direction)>| stand.map(|(_, turn)| turn);
+                Err(Clash::Turn(turn(ours), turn(theirs)))
+            }
+        }
+    }
+
+    fn common(
+        &self,
+        ours: &'a State,
+        theirs: &'a State,
+        turn: Direction,
+    ) -> Result<Matches, Clash<'a>> {
+        let forward =
+            || match_messages(ours, theirs).map_err(|our| Clash::Left(&ours.messages[our]));
+        let backward = || {
+            let found =
+                match_messages(theirs, ours).map_err(|their| Clash::Right(&theirs.messages[their]));
+            found.map(|pairs| {
+                let turned = pairs.into_iter().map(|(their, our)| (our, their));
+                turned.collect::<Matches>()
+            })
+        };
+        let found = match (self.demand, turn) {
+            (Demand::Equal, _) => {
+                let found = forward()?;
+                if found.len() < theirs.messages.len() {
+                    backward()?;
+                }
+                found
+            }
+            (Demand::Fit { .. }, Direction::Send) => forward()?,
+            (Demand::Fit { .. }, Direction::Recv) => backward()?,
+        };
+        let minds_silence = self.demand
+            == Demand::Fit {
+                minds_silence: true,
+            };
+        if minds_silence && found.is_empty() {
+            return Err(Clash::Silence);
+        }
+        Ok(found)
+    }
+
+    fn disagreement(&self, at: usize, clash: Clash<'a>) -> Disagreement<'a> {
+        let pair = &self.pairs[at];
+        let speaker = |node: Node| match self.shapes.stand(node) {
+            Some((_, _, Direction::Recv)) => Side::Server,
+            Some((_, _, Direction::Send)) | None => Side::Client,
+        };
+        let mut dialogue = Vec::new();
+        let last: Option<&'a Message> = match clash {
+            Clash::Left(message) | Clash::Right(message) | Clash::Payload(message, _) => {
+                Some(message)
+            }
+            Clash::Turn(..) | Clash::Silence => None,
+        };
+        if let Some(message) = last {
+            dialogue.push(Said {
+                speaker: speaker(pair.left),
+                message,
+            });
+        }
+        let mut before = pair.came_by;
+        while let Some((index, our, _)) = before {
+            let pair = &self.pairs[index];
+            dialogue.push(Said {
+                speaker: speaker(pair.left),
+                message: self.shapes.message(pair.left, our),
+            });
+            before = pair.came_by;
+        }
+        dialogue.reverse();
+        let place = |node: Node, origin: Origin| {
+            let state = self.shapes.state(node);
+            let led_by = pair.came_by.map(|(index, our, their)| {
+                let before = &self.pairs[index];
+                match origin {
+                    Origin::Left => self.shapes.message(before.left, our),
+                    Origin::Right => self.shapes.message(before.right, their),
+                }
+            });
+            match (state, led_by) {
+                (Some(state), _) => Place::State(state),
+                (None, Some(message)) => Place::End(message),
+                (None, None) => unreachable!("a protocol starts with a state"),
+            }
+        };
+        Disagreement {
+            left: place(pair.left, Origin::Left),
+            right: place(pair.right, Origin::Right),
+            clash,
+            dialogue,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! How protocols relate: equality, duality, and which versions can be deployed side by side.
+
+mod machine;
+mod oracle;
+
+use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::diagnostic::Level;
+use duologue::protocol::{Program, ProtocolId};
+use duologue::relation::{self, Change, Rollout, View};
+use machine::{Chance, Machine};
+use oracle::{Fault, Want, explore, shortest};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// No file is ever read: the texts are at hand and import nothing.
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn identity(&self, _: &Path) -> io::Result<PathBuf> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+fn compiled(text: &str) -> Compilation {
+    let request = Request {
+        inputs: vec![Input::Text {
+            path: "test.proto".into(),
+            bytes: text.as_bytes().to_vec(),
+        }],
+        levels: vec![("all".to_owned(), Level::Allow)],
+        ..Request::default()
+    };
+    let compilation = compile(&request, &NoFiles).expect("nothing is read");
+    let first = compilation.diagnostics.first();
+    assert!(compilation.checked.is_some(), "{first:?}\n{text}");
+    compilation
+}
+
+fn program(compilation: &Compilation) -> &Program {
+    let checked = compilation.checked.as_ref();
+    checked.expect("it was checked").program()
+}
+
+fn view(compilation: &Compilation) -> View<'_> {
+    View::of(program(compilation), ProtocolId::new(0))
+}
+
+/// Two machines, of which the second is mostly the first with some changes.
+fn pair(chance: &mut Chance) -> (Machine, Machine) {
+    let one = Machine::any(chance, 4);
+    let other = if chance.one_in(4) {
+        Machine::any(chance, 4)
+    } else {
+        one.changed(chance)
+    };
+    (one, other)
+}
+
+/// Item by item what the theorem in `relation` says, against all runs with bounded queues.
+#[test]
+fn fitting_is_what_all_runs_with_queues_show() {
+    const PAIRS: usize = 6_000;
+    let mut chance = Chance(1);
+    let (mut sound, mut unsound) = (0, 0);
+    for number in 0..PAIRS {
+        let (client, server) = pair(&mut chance);
+        let texts = (client.text("p", "s"), server.text("p", "t"));
+        let (ours, theirs) = (compiled(&texts.0), compiled(&texts.1));
+        let misfit = relation::misfit(view(&ours), view(&theirs));
+        let failure = relation::failure(view(&ours), view(&theirs));
+        let (faults, _) = explore(&client, &server, 3);
+        let case = || format!("pair {number}: {faults:?}\n{}{}", texts.0, texts.1);
+        assert_eq!(failure.is_none(), faults.is_empty(), "{}", case());
+        let has_faults = faults.iter().any(|fault| *fault != Fault::Silent);
+        assert_eq!(misfit.is_some(), has_faults, "{}", case());
+        for (found, minds_silence) in [(misfit, false), (failure, true)] {
+            let least = shortest(&client, &server, Want::Fit { minds_silence });
+            let said = found.map(|found| found.dialogue.len());
+            assert_eq!(said, least, "{}", case());
+        }
+        if faults.is_empty() {
+            sound += 1;
+        } else {
+            unsound += 1;
+        }
+    }
+    assert!(sound > 500 && unsound > 500, "{sound} and {unsound}");
+}
+
+#[test]
+fn equality_is_what_dialogues_show() {
+    let mut chance = Chance(2);
+    let (mut equal, mut different) = (0, 0);
+    for number in 0..3_000 {
+        let (one, other) = pair(&mut chance);
+        let texts = (one.text("p", "s"), other.text("q", "t"));
+        let (ours, theirs) = (compiled(&texts.0), compiled(&texts.1));
+        let found = relation::difference(view(&ours), view(&theirs));
+        let least = shortest(&one, &other, Want::Equal);
+        let said = found.map(|found| found.dialogue.len());
+        assert_eq!(said, least, "pair {number}:\n{}{}", texts.0, texts.1);
+        let turned = compiled(&other.turned().text("q", "t"));
+        let told = relation::not_dual(view(&ours), view(&turned));
+        assert_eq!(told.is_some(), least.is_some());
+        if least.is_none() {
+            equal += 1;
+        } else {
+            different += 1;
+        }
+    }
+    assert!(equal > 300 && different > 300, "{equal} and {different}");
+}
+
+/// If both mixtures are sound the versions are equal, so no change but of names can be deployed in any order.
+#[test]
+fn verdicts_hang_together() {
+    let mut chance = Chance(3);
+    let mut seen = std::collections::BTreeMap::<Rollout, usize>::new();
+    for number in 0..3_000 {
+        let (old, new) = pair(&mut chance);
+        let prefix = if chance.one_in(2) { "s" } else { "t" };
+        let texts = (old.text("p", "s"), new.text("p", prefix));
+        let (ours, theirs) = (compiled(&texts.0), compiled(&texts.1));
+        let change = Change::between(view(&ours), view(&theirs));
+        let equal = relation::difference(view(&ours), view(&theirs)).is_none();
+        let rollout = change.rollout();
+        let case = || format!("pair {number}: {rollout:?}\n{}{}", texts.0, texts.1);
+        assert_eq!(equal, rollout <= Rollout::AnyOrder, "{}", case());
+        let back = Change::between(view(&theirs), view(&ours)).rollout();
+        let expected = match rollout {
+            Rollout::ServerFirst => Rollout::ClientFirst,
+            Rollout::ClientFirst => Rollout::ServerFirst,
+            Rollout::Same | Rollout::AnyOrder | Rollout::Incompatible => rollout,
+        };
+        assert_eq!(back, expected, "{}", case());
+        *seen.entry(rollout).or_default() += 1;
+    }
+    assert_eq!(seen.len(), 5, "{seen:?}");
+}

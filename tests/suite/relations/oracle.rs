@@ -1,0 +1,177 @@
+//! A client, a server and two queues, explored step by step; and two machines compared dialogue by dialogue. As simple as can
+//! be, and sharing nothing with the product, since it is there to judge it.
+
+use super::machine::{Machine, Message, Turn};
+use std::collections::{HashSet, VecDeque};
+
+/// What goes wrong in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fault {
+    /// The message at the head of the queue is none that the listener knows.
+    Unexpected,
+    /// A message for a party that is over.
+    Orphan,
+    /// A party has its turn while a message for it is unread.
+    Crossing,
+    /// Nobody can do anything, and not both are over.
+    Stuck,
+    /// As stuck; but one listens, and the other has its turn and nothing at all to say.
+    Silent,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Configuration {
+    /// The state of each party; `None` behind `!`.
+    parties: [Option<usize>; 2],
+    /// What is under way to each party.
+    queues: [Vec<(&'static str, &'static str)>; 2],
+}
+
+/// All faults of all runs of a client of one machine with a server of the other, where each queue holds `bound` messages, and
+/// how many messages the queues towards the server and towards the client ever held.
+pub fn explore(client: &Machine, server: &Machine, bound: usize) -> (HashSet<Fault>, [usize; 2]) {
+    let machines = [client, server];
+    let turns = [Turn::Client, Turn::Server];
+    let turn = |party: usize, state: Option<usize>| match state {
+        None => Turn::Nobody,
+        Some(state) => machines[party].0[state].turn,
+    };
+    let messages = |party: usize, state: Option<usize>| match state {
+        None => &[],
+        Some(state) => &machines[party].0[state].messages[..],
+    };
+    let start = Configuration {
+        parties: [Some(0), Some(0)],
+        queues: [Vec::new(), Vec::new()],
+    };
+    let mut faults = HashSet::new();
+    let mut most = [0, 0];
+    let mut seen = HashSet::from([start.clone()]);
+    let mut open = vec![start];
+    while let Some(now) = open.pop() {
+        let mut can_move = false;
+        let mut following = Vec::new();
+        for party in [0, 1] {
+            let own_turn = turn(party, now.parties[party]);
+            let inbox = &now.queues[party];
+            if own_turn == turns[party] {
+                if !inbox.is_empty() {
+                    faults.insert(Fault::Crossing);
+                }
+                if now.queues[1 - party].len() < bound {
+                    for message in messages(party, now.parties[party]) {
+                        let mut next = now.clone();
+                        next.queues[1 - party].push((message.name, message.payload));
+                        next.parties[party] = message.next;
+                        can_move = true;
+                        following.push(next);
+                    }
+                }
+            } else if let Some((name, payload)) = inbox.first() {
+                if own_turn == Turn::Nobody {
+                    faults.insert(Fault::Orphan);
+                    continue;
+                }
+                let known =
+                    |message: &&Message| message.name == *name && message.payload == *payload;
+                match messages(party, now.parties[party]).iter().find(known) {
+                    None => {
+                        faults.insert(Fault::Unexpected);
+                    }
+                    Some(message) => {
+                        let mut next = now.clone();
+                        next.queues[party].remove(0);
+                        next.parties[party] = message.next;
+                        can_move = true;
+                        following.push(next);
+                    }
+                }
+            }
+        }
+        let state_turns = [turn(0, now.parties[0]), turn(1, now.parties[1])];
+        let is_empty = now.queues.iter().all(Vec::is_empty);
+        let are_over = state_turns == [Turn::Nobody; 2];
+        if !can_move && !(are_over && is_empty) {
+            let speaker = turns.iter().position(|turn| state_turns == [*turn; 2]);
+            let has_nothing = |party: usize| messages(party, now.parties[party]).is_empty();
+            let is_silent = is_empty && speaker.is_some_and(has_nothing);
+            faults.insert(if is_silent {
+                Fault::Silent
+            } else {
+                Fault::Stuck
+            });
+        }
+        most[0] = most[0].max(now.queues[1].len());
+        most[1] = most[1].max(now.queues[0].len());
+        for next in following {
+            if seen.insert(next.clone()) {
+                open.push(next);
+            }
+        }
+    }
+    (faults, most)
+}
+
+/// What two machines are to have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    Equal,
+    Fit { minds_silence: bool },
+}
+
+/// The least number of messages after which two machines part, the message they part over included.
+pub fn shortest(left: &Machine, right: &Machine, want: Want) -> Option<usize> {
+    let mut seen = HashSet::from([(Some(0), Some(0))]);
+    let mut open = VecDeque::from([(0, Some(0), Some(0))]);
+    let turn = |machine: &Machine, state: Option<usize>| match state {
+        None => Turn::Nobody,
+        Some(state) => machine.0[state].turn,
+    };
+    let mut best: Option<usize> = None;
+    while let Some((said, ours, theirs)) = open.pop_front() {
+        let turns = (turn(left, ours), turn(right, theirs));
+        let mut parted = |after: usize| best = Some(best.map_or(after, |best| best.min(after)));
+        if turns.0 != turns.1 {
+            parted(said);
+            continue;
+        }
+        let (Some(our_state), Some(their_state)) = (ours, theirs) else {
+            continue;
+        };
+        if turns.0 == Turn::Nobody {
+            continue;
+        }
+        let (ours, theirs) = (&left.0[our_state].messages, &right.0[their_state].messages);
+        let (must_ours, must_theirs) = match (want, turns.0) {
+            (Want::Equal, _) => (true, true),
+            (Want::Fit { .. }, Turn::Client) => (true, false),
+            (Want::Fit { .. }, _) => (false, true),
+        };
+        let lacks = |from: &[Message], of: &[Message]| {
+            of.iter()
+                .any(|message| from.iter().all(|other| other.name != message.name))
+        };
+        if must_ours && lacks(theirs, ours) || must_theirs && lacks(ours, theirs) {
+            parted(said + 1);
+        }
+        let spoken = if must_ours { ours } else { theirs };
+        if want
+            == (Want::Fit {
+                minds_silence: true,
+            })
+            && spoken.is_empty()
+        {
+            parted(said);
+        }
+        for our in ours {
+            for their in theirs.iter().filter(|their| their.name == our.name) {
+                if our.payload != their.payload {
+                    parted(said + 1);
+                } else if seen.insert((our.next, their.next)) {
+                    open.push_back((said + 1, our.next, their.next));
+                }
+            }
+        }
+    }
+    best
+}
