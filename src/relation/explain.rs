@@ -28,7 +28,10 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
     if counts.0 != counts.1 {
         let label = |state: &State| Label {
             span: state.name.span,
-            text: format!("{} type parameters", state.parameters.len()),
+            text: match state.parameters.len() {
+                1 => "1 type parameter".to_owned(),
+                many => format!("{many} type parameters"),
+            },
         };
         return Some(Told {
             headline,

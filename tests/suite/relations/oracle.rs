@@ -91,7 +91,8 @@ pub fn explore(client: &Machine, server: &Machine, bound: usize) -> (HashSet<Fau
         let state_turns = [turn(0, now.parties[0]), turn(1, now.parties[1])];
         let is_empty = now.queues.iter().all(Vec::is_empty);
         let are_over = state_turns == [Turn::Nobody; 2];
-        if !can_move && !(are_over && is_empty) {
+        let has_ended = are_over && is_empty;
+        if !can_move && !has_ended {
             let speaker = turns.iter().position(|turn| state_turns == [*turn; 2]);
             let has_nothing = |party: usize| messages(party, now.parties[party]).is_empty();
             let is_silent = is_empty && speaker.is_some_and(has_nothing);
