@@ -1,7 +1,7 @@
 //! Disagreements in words.
 
 use super::{Clash, Disagreement, Mixture, Place, Said, View, difference};
-use crate::diagnostic::Label;
+use crate::diagnostic::{Label, counted};
 use crate::protocol::text::type_text;
 use crate::protocol::{Direction, Message, Program, State};
 use std::fmt::Write as _;
@@ -17,6 +17,8 @@ pub struct Told {
     pub right: Label,
     /// The dialogue, if anything is said before they disagree.
     pub note: Option<String>,
+    /// What to do about it.
+    pub help: String,
 }
 
 /// Why `ours` is not the dual of `theirs`; `None` if it is.
@@ -28,51 +30,50 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
     if counts.0 != counts.1 {
         let label = |state: &State| Label {
             span: state.name.span,
-            text: match state.parameters.len() {
-                1 => "1 type parameter".to_owned(),
-                many => format!("{many} type parameters"),
-            },
+            text: counted(state.parameters.len(), "type parameter"),
         };
         return Some(Told {
             headline,
             left: label(our.start()),
             right: label(their.start()),
             note: None,
+            help: "both have to start with the same type parameters".to_owned(),
         });
     }
     let found = difference(ours, theirs.turned())?;
-    let (left, right) = match found.clash {
+    let (left, right, help) = match found.clash {
         Clash::Turn(Some(turn), Some(_)) => {
-            let state = |place: &Place<'_>| match place {
-                Place::State(state) => state.name.text().to_owned(),
-                Place::End(_) => String::new(),
+            let text = match turn {
+                Direction::Send => "the client sends in this state",
+                Direction::Recv => "the client receives in this state",
             };
-            let word = turn.word();
-            (
-                format!("the client `{word}`s in state `{}`", state(&found.left)),
-                format!("and also here, in state `{}`", state(&found.right)),
-            )
+            let help = "where the client of one sends, the client of the other has to receive";
+            (text.to_owned(), text.to_owned(), help.to_owned())
         }
         Clash::Turn(left, right) => {
             let text = |turn: Option<Direction>| match turn {
                 None => "the session is over here".to_owned(),
                 Some(_) => "here it goes on".to_owned(),
             };
-            (text(left), text(right))
+            let help = "both have to end here, or both to go on".to_owned();
+            (text(left), text(right), help)
         }
         Clash::Left(message) => (
             format!("`{}` may be said here", message.name),
             format!("there is no `{}`{}", message.name, inside(&found.right)),
+            add(message, &found.right, &found.left),
         ),
         Clash::Right(message) => (
             format!("there is no `{}`{}", message.name, inside(&found.left)),
             format!("`{}` may be said here", message.name),
+            add(message, &found.left, &found.right),
         ),
         Clash::Payload(left, right) => (
             carries(ours.program, &found.left, left),
             carries(theirs.program, &found.right, right),
+            format!("let `{}` carry the same types in both", left.name),
         ),
-        Clash::Silence => (String::new(), String::new()),
+        Clash::Silence => (String::new(), String::new(), String::new()),
     };
     let note = match dialogue(&found.dialogue) {
         Some(text) => {
@@ -83,7 +84,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
         }
         None => "they disagree from the start on".to_owned(),
     };
-    Some(told(headline, &found, left, right, Some(note)))
+    Some(told(headline, &found, (left, right), note, help))
 }
 
 /// Why a client and a server of two versions do not fit. Left is the client.
@@ -164,15 +165,23 @@ pub fn misfit(
         Some(text) => format!("the shortest dialogue that fails:{text}"),
         None => "it fails from the start on".to_owned(),
     };
-    told(headline, found, left, right, Some(note))
+    let help = match mixture {
+        Mixture::OldClient => {
+            "keep old clients away from new servers, or change the protocol so that they understand each other"
+        }
+        Mixture::OldServer => {
+            "keep new clients away from old servers, or change the protocol so that they understand each other"
+        }
+    };
+    told(headline, found, (left, right), note, help.to_owned())
 }
 
 fn told(
     headline: String,
     found: &Disagreement<'_>,
-    left: String,
-    right: String,
-    note: Option<String>,
+    (left, right): (String, String),
+    note: String,
+    help: String,
 ) -> Told {
     let (ours, theirs) = match found.clash {
         Clash::Left(message) => (message.name.span, found.right.span()),
@@ -190,8 +199,22 @@ fn told(
             span: theirs,
             text: right,
         },
-        note,
+        note: Some(note),
+        help,
     }
+}
+
+fn add(message: &Message, lacking: &Place<'_>, having: &Place<'_>) -> String {
+    let state = |place: &Place<'_>| match place {
+        Place::State(state) => state.name.text().to_owned(),
+        Place::End(message) => message.name.text().to_owned(),
+    };
+    format!(
+        "add `{}` to state `{}`, or remove it from `{}`",
+        message.name,
+        state(lacking),
+        state(having)
+    )
 }
 
 /// ` in state ...`
