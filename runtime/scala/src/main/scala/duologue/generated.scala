@@ -84,6 +84,18 @@ object generated {
   private[duologue] def finish(endpoint: Endpoint): Unit =
     if (endpoint.$side.seat.isOver) endpoint.$side.end() else endpoint.$side.advance(endpoint)
 
+  /** Refuses what a `u8` cannot hold. */
+  def u8(name: String, value: Int): Unit = if ((value & ~0xff) != 0) refuse(name, value.toLong, "u8")
+
+  /** Refuses what a `u16` cannot hold. */
+  def u16(name: String, value: Int): Unit = if ((value & ~0xffff) != 0) refuse(name, value.toLong, "u16")
+
+  /** Refuses what a `u32` cannot hold. */
+  def u32(name: String, value: Long): Unit = if ((value & ~0xffffffffL) != 0L) refuse(name, value, "u32")
+
+  private def refuse(name: String, value: Long, range: String): Nothing =
+    throw new IllegalArgumentException("`" + name + "` is a " + range + ", which " + value.toString + " is not")
+
   /** An index that the state does not have. Only a ring that a program tampered with can hold it. */
   def unknown(index: Int): Nothing = throw new IllegalStateException("no message " + index + " in this state")
 

@@ -1,0 +1,254 @@
+//! Where a piece of generated text stands, and how types are written there: short where nothing hides the short name.
+
+use super::spelling;
+use crate::protocol::{Builtin, Definition, EndpointType, FileId, Message, Protocol, Program, State, Type, TypeId};
+use crate::target::Options;
+use std::collections::HashSet;
+
+/// What generated code calls in the shim.
+pub const GENERATED: &str = "_root_.duologue.generated";
+
+/// A file of the program with the names that are taken in one generated object.
+pub struct Place<'a> {
+    pub program: &'a Program,
+    options: &'a Options,
+    pub file: FileId,
+    /// Short names of types that mean something else in this object.
+    hidden: HashSet<String>,
+    /// In the object of a file's types: names that its enums give to variants.
+    variants: Option<HashSet<String>>,
+    /// Types that the host program supplies under their own names.
+    hosts: HashSet<String>,
+    /// The states' types, if a type parameter could hide one.
+    states: HashSet<String>,
+    /// The type parameters of the state at hand, as they are written.
+    pub parameters: Vec<String>,
+    /// Terms that the class at hand declares: methods and values.
+    terms: HashSet<String>,
+}
+
+impl<'a> Place<'a> {
+    /// The object of the file's types.
+    pub fn of_types(program: &'a Program, options: &'a Options, file: FileId) -> Place<'a> {
+        let mut declared = HashSet::new();
+        let mut named = HashSet::new();
+        for id in &program.file(file).types {
+            let ty = program.ty(*id);
+            declared.insert(spelling::type_name(ty.name.text()));
+            if let Definition::Enum(variants) = &ty.definition {
+                named.extend(variants.iter().map(|variant| spelling::type_name(variant.name.text())));
+            }
+        }
+        declared.extend(named.iter().cloned());
+        Place { variants: Some(named), ..Place::new(program, options, file, declared) }
+    }
+
+    /// The object of a protocol.
+    pub fn of_protocol(program: &'a Program, options: &'a Options, protocol: &Protocol) -> Place<'a> {
+        let mut place = Place::new(program, options, protocol.file, HashSet::new());
+        let is_wanted = |name: &String| spelling::is_common_type(name) || place.hosts.contains(name);
+        let mut hidden = HashSet::new();
+        for state in &protocol.states {
+            let messages = state.messages.iter().map(|message| &message.name);
+            let names = messages.chain([&state.name]).map(|name| spelling::type_name(name.text()));
+            hidden.extend(names.filter(is_wanted));
+        }
+        place.hidden.extend(hidden);
+        if protocol.states.iter().any(|state| !state.parameters.is_empty()) {
+            let names = protocol.states.iter().map(|state| spelling::type_name(state.name.text()));
+            place.states = names.collect();
+        }
+        place
+    }
+
+    fn new(program: &'a Program, options: &'a Options, file: FileId, mut hidden: HashSet<String>) -> Place<'a> {
+        let hosts = host_names(program);
+        hidden.extend(hosts.iter().filter(|name| spelling::is_common_type(name)).cloned());
+        Place {
+            program,
+            options,
+            file,
+            hidden,
+            hosts,
+            variants: None,
+            states: HashSet::new(),
+            parameters: Vec::new(),
+            terms: HashSet::new(),
+        }
+    }
+
+    /// Takes the type parameters of `state`, spelled so that they hide no type that is in sight.
+    pub fn enter(&mut self, state: &State) {
+        let spell = |name: &str| {
+            let spelled = spelling::type_name(name);
+            let of_message = |message: &Message| spelling::type_name(message.name.text()) == spelled;
+            let is_taken = spelling::is_common_type(&spelled)
+                || self.hosts.contains(&spelled)
+                || self.states.contains(&spelled)
+                || state.messages.iter().any(of_message);
+            if is_taken { spelled + "_" } else { spelled }
+        };
+        self.parameters = state.parameters.iter().map(|parameter| spell(parameter.name.text())).collect();
+    }
+
+    /// Takes the terms that hide objects of the package in the class at hand.
+    pub fn hide(&mut self, terms: impl Iterator<Item = String>) {
+        self.terms = terms.collect();
+    }
+
+    /// `[T, U]`, or nothing.
+    pub fn parameter_list(&self) -> String {
+        type_arguments(&self.parameters)
+    }
+
+    /// The package that a file's code lives in, from the outside in.
+    pub fn package_of(&self, file: FileId) -> Vec<String> {
+        package(self.program, self.options, file)
+    }
+
+    /// An object of a package, as it is called from here.
+    pub fn object(&self, file: FileId, object: &str) -> String {
+        let package = self.package_of(file);
+        if package != self.package_of(self.file) || spelling::is_in_sight(object) || self.terms.contains(object) {
+            return format!("_root_.{}.{object}", package.join("."));
+        }
+        object.to_owned()
+    }
+
+    /// A type of the standard library.
+    pub fn standard(&self, name: &'static str) -> String {
+        if !self.hidden.contains(name) {
+            return name.to_owned();
+        }
+        match name {
+            "String" => format!("_root_.java.lang.{name}"),
+            "Vector" => format!("_root_.scala.collection.immutable.{name}"),
+            _ => format!("_root_.scala.{name}"),
+        }
+    }
+
+    /// A payload type.
+    pub fn payload_type(&self, ty: &Type) -> String {
+        match ty {
+            Type::Builtin(builtin) => self.builtin(*builtin),
+            Type::List(item) => format!("{}[{}]", self.standard("Vector"), self.payload_type(item)),
+            Type::Option(item) => format!("{}[{}]", self.standard("Option"), self.payload_type(item)),
+            Type::Tuple(items) => self.tuple(items),
+            Type::Named(id) => self.named(*id),
+            Type::Parameter(index) => self.parameters[*index as usize].clone(),
+            Type::Endpoint(endpoint) => self.endpoint(endpoint),
+        }
+    }
+
+    fn builtin(&self, builtin: Builtin) -> String {
+        match builtin {
+            Builtin::Bool => self.standard("Boolean"),
+            Builtin::I8 => self.standard("Byte"),
+            Builtin::I16 => self.standard("Short"),
+            Builtin::U8 | Builtin::U16 | Builtin::I32 => self.standard("Int"),
+            Builtin::U32 | Builtin::U64 | Builtin::I64 => self.standard("Long"),
+            Builtin::F32 => self.standard("Float"),
+            Builtin::F64 => self.standard("Double"),
+            Builtin::Str => self.standard("String"),
+            Builtin::Bytes => "_root_.duologue.Bytes".to_owned(),
+        }
+    }
+
+    /// Scala writes tuples of up to 22 values; longer ones nest.
+    fn tuple(&self, items: &[Type]) -> String {
+        let parts: Vec<String> = items.iter().map(|item| self.payload_type(item)).collect();
+        nested(parts, &|parts| format!("({})", parts.join(", ")))
+    }
+
+    fn named(&self, id: TypeId) -> String {
+        let ty = self.program.ty(id);
+        let name = spelling::type_name(ty.name.text());
+        match &ty.definition {
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => self.declared(ty.file, &name),
+            Definition::Extern(mappings, _) => match &mappings.scala {
+                Some(mapping) => mapping.name.clone(),
+                None => self.host(ty.file, name),
+            },
+            Definition::Undeclared => self.host(self.file, name),
+        }
+    }
+
+    fn declared(&self, file: FileId, name: &str) -> String {
+        let is_bare = self.variants.as_ref().is_some_and(|variants| !variants.contains(name));
+        if is_bare && file == self.file {
+            return name.to_owned();
+        }
+        let object = spelling::types_object(&self.program.file(file).stem);
+        format!("{}.{name}", self.object(file, &object))
+    }
+
+    /// A type of the program that uses the generated code: it lives in the package.
+    fn host(&self, file: FileId, name: String) -> String {
+        let package = self.package_of(file);
+        if package != self.package_of(self.file) || self.hidden.contains(&name) {
+            return format!("_root_.{}.{name}", package.join("."));
+        }
+        name
+    }
+
+    fn endpoint(&self, endpoint: &EndpointType) -> String {
+        let protocol = self.program.protocol(endpoint.protocol);
+        let object = self.object(protocol.file, &spelling::object_name(protocol.name.text()));
+        let state = spelling::type_name(protocol.state(endpoint.state).name.text());
+        let arguments: Vec<String> = endpoint.arguments.iter().map(|ty| self.payload_type(ty)).collect();
+        format!("{object}.{}.{state}{}", endpoint.side.word(), type_arguments(&arguments))
+    }
+}
+
+/// `[A, B]`, or nothing.
+pub fn type_arguments(arguments: &[String]) -> String {
+    if arguments.is_empty() { String::new() } else { format!("[{}]", arguments.join(", ")) }
+}
+
+/// Groups of at most 22, groups of groups, and so on, each put together by `join`.
+pub fn nested<T>(mut parts: Vec<T>, join: &dyn Fn(Vec<T>) -> T) -> T {
+    const LONGEST: usize = 22;
+    while parts.len() > LONGEST {
+        let mut groups = Vec::new();
+        let mut rest = parts.into_iter().peekable();
+        while rest.peek().is_some() {
+            // A group of one would not be a tuple: the last two groups share.
+            let left = rest.len();
+            let size = if left == LONGEST + 1 { LONGEST - 1 } else { LONGEST.min(left) };
+            groups.push(join(rest.by_ref().take(size).collect()));
+        }
+        parts = groups;
+    }
+    join(parts)
+}
+
+/// Where each of `count` values is found in the tuple that [`nested`] makes of them: `._1._2`.
+pub fn tuple_paths(count: usize) -> Vec<String> {
+    let join = |parts: Vec<Vec<String>>| {
+        let numbered = parts.into_iter().zip(1..);
+        let paths = numbered.flat_map(|(part, number)| part.into_iter().map(move |path| format!("._{number}{path}")));
+        paths.collect()
+    };
+    nested(vec![vec![String::new()]; count], &join)
+}
+
+/// The package of a file, from the outside in.
+pub fn package(program: &Program, options: &Options, file: FileId) -> Vec<String> {
+    let written = &program.file(file).package;
+    if written.is_empty() {
+        let chosen = options.scala_package.as_deref().unwrap_or("protocols");
+        return chosen.split('.').map(spelling::package_segment).collect();
+    }
+    written.iter().map(|segment| spelling::package_segment(segment.text())).collect()
+}
+
+/// The types that the host program supplies under their own names.
+fn host_names(program: &Program) -> HashSet<String> {
+    let is_host = |definition: &Definition| match definition {
+        Definition::Undeclared => true,
+        Definition::Extern(mappings, _) => mappings.scala.is_none(),
+        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
+    };
+    let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));
+    hosts.map(|ty| spelling::type_name(ty.name.text())).collect()
+}

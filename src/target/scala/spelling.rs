@@ -1,0 +1,143 @@
+//! How names are written in Scala: legal in 2.13 and 3, and never in the way of a member that every object has.
+
+use crate::target::spelling::{lower_camel, upper_camel};
+use std::borrow::Cow;
+
+/// Hard keywords of either version. The soft ones (`end`, `using`, `extension`, ...) need no escape.
+const KEYWORDS: [&str; 47] = [
+    "abstract", "case", "catch", "class", "def", "do", "else", "enum", "export", "extends", "false",
+    "final", "finally", "for", "forSome", "given", "if", "implicit", "import", "lazy", "macro", "match",
+    "new", "null", "object", "override", "package", "private", "protected", "return", "sealed", "super",
+    "then", "this", "throw", "trait", "true", "try", "type", "val", "var", "while", "with", "yield", "_",
+    "derives", "inline",
+];
+
+/// Members that every object has. As a message's method or a field they get a trailing `_`, whatever their arguments.
+const OBJECT_MEMBERS: [&str; 13] = [
+    "asInstanceOf", "clone", "eq", "equals", "finalize", "getClass", "hashCode", "isInstanceOf", "ne",
+    "notify", "notifyAll", "synchronized", "toString",
+];
+
+/// Members that every case class has besides.
+const CASE_CLASS_MEMBERS: [&str; 8] = [
+    "canEqual", "copy", "productArity", "productElement", "productElementName", "productElementNames",
+    "productIterator", "productPrefix",
+];
+
+/// Terms that the body of a generated object sees from elsewhere, so that an object of that name in the package needs its whole
+/// path: its own members, and what the endpoints inherit.
+const MEMBERS_IN_SIGHT: [&str; 10] = [
+    "client", "init", "open", "recv", "recvAsync", "recvOrClosed", "recvWithin", "server", "tryRecv", "wait",
+];
+
+/// Types that are in sight everywhere (`scala`, `Predef`, `java.lang`). A type parameter of that name would shadow one, which
+/// 2.13 warns about; a state or message of that name makes generated code write the whole path.
+const TYPES_IN_SIGHT: &str = "AbstractMethodError Any AnyRef AnyVal Appendable App Array Boolean BigDecimal BigInt \
+    BufferedIterator Byte CanEqual CharSequence Char Character Class ClassLoader ClassManifest ClassValue Cloneable Comparable \
+    Compiler Console Conversion Deprecated Double DummyImplicit Dynamic Either Enum Equals Equiv Error Exception Float Fractional \
+    Function FunctionalInterface IArray IndexedSeq InheritableThreadLocal Int Integer Integral Iterable IterableOnce Iterator \
+    Left List LazyList Long Manifest Map MatchError Math Matchable Module ModuleLayer NamedTuple Nil None Nothing Null Number \
+    Numeric Object Option Ordered Ordering Override Package PartialFunction PartialOrdering Precise Process ProcessBuilder \
+    ProcessHandle Product Proxy Range Readable Record Right Runnable Runtime RuntimeException SafeVarargs ScopedValue \
+    SecurityException SecurityManager Selectable Seq Serializable Set Short Singleton Some Specializable StackOverflowError \
+    StackTraceElement StackWalker Stream StrictMath String StringBuffer StringBuilder StringContext StringTemplate Suppress \
+    SuppressWarnings Symbol System Thread ThreadDeath ThreadGroup ThreadLocal Throwable Traversable TraversableOnce Tuple Tuple1 \
+    Tuple2 Tuple3 Tuple4 Tuple5 Tuple6 Tuple7 Tuple8 Tuple9 UninitializedFieldError Unit ValueOf Vector Void WeakPairMap \
+    AssertionError ArithmeticException Iterable IllegalArgumentException UnsupportedOperationException NoSuchElementException \
+    InterruptedException NullPointerException NumberFormatException ClassCastException IndexOutOfBoundsException Throwable \
+    ClassNotFoundException IllegalStateException StringIndexOutOfBoundsException ArrayIndexOutOfBoundsException";
+
+/// The type of a state's messages, the class of a message, a declared type: `LoginResponse`.
+pub fn type_name(name: &str) -> String {
+    upper_camel(name)
+}
+
+/// The method that sends a message: `insufficientFunds`.
+pub fn method_name(name: &str) -> String {
+    let name = lower_camel(name);
+    if is_object_member(&name) {
+        return name + "_";
+    }
+    escaped(name)
+}
+
+/// A value of a message, variant or struct: `finishedAt`.
+pub fn field_name(name: &str) -> String {
+    let name = lower_camel(name);
+    let is_tuple_member = name.strip_prefix('_').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    if is_object_member(&name) || CASE_CLASS_MEMBERS.contains(&name.as_str()) || is_tuple_member {
+        return name + "_";
+    }
+    escaped(name)
+}
+
+/// A value of a message, where the last field is the next endpoint.
+pub fn entry_name(name: &str) -> String {
+    match field_name(name) {
+        name if name == "next" => name + "_",
+        name => name,
+    }
+}
+
+/// The object of a protocol or an instance: the name as written, but that it begins small.
+pub fn object_name(name: &str) -> String {
+    escaped(small(name))
+}
+
+/// The object that holds a file's types.
+pub fn types_object(stem: &str) -> String {
+    small(&lower_camel(stem)) + "Types"
+}
+
+/// The file of an object: Windows has names of its own, with any ending.
+pub fn file_name(name: &str) -> String {
+    let name = small(name);
+    let device = name.to_ascii_lowercase();
+    let numbered = device.len() == 4 && (device.starts_with("com") || device.starts_with("lpt"));
+    let is_device = matches!(device.as_str(), "con" | "prn" | "aux" | "nul")
+        || numbered && device.ends_with(|last: char| last.is_ascii_digit());
+    if is_device { name + "_" } else { name }
+}
+
+/// One part of a package.
+pub fn package_segment(name: &str) -> String {
+    escaped(name.to_owned())
+}
+
+/// Whether a term of this name may mean something nearer than the object in the package.
+pub fn is_in_sight(term: &str) -> bool {
+    let plain = term.trim_matches('`');
+    MEMBERS_IN_SIGHT.contains(&plain) || is_object_member(plain) || matches!(plain, "scala" | "java")
+}
+
+/// Whether a type of this name is in sight without any declaration.
+pub fn is_common_type(name: &str) -> bool {
+    TYPES_IN_SIGHT.split_whitespace().any(|common| common == name)
+}
+
+/// A text as a literal.
+pub fn literal(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+/// A line of documentation, made harmless: comments nest, and a backslash with `u` is an escape even there.
+pub fn doc_line(line: &str) -> Cow<'_, str> {
+    if !line.contains(['*', '\\']) {
+        return Cow::Borrowed(line);
+    }
+    let line = line.replace("\\u", "&#92;u");
+    Cow::Owned(line.replace("/*", "/&#42;").replace("*/", "*&#47;"))
+}
+
+fn is_object_member(name: &str) -> bool {
+    OBJECT_MEMBERS.contains(&name) || name == "wait"
+}
+
+fn small(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + letters.as_str())
+}
+
+fn escaped(name: String) -> String {
+    if KEYWORDS.contains(&name.as_str()) { format!("`{name}`") } else { name }
+}

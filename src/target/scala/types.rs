@@ -1,0 +1,225 @@
+//! The object with the types that one file declares, and the objects of its instances.
+
+use super::layout::{declaration, docs};
+use super::payload::{check, holds_endpoints, moved};
+use super::place::{GENERATED, Place, type_arguments};
+use super::spelling;
+use crate::check::CheckedProgram;
+use crate::protocol::{Definition, Field, InstanceId, Type, TypeDeclaration, Variant};
+use askama::Template;
+use std::collections::BTreeMap;
+
+/// The types of a file.
+#[derive(Template)]
+#[template(path = "scala/types.scala.jinja")]
+pub struct TypesView {
+    object: String,
+    file: String,
+    declarations: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "scala/record.scala.jinja")]
+struct RecordView {
+    docs: String,
+    declaration: String,
+    checks: Vec<String>,
+    moved: Option<String>,
+    has_body: bool,
+    indent: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "scala/choice.scala.jinja")]
+struct ChoiceView {
+    docs: String,
+    name: String,
+    is_carrier: bool,
+    variants: Vec<String>,
+}
+
+/// A name for a generic protocol with given arguments.
+#[derive(Template)]
+#[template(path = "scala/instance.scala.jinja")]
+pub struct InstanceView {
+    docs: String,
+    object: String,
+    signature: String,
+    messages: Vec<AliasView>,
+    endpoints: Vec<AliasView>,
+}
+
+struct AliasView {
+    name: String,
+    parameters: String,
+    protocol: String,
+    arguments: String,
+}
+
+impl TypesView {
+    pub fn of(place: &mut Place, file: &str) -> TypesView {
+        let declared = place.program.file(place.file);
+        let declarations = declared.types.iter().map(|id| write_type(place, place.program.ty(*id)));
+        TypesView {
+            object: spelling::types_object(&declared.stem),
+            file: file.to_owned(),
+            declarations: declarations.collect(),
+        }
+    }
+}
+
+fn write_type(place: &Place, ty: &TypeDeclaration) -> String {
+    let name = spelling::type_name(ty.name.text());
+    match &ty.definition {
+        Definition::Alias(target) => format!("{}  type {name} = {}", docs(&ty.docs, 2), place.payload_type(target)),
+        Definition::Struct(fields) => record(place, ty, &name, fields),
+        Definition::Enum(variants) => choice(place, ty, &name, variants),
+        // What the host supplies needs no declaration; the file's documentation has it.
+        Definition::Extern(..) | Definition::Undeclared => String::new(),
+    }
+}
+
+fn record(place: &Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> String {
+    let values: Vec<Value> = fields.iter().map(|field| Value::of_field(field.name.text(), &field.ty)).collect();
+    let mut lines: Vec<String> = ty.docs.iter().map(|line| line.to_string()).collect();
+    for (field, value) in fields.iter().zip(&values) {
+        if let Some((first, rest)) = field.docs.split_first() {
+            lines.push(format!("@param {} {first}", value.name));
+            lines.extend(rest.iter().map(|line| format!("  {line}")));
+        }
+    }
+    let is_carrier = values.iter().any(|value| holds_endpoints(place.program, value.ty));
+    let extends = if is_carrier {
+        format!(" extends {GENERATED}.Carrier")
+    } else {
+        String::new()
+    };
+    write_values(place, docs(&lines, 2), format!("final case class {name}"), &values, &extends, name, is_carrier)
+}
+
+fn choice(place: &Place, ty: &TypeDeclaration, name: &str, variants: &[Variant]) -> String {
+    let is_carrier = holds_endpoints(place.program, &Type::Named(id_of(place, ty)));
+    let object = spelling::types_object(&place.program.file(place.file).stem);
+    let write = |variant: &Variant| {
+        let values: Vec<Value> =
+            variant.entries.iter().map(|entry| Value::of_field(entry.name.text(), &entry.ty)).collect();
+        let variant_name = spelling::type_name(variant.name.text());
+        let extends = format!(" extends {}.{name}", place.object(place.file, &object));
+        let docs = docs(&variant.docs, 4);
+        if values.is_empty() {
+            let body = if is_carrier {
+                format!(" {{\n      def $moved($moving: {GENERATED}.Moving): {variant_name}.type = this\n    }}")
+            } else {
+                String::new()
+            };
+            return format!("{docs}    case object {variant_name}{extends}{body}");
+        }
+        write_values(place, docs, format!("final case class {variant_name}"), &values, &extends, &variant_name, is_carrier)
+    };
+    let view = ChoiceView {
+        docs: docs(&ty.docs, 2),
+        name: name.to_owned(),
+        is_carrier,
+        variants: variants.iter().map(write).collect(),
+    };
+    rendered(&view)
+}
+
+struct Value<'a> {
+    name: String,
+    written: &'a str,
+    ty: &'a Type,
+}
+
+impl<'a> Value<'a> {
+    fn of_field(written: &'a str, ty: &'a Type) -> Value<'a> {
+        Value { name: spelling::field_name(written), written, ty }
+    }
+}
+
+fn write_values(
+    place: &Place,
+    docs: String,
+    head: String,
+    values: &[Value],
+    extends: &str,
+    class: &str,
+    is_carrier: bool,
+) -> String {
+    // Variants stand one level deeper than structs.
+    let indent = if extends.contains('.') && !extends.contains(GENERATED) { "    " } else { "  " };
+    let program = place.program;
+    let fields: Vec<String> =
+        values.iter().map(|value| format!("{}: {}", value.name, place.payload_type(value.ty))).collect();
+    let changes = values.iter().filter(|value| holds_endpoints(program, value.ty));
+    let changes = changes.map(|value| format!("{} = {}", value.name, moved(program, value.ty, &value.name).at(0)));
+    let changes: Vec<String> = changes.collect();
+    let checks = values.iter().flat_map(|value| check(program, value.ty, value.written, &value.name));
+    let checks: Vec<String> = checks.collect();
+    let result = if changes.is_empty() { "this".to_owned() } else { format!("copy({})", changes.join(", ")) };
+    let moved =
+        is_carrier.then(|| format!("def $moved($moving: {GENERATED}.Moving): {class} = {result}"));
+    let has_body = moved.is_some() || !checks.is_empty();
+    let tail = format!("{extends}{}", if has_body { " {" } else { "" });
+    let declaration = declaration(&head, &fields, &tail, indent.len());
+    rendered(&RecordView { docs, declaration, checks, moved, has_body, indent })
+}
+
+fn id_of(place: &Place, ty: &TypeDeclaration) -> crate::protocol::TypeId {
+    let ids = place.program.file(ty.file).types.iter();
+    let mut same = ids.filter(|id| std::ptr::eq(place.program.ty(**id), ty));
+    *same.next().expect("a file lists the types it declares")
+}
+
+fn rendered(view: &impl Template) -> String {
+    view.render().expect("writing into memory does not fail")
+}
+
+impl InstanceView {
+    pub fn of(checked: &CheckedProgram, id: InstanceId, place: &mut Place) -> InstanceView {
+        let instance = checked.program().instance(id);
+        let protocol = checked.program().protocol(instance.protocol);
+        let object = place.object(protocol.file, &spelling::object_name(protocol.name.text()));
+        let mut reached: BTreeMap<_, Vec<Vec<Type>>> = BTreeMap::new();
+        for (state, arguments) in checked.instantiations_of(id) {
+            reached.entry(state).or_default().push(arguments);
+        }
+        let mut messages = Vec::new();
+        let mut endpoints = Vec::new();
+        for (state, arguments) in reached {
+            let state = protocol.state(state);
+            place.enter(state);
+            // A state that is reached with several arguments keeps its parameters.
+            let (parameters, arguments) = match arguments.as_slice() {
+                [only] => {
+                    let only: Vec<String> = only.iter().map(|ty| place.payload_type(ty)).collect();
+                    (String::new(), type_arguments(&only))
+                }
+                _ => (place.parameter_list(), place.parameter_list()),
+            };
+            let alias = || AliasView {
+                name: spelling::type_name(state.name.text()),
+                parameters: parameters.clone(),
+                protocol: object.clone(),
+                arguments: arguments.clone(),
+            };
+            endpoints.push(alias());
+            if state.direction.is_some() {
+                messages.push(alias());
+            }
+        }
+        let start = spelling::type_name(protocol.start().name.text());
+        let arguments: Vec<String> = instance.arguments.iter().map(|ty| place.payload_type(ty)).collect();
+        let signature = format!(
+            "def init(): (server.{start}, client.{start}) = {object}.init{}()",
+            type_arguments(&arguments)
+        );
+        InstanceView {
+            docs: docs(&instance.docs, 0),
+            object: spelling::object_name(instance.name.text()),
+            signature,
+            messages,
+            endpoints,
+        }
+    }
+}
