@@ -1,6 +1,13 @@
 //! The Scala target: the shim, what is generated, and the programs that use it.
 
-use crate::support::scala::Scala;
+use crate::support::c::repository;
+use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
+use duologue::check::CheckedProgram;
+use duologue::name::Name;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The suites of the shim. Each must exist: JUnit fails on a name that it does not find.
 const SUITES: [&str; 3] = [
@@ -23,4 +30,114 @@ fn the_shim_keeps_its_contract_in_scala_3() {
 #[test]
 fn the_shim_keeps_its_contract_in_scala_2() {
     runtime_keeps_its_contract(Scala::Two);
+}
+
+/// All of `protocols/` in Scala, and a main program that holds every conversation of `tests/run`; written once.
+fn conversations() -> &'static [PathBuf] {
+    static WRITTEN: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    WRITTEN.get_or_init(|| {
+        let generated = folder("protocols");
+        let inputs = protocols_in(&repository().join("protocols"));
+        let checked = generate(&inputs, None, &generated);
+        let main = folder("main").join("Main.scala");
+        fs::create_dir_all(folder("main")).expect("the target folder can be written");
+        fs::write(&main, main_program(&checked)).expect("the target folder can be written");
+        let written = [
+            generated,
+            repository().join("tests/run"),
+            repository().join("tests/suite/support/scala"),
+        ];
+        let sources = written.iter().flat_map(|folder| sources_in(folder));
+        sources.chain([main]).collect()
+    })
+}
+
+fn main_program(checked: &CheckedProgram) -> String {
+    let mut text = String::from(
+        "package cases\n\nobject Main {\n  def main(arguments: Array[String]): Unit = {\n",
+    );
+    let cases = repository().join("tests/run");
+    for case in folders_in(&cases) {
+        let page = read(&cases.join(&case).join("README.md"));
+        let protocol = protocol_of(&page);
+        let session = format!("{}.{protocol}", package_of(checked, protocol));
+        let expected = read(&cases.join(&case).join("expected.txt"));
+        writeln!(
+            text,
+            "    locally {{\n      val (server, client) = {session}.init()\n      \
+             Driver.run(\"{case}\", {expected:?})({case}.Client.run(client, _))({case}.Server.run(server, _))\n    }}"
+        )
+        .expect("writing into memory does not fail");
+    }
+    text + "    println(\"all cases\" + arguments.mkString)\n  }\n}\n"
+}
+
+/// The protocol or the instance that a case's page is about.
+fn protocol_of(page: &str) -> &str {
+    if let Some((_, behind)) = page.split_once("instance `") {
+        return behind.split('`').next().expect("a split has a first part");
+    }
+    let before = page.split("::client::").next();
+    let name = before.and_then(|before| before.rsplit('`').next());
+    name.expect("a split has a first part")
+}
+
+/// The package of a protocol or an instance.
+fn package_of(checked: &CheckedProgram, name: &str) -> String {
+    let program = checked.program();
+    let protocols = program
+        .protocols
+        .iter()
+        .map(|protocol| (&protocol.name, protocol.file));
+    let instances = program
+        .instances
+        .iter()
+        .map(|instance| (&instance.name, instance.file));
+    let mut all = protocols.chain(instances);
+    let (_, file) = all
+        .find(|(known, _)| known.text() == name)
+        .unwrap_or_else(|| panic!("no protocol {name}"));
+    let package: Vec<&str> = program.file(file).package.iter().map(Name::text).collect();
+    if package.is_empty() {
+        "protocols".to_owned()
+    } else {
+        package.join(".")
+    }
+}
+
+fn folders_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the folder exists");
+    let entries = entries.map(|entry| entry.expect("the folder can be read"));
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn conversations_run(scala: Scala) {
+    let programs = folder("programs").join(scala.name());
+    let runtime = scala.runtime();
+    let compiled = scala.compile(conversations(), &[runtime.clone()], &programs);
+    compiled.unwrap_or_else(|failure| panic!("{failure}"));
+    let printed = scala.run(&[programs, runtime], "cases.Main", &[]);
+    assert_eq!(
+        printed.unwrap_or_else(|failure| panic!("{failure}")),
+        "all cases\n"
+    );
+}
+
+#[test]
+fn the_conversations_run_in_scala_3() {
+    conversations_run(Scala::Three);
+}
+
+#[test]
+fn the_conversations_run_in_scala_2() {
+    conversations_run(Scala::Two);
 }

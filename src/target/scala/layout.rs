@@ -60,17 +60,29 @@ pub fn declaration(head: &str, parameters: &[String], tail: &str, indent: usize)
     broken(head, parameters.iter().cloned(), tail, indent, 4)
 }
 
-fn broken(head: &str, parts: impl Iterator<Item = String>, tail: &str, indent: usize, step: usize) -> String {
+fn broken(
+    head: &str,
+    parts: impl Iterator<Item = String>,
+    tail: &str,
+    indent: usize,
+    step: usize,
+) -> String {
     let deep = " ".repeat(indent + step);
     let parts: Vec<String> = parts.map(|part| format!("{deep}{part}")).collect();
-    format!("{head}(\n{}\n{}){tail}", parts.join(",\n"), " ".repeat(indent))
+    format!(
+        "{head}(\n{}\n{}){tail}",
+        parts.join(",\n"),
+        " ".repeat(indent)
+    )
 }
 
 /// Documentation before a declaration behind `indent` blanks, with the line break behind it; nothing if there is none.
 pub fn docs<S: AsRef<str>>(lines: &[S], indent: usize) -> String {
     let margin = " ".repeat(indent);
     let mut lines = lines.iter().map(|line| doc_line(line.as_ref()));
-    let Some(first) = lines.next() else { return String::new() };
+    let Some(first) = lines.next() else {
+        return String::new();
+    };
     let mut text = format!("{margin}/** {first}").trim_end().to_owned();
     let rest: Vec<_> = lines.collect();
     if rest.is_empty() {

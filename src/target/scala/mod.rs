@@ -36,12 +36,19 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => true,
             Definition::Extern(..) | Definition::Undeclared => false,
         };
-        if file.types.iter().any(|ty| is_declared(&program.ty(*ty).definition)) {
+        if file
+            .types
+            .iter()
+            .any(|ty| is_declared(&program.ty(*ty).definition))
+        {
             files.push(types_file(program, id, options));
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    Generated { files, notes: Vec::new() }
+    Generated {
+        files,
+        notes: Vec::new(),
+    }
 }
 
 fn protocol_file(checked: CheckedProtocol, options: &Options) -> OutputFile {
@@ -51,7 +58,10 @@ fn protocol_file(checked: CheckedProtocol, options: &Options) -> OutputFile {
     let place = Place::of_protocol(program, options, protocol);
     let mut writer = Writer::new(place, Endpoint::of(checked, Side::Client));
     write(&mut text, &writer.protocol());
-    for id in protocol.state_ids().filter(|id| protocol.state(*id).direction.is_some()) {
+    for id in protocol
+        .state_ids()
+        .filter(|id| protocol.state(*id).direction.is_some())
+    {
         writer.enter(id);
         write(&mut text, &writer.messages(id));
         text.push('\n');
@@ -70,7 +80,13 @@ fn protocol_file(checked: CheckedProtocol, options: &Options) -> OutputFile {
         text.push_str("  }\n");
     }
     text.push_str("}\n");
-    output(program, options, protocol.file, &spelling::file_name(protocol.name.text()), text)
+    output(
+        program,
+        options,
+        protocol.file,
+        &spelling::file_name(protocol.name.text()),
+        text,
+    )
 }
 
 fn instance_file(checked: &CheckedProgram, id: InstanceId, options: &Options) -> OutputFile {
@@ -81,7 +97,13 @@ fn instance_file(checked: &CheckedProgram, id: InstanceId, options: &Options) ->
     let mut text = head(program, instance.file, options);
     write(&mut text, &InstanceView::of(checked, id, &mut place));
     text.push('\n');
-    output(program, options, instance.file, &spelling::file_name(instance.name.text()), text)
+    output(
+        program,
+        options,
+        instance.file,
+        &spelling::file_name(instance.name.text()),
+        text,
+    )
 }
 
 fn types_file(program: &Program, id: FileId, options: &Options) -> OutputFile {
@@ -90,7 +112,13 @@ fn types_file(program: &Program, id: FileId, options: &Options) -> OutputFile {
     let mut text = head(program, id, options);
     write(&mut text, &TypesView::of(&mut place, base_name(file)));
     text.push('\n');
-    output(program, options, id, &spelling::types_object(&file.stem), text)
+    output(
+        program,
+        options,
+        id,
+        &spelling::types_object(&file.stem),
+        text,
+    )
 }
 
 fn head(program: &Program, id: FileId, options: &Options) -> String {
@@ -111,14 +139,24 @@ fn base_name(file: &File) -> &str {
 }
 
 fn write(text: &mut String, view: &dyn DynTemplate) {
-    view.dyn_render_into(text).expect("writing into memory does not fail");
+    view.dyn_render_into(text)
+        .expect("writing into memory does not fail");
 }
 
-fn output(program: &Program, options: &Options, file: FileId, name: &str, text: String) -> OutputFile {
+fn output(
+    program: &Program,
+    options: &Options,
+    file: FileId,
+    name: &str,
+    text: String,
+) -> OutputFile {
     let folders = place::package(program, options, file);
     let folders = folders.iter().map(|folder| folder.trim_matches('`'));
     let path: Vec<&str> = folders.collect();
-    OutputFile { path: format!("{}/{name}.scala", path.join("/")), text }
+    OutputFile {
+        path: format!("{}/{name}.scala", path.join("/")),
+        text,
+    }
 }
 
 /// Hands over every name that will be declared, scope by scope.

@@ -31,7 +31,10 @@ pub fn check(program: &Program, ty: &Type, name: &str, value: &str) -> Vec<Strin
             match each.as_slice() {
                 [] => each,
                 [only] => vec![format!("{value}.foreach($item => {only})")],
-                _ => vec![format!("{value}.foreach {{ $item => {} }}", each.join("; "))],
+                _ => vec![format!(
+                    "{value}.foreach {{ $item => {} }}",
+                    each.join("; ")
+                )],
             }
         }
         Type::Tuple(items) => {
@@ -44,7 +47,10 @@ pub fn check(program: &Program, ty: &Type, name: &str, value: &str) -> Vec<Strin
         }
         Type::Named(id) => match &program.ty(*id).definition {
             Definition::Alias(target) => check(program, target, name, value),
-            Definition::Struct(_) | Definition::Enum(_) | Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+            Definition::Struct(_)
+            | Definition::Enum(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => Vec::new(),
         },
         Type::Parameter(_) | Type::Endpoint(_) => Vec::new(),
     }
@@ -69,7 +75,9 @@ fn holds(program: &Program, ty: &Type, open: &mut Vec<TypeId>) -> bool {
             open.push(*id);
             match &program.ty(*id).definition {
                 Definition::Alias(target) => holds(program, target, open),
-                Definition::Struct(fields) => fields.iter().any(|field| holds(program, &field.ty, open)),
+                Definition::Struct(fields) => {
+                    fields.iter().any(|field| holds(program, &field.ty, open))
+                }
                 Definition::Enum(variants) => {
                     let mut entries = variants.iter().flat_map(|variant| &variant.entries);
                     entries.any(|entry| holds(program, &entry.ty, open))
@@ -102,7 +110,9 @@ pub fn moved(program: &Program, ty: &Type, value: &str) -> Code {
         }
         Type::Named(id) => match &program.ty(*id).definition {
             Definition::Alias(target) => moved(program, target, value),
-            Definition::Struct(_) | Definition::Enum(_) => Code::word(format!("{value}.$moved($moving)")),
+            Definition::Struct(_) | Definition::Enum(_) => {
+                Code::word(format!("{value}.$moved($moving)"))
+            }
             Definition::Extern(..) | Definition::Undeclared => Code::word(value),
         },
         Type::Builtin(_) => Code::word(value),

@@ -1,7 +1,9 @@
 //! Where a piece of generated text stands, and how types are written there: short where nothing hides the short name.
 
 use super::spelling;
-use crate::protocol::{Builtin, Definition, EndpointType, FileId, Message, Protocol, Program, State, Type, TypeId};
+use crate::protocol::{
+    Builtin, Definition, EndpointType, FileId, Message, Program, Protocol, State, Type, TypeId,
+};
 use crate::target::Options;
 use std::collections::HashSet;
 
@@ -36,34 +38,65 @@ impl<'a> Place<'a> {
             let ty = program.ty(*id);
             declared.insert(spelling::type_name(ty.name.text()));
             if let Definition::Enum(variants) = &ty.definition {
-                named.extend(variants.iter().map(|variant| spelling::type_name(variant.name.text())));
+                named.extend(
+                    variants
+                        .iter()
+                        .map(|variant| spelling::type_name(variant.name.text())),
+                );
             }
         }
         declared.extend(named.iter().cloned());
-        Place { variants: Some(named), ..Place::new(program, options, file, declared) }
+        Place {
+            variants: Some(named),
+            ..Place::new(program, options, file, declared)
+        }
     }
 
     /// The object of a protocol.
-    pub fn of_protocol(program: &'a Program, options: &'a Options, protocol: &Protocol) -> Place<'a> {
+    pub fn of_protocol(
+        program: &'a Program,
+        options: &'a Options,
+        protocol: &Protocol,
+    ) -> Place<'a> {
         let mut place = Place::new(program, options, protocol.file, HashSet::new());
-        let is_wanted = |name: &String| spelling::is_common_type(name) || place.hosts.contains(name);
+        let is_wanted =
+            |name: &String| spelling::is_common_type(name) || place.hosts.contains(name);
         let mut hidden = HashSet::new();
         for state in &protocol.states {
             let messages = state.messages.iter().map(|message| &message.name);
-            let names = messages.chain([&state.name]).map(|name| spelling::type_name(name.text()));
+            let names = messages
+                .chain([&state.name])
+                .map(|name| spelling::type_name(name.text()));
             hidden.extend(names.filter(is_wanted));
         }
         place.hidden.extend(hidden);
-        if protocol.states.iter().any(|state| !state.parameters.is_empty()) {
-            let names = protocol.states.iter().map(|state| spelling::type_name(state.name.text()));
+        if protocol
+            .states
+            .iter()
+            .any(|state| !state.parameters.is_empty())
+        {
+            let names = protocol
+                .states
+                .iter()
+                .map(|state| spelling::type_name(state.name.text()));
             place.states = names.collect();
         }
         place
     }
 
-    fn new(program: &'a Program, options: &'a Options, file: FileId, mut hidden: HashSet<String>) -> Place<'a> {
+    fn new(
+        program: &'a Program,
+        options: &'a Options,
+        file: FileId,
+        mut hidden: HashSet<String>,
+    ) -> Place<'a> {
         let hosts = host_names(program);
-        hidden.extend(hosts.iter().filter(|name| spelling::is_common_type(name)).cloned());
+        hidden.extend(
+            hosts
+                .iter()
+                .filter(|name| spelling::is_common_type(name))
+                .cloned(),
+        );
         Place {
             program,
             options,
@@ -81,14 +114,19 @@ impl<'a> Place<'a> {
     pub fn enter(&mut self, state: &State) {
         let spell = |name: &str| {
             let spelled = spelling::type_name(name);
-            let of_message = |message: &Message| spelling::type_name(message.name.text()) == spelled;
+            let of_message =
+                |message: &Message| spelling::type_name(message.name.text()) == spelled;
             let is_taken = spelling::is_common_type(&spelled)
                 || self.hosts.contains(&spelled)
                 || self.states.contains(&spelled)
                 || state.messages.iter().any(of_message);
             if is_taken { spelled + "_" } else { spelled }
         };
-        self.parameters = state.parameters.iter().map(|parameter| spell(parameter.name.text())).collect();
+        self.parameters = state
+            .parameters
+            .iter()
+            .map(|parameter| spell(parameter.name.text()))
+            .collect();
     }
 
     /// Takes the terms that hide objects of the package in the class at hand.
@@ -109,7 +147,10 @@ impl<'a> Place<'a> {
     /// An object of a package, as it is called from here.
     pub fn object(&self, file: FileId, object: &str) -> String {
         let package = self.package_of(file);
-        if package != self.package_of(self.file) || spelling::is_in_sight(object) || self.terms.contains(object) {
+        if package != self.package_of(self.file)
+            || spelling::is_in_sight(object)
+            || self.terms.contains(object)
+        {
             return format!("_root_.{}.{object}", package.join("."));
         }
         object.to_owned()
@@ -132,7 +173,9 @@ impl<'a> Place<'a> {
         match ty {
             Type::Builtin(builtin) => self.builtin(*builtin),
             Type::List(item) => format!("{}[{}]", self.standard("Vector"), self.payload_type(item)),
-            Type::Option(item) => format!("{}[{}]", self.standard("Option"), self.payload_type(item)),
+            Type::Option(item) => {
+                format!("{}[{}]", self.standard("Option"), self.payload_type(item))
+            }
             Type::Tuple(items) => self.tuple(items),
             Type::Named(id) => self.named(*id),
             Type::Parameter(index) => self.parameters[*index as usize].clone(),
@@ -164,7 +207,9 @@ impl<'a> Place<'a> {
         let ty = self.program.ty(id);
         let name = spelling::type_name(ty.name.text());
         match &ty.definition {
-            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => self.declared(ty.file, &name),
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
+                self.declared(ty.file, &name)
+            }
             Definition::Extern(mappings, _) => match &mappings.scala {
                 Some(mapping) => mapping.name.clone(),
                 None => self.host(ty.file, name),
@@ -174,7 +219,10 @@ impl<'a> Place<'a> {
     }
 
     fn declared(&self, file: FileId, name: &str) -> String {
-        let is_bare = self.variants.as_ref().is_some_and(|variants| !variants.contains(name));
+        let is_bare = self
+            .variants
+            .as_ref()
+            .is_some_and(|variants| !variants.contains(name));
         if is_bare && file == self.file {
             return name.to_owned();
         }
@@ -195,14 +243,26 @@ impl<'a> Place<'a> {
         let protocol = self.program.protocol(endpoint.protocol);
         let object = self.object(protocol.file, &spelling::object_name(protocol.name.text()));
         let state = spelling::type_name(protocol.state(endpoint.state).name.text());
-        let arguments: Vec<String> = endpoint.arguments.iter().map(|ty| self.payload_type(ty)).collect();
-        format!("{object}.{}.{state}{}", endpoint.side.word(), type_arguments(&arguments))
+        let arguments: Vec<String> = endpoint
+            .arguments
+            .iter()
+            .map(|ty| self.payload_type(ty))
+            .collect();
+        format!(
+            "{object}.{}.{state}{}",
+            endpoint.side.word(),
+            type_arguments(&arguments)
+        )
     }
 }
 
 /// `[A, B]`, or nothing.
 pub fn type_arguments(arguments: &[String]) -> String {
-    if arguments.is_empty() { String::new() } else { format!("[{}]", arguments.join(", ")) }
+    if arguments.is_empty() {
+        String::new()
+    } else {
+        format!("[{}]", arguments.join(", "))
+    }
 }
 
 /// Groups of at most 22, groups of groups, and so on, each put together by `join`.
@@ -214,7 +274,11 @@ pub fn nested<T>(mut parts: Vec<T>, join: &dyn Fn(Vec<T>) -> T) -> T {
         while rest.peek().is_some() {
             // A group of one would not be a tuple: the last two groups share.
             let left = rest.len();
-            let size = if left == LONGEST + 1 { LONGEST - 1 } else { LONGEST.min(left) };
+            let size = if left == LONGEST + 1 {
+                LONGEST - 1
+            } else {
+                LONGEST.min(left)
+            };
             groups.push(join(rest.by_ref().take(size).collect()));
         }
         parts = groups;
@@ -226,7 +290,10 @@ pub fn nested<T>(mut parts: Vec<T>, join: &dyn Fn(Vec<T>) -> T) -> T {
 pub fn tuple_paths(count: usize) -> Vec<String> {
     let join = |parts: Vec<Vec<String>>| {
         let numbered = parts.into_iter().zip(1..);
-        let paths = numbered.flat_map(|(part, number)| part.into_iter().map(move |path| format!("._{number}{path}")));
+        let paths = numbered.flat_map(|(part, number)| {
+            part.into_iter()
+                .map(move |path| format!("._{number}{path}"))
+        });
         paths.collect()
     };
     nested(vec![vec![String::new()]; count], &join)
@@ -239,7 +306,10 @@ pub fn package(program: &Program, options: &Options, file: FileId) -> Vec<String
         let chosen = options.scala_package.as_deref().unwrap_or("protocols");
         return chosen.split('.').map(spelling::package_segment).collect();
     }
-    written.iter().map(|segment| spelling::package_segment(segment.text())).collect()
+    written
+        .iter()
+        .map(|segment| spelling::package_segment(segment.text()))
+        .collect()
 }
 
 /// The types that the host program supplies under their own names.
@@ -250,5 +320,7 @@ fn host_names(program: &Program) -> HashSet<String> {
         Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
     };
     let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));
-    hosts.map(|ty| spelling::type_name(ty.name.text())).collect()
+    hosts
+        .map(|ty| spelling::type_name(ty.name.text()))
+        .collect()
 }

@@ -5,29 +5,97 @@ use std::borrow::Cow;
 
 /// Hard keywords of either version. The soft ones (`end`, `using`, `extension`, ...) need no escape.
 const KEYWORDS: [&str; 47] = [
-    "abstract", "case", "catch", "class", "def", "do", "else", "enum", "export", "extends", "false",
-    "final", "finally", "for", "forSome", "given", "if", "implicit", "import", "lazy", "macro", "match",
-    "new", "null", "object", "override", "package", "private", "protected", "return", "sealed", "super",
-    "then", "this", "throw", "trait", "true", "try", "type", "val", "var", "while", "with", "yield", "_",
-    "derives", "inline",
+    "abstract",
+    "case",
+    "catch",
+    "class",
+    "def",
+    "do",
+    "else",
+    "enum",
+    "export",
+    "extends",
+    "false",
+    "final",
+    "finally",
+    "for",
+    "forSome",
+    "given",
+    "if",
+    "implicit",
+    "import",
+    "lazy",
+    "macro",
+    "match",
+    "new",
+    "null",
+    "object",
+    "override",
+    "package",
+    "private",
+    "protected",
+    "return",
+    "sealed",
+    "super",
+    "then",
+    "this",
+    "throw",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "val",
+    "var",
+    "while",
+    "with",
+    "yield",
+    "_",
+    "derives",
+    "inline",
 ];
 
 /// Members that every object has. As a message's method or a field they get a trailing `_`, whatever their arguments.
 const OBJECT_MEMBERS: [&str; 13] = [
-    "asInstanceOf", "clone", "eq", "equals", "finalize", "getClass", "hashCode", "isInstanceOf", "ne",
-    "notify", "notifyAll", "synchronized", "toString",
+    "asInstanceOf",
+    "clone",
+    "eq",
+    "equals",
+    "finalize",
+    "getClass",
+    "hashCode",
+    "isInstanceOf",
+    "ne",
+    "notify",
+    "notifyAll",
+    "synchronized",
+    "toString",
 ];
 
 /// Members that every case class has besides.
 const CASE_CLASS_MEMBERS: [&str; 8] = [
-    "canEqual", "copy", "productArity", "productElement", "productElementName", "productElementNames",
-    "productIterator", "productPrefix",
+    "canEqual",
+    "copy",
+    "productArity",
+    "productElement",
+    "productElementName",
+    "productElementNames",
+    "productIterator",
+    "productPrefix",
 ];
 
 /// Terms that the body of a generated object sees from elsewhere, so that an object of that name in the package needs its whole
 /// path: its own members, and what the endpoints inherit.
 const MEMBERS_IN_SIGHT: [&str; 10] = [
-    "client", "init", "open", "recv", "recvAsync", "recvOrClosed", "recvWithin", "server", "tryRecv", "wait",
+    "client",
+    "init",
+    "open",
+    "recv",
+    "recvAsync",
+    "recvOrClosed",
+    "recvWithin",
+    "server",
+    "tryRecv",
+    "wait",
 ];
 
 /// Types that are in sight everywhere (`scala`, `Predef`, `java.lang`). A type parameter of that name would shadow one, which
@@ -64,7 +132,9 @@ pub fn method_name(name: &str) -> String {
 /// A value of a message, variant or struct: `finishedAt`.
 pub fn field_name(name: &str) -> String {
     let name = lower_camel(name);
-    let is_tuple_member = name.strip_prefix('_').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    let is_tuple_member = name
+        .strip_prefix('_')
+        .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
     if is_object_member(&name) || CASE_CLASS_MEMBERS.contains(&name.as_str()) || is_tuple_member {
         return name + "_";
     }
@@ -107,12 +177,16 @@ pub fn package_segment(name: &str) -> String {
 /// Whether a term of this name may mean something nearer than the object in the package.
 pub fn is_in_sight(term: &str) -> bool {
     let plain = term.trim_matches('`');
-    MEMBERS_IN_SIGHT.contains(&plain) || is_object_member(plain) || matches!(plain, "scala" | "java")
+    MEMBERS_IN_SIGHT.contains(&plain)
+        || is_object_member(plain)
+        || matches!(plain, "scala" | "java")
 }
 
 /// Whether a type of this name is in sight without any declaration.
 pub fn is_common_type(name: &str) -> bool {
-    TYPES_IN_SIGHT.split_whitespace().any(|common| common == name)
+    TYPES_IN_SIGHT
+        .split_whitespace()
+        .any(|common| common == name)
 }
 
 /// A text as a literal.
@@ -135,9 +209,15 @@ fn is_object_member(name: &str) -> bool {
 
 fn small(name: &str) -> String {
     let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + letters.as_str())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_ascii_lowercase().to_string() + letters.as_str()
+    })
 }
 
 fn escaped(name: String) -> String {
-    if KEYWORDS.contains(&name.as_str()) { format!("`{name}`") } else { name }
+    if KEYWORDS.contains(&name.as_str()) {
+        format!("`{name}`")
+    } else {
+        name
+    }
 }

@@ -59,7 +59,10 @@ struct AliasView {
 impl TypesView {
     pub fn of(place: &mut Place, file: &str) -> TypesView {
         let declared = place.program.file(place.file);
-        let declarations = declared.types.iter().map(|id| write_type(place, place.program.ty(*id)));
+        let declarations = declared
+            .types
+            .iter()
+            .map(|id| write_type(place, place.program.ty(*id)));
         TypesView {
             object: spelling::types_object(&declared.stem),
             file: file.to_owned(),
@@ -71,7 +74,11 @@ impl TypesView {
 fn write_type(place: &Place, ty: &TypeDeclaration) -> String {
     let name = spelling::type_name(ty.name.text());
     match &ty.definition {
-        Definition::Alias(target) => format!("{}  type {name} = {}", docs(&ty.docs, 2), place.payload_type(target)),
+        Definition::Alias(target) => format!(
+            "{}  type {name} = {}",
+            docs(&ty.docs, 2),
+            place.payload_type(target)
+        ),
         Definition::Struct(fields) => record(place, ty, &name, fields),
         Definition::Enum(variants) => choice(place, ty, &name, variants),
         // What the host supplies needs no declaration; the file's documentation has it.
@@ -80,7 +87,10 @@ fn write_type(place: &Place, ty: &TypeDeclaration) -> String {
 }
 
 fn record(place: &Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> String {
-    let values: Vec<Value> = fields.iter().map(|field| Value::of_field(field.name.text(), &field.ty)).collect();
+    let values: Vec<Value> = fields
+        .iter()
+        .map(|field| Value::of_field(field.name.text(), &field.ty))
+        .collect();
     let mut lines: Vec<String> = ty.docs.iter().map(|line| line.to_string()).collect();
     for (field, value) in fields.iter().zip(&values) {
         if let Some((first, rest)) = field.docs.split_first() {
@@ -88,33 +98,56 @@ fn record(place: &Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> 
             lines.extend(rest.iter().map(|line| format!("  {line}")));
         }
     }
-    let is_carrier = values.iter().any(|value| holds_endpoints(place.program, value.ty));
+    let is_carrier = values
+        .iter()
+        .any(|value| holds_endpoints(place.program, value.ty));
     let extends = if is_carrier {
         format!(" extends {GENERATED}.Carrier")
     } else {
         String::new()
     };
-    write_values(place, docs(&lines, 2), format!("final case class {name}"), &values, &extends, name, is_carrier)
+    write_values(
+        place,
+        docs(&lines, 2),
+        format!("final case class {name}"),
+        &values,
+        &extends,
+        name,
+        is_carrier,
+    )
 }
 
 fn choice(place: &Place, ty: &TypeDeclaration, name: &str, variants: &[Variant]) -> String {
     let is_carrier = holds_endpoints(place.program, &Type::Named(id_of(place, ty)));
     let object = spelling::types_object(&place.program.file(place.file).stem);
     let write = |variant: &Variant| {
-        let values: Vec<Value> =
-            variant.entries.iter().map(|entry| Value::of_field(entry.name.text(), &entry.ty)).collect();
+        let values: Vec<Value> = variant
+            .entries
+            .iter()
+            .map(|entry| Value::of_field(entry.name.text(), &entry.ty))
+            .collect();
         let variant_name = spelling::type_name(variant.name.text());
         let extends = format!(" extends {}.{name}", place.object(place.file, &object));
         let docs = docs(&variant.docs, 4);
         if values.is_empty() {
             let body = if is_carrier {
-                format!(" {{\n      def $moved($moving: {GENERATED}.Moving): {variant_name}.type = this\n    }}")
+                format!(
+                    " {{\n      def $moved($moving: {GENERATED}.Moving): {variant_name}.type = this\n    }}"
+                )
             } else {
                 String::new()
             };
             return format!("{docs}    case object {variant_name}{extends}{body}");
         }
-        write_values(place, docs, format!("final case class {variant_name}"), &values, &extends, &variant_name, is_carrier)
+        write_values(
+            place,
+            docs,
+            format!("final case class {variant_name}"),
+            &values,
+            &extends,
+            &variant_name,
+            is_carrier,
+        )
     };
     let view = ChoiceView {
         docs: docs(&ty.docs, 2),
@@ -133,7 +166,11 @@ struct Value<'a> {
 
 impl<'a> Value<'a> {
     fn of_field(written: &'a str, ty: &'a Type) -> Value<'a> {
-        Value { name: spelling::field_name(written), written, ty }
+        Value {
+            name: spelling::field_name(written),
+            written,
+            ty,
+        }
     }
 }
 
@@ -147,22 +184,49 @@ fn write_values(
     is_carrier: bool,
 ) -> String {
     // Variants stand one level deeper than structs.
-    let indent = if extends.contains('.') && !extends.contains(GENERATED) { "    " } else { "  " };
+    let indent = if extends.contains('.') && !extends.contains(GENERATED) {
+        "    "
+    } else {
+        "  "
+    };
     let program = place.program;
-    let fields: Vec<String> =
-        values.iter().map(|value| format!("{}: {}", value.name, place.payload_type(value.ty))).collect();
-    let changes = values.iter().filter(|value| holds_endpoints(program, value.ty));
-    let changes = changes.map(|value| format!("{} = {}", value.name, moved(program, value.ty, &value.name).at(0)));
+    let fields: Vec<String> = values
+        .iter()
+        .map(|value| format!("{}: {}", value.name, place.payload_type(value.ty)))
+        .collect();
+    let changes = values
+        .iter()
+        .filter(|value| holds_endpoints(program, value.ty));
+    let changes = changes.map(|value| {
+        format!(
+            "{} = {}",
+            value.name,
+            moved(program, value.ty, &value.name).at(0)
+        )
+    });
     let changes: Vec<String> = changes.collect();
-    let checks = values.iter().flat_map(|value| check(program, value.ty, value.written, &value.name));
+    let checks = values
+        .iter()
+        .flat_map(|value| check(program, value.ty, value.written, &value.name));
     let checks: Vec<String> = checks.collect();
-    let result = if changes.is_empty() { "this".to_owned() } else { format!("copy({})", changes.join(", ")) };
+    let result = if changes.is_empty() {
+        "this".to_owned()
+    } else {
+        format!("copy({})", changes.join(", "))
+    };
     let moved =
         is_carrier.then(|| format!("def $moved($moving: {GENERATED}.Moving): {class} = {result}"));
     let has_body = moved.is_some() || !checks.is_empty();
     let tail = format!("{extends}{}", if has_body { " {" } else { "" });
     let declaration = declaration(&head, &fields, &tail, indent.len());
-    rendered(&RecordView { docs, declaration, checks, moved, has_body, indent })
+    rendered(&RecordView {
+        docs,
+        declaration,
+        checks,
+        moved,
+        has_body,
+        indent,
+    })
 }
 
 fn id_of(place: &Place, ty: &TypeDeclaration) -> crate::protocol::TypeId {
@@ -209,7 +273,11 @@ impl InstanceView {
             }
         }
         let start = spelling::type_name(protocol.start().name.text());
-        let arguments: Vec<String> = instance.arguments.iter().map(|ty| place.payload_type(ty)).collect();
+        let arguments: Vec<String> = instance
+            .arguments
+            .iter()
+            .map(|ty| place.payload_type(ty))
+            .collect();
         let signature = format!(
             "def init(): (server.{start}, client.{start}) = {object}.init{}()",
             type_arguments(&arguments)

@@ -108,7 +108,11 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub fn new(place: Place<'a>, endpoint: Endpoint<'a>) -> Writer<'a> {
         let object = spelling::object_name(endpoint.protocol.protocol().name.text());
-        Writer { place, endpoint, object }
+        Writer {
+            place,
+            endpoint,
+            object,
+        }
     }
 
     /// Goes over to one side.
@@ -134,7 +138,11 @@ impl<'a> Writer<'a> {
         let protocol = self.endpoint.protocol.protocol();
         self.enter(StateId::new(0));
         self.place.hide(std::iter::empty());
-        let start = format!("{}{}", spelling::type_name(protocol.start().name.text()), self.place.parameter_list());
+        let start = format!(
+            "{}{}",
+            spelling::type_name(protocol.start().name.text()),
+            self.place.parameter_list()
+        );
         let capacity = match self.endpoint.protocol.capacity() {
             Capacity::Bounded(messages) => messages.max(1),
             Capacity::Unbounded => 0,
@@ -151,7 +159,12 @@ impl<'a> Writer<'a> {
         ProtocolView {
             docs: docs(&protocol.docs, 0),
             object: self.object.clone(),
-            signature: declaration(&format!("def init{}", self.place.parameter_list()), &[], &result, 2),
+            signature: declaration(
+                &format!("def init{}", self.place.parameter_list()),
+                &[],
+                &result,
+                2,
+            ),
             start: seats,
             server: format!("server.{start}"),
             client: format!("client.{start}"),
@@ -160,7 +173,10 @@ impl<'a> Writer<'a> {
 
     pub fn messages(&mut self, id: StateId) -> MessagesView {
         let state = self.state(id);
-        let messages = state.messages.iter().map(|message| self.message(state, message));
+        let messages = state
+            .messages
+            .iter()
+            .map(|message| self.message(state, message));
         let messages = messages.collect();
         MessagesView {
             docs: docs(&state.docs, 2),
@@ -172,13 +188,23 @@ impl<'a> Writer<'a> {
 
     /// Messages are received on the side that does not speak, so that is where the next endpoint belongs.
     fn message(&mut self, state: &State, message: &Message) -> MessageView {
-        let names = message.entries.iter().map(|entry| spelling::entry_name(entry.name.text()));
+        let names = message
+            .entries
+            .iter()
+            .map(|entry| spelling::entry_name(entry.name.text()));
         self.place.hide(names);
         let mut fields = self.fields(message);
         if let Some(next) = self.next(message) {
-            let side = if state.direction == Some(crate::protocol::Direction::Send) { Side::Server } else { Side::Client };
+            let side = if state.direction == Some(crate::protocol::Direction::Send) {
+                Side::Server
+            } else {
+                Side::Client
+            };
             let side = side.word();
-            let path = if fields.iter().any(|field| field.starts_with(&format!("{side}: "))) {
+            let path = if fields
+                .iter()
+                .any(|field| field.starts_with(&format!("{side}: ")))
+            {
                 format!("{}.{side}", self.this())
             } else {
                 side.to_owned()
@@ -187,13 +213,25 @@ impl<'a> Writer<'a> {
         }
         let name = spelling::type_name(message.name.text());
         let parameters = self.place.parameter_list();
-        let base = format!(" extends {}.{}{parameters}", self.this(), spelling::type_name(state.name.text()));
+        let base = format!(
+            " extends {}.{}{parameters}",
+            self.this(),
+            spelling::type_name(state.name.text())
+        );
         let declaration = if fields.is_empty() && parameters.is_empty() {
             format!("case object {name}{base}")
         } else {
-            declaration(&format!("final case class {name}{parameters}"), &fields, &base, 4)
+            declaration(
+                &format!("final case class {name}{parameters}"),
+                &fields,
+                &base,
+                4,
+            )
         };
-        MessageView { docs: docs(&message.docs, 4), declaration }
+        MessageView {
+            docs: docs(&message.docs, 4),
+            declaration,
+        }
     }
 
     fn fields(&self, message: &Message) -> Vec<String> {
@@ -210,7 +248,10 @@ impl<'a> Writer<'a> {
         match &message.next {
             Next::End => None,
             Next::State { state, arguments } => {
-                let arguments: Vec<String> = arguments.iter().map(|ty| self.place.payload_type(ty)).collect();
+                let arguments: Vec<String> = arguments
+                    .iter()
+                    .map(|ty| self.place.payload_type(ty))
+                    .collect();
                 let name = spelling::type_name(self.state(*state).name.text());
                 Some(format!("{name}{}", type_arguments(&arguments)))
             }
@@ -229,18 +270,32 @@ impl<'a> Writer<'a> {
             Activity::Sends => {
                 let class = self.class(state, "SendEndpoint".to_owned());
                 let methods = state.messages.iter().enumerate();
-                let methods: Vec<_> = methods.map(|(index, message)| self.method(state, index, message)).collect();
-                Box::new(SenderView { class, has_methods: !methods.is_empty(), methods })
+                let methods: Vec<_> = methods
+                    .map(|(index, message)| self.method(state, index, message))
+                    .collect();
+                Box::new(SenderView {
+                    class,
+                    has_methods: !methods.is_empty(),
+                    methods,
+                })
             }
             Activity::Receives => {
                 let received = self.received(state);
                 let any = self.place.standard("Any");
                 let int = self.place.standard("Int");
                 let arms = state.messages.iter().enumerate();
-                let arms = arms.map(|(index, message)| self.arm(state, index, message)).collect();
+                let arms = arms
+                    .map(|(index, message)| self.arm(state, index, message))
+                    .collect();
                 let class = self.class(state, format!("RecvEndpoint[{received}]"));
-                let signature = format!("protected def open(index: {int}, payload: {any}): {received} = index match {{");
-                Box::new(ReceiverView { class, signature, arms })
+                let signature = format!(
+                    "protected def open(index: {int}, payload: {any}): {received} = index match {{"
+                );
+                Box::new(ReceiverView {
+                    class,
+                    signature,
+                    arms,
+                })
             }
         }
     }
@@ -278,31 +333,62 @@ impl<'a> Writer<'a> {
     fn message_class(&self, message: &Message) -> (String, String) {
         let name = spelling::type_name(message.name.text());
         let parameters = self.place.parameter_list();
-        let is_object = parameters.is_empty() && message.entries.is_empty() && message.next == Next::End;
-        (name, if is_object { ".type".to_owned() } else { parameters })
+        let is_object =
+            parameters.is_empty() && message.entries.is_empty() && message.next == Next::End;
+        (
+            name,
+            if is_object {
+                ".type".to_owned()
+            } else {
+                parameters
+            },
+        )
     }
 
     fn method(&mut self, state: &State, index: usize, message: &Message) -> MethodView {
         let program = self.place.program;
-        let names: Vec<String> = message.entries.iter().map(|entry| spelling::entry_name(entry.name.text())).collect();
-        let methods = state.messages.iter().map(|message| spelling::method_name(message.name.text()));
+        let names: Vec<String> = message
+            .entries
+            .iter()
+            .map(|entry| spelling::entry_name(entry.name.text()))
+            .collect();
+        let methods = state
+            .messages
+            .iter()
+            .map(|message| spelling::method_name(message.name.text()));
         self.place.hide(methods.chain(names.iter().cloned()));
         let next = self.next(message);
         let unit = self.place.standard("Unit");
-        let is_moving = message.entries.iter().any(|entry| holds_endpoints(program, &entry.ty));
+        let is_moving = message
+            .entries
+            .iter()
+            .any(|entry| holds_endpoints(program, &entry.ty));
 
         let mut statements = Vec::new();
         if is_moving {
             statements.push(format!("val $moving = new {GENERATED}.Moving"));
         }
         let entries = message.entries.iter().zip(&names);
-        statements.extend(entries.clone().flat_map(|(entry, name)| check(program, &entry.ty, entry.name.text(), name)));
-        let parts = entries.map(|(entry, name)| moved(program, &entry.ty, name)).collect();
-        let mut arguments = vec![Code::word("this"), Code::word(index.to_string()), tuple(parts)];
+        statements.extend(
+            entries
+                .clone()
+                .flat_map(|(entry, name)| check(program, &entry.ty, entry.name.text(), name)),
+        );
+        let parts = entries
+            .map(|(entry, name)| moved(program, &entry.ty, name))
+            .collect();
+        let mut arguments = vec![
+            Code::word("this"),
+            Code::word(index.to_string()),
+            tuple(parts),
+        ];
         if is_moving {
             arguments.push(Code::word("$moving"));
         }
-        let send = Code::Call(format!("{GENERATED}.{}", self.then(state, message)), arguments);
+        let send = Code::Call(
+            format!("{GENERATED}.{}", self.then(state, message)),
+            arguments,
+        );
         let head = format!("def {}", spelling::method_name(message.name.text()));
         let fields = self.fields(message);
         let result = next.as_ref().unwrap_or(&unit);
@@ -315,7 +401,12 @@ impl<'a> Writer<'a> {
             statements.extend(next.as_ref().map(|next| format!("new {next}(this)")));
             declaration(&head, &fields, &format!(": {result} = {{"), 6)
         };
-        MethodView { docs: docs(&message.docs, 6), signature, is_short, statements }
+        MethodView {
+            docs: docs(&message.docs, 6),
+            signature,
+            is_short,
+            statements,
+        }
     }
 
     /// Who speaks after a message.
@@ -331,24 +422,51 @@ impl<'a> Writer<'a> {
     }
 
     fn arm(&self, state: &State, index: usize, message: &Message) -> ArmView {
-        let types: Vec<String> = message.entries.iter().map(|entry| self.place.payload_type(&entry.ty)).collect();
-        let next = self.next(message).map(|next| Code::word(format!("new {next}(this)")));
+        let types: Vec<String> = message
+            .entries
+            .iter()
+            .map(|entry| self.place.payload_type(&entry.ty))
+            .collect();
+        let next = self
+            .next(message)
+            .map(|next| Code::word(format!("new {next}(this)")));
         let paths = tuple_paths(types.len());
         let mut values: Vec<Code> = match types.as_slice() {
             [] => Vec::new(),
             [only] => vec![Code::word(format!("payload.asInstanceOf[{only}]"))],
-            _ => paths.iter().map(|path| Code::word(format!("values{path}"))).collect(),
+            _ => paths
+                .iter()
+                .map(|path| Code::word(format!("values{path}")))
+                .collect(),
         };
         values.extend(next);
         let (name, tail) = self.message_class(message);
-        let path = format!("{}.{}.{name}", self.this(), spelling::type_name(state.name.text()));
-        let message = if tail == ".type" { Code::Word(path) } else { Code::Call(path + &tail, values) };
+        let path = format!(
+            "{}.{}.{name}",
+            self.this(),
+            spelling::type_name(state.name.text())
+        );
+        let message = if tail == ".type" {
+            Code::Word(path)
+        } else {
+            Code::Call(path + &tail, values)
+        };
         let pattern = format!("case {index} =>");
         let is_tuple = types.len() > 1;
         let one_line = format!("{pattern} {}", message.flat());
         let is_short = !is_tuple && fits(8, &one_line);
-        let tuple = is_tuple.then(|| super::place::nested(types, &|parts| format!("({})", parts.join(", "))));
-        let message = if is_short { message.flat() } else { message.at(10) };
-        ArmView { pattern, tuple, is_short, message }
+        let tuple = is_tuple
+            .then(|| super::place::nested(types, &|parts| format!("({})", parts.join(", "))));
+        let message = if is_short {
+            message.flat()
+        } else {
+            message.at(10)
+        };
+        ArmView {
+            pattern,
+            tuple,
+            is_short,
+            message,
+        }
     }
 }

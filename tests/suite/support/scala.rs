@@ -1,6 +1,10 @@
 //! The Scala toolchain as the tests call it: Maven finds the class path, `java` does everything else.
 
 use super::c::{repository, succeed};
+use duologue::check::CheckedProgram;
+use duologue::compile::{Input, Request, compile};
+use duologue::files::Disk;
+use duologue::target::{self, Options, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -149,6 +153,41 @@ impl Scala {
             .clone()
             .unwrap_or_else(|failure| panic!("{failure}"))
     }
+}
+
+/// Writes protocols in Scala below an empty folder; hands back what was compiled.
+pub fn generate(inputs: &[PathBuf], package: Option<&str>, out: &Path) -> CheckedProgram {
+    let request = Request {
+        inputs: inputs.iter().cloned().map(Input::Path).collect(),
+        options: Options {
+            scala_package: package.map(str::to_owned),
+            ..Options::default()
+        },
+        ..Request::default()
+    };
+    let compilation = compile(&request, &Disk).unwrap_or_else(|failure| panic!("{failure:?}"));
+    let checked = compilation
+        .checked
+        .unwrap_or_else(|| panic!("{:#?}", compilation.diagnostics));
+    let _ = std::fs::remove_dir_all(out);
+    for file in target::generate(&checked, Target::Scala, &request.options).files {
+        let path = out.join(&file.path);
+        std::fs::create_dir_all(path.parent().expect("files lie in folders"))
+            .expect("the target folder can be written");
+        std::fs::write(path, file.text).expect("the target folder can be written");
+    }
+    checked
+}
+
+/// The protocol files of a folder, in order.
+pub fn protocols_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder exists");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut protocols: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "proto"))
+        .collect();
+    protocols.sort();
+    protocols
 }
 
 /// A folder for what the Scala tests write.
