@@ -123,7 +123,7 @@ fn read(path: &Path) -> String {
 fn conversations_run(scala: Scala) {
     let programs = folder("programs").join(scala.name());
     let runtime = scala.runtime();
-    let compiled = scala.compile(conversations(), &[runtime.clone()], &programs);
+    let compiled = scala.compile(conversations(), std::slice::from_ref(&runtime), &programs);
     compiled.unwrap_or_else(|failure| panic!("{failure}"));
     let printed = scala.run(&[programs, runtime], "cases.Main", &[]);
     assert_eq!(
