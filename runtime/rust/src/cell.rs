@@ -2,6 +2,7 @@
 
 use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 use std::cell::UnsafeCell;
+use std::mem::{align_of, size_of};
 use std::ptr::NonNull;
 
 use crate::pipe::Pipe;
@@ -37,21 +38,46 @@ impl Capacity {
     }
 }
 
-/// The size and alignment that hold any one of these payloads: what a slot of the ring needs.
-pub const fn slot(payloads: &[Layout]) -> Layout {
-    let (mut size, mut align, mut i) = (0, 1, 0);
-    while i < payloads.len() {
-        if payloads[i].size() > size {
-            size = payloads[i].size();
-        }
-        if payloads[i].align() > align {
-            align = payloads[i].align();
-        }
-        i += 1;
+/// The size and alignment of the room that each slot of a ring has for a payload.
+///
+/// ```
+/// # use duologue_runtime::Slot;
+/// const ROOM: Slot = Slot::new().fit::<u64>().fit::<(String, u8)>();
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    pub(crate) size: usize,
+    pub(crate) align: usize,
+}
+
+impl Slot {
+    /// No room: for messages without payload.
+    pub const fn new() -> Slot {
+        Slot { size: 0, align: 1 }
     }
-    match Layout::from_size_align(size, align) {
-        Ok(layout) => layout,
-        Err(_) => panic!("a payload is too large"),
+
+    /// At least enough room for a payload of this type.
+    pub const fn fit<P>(self) -> Slot {
+        let (size, align) = (size_of::<P>(), align_of::<P>());
+        Slot {
+            size: if size > self.size { size } else { self.size },
+            align: if align > self.align {
+                align
+            } else {
+                self.align
+            },
+        }
+    }
+
+    /// Whether there is room for a payload of this type.
+    pub(crate) const fn fits<P>(self) -> bool {
+        size_of::<P>() <= self.size && align_of::<P>() <= self.align
+    }
+}
+
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot::new()
     }
 }
 
@@ -90,7 +116,7 @@ pub(crate) struct Line<T>(pub(crate) T);
 
 /// What precedes the payload in a slot.
 #[repr(C)]
-pub(crate) struct Slot {
+pub(crate) struct Stamp {
     /// Epoch and index of the message in the slot, and flags: see `pipe`.
     pub(crate) word: AtomicU64,
     /// Shows loom when the payload is written and read.
@@ -105,7 +131,7 @@ pub(crate) struct Cell {
     /// The receiver reports free slots whenever it has emptied this many, and at the end of the ring.
     pub(crate) segment: usize,
     /// What fits into a slot.
-    pub(crate) fits: Layout,
+    pub(crate) room: Slot,
     /// How many burials had begun anywhere when the session was created: see `burial`.
     pub(crate) born: u64,
     stride: usize,
@@ -120,14 +146,15 @@ pub(crate) struct Cell {
 
 impl Cell {
     /// Allocates a session. Panics if the ring would be larger than the address space.
-    pub(crate) fn allocate(fits: Layout, capacity: Capacity, born: u64) -> NonNull<Cell> {
+    pub(crate) fn allocate(room: Slot, capacity: Capacity, born: u64) -> NonNull<Cell> {
         let (slots, segment) = capacity.ring();
         assert!(
             slots <= MAX_CAPACITY,
             "a run of {slots} messages is too long for a ring"
         );
         let plan = || {
-            let (slot, payload) = Layout::new::<Slot>().extend(fits).ok()?;
+            let room = Layout::from_size_align(room.size, room.align).ok()?;
+            let (slot, payload) = Layout::new::<Stamp>().extend(room).ok()?;
             let slot = slot.pad_to_align();
             let ring =
                 Layout::from_size_align(slot.size().checked_mul(slots)?, slot.align()).ok()?;
@@ -137,7 +164,7 @@ impl Cell {
         let Some((stride, payload, first_slot, block)) = plan() else {
             panic!(
                 "a ring of {slots} slots of {} bytes is too large",
-                fits.size()
+                room.size
             )
         };
         // SAFETY: a header is never empty.
@@ -150,7 +177,7 @@ impl Cell {
         let header = Cell {
             capacity: slots,
             segment,
-            fits,
+            room,
             born,
             stride,
             first_slot,
@@ -164,7 +191,7 @@ impl Cell {
             cell.write(header);
             for index in 0..slots {
                 let word = AtomicU64::new(0);
-                Cell::slot(cell, index).cast_mut().write(Slot {
+                Cell::slot(cell, index).cast_mut().write(Stamp {
                     word,
                     #[cfg(loom)]
                     witness: loom::cell::UnsafeCell::new(()),
@@ -178,7 +205,7 @@ impl Cell {
     ///
     /// # Safety
     /// The session is allocated and has that many slots.
-    pub(crate) unsafe fn slot(cell: NonNull<Cell>, index: usize) -> *const Slot {
+    pub(crate) unsafe fn slot(cell: NonNull<Cell>, index: usize) -> *const Stamp {
         // SAFETY: by the caller; the offsets are those of `allocate`, inside the block that `cell` points to.
         unsafe {
             let (first, stride) = ((*cell.as_ptr()).first_slot, (*cell.as_ptr()).stride);

@@ -1,14 +1,13 @@
 //! The typed endpoints that generated code is made of, and the session that connects two of them.
 
-use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::{align_of, size_of, ManuallyDrop};
+use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
 use crate::burial::bury;
-use crate::cell::{Capacity, Stance};
+use crate::cell::{Capacity, Slot, Stance};
 use crate::error::{Closed, SendError, TryRecvError};
 use crate::park;
 use crate::pipe::{pair, Found, Pipe, Watched};
@@ -17,9 +16,9 @@ use crate::scheme::{Follow, State, Transition};
 
 /// Begins a session in state `S`: the end that sends first, and the end that receives first.
 ///
-/// `slot` holds any payload of the protocol (see [`slot`](crate::slot)), and `capacity` is its longest run. Generated
+/// `slot` holds any payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated
 /// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once.
-pub fn session<S: State>(slot: Layout, capacity: Capacity) -> (Sender<S>, Receiver<S>) {
+pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver<S>) {
     let (first, second) = pair(slot, capacity, 1);
     (Sender::new(first), Receiver::new(second))
 }
@@ -59,9 +58,8 @@ impl<S> Sender<S> {
     where
         S: Transition<INDEX>,
     {
-        let fits = self.pipe.fits();
         assert!(
-            size_of::<S::Payload>() <= fits.size() && align_of::<S::Payload>() <= fits.align(),
+            self.pipe.room_in_slots().fits::<S::Payload>(),
             "the session of `{}` was begun with a slot that is too small",
             S::NAME
         );

@@ -33,7 +33,7 @@ mod scheme;
 mod sync;
 mod wait;
 
-pub use cell::{slot, Capacity};
+pub use cell::{Capacity, Slot};
 pub use endpoint::{session, Branch, Receiver, Sender};
 pub use error::{Closed, SendError, TryRecvError};
 #[doc(hidden)]

@@ -23,12 +23,11 @@
 //! - *Scrubbing.* When epochs start again at 1 (see `position`) the receiver of the turning message clears the stamps
 //!   of all slots but slot 0. All messages are read, the peer looks at slot 0 only, so nobody else uses them.
 
-use std::alloc::Layout;
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::burial;
-use crate::cell::{Capacity, Cell, Slot, Stance};
+use crate::cell::{Capacity, Cell, Slot, Stamp, Stance};
 use crate::position::Position;
 use crate::sync::AtomicU64;
 use crate::wait::{Place, Waiter};
@@ -77,8 +76,8 @@ pub struct Pipe {
 }
 
 /// Both sides of a new session: side 0, side 1.
-pub(crate) fn pair(fits: Layout, capacity: Capacity, epoch: u32) -> (Pipe, Pipe) {
-    let cell = Cell::allocate(fits, capacity, burial::begun());
+pub(crate) fn pair(room: Slot, capacity: Capacity, epoch: u32) -> (Pipe, Pipe) {
+    let cell = Cell::allocate(room, capacity, burial::begun());
     (
         Pipe {
             cell,
@@ -96,7 +95,7 @@ impl Pipe {
     // did the same and said so; as long as a `Pipe` exists, its session is allocated. They reach single fields through
     // the raw pointer, so that no reference to the whole header lives while the peer frees it.
 
-    fn slot(&self, index: usize) -> &Slot {
+    fn slot(&self, index: usize) -> &Stamp {
         // SAFETY: as above; positions stay below the capacity.
         unsafe { &*Cell::slot(self.cell, index) }
     }
@@ -150,9 +149,9 @@ impl Pipe {
     }
 
     /// What fits into a slot.
-    pub(crate) fn fits(&self) -> Layout {
+    pub(crate) fn room_in_slots(&self) -> Slot {
         // SAFETY: as above.
-        unsafe { (*self.cell.as_ptr()).fits }
+        unsafe { (*self.cell.as_ptr()).room }
     }
 
     /// How many burials had begun anywhere when the session was created.
@@ -169,7 +168,7 @@ impl Pipe {
     /// Publishes a message and steps on; or gives the payload back because the peer is gone.
     ///
     /// Waits while the ring is full. The waiter, if there is one, is for the caller to wake once it has the next
-    /// endpoint in hand. The payload must fit (see [`Pipe::fits`]).
+    /// endpoint in hand. The payload must fit (see [`Pipe::room_in_slots`]).
     pub(crate) fn send<P>(
         self,
         index: u8,
@@ -539,7 +538,7 @@ mod tests {
 
     #[test]
     fn stamps_are_renewed_at_a_turn() {
-        let room = Layout::new::<u64>();
+        let room = Slot::new().fit::<u64>();
         let (mut first, mut second) = pair(room, Capacity::Bounded(3), RENEWAL - 6);
         for round in 0..20 {
             assert!(
@@ -563,7 +562,7 @@ mod tests {
     #[test]
     fn epochs_wrap_in_a_lap() {
         let (mut first, mut second) =
-            pair(Layout::new::<u64>(), Capacity::Bounded(2), u32::MAX - 1);
+            pair(Slot::new().fit::<u64>(), Capacity::Bounded(2), u32::MAX - 1);
         for value in 0..10 {
             (first, second) = pass(first, second, value, Then::Stay);
             assert!(

@@ -130,3 +130,26 @@ impl<S: State> Future for Recv<S> {
         }
     }
 }
+
+/// Writes what a generated sending endpoint has in common with all others: `Debug` and [`Endpoint`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! endpoint {
+    ($name:ident $(<$($parameter:ident),+>)?) => {
+        impl $(<$($parameter),+>)? ::std::fmt::Debug for $name $(<$($parameter),+>)? {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(::std::concat!("Sender(", ::std::stringify!($name), ")"))
+            }
+        }
+
+        impl $(<$($parameter),+>)? $crate::Endpoint for $name $(<$($parameter),+>)? {
+            fn watch(&mut self) -> $crate::Watch<'_> {
+                $crate::Endpoint::watch(&mut self.0)
+            }
+
+            fn is_ready(&self) -> bool {
+                $crate::Endpoint::is_ready(&self.0)
+            }
+        }
+    };
+}

@@ -7,10 +7,9 @@ pub mod bank {
 
     pub fn init() -> (server::Login, client::Login) {
         let slot = const {
-            ::duologue::slot(&[
-                ::std::alloc::Layout::new::<(String, String)>(),
-                ::std::alloc::Layout::new::<f64>(),
-            ])
+            ::duologue::Slot::new()
+                .fit::<(String, String)>()
+                .fit::<f64>()
         };
         let (first, second) = ::duologue::session(slot, CAPACITY);
         (second, client::Login(first))
@@ -84,7 +83,8 @@ pub mod bank {
 
         pub type WithdrawalResponse = ::duologue::Receiver<state::WithdrawalResponse>;
 
-        super::super::sending!(Login, Connected);
+        ::duologue::endpoint!(Login);
+        ::duologue::endpoint!(Connected);
     }
 
     pub mod server {
@@ -120,7 +120,8 @@ pub mod bank {
             }
         }
 
-        super::super::sending!(LoginResponse, WithdrawalResponse);
+        ::duologue::endpoint!(LoginResponse);
+        ::duologue::endpoint!(WithdrawalResponse);
     }
 
     #[doc(hidden)]
@@ -250,7 +251,7 @@ pub mod stream {
     pub fn init_with<T: Send>(
         capacity: ::duologue::Capacity,
     ) -> (server::Stream<T>, client::Stream<T>) {
-        let slot = const { ::duologue::slot(&[::std::alloc::Layout::new::<T>()]) };
+        let slot = const { ::duologue::Slot::new().fit::<T>() };
         let (first, second) = ::duologue::session(slot, capacity);
         (second, client::Stream(first))
     }
@@ -275,15 +276,7 @@ pub mod stream {
             }
         }
 
-        impl<T> ::duologue::Endpoint for Stream<T> {
-            fn watch(&mut self) -> ::duologue::Watch<'_> {
-                self.0.watch()
-            }
-
-            fn is_ready(&self) -> bool {
-                self.0.is_ready()
-            }
-        }
+        ::duologue::endpoint!(Stream<T>);
     }
 
     pub mod server {
@@ -327,12 +320,7 @@ pub mod stream {
 /// `type_switch`: the type argument differs from one transition to the next.
 pub mod type_switch {
     pub fn init() -> (server::Start, client::Start) {
-        let slot = const {
-            ::duologue::slot(&[
-                ::std::alloc::Layout::new::<i64>(),
-                ::std::alloc::Layout::new::<String>(),
-            ])
-        };
+        let slot = const { ::duologue::Slot::new().fit::<i64>().fit::<String>() };
         let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
         (second, client::Start(first))
     }
@@ -426,7 +414,7 @@ pub mod type_switch {
 /// `nest`: an endpoint travels inside a message of the same protocol, so sessions nest as deep as one likes.
 pub mod nest {
     pub fn init() -> (server::Outer, client::Outer) {
-        let slot = const { ::duologue::slot(&[::std::alloc::Layout::new::<server::Outer>()]) };
+        let slot = const { ::duologue::Slot::new().fit::<server::Outer>() };
         let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
         (second, client::Outer(first))
     }
@@ -477,7 +465,7 @@ pub mod greeting {
     pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Bounded(2);
 
     pub fn init() -> (server::Hello, client::Hello) {
-        let slot = const { ::duologue::slot(&[::std::alloc::Layout::new::<String>()]) };
+        let slot = const { ::duologue::Slot::new().fit::<String>() };
         let (first, second) = ::duologue::session(slot, CAPACITY);
         (server::Hello(first), second)
     }
@@ -600,24 +588,3 @@ pub mod greeting {
         }
     }
 }
-
-macro_rules! sending {
-    ($($end:ident),*) => {$(
-        impl ::std::fmt::Debug for $end {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                self.0.fmt(f)
-            }
-        }
-
-        impl ::duologue::Endpoint for $end {
-            fn watch(&mut self) -> ::duologue::Watch<'_> {
-                self.0.watch()
-            }
-
-            fn is_ready(&self) -> bool {
-                self.0.is_ready()
-            }
-        }
-    )*};
-}
-use sending;
