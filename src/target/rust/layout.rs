@@ -1,0 +1,193 @@
+//! Lays types and calls out as rustfmt does, so that generated files stay as they are when a project is formatted.
+
+/// The longest line.
+const WIDTH: usize = 100;
+
+/// The longest list in parentheses that stays on one line: rustfmt's `fn_call_width`.
+const LIST: usize = 60;
+
+/// A piece of code that may be broken over lines.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// Text without a place to break it.
+    Word(String),
+    /// `head`, an opening bracket, items separated by commas, a closing bracket.
+    Group(Group),
+}
+
+/// A bracketed list.
+#[derive(Clone, Debug)]
+pub struct Group {
+    head: String,
+    bracket: Bracket,
+    items: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bracket {
+    Round,
+    Angle,
+}
+
+impl Piece {
+    /// Text without a place to break it.
+    pub fn word(text: impl Into<String>) -> Piece {
+        Piece::Word(text.into())
+    }
+
+    /// `head(items)`: a call, a tuple if `head` is empty, or a variant.
+    pub fn round(head: impl Into<String>, items: Vec<Piece>) -> Piece {
+        Piece::Group(Group {
+            head: head.into(),
+            bracket: Bracket::Round,
+            items,
+        })
+    }
+
+    /// `head<items>`, or only `head` without items.
+    pub fn angle(head: impl Into<String>, items: Vec<Piece>) -> Piece {
+        if items.is_empty() {
+            return Piece::Word(head.into());
+        }
+        Piece::Group(Group {
+            head: head.into(),
+            bracket: Bracket::Angle,
+            items,
+        })
+    }
+
+    /// The piece on one line, whatever its length.
+    pub fn flat(&self) -> String {
+        let mut out = String::new();
+        self.write_flat(&mut out);
+        out
+    }
+
+    fn write_flat(&self, out: &mut String) {
+        match self {
+            Piece::Word(text) => out.push_str(text),
+            Piece::Group(group) => {
+                out.push_str(&group.head);
+                out.push_str(group.bracket.open());
+                for (position, item) in group.items.iter().enumerate() {
+                    if position > 0 {
+                        out.push_str(", ");
+                    }
+                    item.write_flat(out);
+                }
+                out.push_str(group.bracket.close());
+            }
+        }
+    }
+
+    /// Whether some list in it is too long for one line.
+    fn has_long_list(&self) -> bool {
+        let Piece::Group(group) = self else {
+            return false;
+        };
+        let inside = self.flat().len() - group.head.len() - 2;
+        (group.bracket == Bracket::Round && inside > LIST)
+            || group.items.iter().any(Piece::has_long_list)
+    }
+
+    /// The piece at `column` of a line that is indented by `indent`, with `after` columns to follow on its last line.
+    pub fn laid_out(&self, indent: usize, column: usize, after: usize) -> String {
+        let flat = self.flat();
+        let Piece::Group(group) = self else {
+            return flat;
+        };
+        if column + flat.len() + after <= WIDTH && !self.has_long_list() {
+            return flat;
+        }
+        let open = format!("{}{}", group.head, group.bracket.open());
+        if let [Piece::Group(only)] = group.items.as_slice() {
+            let inner = Piece::Group(only.clone()).laid_out(indent, column + open.len(), after + 1);
+            return format!("{open}{inner}{}", group.bracket.close());
+        }
+        let mut out = open;
+        for item in &group.items {
+            out.push('\n');
+            push_blanks(&mut out, indent + 4);
+            out.push_str(&item.laid_out(indent + 4, indent + 4, 1));
+            out.push(',');
+        }
+        out.push('\n');
+        push_blanks(&mut out, indent);
+        out.push_str(group.bracket.close());
+        out
+    }
+}
+
+impl Bracket {
+    fn open(self) -> &'static str {
+        match self {
+            Bracket::Round => "(",
+            Bracket::Angle => "<",
+        }
+    }
+
+    fn close(self) -> &'static str {
+        match self {
+            Bracket::Round => ")",
+            Bracket::Angle => ">",
+        }
+    }
+}
+
+fn push_blanks(out: &mut String, count: usize) {
+    out.extend(std::iter::repeat_n(' ', count));
+}
+
+/// `pub fn name(self, a: A) -> Result {`, or the parameters one below the other.
+pub fn signature(indent: usize, name: &str, parameters: &[String], result: &Piece) -> String {
+    let head = format!("pub fn {name}(");
+    let all = parameters.join(", ");
+    let flat = format!("{head}{all}) -> {} {{", result.flat());
+    if indent + flat.len() <= WIDTH && !result.has_long_list() {
+        return flat;
+    }
+    let mut out = head;
+    for parameter in parameters {
+        out.push('\n');
+        push_blanks(&mut out, indent + 4);
+        out.push_str(parameter);
+        out.push(',');
+    }
+    out.push('\n');
+    push_blanks(&mut out, indent);
+    out.push_str(") -> ");
+    out.push_str(&result.laid_out(indent, indent + 5, 2));
+    out.push_str(" {");
+    out
+}
+
+/// `self.0.send::<0>(payload).map(Next)`, or one call per line: rustfmt's `chain_width` is 60.
+pub fn chain(indent: usize, start: &str, calls: &[Piece]) -> String {
+    let flat: String = calls.iter().map(Piece::flat).collect();
+    let flat = format!("{start}{flat}");
+    if flat.len() <= LIST && indent + flat.len() <= WIDTH {
+        return flat;
+    }
+    let mut out = start.to_owned();
+    for call in calls {
+        out.push('\n');
+        push_blanks(&mut out, indent + 4);
+        out.push_str(&call.laid_out(indent + 4, indent + 4, 0));
+    }
+    out
+}
+
+/// `type name = ty;`, where a type that is too long and cannot be broken goes on the next line.
+pub fn definition(indent: usize, head: &str, ty: &Piece) -> String {
+    let flat = ty.flat();
+    let column = indent + head.len() + 3;
+    if column + flat.len() < WIDTH && !ty.has_long_list() {
+        return format!("{head} = {flat};");
+    }
+    if indent + 4 + flat.len() < WIDTH && !ty.has_long_list() {
+        let mut out = format!("{head} =\n");
+        push_blanks(&mut out, indent + 4);
+        return out + &flat + ";";
+    }
+    format!("{head} = {};", ty.laid_out(indent, column, 1))
+}
