@@ -139,14 +139,20 @@ fn push_blanks(out: &mut String, count: usize) {
 }
 
 /// `pub fn name(self, a: A) -> Result {`, or the parameters one below the other.
-pub fn signature(indent: usize, name: &str, parameters: &[String], result: &Piece) -> String {
-    let head = format!("pub fn {name}(");
-    let all = parameters.join(", ");
-    let flat = format!("{head}{all}) -> {} {{", result.flat());
-    if indent + flat.len() <= WIDTH && !result.has_long_list() {
-        return flat;
+pub fn signature(
+    indent: usize,
+    name: &str,
+    parameters: &[String],
+    result: &Piece,
+    bounds: &[String],
+) -> String {
+    let start = format!("pub fn {name}(");
+    let is_plain = parameters.iter().all(|parameter| !parameter.contains('\n'));
+    let flat = format!("{start}{}) -> {}", parameters.join(", "), result.flat());
+    if is_plain && indent + flat.len() + 2 <= WIDTH && !result.has_long_list() {
+        return head(indent, &flat, bounds);
     }
-    let mut out = head;
+    let mut out = start;
     for parameter in parameters {
         out.push('\n');
         push_blanks(&mut out, indent + 4);
@@ -156,8 +162,35 @@ pub fn signature(indent: usize, name: &str, parameters: &[String], result: &Piec
     out.push('\n');
     push_blanks(&mut out, indent);
     out.push_str(") -> ");
-    out.push_str(&result.laid_out(indent, indent + 5, 2));
-    out.push_str(" {");
+    let result = result.laid_out(indent, indent + 5, 0);
+    out.push_str(&result);
+    if !bounds.is_empty() || result.contains('\n') || indent + result.len() <= WIDTH - 15 {
+        return head(indent, &out, bounds);
+    }
+    // rustfmt keeps some columns free behind a result when the parameters stand one below the other.
+    out.push('\n');
+    push_blanks(&mut out, indent);
+    out.push('{');
+    out
+}
+
+/// What precedes a body: `start {`, or with the bounds in a `where` clause.
+pub fn head(indent: usize, start: &str, bounds: &[String]) -> String {
+    if bounds.is_empty() {
+        return format!("{start} {{");
+    }
+    let mut out = format!("{start}\n");
+    push_blanks(&mut out, indent);
+    out.push_str("where");
+    for bound in bounds {
+        out.push('\n');
+        push_blanks(&mut out, indent + 4);
+        out.push_str(bound);
+        out.push(',');
+    }
+    out.push('\n');
+    push_blanks(&mut out, indent);
+    out.push('{');
     out
 }
 

@@ -11,10 +11,11 @@ use std::collections::BTreeSet;
 
 /// Keywords of all editions, those reserved for the future included.
 const KEYWORDS: [&str; 51] = [
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
-    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
-    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super",
-    "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
+    "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
 /// Keywords that stay keywords even behind `r#`.
@@ -63,7 +64,11 @@ pub fn value_name(name: &Name) -> String {
 /// The module of a protocol or of a package segment, which is also a file.
 pub fn module_name(name: &Name) -> String {
     let snake = spelling::snake(name.text());
-    let is_port = |port| snake.strip_prefix(port).is_some_and(|rest: &str| rest.len() == 1 && rest < "a");
+    let is_port = |port| {
+        snake
+            .strip_prefix(port)
+            .is_some_and(|rest: &str| rest.len() == 1 && rest < "a")
+    };
     if NO_FILES.contains(&snake.as_str()) || is_port("com") || is_port("lpt") {
         return snake + "_";
     }
@@ -73,7 +78,9 @@ pub fn module_name(name: &Name) -> String {
 /// The file of a module, without its ending.
 pub fn file_name(name: &Name) -> String {
     let module = module_name(name);
-    module.strip_prefix("r#").map_or(module.clone(), str::to_owned)
+    module
+        .strip_prefix("r#")
+        .map_or(module.clone(), str::to_owned)
 }
 
 /// A name of the prelude, in full where the names `taken` contain it.
@@ -101,7 +108,10 @@ pub struct Here<'a> {
 impl Here<'_> {
     /// The same place, some modules further in.
     pub fn inside(self, further: usize) -> Self {
-        Here { depth: self.depth + further, ..self }
+        Here {
+            depth: self.depth + further,
+            ..self
+        }
     }
 
     fn package(&self) -> &[Name] {
@@ -110,13 +120,21 @@ impl Here<'_> {
 
     /// What leads from here to the module of a file's package; empty, or with `::` at the end.
     fn to_package_of(&self, file: FileId) -> String {
-        let package = &self.program.file(file).package;
-        let is_same = same_package(package, self.package());
-        if is_same {
-            return "super::".repeat(self.depth);
+        self.to(&self.program.file(file).package)
+    }
+
+    /// The shortest way to a package: up to the last one that both have in common, and down.
+    fn to(&self, package: &[Name]) -> String {
+        let pairs = package.iter().zip(self.package());
+        let common = pairs
+            .take_while(|(to, from)| to.text() == from.text())
+            .count();
+        let up = self.depth + self.package().len() - common;
+        let mut path = "super::".repeat(up);
+        if up == 0 && common < package.len() {
+            path.push_str("self::");
         }
-        let mut path = self.to_root();
-        for segment in package {
+        for segment in &package[common..] {
             path.push_str(&module_name(segment));
             path.push_str("::");
         }
@@ -125,9 +143,11 @@ impl Here<'_> {
 
     /// What leads from here to the module that includes the tree.
     fn to_root(&self) -> String {
-        match self.depth + self.package().len() {
-            0 => "self::".to_owned(),
-            up => "super::".repeat(up),
+        let path = self.to(&[]);
+        if path.is_empty() {
+            "self::".to_owned()
+        } else {
+            path
         }
     }
 
@@ -145,9 +165,15 @@ impl Here<'_> {
         let declaration = self.program.ty(id);
         match &declaration.definition {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
-                format!("{}{}", self.to_package_of(declaration.file), type_name(&declaration.name))
+                format!(
+                    "{}{}",
+                    self.to_package_of(declaration.file),
+                    type_name(&declaration.name)
+                )
             }
-            Definition::Extern(mappings, _) => self.of_host(&declaration.name, mappings.rust.as_ref()),
+            Definition::Extern(mappings, _) => {
+                self.of_host(&declaration.name, mappings.rust.as_ref())
+            }
             Definition::Undeclared => self.of_host(&declaration.name, None),
         }
     }
@@ -155,7 +181,11 @@ impl Here<'_> {
     /// The module of a protocol, with `::` at the end.
     pub fn protocol(&self, id: ProtocolId) -> String {
         let protocol = self.program.protocol(id);
-        format!("{}{}::", self.to_package_of(protocol.file), module_name(&protocol.name))
+        format!(
+            "{}{}::",
+            self.to_package_of(protocol.file),
+            module_name(&protocol.name)
+        )
     }
 
     /// A type; `parameters` are the names of the parameters of the state that it stands in.
@@ -169,9 +199,10 @@ impl Here<'_> {
             Type::List(item) => {
                 Piece::angle(prelude("Vec", self.taken), vec![self.ty(item, parameters)])
             }
-            Type::Option(item) => {
-                Piece::angle(prelude("Option", self.taken), vec![self.ty(item, parameters)])
-            }
+            Type::Option(item) => Piece::angle(
+                prelude("Option", self.taken),
+                vec![self.ty(item, parameters)],
+            ),
             Type::Tuple(items) => Piece::round("", self.types(items, parameters)),
             Type::Named(id) => Piece::word(self.named(*id)),
             Type::Parameter(index) => Piece::word(parameters[*index as usize].as_str()),
@@ -185,9 +216,16 @@ impl Here<'_> {
     }
 
     fn endpoint(&self, endpoint: &EndpointType, parameters: &[String]) -> Piece {
-        let state = self.program.protocol(endpoint.protocol).state(endpoint.state);
+        let state = self
+            .program
+            .protocol(endpoint.protocol)
+            .state(endpoint.state);
         let protocol = self.protocol(endpoint.protocol);
-        let path = format!("{protocol}{}::{}", endpoint.side.word(), type_name(&state.name));
+        let path = format!(
+            "{protocol}{}::{}",
+            endpoint.side.word(),
+            type_name(&state.name)
+        );
         Piece::angle(path, self.types(&endpoint.arguments, parameters))
     }
 
@@ -234,11 +272,6 @@ pub fn parameter_names(state: &State, taken: &BTreeSet<String>) -> Vec<String> {
     state.parameters.iter().map(spell).collect()
 }
 
-/// Whether two files generate into the same module.
-pub fn same_package(left: &[Name], right: &[Name]) -> bool {
-    left.len() == right.len() && left.iter().zip(right).all(|(l, r)| l.text() == r.text())
-}
-
 fn number(builtin: Builtin) -> &'static str {
     match builtin {
         Builtin::Bool => "bool",
@@ -281,6 +314,9 @@ mod tests {
         assert_eq!(module_name(&name("con")), "con_");
         assert_eq!(module_name(&name("com1")), "com1_");
         assert_eq!(module_name(&name("mod")), "mod_");
-        assert_eq!((module_name(&name("type")), file_name(&name("type"))), ("r#type".into(), "type".into()));
+        assert_eq!(
+            (module_name(&name("type")), file_name(&name("type"))),
+            ("r#type".into(), "type".into())
+        );
     }
 }

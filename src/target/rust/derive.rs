@@ -1,0 +1,128 @@
+//! What the types that a program declares can be derived to do.
+
+use crate::protocol::{Bound, Builtin, Definition, Program, Type, TypeId};
+
+/// A set of derivable traits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Abilities(u8);
+
+const DEBUG: u8 = 1;
+const CLONE: u8 = 2;
+const PARTIAL_EQ: u8 = 4;
+const EQ: u8 = 8;
+const PARTIAL_ORD: u8 = 16;
+const ORD: u8 = 32;
+const HASH: u8 = 64;
+const ALL: u8 = 127;
+const NAMES: [(u8, &str); 7] = [
+    (DEBUG, "Debug"),
+    (CLONE, "Clone"),
+    (PARTIAL_EQ, "PartialEq"),
+    (EQ, "Eq"),
+    (PARTIAL_ORD, "PartialOrd"),
+    (ORD, "Ord"),
+    (HASH, "Hash"),
+];
+
+impl Abilities {
+    /// `#[derive(...)]` without the brackets' contents being empty; the empty text if nothing can be derived.
+    pub fn attribute(self) -> String {
+        let names = NAMES.iter().filter(|(ability, _)| self.0 & ability != 0);
+        let names: Vec<&str> = names.map(|(_, name)| *name).collect();
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!("#[derive({})]\n", names.join(", "))
+        }
+    }
+}
+
+/// What each declared type can do, by its id.
+pub struct Derivable(Vec<Abilities>);
+
+impl Derivable {
+    /// Starts from "everything" and takes away what some part cannot do, until nothing changes. A type is looked at
+    /// again only when a part of it lost something, and there are seven things to lose: linear.
+    pub fn of(program: &Program) -> Derivable {
+        let mut derivable = Derivable(vec![Abilities(ALL); program.types.len()]);
+        let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
+        let ids = (0..program.types.len()).map(TypeId::new);
+        for id in ids.clone() {
+            for_each_part(&program.ty(id).definition, &mut |part| {
+                part.walk(&mut |ty| {
+                    if let Type::Named(used) = ty {
+                        users[used.index()].push(id);
+                    }
+                });
+            });
+        }
+        let mut waiting: Vec<TypeId> = ids.collect();
+        while let Some(id) = waiting.pop() {
+            let now = derivable.of_definition(&program.ty(id).definition);
+            if derivable.0[id.index()] != now {
+                derivable.0[id.index()] = now;
+                waiting.extend(&users[id.index()]);
+            }
+        }
+        derivable
+    }
+
+    /// What a declared type can do.
+    pub fn get(&self, id: TypeId) -> Abilities {
+        self.0[id.index()]
+    }
+
+    /// Whether all values of a type can be shown, given that all type parameters can.
+    pub fn is_debug(&self, ty: &Type) -> bool {
+        self.of_type(ty) & DEBUG != 0
+    }
+
+    fn of_definition(&self, definition: &Definition) -> Abilities {
+        let mut all = match definition {
+            Definition::Extern(_, bounds) => {
+                bounds.iter().fold(0, |all, bound| all | of_bound(*bound))
+            }
+            Definition::Undeclared => 0,
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => ALL,
+        };
+        for_each_part(definition, &mut |part| all &= self.of_type(part));
+        Abilities(all)
+    }
+
+    fn of_type(&self, ty: &Type) -> u8 {
+        match ty {
+            Type::Builtin(Builtin::F32 | Builtin::F64) => DEBUG | CLONE | PARTIAL_EQ | PARTIAL_ORD,
+            Type::Builtin(_) | Type::Parameter(_) => ALL,
+            Type::List(item) | Type::Option(item) => self.of_type(item),
+            // The standard library stops at twelve.
+            Type::Tuple(items) if items.len() > 12 => 0,
+            Type::Tuple(items) => items.iter().fold(ALL, |all, item| all & self.of_type(item)),
+            Type::Named(id) => self.get(*id).0,
+            Type::Endpoint(_) => DEBUG,
+        }
+    }
+}
+
+fn of_bound(bound: Bound) -> u8 {
+    match bound {
+        Bound::Send | Bound::Extern(_) => 0,
+        // An ordered type is an equal one, and so on, in Rust's own traits.
+        Bound::Copy | Bound::Clone => CLONE,
+        Bound::Eq => PARTIAL_EQ | EQ,
+        Bound::Ord => PARTIAL_EQ | EQ | PARTIAL_ORD | ORD,
+        Bound::Hash => HASH,
+        Bound::Debug => DEBUG,
+    }
+}
+
+fn for_each_part<'a>(definition: &'a Definition, visit: &mut impl FnMut(&'a Type)) {
+    match definition {
+        Definition::Alias(ty) => visit(ty),
+        Definition::Struct(fields) => fields.iter().for_each(|field| visit(&field.ty)),
+        Definition::Enum(variants) => {
+            let entries = variants.iter().flat_map(|variant| &variant.entries);
+            entries.for_each(|entry| visit(&entry.ty));
+        }
+        Definition::Extern(..) | Definition::Undeclared => {}
+    }
+}

@@ -1,0 +1,105 @@
+//! Documentation of the protocol as Rust documentation.
+
+/// The lines behind `prefix`, indented; each ends with a line break.
+///
+/// Documentation is not Rust: an example in it must not become a test, so code blocks are marked as text.
+pub fn comment<'a>(
+    indent: usize,
+    prefix: &str,
+    lines: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let mut out = String::new();
+    let mut fence: Option<String> = None;
+    for line in lines {
+        let line = line.trim_end();
+        let text = line.trim_start();
+        let marker: String = text
+            .chars()
+            .take_while(|c| *c == '`' || *c == '~')
+            .collect();
+        let line = match &fence {
+            Some(open) if marker.starts_with(open.as_str()) && marker.len() == text.len() => {
+                fence = None;
+                line.to_owned()
+            }
+            Some(_) => line.to_owned(),
+            None if marker.len() >= 3 && is_of_one_kind(&marker) => {
+                let blanks = (line.len() - text.len()).min(3);
+                let opening = format!("{}{marker}text", &line[..blanks]);
+                fence = Some(marker);
+                opening
+            }
+            // Four blanks would make it code.
+            None if line.starts_with("    ") || line.starts_with('\t') => format!("   {text}"),
+            None => line.to_owned(),
+        };
+        out.extend(std::iter::repeat_n(' ', indent));
+        out.push_str(prefix);
+        if !line.is_empty() {
+            out.push(' ');
+            out.push_str(&line);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The protocol's own words, then one sentence of ours.
+pub fn with_sentence<'a>(docs: &'a [Box<str>], sentence: &'a str) -> Vec<&'a str> {
+    let mut lines: Vec<&str> = docs.iter().map(AsRef::as_ref).collect();
+    if !lines.is_empty() {
+        lines.push("");
+    }
+    lines.push(sentence);
+    lines
+}
+
+/// Some names of messages as a sentence's object: `a`, `b` or `c`.
+pub fn alternatives(names: &[&str]) -> String {
+    const MANY: usize = 8;
+    let quoted: Vec<String> = names
+        .iter()
+        .take(MANY)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match quoted.as_slice() {
+        _ if names.len() > MANY => format!("one of {} messages", names.len()),
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        [all @ .., last] => format!("{} or {last}", all.join(", ")),
+    }
+}
+
+fn is_of_one_kind(marker: &str) -> bool {
+    marker.chars().all(|c| c == '`') || marker.chars().all(|c| c == '~')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_blocks_are_text() {
+        let lines = [
+            "A",
+            "",
+            "```",
+            "let x;",
+            "```",
+            "     let y;",
+            "```rust",
+            "",
+            "```",
+        ];
+        let text = comment(4, "///", lines);
+        let expected = "    /// A\n    ///\n    /// ```text\n    /// let x;\n    /// ```\n    ///    let y;\n    /// ```text\n    ///\n    /// ```\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn alternatives_read_as_a_sentence() {
+        assert_eq!(alternatives(&["a"]), "`a`");
+        assert_eq!(alternatives(&["a", "b", "c"]), "`a`, `b` or `c`");
+        assert_eq!(alternatives(&["a"; 9]), "one of 9 messages");
+    }
+}

@@ -1,0 +1,99 @@
+//! What the template of an instance is given: other names for a generic protocol with its arguments.
+
+use super::docs::{comment, with_sentence};
+use super::layout::{Piece, definition, signature};
+use super::spelling::{Here, type_name};
+use super::view::used_parameters;
+use crate::check::CheckedProgram;
+use crate::protocol::{InstanceId, Protocol, Side, State, StateId, Type};
+use askama::Template;
+
+/// The module of an instance.
+#[derive(Template)]
+#[template(path = "rust/instance.rs.jinja")]
+pub struct InstanceView {
+    header: String,
+    docs: String,
+    protocol: String,
+    signature: String,
+    init: String,
+    messages: Vec<String>,
+    client: Vec<String>,
+    server: Vec<String>,
+}
+
+impl InstanceView {
+    /// The module of an instance; `here` is the module's place.
+    pub fn of(checked: &CheckedProgram, id: InstanceId, here: Here) -> InstanceView {
+        let instance = here.program.instance(id);
+        let protocol = here.program.protocol(instance.protocol);
+        let reached = checked.instantiations_of(id);
+        let states: Vec<(&State, Option<&[Type]>)> = protocol
+            .state_ids()
+            .map(|id| (protocol.state(id), only_arguments(&reached, id)))
+            .collect();
+        let path = here.protocol(instance.protocol);
+        let inner = here.inside(1);
+        let inner_path = inner.protocol(instance.protocol);
+        let endpoints = |side: Side| {
+            let name = |(state, arguments): &(&State, Option<&[Type]>)| {
+                let path = format!("{inner_path}{}::{}", side.word(), type_name(&state.name));
+                other_name(4, state, path, arguments.map(|all| inner.types(all, &[])))
+            };
+            states.iter().map(name).collect()
+        };
+        let message = |(state, arguments): &(&State, Option<&[Type]>)| {
+            let path = format!("{path}{}", type_name(&state.name));
+            let used = |all: &[Type]| {
+                let used: Vec<Type> = used_parameters(state).map(|at| all[at].clone()).collect();
+                here.types(&used, &[])
+            };
+            other_name(0, state, path, arguments.map(used))
+        };
+        let start = type_name(&protocol.start().name);
+        let end = |side: Side| Piece::word(format!("{}::{start}", side.word()));
+        let result = Piece::round("", vec![end(Side::Server), end(Side::Client)]);
+        let arguments = Piece::angle(
+            format!("{path}init::"),
+            here.types(&instance.arguments, &[]),
+        );
+        InstanceView {
+            header: super::header(&here.program.file(instance.file).path),
+            docs: comment(0, "//!", with_sentence(&instance.docs, &sentence(protocol))),
+            signature: signature(0, "init", &[], &result, &[]),
+            init: arguments.laid_out(4, 4, 2) + "()",
+            messages: states
+                .iter()
+                .filter(|(state, _)| state.direction.is_some())
+                .map(message)
+                .collect(),
+            client: endpoints(Side::Client),
+            server: endpoints(Side::Server),
+            protocol: path,
+        }
+    }
+}
+
+fn sentence(protocol: &Protocol) -> String {
+    format!("The protocol `{}` with its type arguments.", protocol.name)
+}
+
+/// The arguments with which a state is reached, if they are always the same.
+fn only_arguments(reached: &[(StateId, Vec<Type>)], id: StateId) -> Option<&[Type]> {
+    let mut all = reached.iter().filter(|(state, _)| *state == id);
+    match (all.next(), all.next()) {
+        (Some((_, arguments)), None) => Some(arguments),
+        _ => None,
+    }
+}
+
+/// A state's type under the instance's roof: with its arguments where they are known, otherwise as it is.
+fn other_name(indent: usize, state: &State, path: String, arguments: Option<Vec<Piece>>) -> String {
+    match arguments {
+        Some(arguments) => {
+            let head = format!("pub type {}", type_name(&state.name));
+            definition(indent, &head, &Piece::angle(path, arguments))
+        }
+        None => format!("pub use {path};"),
+    }
+}

@@ -1,0 +1,107 @@
+//! What the template of a package is given: its modules and the types that its files declare.
+
+use super::derive::Derivable;
+use super::docs::comment;
+use super::layout::{Piece, definition};
+use super::spelling::{Here, type_name, value_name};
+use crate::protocol::{Definition, Docs, Entry, TypeId};
+use askama::Template;
+
+/// The `mod.rs` of a package.
+#[derive(Template)]
+#[template(path = "rust/package.rs.jinja")]
+pub struct PackageView {
+    pub header: String,
+    /// Whether it is the module that a program includes, where nothing may be said about the module itself.
+    pub is_root: bool,
+    pub docs: String,
+    pub modules: Vec<String>,
+    pub types: Vec<TypeView>,
+}
+
+/// A declared type.
+pub struct TypeView {
+    docs: String,
+    derives: String,
+    /// The alias as a whole, or what stands before the members.
+    head: String,
+    is_alias: bool,
+    members: Vec<MemberView>,
+}
+
+struct MemberView {
+    docs: String,
+    text: String,
+}
+
+impl TypeView {
+    /// A type that the program declares in Rust; `None` for one that the host supplies.
+    pub fn of(id: TypeId, here: Here, derivable: &Derivable) -> Option<TypeView> {
+        let declaration = here.program.ty(id);
+        let name = type_name(&declaration.name);
+        let (kind, members) = match &declaration.definition {
+            Definition::Alias(ty) => {
+                return Some(TypeView {
+                    docs: comment(0, "///", lines(&declaration.docs)),
+                    derives: String::new(),
+                    head: definition(0, &format!("pub type {name}"), &here.ty(ty, &[])),
+                    is_alias: true,
+                    members: Vec::new(),
+                });
+            }
+            Definition::Struct(fields) => {
+                let member = |name, docs, ty| {
+                    let start = format!("pub {}: ", value_name(name));
+                    let column = 4 + start.len();
+                    member(docs, start + &here.ty(ty, &[]).laid_out(4, column, 1))
+                };
+                let fields = fields.iter();
+                (
+                    "struct",
+                    fields
+                        .map(|field| member(&field.name, &field.docs, &field.ty))
+                        .collect(),
+                )
+            }
+            Definition::Enum(variants) => {
+                let variants = variants.iter();
+                let member = |name, docs, entries: &[Entry]| {
+                    let fields: Vec<Piece> = entries
+                        .iter()
+                        .map(|entry| here.ty(&entry.ty, &[]))
+                        .collect();
+                    let text = match fields.len() {
+                        0 => type_name(name),
+                        _ => Piece::round(type_name(name), fields).laid_out(4, 4, 1),
+                    };
+                    member(docs, text)
+                };
+                (
+                    "enum",
+                    variants
+                        .map(|one| member(&one.name, &one.docs, &one.entries))
+                        .collect(),
+                )
+            }
+            Definition::Extern(..) | Definition::Undeclared => return None,
+        };
+        Some(TypeView {
+            docs: comment(0, "///", lines(&declaration.docs)),
+            derives: derivable.get(id).attribute(),
+            head: format!("pub {kind} {name} {{"),
+            is_alias: false,
+            members,
+        })
+    }
+}
+
+fn member(docs: &Docs, text: String) -> MemberView {
+    MemberView {
+        docs: comment(4, "///", lines(docs)),
+        text,
+    }
+}
+
+fn lines(docs: &Docs) -> impl Iterator<Item = &str> {
+    docs.iter().map(AsRef::as_ref)
+}
