@@ -6,10 +6,12 @@
 
 mod derive;
 mod docs;
+mod endpoints;
 mod instance;
 mod layout;
 mod names;
 mod spelling;
+mod table;
 mod types;
 mod view;
 

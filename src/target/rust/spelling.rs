@@ -119,12 +119,12 @@ impl Here<'_> {
     }
 
     /// What leads from here to the module of a file's package; empty, or with `::` at the end.
-    fn to_package_of(&self, file: FileId) -> String {
-        self.to(&self.program.file(file).package)
+    fn package_of(&self, file: FileId) -> String {
+        self.path(&self.program.file(file).package)
     }
 
     /// The shortest way to a package: up to the last one that both have in common, and down.
-    fn to(&self, package: &[Name]) -> String {
+    fn path(&self, package: &[Name]) -> String {
         let pairs = package.iter().zip(self.package());
         let common = pairs
             .take_while(|(to, from)| to.text() == from.text())
@@ -142,8 +142,8 @@ impl Here<'_> {
     }
 
     /// What leads from here to the module that includes the tree.
-    fn to_root(&self) -> String {
-        let path = self.to(&[]);
+    fn root(&self) -> String {
+        let path = self.path(&[]);
         if path.is_empty() {
             "self::".to_owned()
         } else {
@@ -156,7 +156,7 @@ impl Here<'_> {
         match (mapping, &self.options.rust_host) {
             (Some(mapping), _) => mapping.name.clone(),
             (None, Some(host)) => format!("{}::{}", host.trim_end_matches("::"), type_name(name)),
-            (None, None) => format!("{}{}", self.to_root(), type_name(name)),
+            (None, None) => format!("{}{}", self.root(), type_name(name)),
         }
     }
 
@@ -167,7 +167,7 @@ impl Here<'_> {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
                 format!(
                     "{}{}",
-                    self.to_package_of(declaration.file),
+                    self.package_of(declaration.file),
                     type_name(&declaration.name)
                 )
             }
@@ -183,7 +183,7 @@ impl Here<'_> {
         let protocol = self.program.protocol(id);
         format!(
             "{}{}::",
-            self.to_package_of(protocol.file),
+            self.package_of(protocol.file),
             module_name(&protocol.name)
         )
     }

@@ -1,11 +1,12 @@
 //! What the template of a protocol's module is given: finished text, one state at a time.
 
 use super::derive::Derivable;
-use super::docs::{alternatives, comment, with_sentence};
-use super::layout::{Piece, chain, definition, head, signature};
-use super::spelling::{Here, parameter_names, prelude, type_name, value_name};
+use super::docs::{comment, with_sentence};
+use super::endpoints::SideView;
+use super::layout::{Piece, signature};
+use super::spelling::{Here, parameter_names, type_name};
+use super::table::StateView;
 use crate::check::CheckedProtocol;
-use crate::endpoint::{Activity, Endpoint};
 use crate::graph::Capacity;
 use crate::protocol::{Direction, Message, Next, Protocol, Side, State, StateId, Type};
 use crate::target::Options;
@@ -26,72 +27,30 @@ pub struct ProtocolView<'a> {
 
 /// The states of a protocol, from which the views of single states are made when the template comes to them.
 #[derive(Clone, Copy)]
-struct States<'a> {
-    checked: CheckedProtocol<'a>,
-    here: Here<'a>,
+pub(super) struct States<'a> {
+    pub(super) checked: CheckedProtocol<'a>,
+    pub(super) here: Here<'a>,
     derivable: &'a Derivable,
 }
 
-struct InitView {
+pub(super) struct InitView {
     signature: String,
     slot: Vec<String>,
     is_over: bool,
     pair: String,
 }
 
-struct SideView<'a> {
-    name: &'static str,
-    states: States<'a>,
-    side: Side,
-}
-
 /// The enum of a state's messages.
-struct MessagesView {
+pub(super) struct MessagesView {
     docs: String,
     is_debug: bool,
     name: String,
     variants: Vec<VariantView>,
 }
 
-struct VariantView {
+pub(super) struct VariantView {
     docs: String,
     text: String,
-}
-
-/// One side's endpoint in a state.
-struct EndpointView {
-    docs: String,
-    /// For a sending endpoint the newtype, otherwise the alias.
-    declaration: String,
-    is_sending: bool,
-    methods_head: String,
-    methods: Vec<MethodView>,
-    name: String,
-}
-
-struct MethodView {
-    docs: String,
-    signature: String,
-    body: String,
-}
-
-/// A state and its messages as the runtime sees them.
-struct StateView {
-    declaration: String,
-    is_terminal: bool,
-    head: String,
-    message: String,
-    name: String,
-    arms: Vec<ArmView>,
-}
-
-struct ArmView {
-    index: usize,
-    names: String,
-    value: String,
-    head: String,
-    payload: String,
-    next: String,
 }
 
 impl<'a> ProtocolView<'a> {
@@ -151,33 +110,33 @@ impl<'a> ProtocolView<'a> {
 }
 
 impl<'a> States<'a> {
-    fn protocol(self) -> &'a Protocol {
+    pub(super) fn protocol(self) -> &'a Protocol {
         self.checked.protocol()
     }
 
-    fn ids(self) -> impl Iterator<Item = StateId> + use<'a> {
+    pub(super) fn ids(self) -> impl Iterator<Item = StateId> + use<'a> {
         self.protocol().state_ids()
     }
 
     /// The enums of all states that have a direction.
-    fn messages(self) -> impl Iterator<Item = MessagesView> + use<'a> {
+    pub(super) fn messages(self) -> impl Iterator<Item = MessagesView> + use<'a> {
         let states = self.protocol().states.iter();
         states.filter_map(move |state| Some(self.enum_of(state, state.direction?)))
     }
 
-    fn tables(self) -> impl Iterator<Item = StateView> + use<'a> {
+    pub(super) fn tables(self) -> impl Iterator<Item = StateView> + use<'a> {
         self.protocol()
             .states
             .iter()
             .map(move |state| self.table(state))
     }
 
-    fn parameters(self, state: &State) -> Vec<String> {
+    pub(super) fn parameters(self, state: &State) -> Vec<String> {
         parameter_names(state, self.here.taken)
     }
 
     /// `T: Send` and so on, one text per parameter.
-    fn bounds(self, state: &State, here: Here) -> Vec<String> {
+    pub(super) fn bounds(self, state: &State, here: Here) -> Vec<String> {
         let bounds = state
             .parameters
             .iter()
@@ -262,7 +221,7 @@ impl<'a> States<'a> {
     }
 
     /// The enum of a state with the parameters that it uses: Rust wants no others.
-    fn enum_name(self, state: &State, names: &[String]) -> String {
+    pub(super) fn enum_name(self, state: &State, names: &[String]) -> String {
         Piece::angle(
             type_name(&state.name),
             words(used_parameters(state).map(|at| &names[at])),
@@ -270,7 +229,7 @@ impl<'a> States<'a> {
         .flat()
     }
 
-    fn entries(self, message: &Message, names: &[String], here: Here) -> Vec<Piece> {
+    pub(super) fn entries(self, message: &Message, names: &[String], here: Here) -> Vec<Piece> {
         message
             .entries
             .iter()
@@ -279,7 +238,13 @@ impl<'a> States<'a> {
     }
 
     /// The endpoint after a message, behind the path to its side's module; `None` after the last message.
-    fn next(self, message: &Message, names: &[String], here: Here, path: &str) -> Option<Piece> {
+    pub(super) fn next(
+        self,
+        message: &Message,
+        names: &[String],
+        here: Here,
+        path: &str,
+    ) -> Option<Piece> {
         let Next::State { state, arguments } = &message.next else {
             return None;
         };
@@ -288,214 +253,6 @@ impl<'a> States<'a> {
             format!("{path}{next}"),
             here.types(arguments, names),
         ))
-    }
-
-    fn table(self, state: &State) -> StateView {
-        let here = self.here.inside(1);
-        let (names, bounds) = (self.parameters(state), self.bounds(state, here));
-        let own = type_name(&state.name);
-        let ty = Piece::angle(own.as_str(), words(&names)).flat();
-        let declaration = if names.is_empty() {
-            format!("pub enum {own} {{}}")
-        } else {
-            let all = payload(words(&names)).flat();
-            let marker = Piece::word(format!("::std::marker::PhantomData<fn({all}) -> {all}>"));
-            Piece::round(format!("pub struct {ty}"), vec![marker]).laid_out(4, 4, 1) + ";"
-        };
-        let implementation = Piece::angle("impl", words(&names)).flat();
-        let arm = |(index, message): (usize, &Message)| {
-            let transition = format!("{implementation} ::duologue::Transition<{index}> for {ty}");
-            self.arm(index, message, state, &names, head(4, &transition, &bounds))
-        };
-        let file = self.here.program.file(self.protocol().file);
-        let path = file.package.iter().map(|segment| segment.text());
-        let path = path.chain([self.protocol().name.text(), state.name.text()]);
-        let name = format!("\"{}\"", path.collect::<Vec<_>>().join("."));
-        let message = Piece::word(format!("super::{}", self.enum_name(state, &names)));
-        StateView {
-            declaration,
-            is_terminal: state.direction.is_none(),
-            head: head(
-                4,
-                &format!("{implementation} ::duologue::State for {ty}"),
-                &bounds,
-            ),
-            message: definition(8, "type Message", &message),
-            name: definition(8, "const NAME: &'static str", &Piece::word(name)),
-            arms: state.messages.iter().enumerate().map(arm).collect(),
-        }
-    }
-
-    fn arm(
-        self,
-        index: usize,
-        message: &Message,
-        state: &State,
-        names: &[String],
-        head: String,
-    ) -> ArmView {
-        let here = self.here.inside(1);
-        let receiver = match state.direction {
-            Some(Direction::Send) => Side::Server,
-            Some(Direction::Recv) | None => Side::Client,
-        };
-        let payloads = self.entries(message, names, here);
-        let mut fields: Vec<Piece> = match payloads.len() {
-            0 => Vec::new(),
-            1 => vec![Piece::word("with")],
-            count => (0..count)
-                .map(|at| Piece::word(format!("with.{at}")))
-                .collect(),
-        };
-        let with = if fields.is_empty() { "()" } else { "with" };
-        let (next, follows) = match &message.next {
-            Next::End => ("()", Piece::word("::duologue::End")),
-            Next::State {
-                state: id,
-                arguments,
-            } => {
-                let to = self.protocol().state(*id);
-                let kind = match to.direction {
-                    None => "Finish",
-                    same if same == state.direction => "Stay",
-                    _ => "Turn",
-                };
-                let endpoint = Endpoint::of(self.checked, receiver);
-                fields.push(match endpoint.activity(*id) {
-                    Activity::Sends => {
-                        let wrap = format!("super::{}::{}", receiver.word(), type_name(&to.name));
-                        Piece::round(wrap, vec![Piece::word("next")])
-                    }
-                    Activity::Receives | Activity::Over => Piece::word("next"),
-                });
-                let to = Piece::angle(type_name(&to.name), here.types(arguments, names));
-                (
-                    "next",
-                    Piece::angle(format!("::duologue::{kind}"), vec![to]),
-                )
-            }
-        };
-        let variant = format!(
-            "super::{}::{}",
-            type_name(&state.name),
-            type_name(&message.name)
-        );
-        ArmView {
-            index,
-            names: format!("({with}, {next})"),
-            value: call(variant, fields).laid_out(20, 20, 0),
-            head,
-            payload: definition(8, "type Payload", &payload(payloads)),
-            next: definition(8, "type Next", &follows),
-        }
-    }
-}
-
-impl<'a> SideView<'a> {
-    fn docs(&self) -> String {
-        let protocol = &self.states.protocol().name;
-        comment(
-            0,
-            "///",
-            [format!("The {}'s endpoints of `{protocol}`.", self.name).as_str()],
-        )
-    }
-
-    fn endpoints(&self) -> impl Iterator<Item = EndpointView> + use<'a> {
-        let (states, side) = (self.states, self.side);
-        states.ids().map(move |id| states.endpoint(id, side))
-    }
-}
-
-impl States<'_> {
-    fn endpoint(self, id: StateId, side: Side) -> EndpointView {
-        let state = self.protocol().state(id);
-        let here = self.here.inside(1);
-        let (names, own) = (self.parameters(state), type_name(&state.name));
-        let ty = Piece::angle(own.as_str(), words(&names)).flat();
-        let marker = Piece::angle(format!("super::state::{own}"), words(&names));
-        let messages: Vec<&str> = state
-            .messages
-            .iter()
-            .map(|message| message.name.text())
-            .collect();
-        let activity = Endpoint::of(self.checked, side).activity(id);
-        let (sentence, declaration) = match activity {
-            Activity::Sends => {
-                let inner = Piece::angle("pub(super) ::duologue::Sender", vec![marker]);
-                let newtype = Piece::round(format!("pub struct {ty}"), vec![inner]);
-                (
-                    format!("Sends {}.", alternatives(&messages)),
-                    newtype.laid_out(4, 4, 1) + ";",
-                )
-            }
-            Activity::Receives => {
-                let inner = Piece::angle("::duologue::Receiver", vec![marker]);
-                let alias = definition(4, &format!("pub type {ty}"), &inner);
-                (format!("Waits for {}.", alternatives(&messages)), alias)
-            }
-            Activity::Over => {
-                let inner = Piece::angle("::duologue::Finished", vec![marker]);
-                (
-                    "The session is over.".to_owned(),
-                    definition(4, &format!("pub type {ty}"), &inner),
-                )
-            }
-        };
-        let is_sending = activity == Activity::Sends;
-        let sent = if is_sending {
-            state.messages.as_slice()
-        } else {
-            &[]
-        };
-        let methods = sent.iter().enumerate();
-        let implementation = format!("{} {ty}", Piece::angle("impl", words(&names)).flat());
-        EndpointView {
-            docs: comment(4, "///", with_sentence(&state.docs, &sentence)),
-            declaration,
-            is_sending,
-            methods_head: head(4, &implementation, &self.bounds(state, here)),
-            methods: methods
-                .map(|(index, message)| self.method(index, message, side, &names))
-                .collect(),
-            name: ty,
-        }
-    }
-
-    fn method(self, index: usize, message: &Message, side: Side, names: &[String]) -> MethodView {
-        let here = self.here.inside(1);
-        let types = self.entries(message, names, here);
-        let values: Vec<String> = message
-            .entries
-            .iter()
-            .map(|entry| value_name(&entry.name))
-            .collect();
-        let mut parameters = vec!["self".to_owned()];
-        let typed = values.iter().zip(&types);
-        parameters.extend(typed.map(|(name, ty)| {
-            let start = format!("{name}: ");
-            let column = 12 + start.len();
-            start + &ty.laid_out(12, column, 1)
-        }));
-        let next = self.next(message, names, here, "");
-        let result = vec![
-            next.unwrap_or(Piece::word("()")),
-            Piece::angle("::duologue::SendError", vec![payload(types)]),
-        ];
-        let result = Piece::angle(prelude("Result", self.here.taken), result);
-        let send = Piece::round(format!(".send::<{index}>"), vec![payload(words(&values))]);
-        let mut calls = vec![send];
-        if let Next::State { state, .. } = &message.next {
-            if Endpoint::of(self.checked, side).activity(*state) == Activity::Sends {
-                let wrap = type_name(&self.protocol().state(*state).name);
-                calls.push(Piece::round(".map", vec![Piece::word(wrap)]));
-            }
-        }
-        MethodView {
-            docs: comment(8, "///", message.docs.iter().map(AsRef::as_ref)),
-            signature: signature(8, &value_name(&message.name), &parameters, &result, &[]),
-            body: chain(12, "self.0", &calls),
-        }
     }
 }
 
@@ -520,7 +277,7 @@ pub fn used_parameters(state: &State) -> impl Iterator<Item = usize> + use<> {
 }
 
 /// What travels: `()`, the only value, or a tuple.
-fn payload(mut types: Vec<Piece>) -> Piece {
+pub(super) fn payload(mut types: Vec<Piece>) -> Piece {
     match types.len() {
         0 => Piece::word("()"),
         1 => types.remove(0),
@@ -529,7 +286,7 @@ fn payload(mut types: Vec<Piece>) -> Piece {
 }
 
 /// `head(fields)`, or only `head` without fields.
-fn call(head: String, fields: Vec<Piece>) -> Piece {
+pub(super) fn call(head: String, fields: Vec<Piece>) -> Piece {
     if fields.is_empty() {
         Piece::word(head)
     } else {
@@ -537,7 +294,7 @@ fn call(head: String, fields: Vec<Piece>) -> Piece {
     }
 }
 
-fn words<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Vec<Piece> {
+pub(super) fn words<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Vec<Piece> {
     names
         .into_iter()
         .map(|name| Piece::word(name.as_ref()))

@@ -1,0 +1,140 @@
+//! The endpoints of one side, as the template of a protocol's module is given them.
+
+use super::docs::{alternatives, comment, with_sentence};
+use super::layout::{Piece, chain, definition, head, signature};
+use super::spelling::{prelude, type_name, value_name};
+use super::view::{States, payload, words};
+use crate::endpoint::{Activity, Endpoint};
+use crate::protocol::{Message, Next, Side, StateId};
+
+/// One side of a protocol.
+pub(super) struct SideView<'a> {
+    pub(super) name: &'static str,
+    pub(super) states: States<'a>,
+    pub(super) side: Side,
+}
+
+/// One side's endpoint in a state.
+pub(super) struct EndpointView {
+    pub(super) docs: String,
+    /// For a sending endpoint the newtype, otherwise the alias.
+    pub(super) declaration: String,
+    pub(super) is_sending: bool,
+    pub(super) methods_head: String,
+    pub(super) methods: Vec<MethodView>,
+    pub(super) name: String,
+}
+
+pub(super) struct MethodView {
+    pub(super) docs: String,
+    pub(super) signature: String,
+    pub(super) body: String,
+}
+
+impl<'a> SideView<'a> {
+    pub(super) fn docs(&self) -> String {
+        let protocol = &self.states.protocol().name;
+        comment(
+            0,
+            "///",
+            [format!("The {}'s endpoints of `{protocol}`.", self.name).as_str()],
+        )
+    }
+
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = EndpointView> + use<'a> {
+        let (states, side) = (self.states, self.side);
+        states.ids().map(move |id| states.endpoint(id, side))
+    }
+}
+
+impl States<'_> {
+    fn endpoint(self, id: StateId, side: Side) -> EndpointView {
+        let state = self.protocol().state(id);
+        let here = self.here.inside(1);
+        let (names, own) = (self.parameters(state), type_name(&state.name));
+        let ty = Piece::angle(own.as_str(), words(&names)).flat();
+        let marker = Piece::angle(format!("super::state::{own}"), words(&names));
+        let messages: Vec<&str> = state
+            .messages
+            .iter()
+            .map(|message| message.name.text())
+            .collect();
+        let activity = Endpoint::of(self.checked, side).activity(id);
+        let (sentence, declaration) = match activity {
+            Activity::Sends => {
+                let inner = Piece::angle("pub(super) ::duologue::Sender", vec![marker]);
+                let newtype = Piece::round(format!("pub struct {ty}"), vec![inner]);
+                (
+                    format!("Sends {}.", alternatives(&messages)),
+                    newtype.laid_out(4, 4, 1) + ";",
+                )
+            }
+            Activity::Receives => {
+                let inner = Piece::angle("::duologue::Receiver", vec![marker]);
+                let alias = definition(4, &format!("pub type {ty}"), &inner);
+                (format!("Waits for {}.", alternatives(&messages)), alias)
+            }
+            Activity::Over => {
+                let inner = Piece::angle("::duologue::Finished", vec![marker]);
+                (
+                    "The session is over.".to_owned(),
+                    definition(4, &format!("pub type {ty}"), &inner),
+                )
+            }
+        };
+        let is_sending = activity == Activity::Sends;
+        let sent = if is_sending {
+            state.messages.as_slice()
+        } else {
+            &[]
+        };
+        let methods = sent.iter().enumerate();
+        let implementation = format!("{} {ty}", Piece::angle("impl", words(&names)).flat());
+        EndpointView {
+            docs: comment(4, "///", with_sentence(&state.docs, &sentence)),
+            declaration,
+            is_sending,
+            methods_head: head(4, &implementation, &self.bounds(state, here)),
+            methods: methods
+                .map(|(index, message)| self.method(index, message, side, &names))
+                .collect(),
+            name: ty,
+        }
+    }
+
+    fn method(self, index: usize, message: &Message, side: Side, names: &[String]) -> MethodView {
+        let here = self.here.inside(1);
+        let types = self.entries(message, names, here);
+        let values: Vec<String> = message
+            .entries
+            .iter()
+            .map(|entry| value_name(&entry.name))
+            .collect();
+        let mut parameters = vec!["self".to_owned()];
+        let typed = values.iter().zip(&types);
+        parameters.extend(typed.map(|(name, ty)| {
+            let start = format!("{name}: ");
+            let column = 12 + start.len();
+            start + &ty.laid_out(12, column, 1)
+        }));
+        let next = self.next(message, names, here, "");
+        let result = vec![
+            next.unwrap_or(Piece::word("()")),
+            Piece::angle("::duologue::SendError", vec![payload(types)]),
+        ];
+        let result = Piece::angle(prelude("Result", self.here.taken), result);
+        let send = Piece::round(format!(".send::<{index}>"), vec![payload(words(&values))]);
+        let mut calls = vec![send];
+        if let Next::State { state, .. } = &message.next
+            && Endpoint::of(self.checked, side).activity(*state) == Activity::Sends
+        {
+            let wrap = type_name(&self.protocol().state(*state).name);
+            calls.push(Piece::round(".map", vec![Piece::word(wrap)]));
+        }
+        MethodView {
+            docs: comment(8, "///", message.docs.iter().map(AsRef::as_ref)),
+            signature: signature(8, &value_name(&message.name), &parameters, &result, &[]),
+            body: chain(12, "self.0", &calls),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The states and transitions as the runtime sees them, for the template of a protocol's module.
+
+use super::layout::{Piece, definition, head};
+use super::spelling::type_name;
+use super::view::{States, call, payload, words};
+use crate::endpoint::{Activity, Endpoint};
+use crate::protocol::{Direction, Message, Next, Side, State};
+
+/// A state and its messages as the runtime sees them.
+pub(super) struct StateView {
+    pub(super) declaration: String,
+    pub(super) is_terminal: bool,
+    pub(super) head: String,
+    pub(super) message: String,
+    pub(super) name: String,
+    pub(super) arms: Vec<ArmView>,
+}
+
+pub(super) struct ArmView {
+    pub(super) index: usize,
+    pub(super) names: String,
+    pub(super) value: String,
+    pub(super) head: String,
+    pub(super) payload: String,
+    pub(super) next: String,
+}
+
+impl States<'_> {
+    pub(super) fn table(self, state: &State) -> StateView {
+        let here = self.here.inside(1);
+        let (names, bounds) = (self.parameters(state), self.bounds(state, here));
+        let own = type_name(&state.name);
+        let ty = Piece::angle(own.as_str(), words(&names)).flat();
+        let declaration = if names.is_empty() {
+            format!("pub enum {own} {{}}")
+        } else {
+            let all = payload(words(&names)).flat();
+            let marker = Piece::word(format!("::std::marker::PhantomData<fn({all}) -> {all}>"));
+            Piece::round(format!("pub struct {ty}"), vec![marker]).laid_out(4, 4, 1) + ";"
+        };
+        let implementation = Piece::angle("impl", words(&names)).flat();
+        let arm = |(index, message): (usize, &Message)| {
+            let transition = format!("{implementation} ::duologue::Transition<{index}> for {ty}");
+            self.arm(index, message, state, &names, head(4, &transition, &bounds))
+        };
+        let file = self.here.program.file(self.protocol().file);
+        let path = file.package.iter().map(|segment| segment.text());
+        let path = path.chain([self.protocol().name.text(), state.name.text()]);
+        let name = format!("\"{}\"", path.collect::<Vec<_>>().join("."));
+        let message = Piece::word(format!("super::{}", self.enum_name(state, &names)));
+        StateView {
+            declaration,
+            is_terminal: state.direction.is_none(),
+            head: head(
+                4,
+                &format!("{implementation} ::duologue::State for {ty}"),
+                &bounds,
+            ),
+            message: definition(8, "type Message", &message),
+            name: definition(8, "const NAME: &'static str", &Piece::word(name)),
+            arms: state.messages.iter().enumerate().map(arm).collect(),
+        }
+    }
+
+    fn arm(
+        self,
+        index: usize,
+        message: &Message,
+        state: &State,
+        names: &[String],
+        head: String,
+    ) -> ArmView {
+        let here = self.here.inside(1);
+        let receiver = match state.direction {
+            Some(Direction::Send) => Side::Server,
+            Some(Direction::Recv) | None => Side::Client,
+        };
+        let payloads = self.entries(message, names, here);
+        let mut fields: Vec<Piece> = match payloads.len() {
+            0 => Vec::new(),
+            1 => vec![Piece::word("with")],
+            count => (0..count)
+                .map(|at| Piece::word(format!("with.{at}")))
+                .collect(),
+        };
+        let with = if fields.is_empty() { "()" } else { "with" };
+        let (next, follows) = match &message.next {
+            Next::End => ("()", Piece::word("::duologue::End")),
+            Next::State {
+                state: id,
+                arguments,
+            } => {
+                let to = self.protocol().state(*id);
+                let kind = match to.direction {
+                    None => "Finish",
+                    same if same == state.direction => "Stay",
+                    _ => "Turn",
+                };
+                let endpoint = Endpoint::of(self.checked, receiver);
+                fields.push(match endpoint.activity(*id) {
+                    Activity::Sends => {
+                        let wrap = format!("super::{}::{}", receiver.word(), type_name(&to.name));
+                        Piece::round(wrap, vec![Piece::word("next")])
+                    }
+                    Activity::Receives | Activity::Over => Piece::word("next"),
+                });
+                let to = Piece::angle(type_name(&to.name), here.types(arguments, names));
+                (
+                    "next",
+                    Piece::angle(format!("::duologue::{kind}"), vec![to]),
+                )
+            }
+        };
+        let variant = format!(
+            "super::{}::{}",
+            type_name(&state.name),
+            type_name(&message.name)
+        );
+        ArmView {
+            index,
+            names: format!("({with}, {next})"),
+            value: call(variant, fields).laid_out(20, 20, 0),
+            head,
+            payload: definition(8, "type Payload", &payload(payloads)),
+            next: definition(8, "type Next", &follows),
+        }
+    }
+}
