@@ -1,6 +1,6 @@
 //! Checked protocols at a glance: their size, what can be under way, and who says what in which state.
 
-use super::terminal::{GOOD, NAME, PATH, QUIET, Terminal, WARNING, styled};
+use super::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::graph::Capacity;
 use duologue::protocol::{Direction, Next, State};
@@ -64,10 +64,10 @@ fn map(protocol: CheckedProtocol<'_>, terminal: &Terminal) -> String {
     let mut text = String::new();
     for state in states {
         let (style, client, server) = match (state.direction, terminal.ascii) {
-            (Some(Direction::Send), false) => (PATH, "client \u{25b6}", ""),
-            (Some(Direction::Recv), false) => (WARNING, "", "\u{25c0} server"),
-            (Some(Direction::Send), true) => (PATH, "client >", ""),
-            (Some(Direction::Recv), true) => (WARNING, "", "< server"),
+            (Some(Direction::Send), false) => (CLIENT, "client \u{25b6}", ""),
+            (Some(Direction::Recv), false) => (SERVER, "", "\u{25c0} server"),
+            (Some(Direction::Send), true) => (CLIENT, "client >", ""),
+            (Some(Direction::Recv), true) => (SERVER, "", "< server"),
             (None, _) => (QUIET, "", "over"),
         };
         let speaker = styled(style, format_args!("{client}{server}"));

@@ -86,7 +86,13 @@ impl Summary<'_> {
             .iter()
             .map(|file| directory(file).len())
             .max();
-        let _ = writeln!(text, "{}", styled(GOOD, "wrote"));
+        let is_written = |file: &Planned| file.change != Change::Unchanged;
+        let heading = if self.outputs.files.iter().any(is_written) {
+            "wrote"
+        } else {
+            "up to date"
+        };
+        let _ = writeln!(text, "{}", styled(GOOD, heading));
         for target in Target::ALL {
             let Some(first) = of(target).next() else {
                 continue;

@@ -27,6 +27,10 @@ pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub const NAME: Style = Style::new().bold();
 /// A path or a command.
 pub const PATH: Style = AnsiColor::Cyan.on_default();
+/// The client's turn.
+pub const CLIENT: Style = AnsiColor::Cyan.on_default();
+/// The server's turn.
+pub const SERVER: Style = AnsiColor::Magenta.on_default();
 /// What can be skipped.
 pub const QUIET: Style = Style::new().dimmed();
 

@@ -212,7 +212,7 @@ impl Outputs {
                 let origin = behind.trim_start().strip_prefix("from ");
                 let origin = origin.and_then(|words| words.split_whitespace().next());
                 let is_orphan =
-                    origin.is_none_or(|path| is_gone_or_input(path.trim_end_matches('.')));
+                    origin.is_none_or(|path| is_gone_or_input(path.trim_end_matches(['.', ','])));
                 if is_orphan && !expected.contains(&resolve(&path)) {
                     orphans.insert(path);
                 }

@@ -6,11 +6,17 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// A copy of the example package.
-struct Example(Scratch);
+///
+/// It has a name of its own: copies of equal name would share what Cargo knows about them.
+struct Example {
+    scratch: Scratch,
+    name: String,
+}
 
 impl Example {
     fn new(name: &str) -> Example {
-        let scratch = Scratch::new(&format!("example-{name}"));
+        let name = format!("example-{name}");
+        let scratch = Scratch::new(&name);
         let source = repository().join("tests/example");
         for path in [
             "Cargo.toml",
@@ -25,18 +31,19 @@ impl Example {
                 .expect("a plain path")
                 .replace('\\', "/");
             let text = text.replace("path = \"../..", &format!("path = \"{root}"));
+            let text = text.replace("name = \"example\"", &format!("name = \"{name}\""));
             scratch.write(path, text);
         }
         let lock = fs::read(repository().join("Cargo.lock")).expect("the lock file is there");
         scratch.write("Cargo.lock", lock);
-        Example(scratch)
+        Example { scratch, name }
     }
 
     /// Cargo in the package; all copies share what they depend on.
     fn cargo(&self, arguments: &str) -> Output {
         let mut command = Command::new(env!("CARGO"));
         command
-            .current_dir(self.0.path(""))
+            .current_dir(self.scratch.path(""))
             .args(arguments.split_whitespace());
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-target");
         command
@@ -66,16 +73,16 @@ impl Example {
     }
 
     fn change(&self, path: &str, from: &str, to: &str) {
-        let text = self.0.read(path);
+        let text = self.scratch.read(path);
         assert!(text.contains(from), "{path} has no {from}");
-        self.0.write(path, text.replace(from, to));
+        self.scratch.write(path, text.replace(from, to));
     }
 }
 
 fn is_fresh(words: &str) -> bool {
     words
         .lines()
-        .any(|line| line.trim_start().starts_with("Fresh example"))
+        .any(|line| line.trim_start().starts_with("Fresh example-"))
 }
 
 #[test]
@@ -111,15 +118,16 @@ fn errors_are_shown_as_they_stand() {
     let words = example.fails();
     let report = run(
         example
-            .0
+            .scratch
             .duologue("check --ascii -q -I protocols protocols/bank.proto"),
         b"",
     );
     let report = String::from_utf8_lossy(&report.stdout);
     assert!(report.contains("unknown-state"), "{report}");
+    let prefix = format!("error: {}@0.0.0: ", example.name);
     let shown = words
         .lines()
-        .filter_map(|line| line.strip_prefix("error: example@0.0.0: "));
+        .filter_map(|line| line.strip_prefix(prefix.as_str()));
     let shown: Vec<&str> = shown.map(str::trim_end).collect();
     let expected: Vec<&str> = report.trim_end().lines().map(str::trim_end).collect();
     assert_eq!(shown, expected);
@@ -133,11 +141,11 @@ fn errors_are_shown_as_they_stand() {
 #[test]
 fn a_missing_import_that_appears_is_noticed() {
     let example = Example::new("missing");
-    let money = example.0.read("protocols/money.proto");
-    fs::remove_file(example.0.path("protocols/money.proto")).expect("it can be removed");
+    let money = example.scratch.read("protocols/money.proto");
+    fs::remove_file(example.scratch.path("protocols/money.proto")).expect("it can be removed");
     let words = example.fails();
     assert!(words.contains("error[unresolved-import]"), "{words}");
-    example.0.write("protocols/money.proto", money);
+    example.scratch.write("protocols/money.proto", money);
     example.builds();
     assert!(
         is_fresh(&example.builds()),
@@ -154,7 +162,7 @@ fn all_files_of_a_directory_are_watched() {
         is_fresh(&example.builds()),
         "a second build has nothing to do"
     );
-    example.0.write(
+    example.scratch.write(
         "protocols/deep/light.proto",
         "proto! light { off:send { on -> ! } }\n",
     );
