@@ -19,9 +19,17 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["source", "name", "diagnostic", "protocol", "syntax", "load"],
     ),
     ("graph", &["protocol"]),
+    ("relation", &["source", "diagnostic", "protocol"]),
     (
         "check",
-        &["source", "name", "diagnostic", "protocol", "graph"],
+        &[
+            "source",
+            "name",
+            "diagnostic",
+            "protocol",
+            "graph",
+            "relation",
+        ],
     ),
     ("endpoint", &["protocol", "check"]),
     (
@@ -60,7 +68,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
 ];
 
-/// Each crate from outside with the only room that may name it.
+/// Each crate from outside with the room that may name it; a crate that only describes how values are read and written may have two.
 const OUTSIDE: &[(&str, &str)] = &[
     ("annotate_snippets", "report"),
     ("anstream", "cli"),
@@ -75,11 +83,12 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("petgraph", "graph"),
     ("prettyplease", "target"),
     ("quick_junit", "report"),
-    ("serde", "report"),
-    ("serde_json", "report"),
+    ("serde", "report cli"),
+    ("serde_json", "report cli"),
     ("serde_sarif", "report"),
     ("strsim", "name"),
     ("syn", "target"),
+    ("toml", "cli"),
 ];
 
 /// Rooms that may read, write and print.
@@ -225,7 +234,7 @@ fn each_crate_from_outside_is_named_in_one_room() {
                 !source.code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':')
             });
             assert!(
-                !is_named || source.room == *room,
+                !is_named || room.split(' ').any(|room| source.room == room),
                 "{} names {outside}",
                 source.path
             );
