@@ -174,7 +174,7 @@ duo_status duo_send(duo_endpoint from, const duo_message *message, const void *e
         if (next != NULL) memset(next, 0, sizeof *next);
         return DUO_CLOSED;
     }
-    if (next != NULL) *next = after;
+    if (next != NULL) *next = message->edge == DUO_END ? (duo_endpoint){NULL, 0} : after;
     return DUO_OK;
 }
 
@@ -209,11 +209,13 @@ duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, vo
     if (kind->size > 0)
         memcpy(entries, arrived.block != NULL ? arrived.block : slot->payload, kind->size);
     memcpy(message, &arrived, sizeof arrived);
+    duo_endpoint next = handle_of(session, side);
     if (kind->edge == DUO_END) {
+        next = (duo_endpoint){NULL, 0};
+        if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
         duo_session_give(session);
         return DUO_OK;
     }
-    duo_endpoint next = handle_of(session, side);
     memcpy(entries + kind->size, &next, sizeof next);
     advance(session, side, kind->edge);
     if (kind->edge == DUO_STAY) show_room(session, side);

@@ -9,18 +9,16 @@ extern const duo_state courier_states[];
 extern const duo_state ping_states[];
 
 static const duo_field bank_login_login_fields[] = {
-    {&duo_text_type, offsetof(bank_login_t, as.login.username) - offsetof(bank_login_t, as), 0},
-    {&duo_text_type, offsetof(bank_login_t, as.login.password) - offsetof(bank_login_t, as), 0},
+    {&duo_text_type, DUO_ENTRY(bank_login_t, login, username), 0},
+    {&duo_text_type, DUO_ENTRY(bank_login_t, login, password), 0},
 };
-static const duo_type bank_login_login_type = DUO_STRUCT_TYPE(true, false, bank_login_login_fields);
-
-#define SIZE_BEFORE_NEXT(type, member) (offsetof(type, as.member.next) - offsetof(type, as))
+static const duo_type bank_login_login_type = DUO_TYPE_OF(DUO_STRUCT, true, false, bank_login_login_fields);
 
 static const duo_message bank_messages[] = {
-    {&bank_login_login_type, SIZE_BEFORE_NEXT(bank_login_t, login), &bank_states[1], DUO_TURN, 0},
+    {&bank_login_login_type, DUO_BEFORE_NEXT(bank_login_t, login), &bank_states[1], DUO_TURN, 0},
     {NULL, 0, &bank_states[2], DUO_TURN, 0},
     {NULL, 0, &bank_states[0], DUO_TURN, 1},
-    {NULL, SIZE_BEFORE_NEXT(bank_connected_t, deposit), &bank_states[2], DUO_STAY, 0},
+    {NULL, DUO_BEFORE_NEXT(bank_connected_t, deposit), &bank_states[2], DUO_STAY, 0},
     {NULL, 0, NULL, DUO_END, 1},
 };
 const duo_state bank_states[] = {
@@ -121,7 +119,7 @@ void bank_login_free(bank_login_t *message)
 }
 
 static const duo_message numbers_messages[] = {
-    {NULL, SIZE_BEFORE_NEXT(numbers_stream_t, send), &numbers_states[0], DUO_STAY, 0},
+    {NULL, DUO_BEFORE_NEXT(numbers_stream_t, send), &numbers_states[0], DUO_STAY, 0},
 };
 const duo_state numbers_states[] = {
     {&numbers_messages[0], offsetof(numbers_stream_t, as), DUO_CLIENT},
@@ -195,30 +193,28 @@ numbers_server_stream_t numbers_server_stream_take(numbers_server_stream_t *plac
 static const duo_type numbers_server_stream_type = DUO_ENDPOINT_TYPE(&numbers_states[0]);
 static const duo_type courier_server_carry_type = DUO_ENDPOINT_TYPE(&courier_states[0]);
 
-#define COURIER_OFFSET(member) (offsetof(courier_carry_t, as.member) - offsetof(courier_carry_t, as))
-
 static const duo_field courier_carry_parcel_fields[] = {
-    {&duo_text_type, COURIER_OFFSET(parcel.note), 0},
-    {&numbers_server_stream_type, COURIER_OFFSET(parcel.inner), 0},
+    {&duo_text_type, DUO_ENTRY(courier_carry_t, parcel, note), 0},
+    {&numbers_server_stream_type, DUO_ENTRY(courier_carry_t, parcel, inner), 0},
 };
 static const duo_type courier_carry_parcel_type =
-    DUO_STRUCT_TYPE(true, true, courier_carry_parcel_fields);
+    DUO_TYPE_OF(DUO_STRUCT, true, true, courier_carry_parcel_fields);
 static const duo_field courier_carry_again_fields[] = {
-    {&courier_server_carry_type, COURIER_OFFSET(again.inner), 0},
+    {&courier_server_carry_type, DUO_ENTRY(courier_carry_t, again, inner), 0},
 };
 static const duo_type courier_carry_again_type =
-    DUO_STRUCT_TYPE(false, true, courier_carry_again_fields);
+    DUO_TYPE_OF(DUO_STRUCT, false, true, courier_carry_again_fields);
 static const duo_field courier_carry_pair_fields[] = {
-    {&numbers_server_stream_type, COURIER_OFFSET(pair.left), 0},
-    {&numbers_server_stream_type, COURIER_OFFSET(pair.right), 0},
+    {&numbers_server_stream_type, DUO_ENTRY(courier_carry_t, pair, left), 0},
+    {&numbers_server_stream_type, DUO_ENTRY(courier_carry_t, pair, right), 0},
 };
 static const duo_type courier_carry_pair_type =
-    DUO_STRUCT_TYPE(false, true, courier_carry_pair_fields);
+    DUO_TYPE_OF(DUO_STRUCT, false, true, courier_carry_pair_fields);
 
 static const duo_message courier_messages[] = {
-    {&courier_carry_parcel_type, COURIER_OFFSET(parcel.next), &courier_states[0], DUO_STAY, 0},
+    {&courier_carry_parcel_type, DUO_ENTRY(courier_carry_t, parcel, next), &courier_states[0], DUO_STAY, 0},
     {&courier_carry_again_type, sizeof(courier_server_carry_t), NULL, DUO_END, 1},
-    {&courier_carry_pair_type, COURIER_OFFSET(pair.next), &courier_states[0], DUO_STAY, 2},
+    {&courier_carry_pair_type, DUO_ENTRY(courier_carry_t, pair, next), &courier_states[0], DUO_STAY, 2},
     {NULL, 0, NULL, DUO_END, 3},
 };
 const duo_state courier_states[] = {
@@ -286,8 +282,8 @@ void courier_carry_free(courier_carry_t *message)
 }
 
 static const duo_message ping_messages[] = {
-    {NULL, SIZE_BEFORE_NEXT(ping_ping_t, ping), &ping_states[1], DUO_TURN, 0},
-    {NULL, SIZE_BEFORE_NEXT(ping_pong_t, pong), &ping_states[0], DUO_TURN, 0},
+    {NULL, DUO_BEFORE_NEXT(ping_ping_t, ping), &ping_states[1], DUO_TURN, 0},
+    {NULL, DUO_BEFORE_NEXT(ping_pong_t, pong), &ping_states[0], DUO_TURN, 0},
     {NULL, 0, NULL, DUO_END, 1},
 };
 const duo_state ping_states[] = {

@@ -1,14 +1,90 @@
 //! The C target: which files are written.
+//!
+//! One header and source per protocol, per named instance of a generic protocol, and per file with types. The operations are
+//! `static inline` in the header, each one call into the runtime: they are written once, read where they are declared, and the
+//! compiler sees through them. The source holds tables that tell the runtime what a payload consists of and where each message
+//! leads, so that copying, destroying and closing are the runtime's and not generated.
 
-use crate::check::{CheckedProgram, Scope};
-use crate::protocol::Program;
-use crate::target::{Generated, Options};
+mod declarations;
+mod declared;
+mod functions;
+mod layouts;
+mod names;
+mod spelling;
+mod tables;
+mod types;
+mod units;
+mod view;
+
+pub use names::spellings;
+
+use crate::check::CheckedProgram;
+use crate::protocol::FileId;
+use crate::target::{Generated, Options, OutputFile};
+use declared::FileView;
+use types::Types;
+use units::{Kind, Units};
+use view::UnitView;
 
 /// Writes the program in C.
 #[must_use]
-pub fn generate(_checked: &CheckedProgram, _options: &Options) -> Generated {
-    Generated::default()
+pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
+    let program = checked.program();
+    let prefix = options.c_prefix.as_deref().unwrap_or_default();
+    let units = Units::of(program, prefix);
+    let types = Types::of(program, &units, prefix);
+    let mut generated = Generated::default();
+    let mut write = |name: &str, ending: &str, text: String| {
+        let path = format!("{name}.{ending}");
+        generated.files.push(OutputFile { path, text });
+    };
+    for (id, unit) in units.units.iter().enumerate() {
+        if program.file(unit.file).is_input {
+            let view = UnitView::of(checked, &types, id);
+            write(&unit.file_name, "h", view.header());
+            write(&unit.file_name, "c", view.source());
+        }
+    }
+    for (index, file) in program.files.iter().enumerate() {
+        if file.is_input && declared::has_types(&types, file) {
+            let id = FileId::new(index);
+            let view = FileView::of(&types, id);
+            let name = types.header_of(id);
+            write(&name, "h", view.header());
+            if let Some(source) = view.source() {
+                write(&name, "c", source);
+            }
+        }
+    }
+    generated
+        .files
+        .sort_by(|left, right| left.path.cmp(&right.path));
+    generated.notes = notes(checked, &units);
+    generated
 }
 
-/// Hands over every name that will be declared, scope by scope.
-pub fn spellings(_program: &Program, _options: &Options, _hand_over: &mut dyn FnMut(Scope)) {}
+/// Generic protocols of which C has nothing, or no way to start a session.
+fn notes(checked: &CheckedProgram, units: &Units) -> Vec<String> {
+    let program = checked.program();
+    let inputs = program.files.iter().filter(|file| file.is_input);
+    let protocols = inputs.flat_map(|file| &file.protocols);
+    let lacking = protocols.filter(|id| {
+        let has_unit = |kind: &dyn Fn(Kind) -> bool| {
+            units
+                .units
+                .iter()
+                .any(|unit| unit.protocol == **id && kind(unit.kind))
+        };
+        program.protocol(**id).is_generic() && !has_unit(&|kind| kind != Kind::Mentioned)
+    });
+    let note = |id: &crate::protocol::ProtocolId| {
+        let protocol = program.protocol(*id);
+        let arguments = vec!["u64"; protocol.start().parameters.len()].join(", ");
+        let name = &protocol.name;
+        format!(
+            "C has no generic types, and no instance of `{name}` is named: nothing starts it in C. \
+             Name one: `proto! {name}_u64 = {name}<{arguments}>;`"
+        )
+    };
+    lacking.map(note).collect()
+}

@@ -192,13 +192,18 @@ fn runtime_objects(
 
 /// The C files of a folder, in order.
 pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
+    files_in(folder, "c")
+}
+
+/// The files of a folder with an ending, in order.
+pub fn files_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder exists");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut sources: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|ending| ending == "c"))
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
         .collect();
-    sources.sort();
-    sources
+    files.sort();
+    files
 }
 
 /// Runs a command to its end and hands back what it printed; the command and its complaints if it fails.

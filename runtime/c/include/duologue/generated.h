@@ -62,15 +62,17 @@ typedef struct duo_type {
 
 #define DUO_LIST_TYPE(moves, element_size, element)                                                \
     {DUO_LIST, true, moves, element_size, element, NULL, 0, NULL, NULL}
-#define DUO_OPTION_TYPE(spreads, moves, field)                                                     \
-    {DUO_OPTION, spreads, moves, 0, NULL, field, 1, NULL, NULL}
-#define DUO_STRUCT_TYPE(spreads, moves, fields)                                                    \
-    {DUO_STRUCT, spreads, moves, 0, NULL, fields, sizeof(fields) / sizeof *(fields), NULL, NULL}
-#define DUO_ENUM_TYPE(spreads, moves, fields)                                                      \
-    {DUO_ENUM, spreads, moves, 0, NULL, fields, sizeof(fields) / sizeof *(fields), NULL, NULL}
+#define DUO_TYPE_OF(kind, spreads, moves, fields)                                                  \
+    {kind, spreads, moves, 0, NULL, fields, sizeof(fields) / sizeof *(fields), NULL, NULL}
 #define DUO_ENDPOINT_TYPE(state) {DUO_ENDPOINT, false, true, 0, NULL, NULL, 0, state, NULL}
 /* A host value travels in a block, so that its destructor sees it aligned as its type asks. */
 #define DUO_EXTERN_TYPE(size, drop) {DUO_EXTERN, true, true, size, NULL, NULL, 0, NULL, drop}
+
+/* The place of an entry among the entries of its message. */
+#define DUO_ENTRY(type, message, entry) (offsetof(type, as.message.entry) - offsetof(type, as))
+/* The size of all entries of a message: what is before `next`, or all if the message is the last. */
+#define DUO_BEFORE_NEXT(type, message) DUO_ENTRY(type, message, next)
+#define DUO_ALL_OF(type, message) sizeof(((type *)0)->as.message)
 
 /* Text and bytes. */
 extern const duo_type duo_text_type;
@@ -91,7 +93,7 @@ typedef struct duo_message {
     const duo_type *type;
     /* Bytes of the entries, and so the place of `next` behind them. */
     size_t size;
-    /* The state that follows; NULL at DUO_END. */
+    /* The state that follows; at DUO_END NULL, or one in which nothing is left to do. */
     const struct duo_state *next;
     duo_edge edge;
     /* Its position in the state, from 0; the tag that users see is one more. */
@@ -132,7 +134,7 @@ DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, duo_endpoint *s
 /*
  * Sends `entries` (borrowed for the call; NULL if the message has none) as `message`. Waits while a
  * run without bound is full; DUO_FULL when the time is over. `next`, which may be the place that
- * `from` was copied from, gets the endpoint that follows; NULL at DUO_END.
+ * `from` was copied from, gets the endpoint that follows, zeroed at DUO_END. It may be NULL then.
  */
 DUO_MUST_CHECK duo_status duo_send(duo_endpoint from, const duo_message *message,
                                    const void *entries, uint64_t wait, duo_endpoint *next);
@@ -155,6 +157,15 @@ duo_status duo_close(duo_endpoint endpoint, const duo_state *state);
  * that were not taken. Does not touch `next`. A message whose tag is 0 owns nothing.
  */
 void duo_free(const duo_state *state, void *message);
+
+/* Takes an endpoint out of a received message: what is left in its place is a used one. */
+static inline duo_endpoint duo_take(duo_endpoint *place)
+{
+    duo_endpoint taken = *place;
+    place->session = NULL;
+    place->turn = 0;
+    return taken;
+}
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,212 @@
+//! The types a header needs, each before it is used, and the headers it includes for them.
+
+use super::spelling;
+use super::types::{Types, host_file};
+use crate::protocol::{Definition, EndpointType, FileId, Type, TypeId};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Collects what one header needs.
+pub struct Declarations<'a> {
+    types: &'a Types<'a>,
+    /// The file whose types the header itself declares.
+    own_file: Option<FileId>,
+    /// The unit the header is for.
+    unit: Option<usize>,
+    done: BTreeSet<String>,
+    later: Vec<Type>,
+    /// Structs for lists, options, tuples and endpoints of other protocols.
+    pub text: String,
+    /// What has to be included before, as it stands behind `#include`.
+    pub includes: BTreeSet<String>,
+    /// The headers of protocols whose endpoints are used, for what can be done with them.
+    pub protocols: BTreeSet<String>,
+}
+
+impl<'a> Declarations<'a> {
+    /// For a header that declares the types of `own_file`, or the one of `unit`.
+    pub fn new(
+        types: &'a Types<'a>,
+        own_file: Option<FileId>,
+        unit: Option<usize>,
+    ) -> Declarations<'a> {
+        Declarations {
+            types,
+            own_file,
+            unit,
+            done: BTreeSet::new(),
+            later: Vec::new(),
+            text: String::new(),
+            includes: BTreeSet::new(),
+            protocols: BTreeSet::new(),
+        }
+    }
+
+    /// Makes a type complete, so that a value of it can be a member.
+    pub fn need(&mut self, ty: &Type) {
+        match ty {
+            Type::Builtin(_) | Type::Parameter(_) => {}
+            Type::Named(id) => self.need_declared(*id),
+            Type::List(item) => self.need_list(ty, item),
+            Type::Option(item) => {
+                if self.is_new(ty) {
+                    self.need(item);
+                    let item = self.types.name(item, self.unit);
+                    self.define(ty, &["bool some".to_owned(), format!("{item} value")]);
+                }
+            }
+            Type::Tuple(items) => {
+                if self.is_new(ty) {
+                    items.iter().for_each(|item| self.need(item));
+                    let member = |(position, item)| {
+                        format!("{} v{position}", self.types.name(item, self.unit))
+                    };
+                    let members: Vec<String> = items.iter().enumerate().map(member).collect();
+                    self.define(ty, &members);
+                }
+            }
+            Type::Endpoint(endpoint) => self.need_endpoint(endpoint),
+        }
+    }
+
+    /// Makes the types complete that have only been named so far.
+    pub fn finish(&mut self) {
+        while let Some(ty) = self.later.pop() {
+            self.need(&ty);
+        }
+    }
+
+    /// The members of a struct as lines.
+    pub fn member(&self, name: &str, ty: &Type) -> String {
+        format!("{} {name}", self.types.name(ty, self.unit))
+    }
+
+    /// Names a type so that a pointer to it, or another name for it, can be declared.
+    pub fn mention(&mut self, ty: &Type) -> String {
+        let ty = self.types.underlying(ty).clone();
+        let name = self.types.name(&ty, self.unit);
+        if !self.types.is_struct(&ty) {
+            self.need(&ty);
+            return name;
+        }
+        self.later.push(ty);
+        format!("struct {name}")
+    }
+
+    fn need_declared(&mut self, id: TypeId) {
+        let types = self.types;
+        let declared = types.program.ty(id);
+        match &declared.definition {
+            Definition::Alias(_) => {
+                self.include_types_of(declared.file);
+                let target = types.underlying(&Type::Named(id)).clone();
+                if target != Type::Named(id) {
+                    self.need(&target);
+                }
+            }
+            Definition::Struct(_) | Definition::Enum(_) => self.include_types_of(declared.file),
+            Definition::Extern(mappings, _) if mappings.c.is_some() => {
+                self.include_types_of(declared.file)
+            }
+            Definition::Extern(..) | Definition::Undeclared => {
+                let host = host_file(types.program, declared.file);
+                self.includes.insert(format!("\"{host}.h\""));
+                let name = types.declared_name(id);
+                if self.done.insert(name.clone()) {
+                    let written = spelling::host(declared.name.text());
+                    write!(self.text, "\n\ntypedef {written} {name};")
+                        .expect("a string takes everything");
+                }
+            }
+        }
+    }
+
+    fn include_types_of(&mut self, file: FileId) {
+        if self.own_file != Some(file) {
+            let header = self.types.header_of(file);
+            self.includes.insert(format!("\"{header}.h\""));
+        }
+    }
+
+    fn need_list(&mut self, ty: &Type, item: &Type) {
+        if !self.is_new(ty) {
+            return;
+        }
+        // A list only points to its items, so it may come before them: this is how a type contains itself.
+        let qualifier = if self.types.facts(item).moves {
+            ""
+        } else {
+            "const "
+        };
+        let item = match item {
+            Type::Named(id)
+                if matches!(self.types.program.ty(*id).definition, Definition::Alias(_)) =>
+            {
+                self.need_declared(*id);
+                self.types.declared_name(*id)
+            }
+            Type::Named(_)
+            | Type::Builtin(_)
+            | Type::List(_)
+            | Type::Option(_)
+            | Type::Tuple(_)
+            | Type::Parameter(_)
+            | Type::Endpoint(_) => self.mention(item),
+        };
+        self.define(
+            ty,
+            &[format!("{qualifier}{item} *data"), "size_t size".to_owned()],
+        );
+    }
+
+    fn need_endpoint(&mut self, endpoint: &EndpointType) {
+        let Some(place) = self.types.units.find(endpoint, self.unit) else {
+            return;
+        };
+        if self.unit == Some(place.unit) {
+            return;
+        }
+        let (unit, _) = self.types.units.at(place);
+        self.protocols.insert(unit.file_name.clone());
+        let name = self
+            .types
+            .name(&Type::Endpoint(Box::new(endpoint.clone())), self.unit);
+        if self.done.insert(name.clone()) {
+            let handle = handle(self.types, endpoint);
+            self.text
+                .push_str(&guarded(&name, &[format!("duo_endpoint {handle}")]));
+        }
+    }
+
+    fn is_new(&mut self, ty: &Type) -> bool {
+        self.done.insert(self.types.name(ty, self.unit))
+    }
+
+    fn define(&mut self, ty: &Type, members: &[String]) {
+        let name = self.types.name(ty, self.unit);
+        self.text.push_str(&guarded(&name, members));
+    }
+}
+
+/// The member of an endpoint's struct says what can be done with it, so that a sending endpoint is refused where a receiving one
+/// is expected.
+pub fn handle(types: &Types, endpoint: &EndpointType) -> &'static str {
+    let protocol = types.program.protocol(endpoint.protocol);
+    super::view::handle(protocol.state(endpoint.state).direction, endpoint.side)
+}
+
+/// A struct that several headers may define alike; who comes first, does.
+pub fn guarded(name: &str, members: &[String]) -> String {
+    let mut text = String::new();
+    let members: Vec<String> = members
+        .iter()
+        .map(|member| format!("    {member};\n"))
+        .collect();
+    write!(
+        text,
+        "\n\n#ifndef DUO_HAS_{name}\n#define DUO_HAS_{name}\ntypedef struct {name} {{\n{}}} {name};\n#endif",
+        members.concat()
+    )
+    .expect("a string takes everything");
+    text
+}

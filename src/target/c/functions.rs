@@ -1,0 +1,224 @@
+//! What can be done in a state: the functions of a header.
+
+use super::spelling;
+use super::view::{UnitView, handle};
+use crate::graph::Capacity;
+use crate::protocol::Side;
+use askama::Template;
+
+#[derive(Template)]
+#[template(path = "c/functions.h.jinja")]
+pub struct FunctionsView {
+    pub functions: Vec<FunctionView>,
+}
+
+/// A function that is written in a header.
+pub struct FunctionView {
+    pub comment: String,
+    pub head: String,
+    pub body: Vec<String>,
+}
+
+impl UnitView<'_> {
+    pub fn init(&self) -> FunctionView {
+        let endpoint = |side| format!("{}_t *{}", self.endpoint_name(0, side), Side::word(side));
+        let direction = self.state(0).direction;
+        let start = format!(
+            "DUO_MUST_CHECK static inline duo_status {}_init",
+            self.unit.prefix
+        );
+        let handles = [Side::Server, Side::Client]
+            .map(|side| format!("{}->{}", side.word(), handle(direction, side)));
+        let [server, client] = handles;
+        let body = match direction {
+            Some(_) => vec![
+                spelling::head(
+                    "    return duo_open",
+                    &[
+                        format!("&duo_{}_protocol", self.unit.prefix),
+                        format!("&{server}"),
+                        format!("&{client}"),
+                    ],
+                ) + ";",
+            ],
+            None => vec![
+                "    const duo_endpoint nothing = {NULL, 0};".to_owned(),
+                format!("    {server} = {client} = nothing;"),
+                "    return DUO_OK;".to_owned(),
+            ],
+        };
+        FunctionView {
+            comment: "/** Starts a session. */\n".to_owned(),
+            head: spelling::head(&start, &[endpoint(Side::Server), endpoint(Side::Client)]),
+            body,
+        }
+    }
+
+    pub fn functions(&self, index: usize, functions: &mut Vec<FunctionView>) {
+        let state = self.state(index);
+        for side in [Side::Client, Side::Server] {
+            match handle(state.direction, side) {
+                "sends" => {
+                    for position in 0..state.messages.len() {
+                        functions.push(self.send(index, position, side, "send", "DUO_FOREVER"));
+                        if self.capacity == Capacity::Unbounded {
+                            functions.push(self.send(
+                                index,
+                                position,
+                                side,
+                                "try_send",
+                                "DUO_AT_ONCE",
+                            ));
+                        }
+                    }
+                }
+                "receives" => {
+                    functions.push(self.recv(index, side, "recv", "DUO_FOREVER"));
+                    functions.push(self.recv(index, side, "try_recv", "DUO_AT_ONCE"));
+                    functions.push(self.recv(index, side, "recv_within", "nanoseconds"));
+                }
+                _ => {}
+            }
+            functions.push(self.close(index, side));
+            if self.unit.states[index].travels {
+                functions.push(self.take(index, side));
+            }
+        }
+        if state.direction.is_some() {
+            functions.push(self.free(index));
+        }
+    }
+
+    fn send(
+        &self,
+        index: usize,
+        position: usize,
+        side: Side,
+        verb: &str,
+        wait: &str,
+    ) -> FunctionView {
+        let message = &self.state(index).messages[position];
+        let endpoint = self.endpoint_name(index, side);
+        let name = spelling::word(message.name.text());
+        let member = spelling::member(message.name.text());
+        let mut parameters = vec![format!("{endpoint}_t self")];
+        let mut body = Vec::new();
+        let entries = if message.entries.is_empty() {
+            "NULL".to_owned()
+        } else {
+            body.push(format!("    {}_t message;", self.name(index)));
+            format!("&message.as.{member}")
+        };
+        for entry in &message.entries {
+            let ty = self
+                .types
+                .name(&self.entry_type(index, entry), Some(self.id));
+            let parameter = self.types.parameter(entry.name.text());
+            body.push(format!(
+                "    message.as.{member}.{} = {parameter};",
+                spelling::entry(entry.name.text())
+            ));
+            parameters.push(format!("{ty} {parameter}"));
+        }
+        let next = match self.next(index, message) {
+            Some(next) => {
+                parameters.push(format!("{}_t *next", self.endpoint_name(next, side)));
+                format!("&next->{}", handle(self.state(next).direction, side))
+            }
+            None => "NULL".to_owned(),
+        };
+        let table = format!(
+            "&duo_{}_messages[{}]",
+            self.unit.prefix,
+            self.starts[index] + position
+        );
+        let arguments = [
+            "self.sends".to_owned(),
+            table,
+            entries,
+            wait.to_owned(),
+            next,
+        ];
+        body.push(spelling::head("    return duo_send", &arguments) + ";");
+        let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}_{name}");
+        FunctionView {
+            comment: spelling::comment(&message.docs, ""),
+            head: spelling::head(&start, &parameters),
+            body,
+        }
+    }
+
+    fn recv(&self, index: usize, side: Side, verb: &str, wait: &str) -> FunctionView {
+        let endpoint = self.endpoint_name(index, side);
+        let mut parameters = vec![format!("{endpoint}_t self")];
+        if verb == "recv_within" {
+            parameters.push("uint64_t nanoseconds".to_owned());
+        }
+        parameters.push(format!("{}_t *message", self.name(index)));
+        let arguments = [
+            "self.receives".to_owned(),
+            self.table(index),
+            wait.to_owned(),
+            "message".to_owned(),
+        ];
+        let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}");
+        FunctionView {
+            comment: String::new(),
+            head: spelling::head(&start, &parameters),
+            body: vec![spelling::head("    return duo_recv", &arguments) + ";"],
+        }
+    }
+
+    fn close(&self, index: usize, side: Side) -> FunctionView {
+        let endpoint = self.endpoint_name(index, side);
+        let handle = handle(self.state(index).direction, side);
+        let start = format!("static inline duo_status {endpoint}_close");
+        let body = if handle == "over" {
+            vec![
+                "    (void)self;".to_owned(),
+                "    return DUO_OK;".to_owned(),
+            ]
+        } else {
+            vec![
+                spelling::head(
+                    "    return duo_close",
+                    &[format!("self.{handle}"), self.table(index)],
+                ) + ";",
+            ]
+        };
+        FunctionView {
+            comment: String::new(),
+            head: spelling::head(&start, &[format!("{endpoint}_t self")]),
+            body,
+        }
+    }
+
+    fn take(&self, index: usize, side: Side) -> FunctionView {
+        let endpoint = self.endpoint_name(index, side);
+        let handle = handle(self.state(index).direction, side);
+        let start = format!("static inline {endpoint}_t {endpoint}_take");
+        FunctionView {
+            comment: String::new(),
+            head: spelling::head(&start, &[format!("{endpoint}_t *place")]),
+            body: vec![
+                format!("    {endpoint}_t taken;"),
+                format!("    taken.{handle} = duo_take(&place->{handle});"),
+                "    return taken;".to_owned(),
+            ],
+        }
+    }
+
+    fn free(&self, index: usize) -> FunctionView {
+        let name = self.name(index);
+        FunctionView {
+            comment: String::new(),
+            head: spelling::head(
+                &format!("static inline void {name}_free"),
+                &[format!("{name}_t *message")],
+            ),
+            body: vec![
+                spelling::head("    duo_free", &[self.table(index), "message".to_owned()]) + ";",
+            ],
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The tables that tell the runtime what a value consists of, for types that are more than plain bytes.
+
+use super::spelling;
+use super::types::{Facts, Types};
+use crate::protocol::Type;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A table: the macro that makes it, and its arguments.
+pub type Table = (&'static str, Vec<String>);
+
+/// The table of a value with the fields `duo_fields_<words>`.
+pub fn composite(kind: &str, facts: Facts, words: &str) -> Table {
+    let Facts { spreads, moves } = facts;
+    let fields = format!("duo_fields_{words}");
+    (
+        "DUO_TYPE_OF",
+        vec![
+            kind.to_owned(),
+            spreads.to_string(),
+            moves.to_string(),
+            fields,
+        ],
+    )
+}
+
+/// The tables of one source.
+pub struct Layouts<'a> {
+    types: &'a Types<'a>,
+    unit: Option<usize>,
+    done: BTreeMap<String, String>,
+    /// The tables, and the declarations of those that stand elsewhere.
+    pub text: String,
+}
+
+impl<'a> Layouts<'a> {
+    /// For the source of a unit, or of a file with types.
+    pub fn new(types: &'a Types<'a>, unit: Option<usize>) -> Layouts<'a> {
+        Layouts {
+            types,
+            unit,
+            done: BTreeMap::new(),
+            text: String::new(),
+        }
+    }
+
+    /// A pointer to the table of a type; `None` if the type is plain bytes.
+    pub fn of(&mut self, ty: &Type) -> Option<String> {
+        let types = self.types;
+        let ty = types.underlying(ty);
+        let facts = types.facts(ty);
+        if facts.is_plain() {
+            return None;
+        }
+        if let Type::Builtin(_) = ty {
+            return Some("&duo_text_type".to_owned());
+        }
+        if let Type::Named(id) = ty {
+            return Some(format!("&duo_layout_{}", types.declared_word(*id)));
+        }
+        let words = types.words(ty, self.unit);
+        if let Some(known) = self.done.get(&words) {
+            return Some(known.clone());
+        }
+        let table = self.table(ty, facts, &words)?;
+        let name = format!("duo_layout_{words}");
+        self.define("static ", &name, &table);
+        self.done.insert(words, format!("&{name}"));
+        Some(format!("&{name}"))
+    }
+
+    /// Defines a table: a macro with its arguments.
+    pub fn define(&mut self, storage: &str, name: &str, (kind, parts): &Table) {
+        let start = format!("{storage}const duo_type {name} =\n    {kind}(");
+        // What counts is the second line.
+        let columns = start.len() - start.find('\n').map_or(0, |end| end + 1);
+        let text = spelling::wrapped(&" ".repeat(columns), parts, ");\n");
+        self.text.push_str(&start);
+        self.text.push_str(&text[columns..]);
+    }
+
+    fn table(&mut self, ty: &Type, facts: Facts, words: &str) -> Option<Table> {
+        let name = self.types.name(ty, self.unit);
+        match ty {
+            Type::List(item) => {
+                let element = self.of(item).unwrap_or_else(|| "NULL".to_owned());
+                let size = self.types.name(item, self.unit);
+                let parts = vec![facts.moves.to_string(), format!("sizeof({size})"), element];
+                Some(("DUO_LIST_TYPE", parts))
+            }
+            Type::Option(item) => {
+                let item = self.of(item)?;
+                self.fields(
+                    words,
+                    &[(item, format!("offsetof({name}, value)"), "0".to_owned())],
+                );
+                Some(composite("DUO_OPTION", facts, words))
+            }
+            Type::Tuple(items) => {
+                let mut fields = Vec::new();
+                for (position, item) in items.iter().enumerate() {
+                    if let Some(item) = self.of(item) {
+                        fields.push((
+                            item,
+                            format!("offsetof({name}, v{position})"),
+                            "0".to_owned(),
+                        ));
+                    }
+                }
+                self.fields(words, &fields);
+                Some(composite("DUO_STRUCT", facts, words))
+            }
+            Type::Endpoint(endpoint) => {
+                let place = self.types.units.find(endpoint, self.unit)?;
+                let (unit, _) = self.types.units.at(place);
+                let states = format!("duo_{}_states", unit.prefix);
+                if self.done.insert(states.clone(), String::new()).is_none()
+                    && self.unit != Some(place.unit)
+                {
+                    writeln!(self.text, "extern const duo_state {states}[];")
+                        .expect("a string takes everything");
+                }
+                let state = format!("&{states}[{}]", place.state);
+                Some(("DUO_ENDPOINT_TYPE", vec![state]))
+            }
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => None,
+        }
+    }
+
+    /// The table of fields `duo_fields_<words>`: type, offset and variant of each.
+    pub fn fields(&mut self, words: &str, fields: &[(String, String, String)]) {
+        self.text.push_str("static const duo_field duo_fields_");
+        self.text.push_str(words);
+        self.text.push_str("[] = {\n");
+        for (ty, offset, variant) in fields {
+            let parts = [ty.clone(), offset.clone(), variant.clone()];
+            self.text
+                .push_str(&spelling::wrapped("    {", &parts, "},\n"));
+        }
+        self.text.push_str("};\n");
+    }
+}

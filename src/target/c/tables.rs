@@ -1,0 +1,180 @@
+//! The tables of a source: what payloads consist of, and where each message leads.
+
+use super::layouts::{Layouts, composite};
+use super::spelling;
+use super::types::Facts;
+use super::view::{UnitView, render, sender};
+use crate::graph::Capacity;
+use crate::protocol::{Message, Side, Type};
+use askama::Template;
+use std::fmt::Write;
+
+#[derive(Template)]
+#[template(path = "c/protocol.c.jinja")]
+pub struct SourceView {
+    pub source: String,
+    pub header: String,
+}
+
+#[derive(Template)]
+#[template(path = "c/foot.c.jinja")]
+pub struct SourceFootView;
+
+impl UnitView<'_> {
+    /// The text of the source: tables.
+    pub fn source(&self) -> String {
+        let mut layouts = Layouts::new(self.types, Some(self.id));
+        let mut rows = String::new();
+        let mut states = String::new();
+        let mut inline = String::new();
+        for index in 0..self.unit.states.len() {
+            let state = self.state(index);
+            for (position, message) in state.messages.iter().enumerate() {
+                self.message_row(index, position, message, &mut layouts, &mut rows);
+                self.inline_payload(index, position, message, &mut inline);
+            }
+            self.state_row(index, &mut states);
+        }
+        let prefix = &self.unit.prefix;
+        let mut text = String::with_capacity(
+            1_000 + layouts.text.len() + rows.len() + states.len() + inline.len(),
+        );
+        let view = SourceView {
+            source: self.types.program.file(self.unit.file).path.clone(),
+            header: self.unit.file_name.clone(),
+        };
+        render(&view, &mut text);
+        text.push_str("\n\n");
+        if !layouts.text.is_empty() {
+            text.push_str(&layouts.text);
+            text.push('\n');
+        }
+        let mut line = |line: String| text.push_str(&line);
+        if !rows.is_empty() {
+            line(format!(
+                "const duo_message duo_{prefix}_messages[] = {{\n{rows}}};\n\n"
+            ));
+        }
+        line(format!(
+            "const duo_state duo_{prefix}_states[] = {{\n{states}}};\n\n"
+        ));
+        line(format!(
+            "union duo_{prefix}_payload {{\n    void *block;\n{inline}}};\n\n"
+        ));
+        let unbounded = self.capacity == Capacity::Unbounded;
+        let capacity = self.capacity_name();
+        let payload = format!("sizeof(union duo_{prefix}_payload)");
+        let parts = [capacity, unbounded.to_string(), payload];
+        let start = format!("const duo_protocol duo_{prefix}_protocol = {{");
+        line(spelling::wrapped(&start, &parts, "};\n"));
+        render(&SourceFootView, &mut text);
+        text.push('\n');
+        text
+    }
+
+    fn message_row(
+        &self,
+        index: usize,
+        position: usize,
+        message: &Message,
+        layouts: &mut Layouts,
+        rows: &mut String,
+    ) {
+        let name = self.name(index);
+        let member = spelling::member(message.name.text());
+        let mut fields = Vec::new();
+        let mut facts = Facts::default();
+        for entry in &message.entries {
+            let ty = self.entry_type(index, entry);
+            if let Some(layout) = layouts.of(&ty) {
+                let own = self.types.facts(&ty);
+                facts.spreads |= own.spreads;
+                facts.moves |= own.moves;
+                let entry = spelling::entry(entry.name.text());
+                fields.push((
+                    layout,
+                    format!("DUO_ENTRY({name}_t, {member}, {entry})"),
+                    "0".to_owned(),
+                ));
+            }
+        }
+        let layout = if fields.is_empty() {
+            "NULL".to_owned()
+        } else {
+            let words = format!("{name}_said_{}", spelling::word(message.name.text()));
+            layouts.fields(&words, &fields);
+            let table = composite("DUO_STRUCT", facts, &words);
+            layouts.define("static ", &format!("duo_layout_{words}"), &table);
+            format!("&duo_layout_{words}")
+        };
+        let next = self.next(index, message);
+        let size = match (message.entries.is_empty(), next) {
+            (true, _) => "0".to_owned(),
+            (false, Some(_)) => format!("DUO_BEFORE_NEXT({name}_t, {member})"),
+            (false, None) => format!("DUO_ALL_OF({name}_t, {member})"),
+        };
+        let edge = match next.map(|next| self.state(next).direction) {
+            None | Some(None) => "DUO_END",
+            Some(direction) if direction == self.state(index).direction => "DUO_STAY",
+            Some(_) => "DUO_TURN",
+        };
+        let next = next.map_or_else(|| "NULL".to_owned(), |next| self.table(next));
+        let parts = [layout, size, next, edge.to_owned(), position.to_string()];
+        rows.push_str(&spelling::wrapped("    {", &parts, "},\n"));
+    }
+
+    fn state_row(&self, index: usize, rows: &mut String) {
+        let state = self.state(index);
+        let name = self.name(index);
+        let row = match state.direction {
+            None => "NULL, 0, DUO_CLIENT".to_owned(),
+            Some(direction) => {
+                let sender = match sender(direction) {
+                    Side::Client => "DUO_CLIENT",
+                    Side::Server => "DUO_SERVER",
+                };
+                let messages = if state.messages.is_empty() {
+                    "NULL".to_owned()
+                } else {
+                    format!("&duo_{}_messages[{}]", self.unit.prefix, self.starts[index])
+                };
+                format!("{messages}, offsetof({name}_t, as), {sender}")
+            }
+        };
+        writeln!(rows, "    {{{row}}},").expect("a string takes everything");
+    }
+
+    /// A member as large as the entries of a message that travels without a block; small ones need none.
+    fn inline_payload(
+        &self,
+        index: usize,
+        position: usize,
+        message: &Message,
+        members: &mut String,
+    ) {
+        let types: Vec<Type> = message
+            .entries
+            .iter()
+            .map(|entry| self.entry_type(index, entry))
+            .collect();
+        let is_small = matches!(types.as_slice(), [] | [Type::Builtin(_)]);
+        if is_small || types.iter().any(|ty| self.types.facts(ty).spreads) {
+            return;
+        }
+        let arguments = format!(
+            "({}_t, {})",
+            self.name(index),
+            spelling::member(message.name.text())
+        );
+        let size = match self.next(index, message) {
+            Some(_) => format!("DUO_BEFORE_NEXT{arguments}"),
+            None => format!("DUO_ALL_OF{arguments}"),
+        };
+        writeln!(
+            members,
+            "    char m{}[{size}];",
+            self.starts[index] + position
+        )
+        .expect("a string takes everything");
+    }
+}

@@ -1,0 +1,337 @@
+//! How types are written in C, and what the runtime has to know of them.
+
+use super::spelling;
+use super::units::{Units, canonical, declared_word, parts_of};
+use crate::protocol::{
+    Builtin, Definition, EndpointType, FileId, Mapping, Program, Type, TypeDeclaration, TypeId,
+};
+use std::collections::BTreeSet;
+
+/// Types in C.
+pub struct Types<'a> {
+    pub program: &'a Program,
+    pub units: &'a Units,
+    prefix: &'a str,
+    facts: Vec<Facts>,
+    /// The names of host types, which parameters would hide.
+    hosts: BTreeSet<String>,
+    /// Structs and enums, each behind those it holds by value.
+    pub order: Vec<TypeId>,
+}
+
+/// What the runtime has to know of a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Parts of a value live outside it.
+    pub spreads: bool,
+    /// A value holds endpoints, or host values with a destructor.
+    pub moves: bool,
+}
+
+impl Facts {
+    /// Whether a value is nothing but its bytes.
+    pub fn is_plain(self) -> bool {
+        !self.spreads && !self.moves
+    }
+
+    fn or(self, other: Facts) -> Facts {
+        Facts {
+            spreads: self.spreads || other.spreads,
+            moves: self.moves || other.moves,
+        }
+    }
+}
+
+impl<'a> Types<'a> {
+    /// The types of a program.
+    pub fn of(program: &'a Program, units: &'a Units, prefix: &'a str) -> Types<'a> {
+        let mut types = Types {
+            program,
+            units,
+            prefix,
+            facts: vec![Facts::default(); program.types.len()],
+            hosts: BTreeSet::new(),
+            order: by_value_order(program),
+        };
+        types.facts = types.all_facts();
+        let declared = program.types.iter();
+        let hosts = declared.filter(|declared| is_host(declared));
+        types.hosts = hosts
+            .map(|declared| spelling::host(declared.name.text()))
+            .collect();
+        types
+    }
+
+    /// The C type of a value.
+    pub fn name(&self, ty: &Type, by: Option<usize>) -> String {
+        match ty {
+            Type::Builtin(builtin) => builtin_name(*builtin).to_owned(),
+            Type::Named(id) => self.declared_name(*id),
+            Type::List(_) | Type::Option(_) | Type::Tuple(_) => {
+                format!("duo_{}_t", self.words(ty, by))
+            }
+            Type::Endpoint(_) | Type::Parameter(_) => format!("{}_t", self.words(ty, by)),
+        }
+    }
+
+    /// The C type of a declared or undeclared type.
+    pub fn declared_name(&self, id: TypeId) -> String {
+        let declared = self.program.ty(id);
+        match &declared.definition {
+            Definition::Undeclared => host_name(declared),
+            Definition::Extern(mappings, _) if mappings.c.is_none() => host_name(declared),
+            Definition::Extern(..)
+            | Definition::Alias(_)
+            | Definition::Struct(_)
+            | Definition::Enum(_) => {
+                format!("{}_t", self.declared_word(id))
+            }
+        }
+    }
+
+    /// What the names of a declared type start with.
+    pub fn declared_word(&self, id: TypeId) -> String {
+        declared_word(self.program, self.prefix, self.program.ty(id))
+    }
+
+    /// A type inside a longer name.
+    pub fn words(&self, ty: &Type, by: Option<usize>) -> String {
+        self.units
+            .words(self.program, &canonical(self.program, ty), by)
+    }
+
+    /// The name of a parameter for an entry.
+    pub fn parameter(&self, name: &str) -> String {
+        let name = spelling::parameter(name);
+        if self.hosts.contains(&name) {
+            name + "_"
+        } else {
+            name
+        }
+    }
+
+    /// What an alias stands for, through all aliases; other types as they are.
+    pub fn underlying<'b>(&'b self, ty: &'b Type) -> &'b Type {
+        let mut ty = ty;
+        // A circle of aliases is an error of its own; here it only counts that this ends.
+        for _ in 0..=self.program.types.len() {
+            match ty {
+                Type::Named(id) => match &self.program.ty(*id).definition {
+                    Definition::Alias(target) => ty = target,
+                    Definition::Struct(_)
+                    | Definition::Enum(_)
+                    | Definition::Extern(..)
+                    | Definition::Undeclared => return ty,
+                },
+                Type::Builtin(_)
+                | Type::List(_)
+                | Type::Option(_)
+                | Type::Tuple(_)
+                | Type::Parameter(_)
+                | Type::Endpoint(_) => return ty,
+            }
+        }
+        ty
+    }
+
+    /// Whether the type is a C struct, so that it can be named before it is defined.
+    pub fn is_struct(&self, ty: &Type) -> bool {
+        match ty {
+            Type::List(_) | Type::Option(_) | Type::Tuple(_) => true,
+            Type::Named(id) => match &self.program.ty(*id).definition {
+                Definition::Struct(_) => true,
+                Definition::Enum(variants) => !is_bare(variants),
+                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => false,
+            },
+            Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) => false,
+        }
+    }
+
+    /// What the runtime has to know of a type.
+    pub fn facts(&self, ty: &Type) -> Facts {
+        match ty {
+            Type::Builtin(Builtin::Str | Builtin::Bytes) => Facts {
+                spreads: true,
+                moves: false,
+            },
+            Type::Builtin(_) | Type::Parameter(_) => Facts::default(),
+            Type::List(item) => Facts {
+                spreads: true,
+                moves: self.facts(item).moves,
+            },
+            Type::Option(item) => self.facts(item),
+            Type::Tuple(items) => items
+                .iter()
+                .fold(Facts::default(), |all, item| all.or(self.facts(item))),
+            Type::Named(id) => self.facts[id.index()],
+            Type::Endpoint(endpoint) => Facts {
+                spreads: false,
+                moves: !self.is_over(endpoint),
+            },
+        }
+    }
+
+    /// Whether nothing is left to do with an endpoint.
+    pub fn is_over(&self, endpoint: &EndpointType) -> bool {
+        let protocol = self.program.protocol(endpoint.protocol);
+        protocol.state(endpoint.state).direction.is_none()
+    }
+
+    /// The C line of an external type, if it has a destructor.
+    pub fn drop_of(&self, id: TypeId) -> Option<&'a str> {
+        c_mapping(self.program.ty(id))?.drop.as_deref()
+    }
+
+    /// The header that declares a file's types, without ending.
+    pub fn header_of(&self, file: FileId) -> String {
+        types_file(self.program, file)
+    }
+
+    /// Facts of declared types follow those of the types they consist of, whatever circles there are: first what each has by
+    /// itself, then along the uses, backwards.
+    fn all_facts(&self) -> Vec<Facts> {
+        let count = self.program.types.len();
+        let mut facts = vec![Facts::default(); count];
+        let mut users: Vec<Vec<(usize, bool)>> = vec![Vec::new(); count];
+        for (user, declared) in self.program.types.iter().enumerate() {
+            if c_mapping(declared).is_some_and(|mapping| mapping.drop.is_some()) {
+                facts[user] = Facts {
+                    spreads: true,
+                    moves: true,
+                };
+            }
+            for part in parts_of(&declared.definition) {
+                // Declared types count as plain here; they come in along `users`.
+                facts[user] = facts[user].or(self.facts(part));
+                walk_by_value(part, false, &mut |id, in_list| {
+                    users[id.index()].push((user, in_list))
+                });
+            }
+        }
+        let mut work: Vec<usize> = (0..count).filter(|id| !facts[*id].is_plain()).collect();
+        while let Some(used) = work.pop() {
+            for (user, in_list) in &users[used] {
+                let mut gained = facts[used];
+                gained.spreads &= !in_list;
+                let all = facts[*user].or(gained);
+                if all != facts[*user] {
+                    facts[*user] = all;
+                    work.push(*user);
+                }
+            }
+        }
+        facts
+    }
+}
+
+/// The C line of an external type.
+pub fn c_mapping(declared: &TypeDeclaration) -> Option<&Mapping> {
+    match &declared.definition {
+        Definition::Extern(mappings, _) => mappings.c.as_ref(),
+        Definition::Alias(_)
+        | Definition::Struct(_)
+        | Definition::Enum(_)
+        | Definition::Undeclared => None,
+    }
+}
+
+/// Whether no variant has values, so that the enum is one in C too.
+pub fn is_bare(variants: &[crate::protocol::Variant]) -> bool {
+    variants.iter().all(|variant| variant.entries.is_empty())
+}
+
+/// The header that declares a file's types, without ending.
+pub fn types_file(program: &Program, file: FileId) -> String {
+    let file = program.file(file);
+    let mut name = String::new();
+    for segment in &file.package {
+        name.push_str(&spelling::word(segment.text()));
+        name.push('_');
+    }
+    name.push_str(&spelling::word(&file.stem));
+    let says_so = name == "types" || name.ends_with("_types");
+    if says_so { name } else { name + "_types" }
+}
+
+/// Whether only the host program declares the type.
+pub fn is_host(declared: &TypeDeclaration) -> bool {
+    match &declared.definition {
+        Definition::Undeclared => true,
+        Definition::Extern(mappings, _) => mappings.c.is_none(),
+        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
+    }
+}
+
+/// A host type has a second name in generated code, because entries like to be called as their type, which C++ refuses.
+fn host_name(declared: &TypeDeclaration) -> String {
+    format!("duo_host_{}", spelling::host(declared.name.text()))
+}
+
+/// The header in which the host program declares what a file leaves to it.
+pub fn host_file(program: &Program, file: FileId) -> String {
+    format!("{}_host", program.file(file).stem)
+}
+
+fn builtin_name(builtin: Builtin) -> &'static str {
+    match builtin {
+        Builtin::Bool => "bool",
+        Builtin::U8 => "uint8_t",
+        Builtin::U16 => "uint16_t",
+        Builtin::U32 => "uint32_t",
+        Builtin::U64 => "uint64_t",
+        Builtin::I8 => "int8_t",
+        Builtin::I16 => "int16_t",
+        Builtin::I32 => "int32_t",
+        Builtin::I64 => "int64_t",
+        Builtin::F32 => "float",
+        Builtin::F64 => "double",
+        Builtin::Str => "duo_str",
+        Builtin::Bytes => "duo_bytes",
+    }
+}
+
+/// A built-in type as part of a name.
+pub fn builtin_word(builtin: Builtin) -> &'static str {
+    let found = Builtin::WORDS.iter().find(|(_, known)| *known == builtin);
+    found.map_or("", |(word, _)| word)
+}
+
+/// Calls `visit` for each declared type inside a type, and says whether it stands in a list.
+fn walk_by_value(ty: &Type, in_list: bool, visit: &mut impl FnMut(TypeId, bool)) {
+    match ty {
+        Type::Named(id) => visit(*id, in_list),
+        Type::List(item) => walk_by_value(item, true, visit),
+        Type::Option(item) => walk_by_value(item, in_list, visit),
+        Type::Tuple(items) => items
+            .iter()
+            .for_each(|item| walk_by_value(item, in_list, visit)),
+        Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) => {}
+    }
+}
+
+/// Depth first without recursion: types may be nested as deep as a file is long. A circle by value is an error of its own.
+fn by_value_order(program: &Program) -> Vec<TypeId> {
+    let mut order = Vec::new();
+    let mut is_seen = vec![false; program.types.len()];
+    for first in 0..program.types.len() {
+        let mut stack = vec![(TypeId::new(first), false)];
+        while let Some((id, is_done)) = stack.pop() {
+            if is_done {
+                order.push(id);
+                continue;
+            }
+            if std::mem::replace(&mut is_seen[id.index()], true) {
+                continue;
+            }
+            stack.push((id, true));
+            for part in parts_of(&program.ty(id).definition) {
+                walk_by_value(part, false, &mut |used, in_list| {
+                    if !in_list && !is_seen[used.index()] {
+                        stack.push((used, false));
+                    }
+                });
+            }
+        }
+    }
+    order
+}

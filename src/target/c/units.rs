@@ -1,0 +1,429 @@
+//! What C is written for: protocols without type parameters, named instances of the others, and the states that endpoint types
+//! mention. C has no generic types, so each is written with its arguments filled in.
+
+use super::spelling;
+use super::types::builtin_word;
+use crate::protocol::{
+    Definition, EndpointType, FileId, InstanceId, Next, Program, ProtocolId, StateId, Type,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+/// One header and source.
+#[derive(Debug)]
+pub struct Unit {
+    /// What it stands for.
+    pub kind: Kind,
+    /// The protocol.
+    pub protocol: ProtocolId,
+    /// The file that it is written for.
+    pub file: FileId,
+    /// What all its names start with.
+    pub prefix: String,
+    /// The name of its files, without ending.
+    pub file_name: String,
+    /// Its states; the first is the start, unless it is [`Kind::Mentioned`]. States that only others mention come last, so that
+    /// positions do not depend on which files were compiled together.
+    pub states: Vec<UnitState>,
+    /// Where states without type parameters are in `states`.
+    plain: Vec<Option<u32>>,
+    /// Where the others are.
+    generic: BTreeMap<(StateId, Vec<Type>), u32>,
+}
+
+/// What a unit stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A protocol without type parameters.
+    Protocol,
+    /// A named instance.
+    Instance(InstanceId),
+    /// A generic protocol without a fitting instance, of which endpoint types mention states.
+    Mentioned,
+}
+
+/// A state with arguments for its type parameters.
+#[derive(Debug)]
+pub struct UnitState {
+    pub state: StateId,
+    /// Without aliases.
+    pub arguments: Vec<Type>,
+    /// As it is written inside names: `login_response`, `wait_list_u8`.
+    pub name: String,
+    /// Whether it travels inside some message or value.
+    pub travels: bool,
+}
+
+/// A state of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub unit: usize,
+    pub state: usize,
+}
+
+/// All units of a program.
+#[derive(Debug)]
+pub struct Units {
+    pub units: Vec<Unit>,
+    /// The units of each protocol.
+    of: Vec<Vec<usize>>,
+    /// Words for the arguments, as names carry them.
+    prefix: String,
+}
+
+/// More than this many parts are the mark of a type that grows for ever, for which `check` has an error.
+const PARTS: usize = 2_000;
+
+impl Units {
+    /// The units of a program. Ends also for a program that breaks rules.
+    pub fn of(program: &Program, prefix: &str) -> Units {
+        let mut units = Units {
+            units: Vec::new(),
+            of: vec![Vec::new(); program.protocols.len()],
+            prefix: prefix.to_owned(),
+        };
+        for file in &program.files {
+            for id in &file.protocols {
+                let protocol = program.protocol(*id);
+                if protocol.is_broken || protocol.states.is_empty() || protocol.is_generic() {
+                    continue;
+                }
+                let unit = units.add(program, Kind::Protocol, *id, protocol.file);
+                for state in protocol.state_ids() {
+                    if protocol.state(state).parameters.is_empty() {
+                        units.reach(program, unit, state, Vec::new());
+                    }
+                }
+            }
+            for id in &file.instances {
+                let instance = program.instance(*id);
+                let protocol = program.protocol(instance.protocol);
+                if protocol.is_broken || protocol.states.is_empty() {
+                    continue;
+                }
+                let unit = units.add(
+                    program,
+                    Kind::Instance(*id),
+                    instance.protocol,
+                    instance.file,
+                );
+                let arguments = instance.arguments.iter().map(|ty| canonical(program, ty));
+                units.reach(program, unit, StateId::new(0), arguments.collect());
+            }
+        }
+        units.add_mentioned(program);
+        units
+    }
+
+    /// Where the state of an endpoint type is written; the unit that mentions it comes first, if it is of that protocol.
+    pub fn find(&self, endpoint: &EndpointType, mentioned_by: Option<usize>) -> Option<Place> {
+        let units = mentioned_by
+            .into_iter()
+            .chain(self.of[endpoint.protocol.index()].iter().copied());
+        let mut units = units.filter(|unit| self.units[*unit].protocol == endpoint.protocol);
+        units.find_map(|unit| {
+            let state = self.units[unit].position(endpoint.state, &endpoint.arguments)?;
+            Some(Place { unit, state })
+        })
+    }
+
+    /// The unit of a place, and the state.
+    pub fn at(&self, place: Place) -> (&Unit, &UnitState) {
+        let unit = &self.units[place.unit];
+        (unit, &unit.states[place.state])
+    }
+
+    fn add(&mut self, program: &Program, kind: Kind, protocol: ProtocolId, file: FileId) -> usize {
+        let declared = program.protocol(protocol);
+        let name = match kind {
+            Kind::Instance(id) => &program.instance(id).name,
+            Kind::Protocol | Kind::Mentioned => &declared.name,
+        };
+        let id = self.units.len();
+        self.units.push(Unit {
+            kind,
+            protocol,
+            file,
+            prefix: spelling::protocol(&self.prefix, name.text()),
+            file_name: spelling::file(&spelling::word(name.text())),
+            states: Vec::new(),
+            plain: vec![None; declared.states.len()],
+            generic: BTreeMap::new(),
+        });
+        self.of[protocol.index()].push(id);
+        id
+    }
+
+    /// Adds a state and all that follow it.
+    fn reach(&mut self, program: &Program, unit: usize, state: StateId, arguments: Vec<Type>) {
+        let protocol = program.protocol(self.units[unit].protocol);
+        let mut queue = VecDeque::from([(state, arguments)]);
+        while let Some((state, arguments)) = queue.pop_front() {
+            let is_known = self.units[unit].position(state, &arguments).is_some();
+            if is_known || arguments.iter().map(parts).sum::<usize>() > PARTS {
+                continue;
+            }
+            for message in &protocol.state(state).messages {
+                if let Next::State {
+                    state,
+                    arguments: next,
+                } = &message.next
+                {
+                    let next = next
+                        .iter()
+                        .map(|ty| canonical(program, ty).substitute(&arguments));
+                    queue.push_back((*state, next.collect()));
+                }
+            }
+            self.push(program, unit, state, arguments);
+        }
+    }
+
+    fn push(&mut self, program: &Program, unit: usize, state: StateId, arguments: Vec<Type>) {
+        let declared = program.protocol(self.units[unit].protocol).state(state);
+        let mut name = spelling::word(declared.name.text());
+        let own = match self.units[unit].kind {
+            Kind::Instance(id) => {
+                let own = program.instance(id).arguments.iter();
+                Some(own.map(|ty| canonical(program, ty)).collect::<Vec<_>>())
+            }
+            Kind::Protocol | Kind::Mentioned => None,
+        };
+        if !arguments.is_empty() && own.as_ref() != Some(&arguments) {
+            for argument in &arguments {
+                name.push('_');
+                name.push_str(&self.suffix(program, argument, unit));
+            }
+        }
+        let unit = &mut self.units[unit];
+        let position = u32::try_from(unit.states.len()).expect("fewer than 2^32 states");
+        if arguments.is_empty() {
+            unit.plain[state.index()] = Some(position);
+        } else {
+            unit.generic.insert((state, arguments.clone()), position);
+        }
+        unit.states.push(UnitState {
+            state,
+            arguments,
+            name,
+            travels: false,
+        });
+    }
+
+    /// A type as part of a name: `u64`, `opt_u64`, `list_str`. The type has no aliases.
+    pub fn suffix(&self, program: &Program, ty: &Type, mentioned_by: usize) -> String {
+        self.words(program, ty, Some(mentioned_by))
+    }
+
+    /// As [`Units::suffix`], wherever the type stands.
+    pub fn words(&self, program: &Program, ty: &Type, mentioned_by: Option<usize>) -> String {
+        let inner = |ty| self.words(program, ty, mentioned_by);
+        match ty {
+            Type::Builtin(builtin) => builtin_word(*builtin).to_owned(),
+            Type::List(item) => format!("list_{}", inner(item)),
+            Type::Option(item) => format!("opt_{}", inner(item)),
+            Type::Tuple(items) => {
+                let items: Vec<String> = items.iter().map(inner).collect();
+                format!("tuple{}_{}", items.len(), items.join("_"))
+            }
+            Type::Named(id) => {
+                let declared = program.ty(*id);
+                match declared.definition {
+                    Definition::Undeclared => spelling::host(declared.name.text()),
+                    Definition::Alias(_)
+                    | Definition::Struct(_)
+                    | Definition::Enum(_)
+                    | Definition::Extern(..) => declared_word(program, &self.prefix, declared),
+                }
+            }
+            Type::Parameter(index) => format!("parameter{index}"),
+            Type::Endpoint(endpoint) => match self.find(endpoint, mentioned_by) {
+                Some(place) => {
+                    let (unit, state) = self.at(place);
+                    format!("{}_{}_{}", unit.prefix, endpoint.side.word(), state.name)
+                }
+                // Not written yet: the words it will get.
+                None => {
+                    let protocol = program.protocol(endpoint.protocol);
+                    let mut words = vec![
+                        spelling::protocol(&self.prefix, protocol.name.text()),
+                        endpoint.side.word().to_owned(),
+                        spelling::word(protocol.state(endpoint.state).name.text()),
+                    ];
+                    words.extend(endpoint.arguments.iter().map(inner));
+                    words.join("_")
+                }
+            },
+        }
+    }
+
+    /// Follows endpoint types in messages and declared types until every state they mention is written, and marks those states.
+    fn add_mentioned(&mut self, program: &Program) {
+        for declared in &program.types {
+            for ty in parts_of(&declared.definition) {
+                self.mention(program, &canonical(program, ty), None);
+            }
+        }
+        let mut looked = Vec::new();
+        loop {
+            let mut is_done = true;
+            let mut unit = 0;
+            while unit < self.units.len() {
+                if looked.len() == unit {
+                    looked.push(0);
+                }
+                while looked[unit] < self.units[unit].states.len() {
+                    self.mentions_of(program, unit, looked[unit]);
+                    looked[unit] += 1;
+                    is_done = false;
+                }
+                unit += 1;
+            }
+            if is_done {
+                return;
+            }
+        }
+    }
+
+    fn mentions_of(&mut self, program: &Program, unit: usize, state: usize) {
+        let protocol = program.protocol(self.units[unit].protocol);
+        let declared = protocol.state(self.units[unit].states[state].state);
+        for message in &declared.messages {
+            for entry in &message.entries {
+                let mut has_endpoints = false;
+                entry.ty.walk(&mut |ty| {
+                    has_endpoints |= matches!(ty, Type::Endpoint(_) | Type::Parameter(_));
+                    has_endpoints |= matches!(ty, Type::Named(_));
+                });
+                if has_endpoints {
+                    let arguments = &self.units[unit].states[state].arguments;
+                    let ty = canonical(program, &entry.ty).substitute(arguments);
+                    self.mention(program, &ty, Some(unit));
+                }
+            }
+        }
+    }
+
+    fn mention(&mut self, program: &Program, ty: &Type, by: Option<usize>) {
+        match ty {
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => {}
+            Type::List(item) | Type::Option(item) => self.mention(program, item, by),
+            Type::Tuple(items) => items
+                .iter()
+                .for_each(|item| self.mention(program, item, by)),
+            Type::Endpoint(endpoint) => {
+                let protocol = program.protocol(endpoint.protocol);
+                if protocol.is_broken || protocol.states.is_empty() {
+                    return;
+                }
+                if self.find(endpoint, by).is_none() {
+                    let of = &self.of[endpoint.protocol.index()];
+                    let open =
+                        |unit: &&usize| !matches!(self.units[**unit].kind, Kind::Instance(_));
+                    let unit = of.iter().find(open).copied().unwrap_or_else(|| {
+                        self.add(program, Kind::Mentioned, endpoint.protocol, protocol.file)
+                    });
+                    self.reach(program, unit, endpoint.state, endpoint.arguments.clone());
+                }
+                if let Some(place) = self.find(endpoint, by) {
+                    self.units[place.unit].states[place.state].travels = true;
+                }
+            }
+        }
+    }
+}
+
+impl Unit {
+    /// Where a state with arguments (without aliases) is among `states`.
+    pub fn position(&self, state: StateId, arguments: &[Type]) -> Option<usize> {
+        let position = if arguments.is_empty() {
+            self.plain[state.index()]
+        } else {
+            self.generic.get(&(state, arguments.to_vec())).copied()
+        };
+        position.map(|position| position as usize)
+    }
+}
+
+/// The types that a declared type consists of.
+pub fn parts_of(definition: &Definition) -> Vec<&Type> {
+    match definition {
+        Definition::Alias(ty) => vec![ty],
+        Definition::Struct(fields) => fields.iter().map(|field| &field.ty).collect(),
+        Definition::Enum(variants) => {
+            let entries = variants.iter().flat_map(|variant| &variant.entries);
+            entries.map(|entry| &entry.ty).collect()
+        }
+        Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+    }
+}
+
+/// What the names of a declared type start with.
+pub fn declared_word(
+    program: &Program,
+    prefix: &str,
+    declared: &crate::protocol::TypeDeclaration,
+) -> String {
+    let mut package = String::new();
+    for segment in &program.file(declared.file).package {
+        package.push_str(&spelling::word(segment.text()));
+        package.push('_');
+    }
+    spelling::declared(prefix, &package, declared.name.text())
+}
+
+/// The type with every alias replaced by what it stands for, so that equal types are written alike. An alias for something very
+/// large stays: what it stands for may double with every alias on the way.
+pub fn canonical(program: &Program, ty: &Type) -> Type {
+    let all = |types: &[Type]| types.iter().map(|ty| canonical(program, ty)).collect();
+    match ty {
+        Type::Builtin(_) | Type::Parameter(_) => ty.clone(),
+        Type::List(item) => Type::List(Box::new(canonical(program, item))),
+        Type::Option(item) => Type::Option(Box::new(canonical(program, item))),
+        Type::Tuple(items) => Type::Tuple(all(items)),
+        Type::Named(id) => match &program.ty(*id).definition {
+            Definition::Alias(target) if is_small(program, target, &mut 64) => {
+                canonical(program, target)
+            }
+            Definition::Alias(_)
+            | Definition::Struct(_)
+            | Definition::Enum(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => ty.clone(),
+        },
+        Type::Endpoint(endpoint) => Type::Endpoint(Box::new(EndpointType {
+            arguments: all(&endpoint.arguments),
+            ..**endpoint
+        })),
+    }
+}
+
+/// Whether a type without aliases has no more parts than the budget; not so for an alias that leads back to itself.
+fn is_small(program: &Program, ty: &Type, budget: &mut u32) -> bool {
+    if *budget == 0 {
+        return false;
+    }
+    *budget -= 1;
+    match ty {
+        Type::Builtin(_) | Type::Parameter(_) => true,
+        Type::List(item) | Type::Option(item) => is_small(program, item, budget),
+        Type::Tuple(items) => items.iter().all(|item| is_small(program, item, budget)),
+        Type::Named(id) => match &program.ty(*id).definition {
+            Definition::Alias(target) => is_small(program, target, budget),
+            Definition::Struct(_)
+            | Definition::Enum(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => true,
+        },
+        Type::Endpoint(endpoint) => {
+            let mut arguments = endpoint.arguments.iter();
+            arguments.all(|argument| is_small(program, argument, budget))
+        }
+    }
+}
+
+/// How many types a type is written with.
+fn parts(ty: &Type) -> usize {
+    let mut count = 0;
+    ty.walk(&mut |_| count += 1);
+    count
+}

@@ -1,0 +1,331 @@
+//! A protocol as the templates see it: finished text and plain booleans. States are rendered one after the other, so that no view
+//! is alive longer than its text takes.
+
+use super::declarations::Declarations;
+use super::functions::FunctionsView;
+use super::spelling;
+use super::types::Types;
+use super::units::{Kind, Unit, canonical};
+use crate::check::CheckedProgram;
+use crate::graph::Capacity;
+use crate::protocol::{Direction, Entry, Message, Next, Protocol, Side, State, Type};
+use askama::Template;
+
+/// How many messages a run without bound may have under way.
+const ROOM: u32 = 64;
+
+/// One header and source in the making.
+pub struct UnitView<'a> {
+    pub types: &'a Types<'a>,
+    pub id: usize,
+    pub unit: &'a Unit,
+    pub protocol: &'a Protocol,
+    pub capacity: Capacity,
+    /// For each state the number of messages in the states before it.
+    pub starts: Vec<usize>,
+}
+
+#[derive(Template)]
+#[template(path = "c/protocol.h.jinja")]
+struct HeadView {
+    source: String,
+    guard: String,
+    has_includes: bool,
+    includes: Vec<String>,
+    comment: String,
+    capacity_name: String,
+    capacity: u32,
+    prefix: String,
+}
+
+#[derive(Template)]
+#[template(path = "c/foot.h.jinja")]
+pub struct FootView {
+    pub has_includes: bool,
+    pub includes: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "c/endpoints.h.jinja")]
+struct EndpointsView {
+    endpoints: Vec<EndpointView>,
+}
+
+struct EndpointView {
+    comment: String,
+    name: String,
+    handle: &'static str,
+    is_shared: bool,
+}
+
+#[derive(Template)]
+#[template(path = "c/message.h.jinja")]
+struct StateView {
+    comment: String,
+    name: String,
+    tag: String,
+    /// Nothing can be said here, but C wants a constant in every enum.
+    is_silent: bool,
+    silence: String,
+    messages: Vec<MessageView>,
+}
+
+struct MessageView {
+    comment: String,
+    constant: String,
+    name: String,
+    members: Vec<String>,
+}
+
+/// Appends a rendered view.
+pub fn render(view: &impl Template, to: &mut String) {
+    view.render_into(to).expect("a string takes everything");
+}
+
+/// The member of an endpoint's struct: what the side does in a state of that direction.
+pub fn handle(direction: Option<Direction>, side: Side) -> &'static str {
+    match (direction, side) {
+        (None, _) => "over",
+        (Some(Direction::Send), Side::Client) | (Some(Direction::Recv), Side::Server) => "sends",
+        (Some(Direction::Recv), Side::Client) | (Some(Direction::Send), Side::Server) => "receives",
+    }
+}
+
+/// Who speaks in a state of that direction.
+pub fn sender(direction: Direction) -> Side {
+    match direction {
+        Direction::Send => Side::Client,
+        Direction::Recv => Side::Server,
+    }
+}
+
+impl<'a> UnitView<'a> {
+    /// The view of a unit.
+    pub fn of(checked: &'a CheckedProgram, types: &'a Types<'a>, id: usize) -> UnitView<'a> {
+        let unit = &types.units.units[id];
+        let protocol = types.program.protocol(unit.protocol);
+        let mut starts = vec![0];
+        for state in &unit.states {
+            let messages = protocol.state(state.state).messages.len();
+            starts.push(starts[starts.len() - 1] + messages);
+        }
+        UnitView {
+            types,
+            id,
+            unit,
+            protocol,
+            capacity: checked.protocol(unit.protocol).capacity(),
+            starts,
+        }
+    }
+
+    /// The text of the header.
+    pub fn header(&self) -> String {
+        let mut declarations = Declarations::new(self.types, None, Some(self.id));
+        for index in 0..self.unit.states.len() {
+            for message in &self.state(index).messages {
+                message
+                    .entries
+                    .iter()
+                    .for_each(|entry| declarations.need(&self.entry_type(index, entry)));
+            }
+        }
+        declarations.finish();
+        let messages = self.starts[self.unit.states.len()];
+        let mut text =
+            String::with_capacity(2_000 + 1_800 * self.unit.states.len() + 600 * messages);
+        render(&self.head(&declarations), &mut text);
+        for index in 0..self.unit.states.len() {
+            let endpoints = [Side::Client, Side::Server].map(|side| self.endpoint(index, side));
+            render(
+                &EndpointsView {
+                    endpoints: endpoints.into(),
+                },
+                &mut text,
+            );
+        }
+        text.push_str(&declarations.text);
+        for index in 0..self.unit.states.len() {
+            if let Some(direction) = self.state(index).direction {
+                render(
+                    &self.message_type(index, direction, &declarations),
+                    &mut text,
+                );
+            }
+        }
+        if self.unit.kind != Kind::Mentioned {
+            render(
+                &FunctionsView {
+                    functions: vec![self.init()],
+                },
+                &mut text,
+            );
+        }
+        for index in 0..self.unit.states.len() {
+            let mut functions = Vec::new();
+            self.functions(index, &mut functions);
+            render(&FunctionsView { functions }, &mut text);
+        }
+        let includes: Vec<String> = declarations.protocols.into_iter().collect();
+        let foot = FootView {
+            has_includes: !includes.is_empty(),
+            includes,
+        };
+        text.push('\n');
+        render(&foot, &mut text);
+        text.push('\n');
+        text
+    }
+
+    pub fn state(&self, index: usize) -> &'a State {
+        self.protocol.state(self.unit.states[index].state)
+    }
+
+    /// The type of an entry, with the state's arguments filled in.
+    pub fn entry_type(&self, index: usize, entry: &Entry) -> Type {
+        let arguments = &self.unit.states[index].arguments;
+        if arguments.is_empty() {
+            return entry.ty.clone();
+        }
+        entry.ty.substitute(arguments)
+    }
+
+    pub fn name(&self, index: usize) -> String {
+        format!("{}_{}", self.unit.prefix, self.unit.states[index].name)
+    }
+
+    pub fn endpoint_name(&self, index: usize, side: Side) -> String {
+        format!(
+            "{}_{}_{}",
+            self.unit.prefix,
+            side.word(),
+            self.unit.states[index].name
+        )
+    }
+
+    /// Where a message leads, if it does not end everything.
+    pub fn next(&self, index: usize, message: &Message) -> Option<usize> {
+        match &message.next {
+            Next::End => None,
+            Next::State { state, arguments } => {
+                let own = &self.unit.states[index].arguments;
+                let arguments = arguments
+                    .iter()
+                    .map(|ty| canonical(self.types.program, ty).substitute(own));
+                self.unit.position(*state, &arguments.collect::<Vec<_>>())
+            }
+        }
+    }
+
+    pub fn capacity_name(&self) -> String {
+        format!("{}_CAPACITY", self.unit.prefix.to_ascii_uppercase())
+    }
+
+    fn head(&self, declarations: &Declarations) -> HeadView {
+        let program = self.types.program;
+        let mut docs = match self.unit.kind {
+            Kind::Instance(id) if !program.instance(id).docs.is_empty() => {
+                program.instance(id).docs.clone()
+            }
+            Kind::Instance(_) | Kind::Protocol | Kind::Mentioned => self.protocol.docs.clone(),
+        };
+        if !docs.is_empty() {
+            docs.push("".into());
+        }
+        let capacity = match self.capacity {
+            Capacity::Bounded(0) => "No message is ever under way.".to_owned(),
+            Capacity::Bounded(1) => {
+                "At most one message is under way at any time: no sender ever waits.".to_owned()
+            }
+            Capacity::Bounded(most) => {
+                format!("At most {most} messages are under way at any time: no sender ever waits.")
+            }
+            Capacity::Unbounded => {
+                "Some runs have no bound: a sender waits while the ring is full.".to_owned()
+            }
+        };
+        docs.push(capacity.into());
+        HeadView {
+            source: spelling::harmless(&program.file(self.unit.file).path),
+            guard: format!("DUO_{}_H", self.unit.prefix.to_ascii_uppercase()),
+            has_includes: !declarations.includes.is_empty(),
+            includes: declarations.includes.iter().cloned().collect(),
+            comment: spelling::comment(&docs, ""),
+            capacity_name: self.capacity_name(),
+            capacity: match self.capacity {
+                Capacity::Bounded(most) => most,
+                Capacity::Unbounded => ROOM,
+            },
+            prefix: self.unit.prefix.clone(),
+        }
+    }
+
+    fn endpoint(&self, index: usize, side: Side) -> EndpointView {
+        let state = self.state(index);
+        let handle = handle(state.direction, side);
+        let does = match state.direction {
+            Some(_) => format!("it {handle}."),
+            None => "nothing is left to do.".to_owned(),
+        };
+        let mut docs = state.docs.clone();
+        docs.push(format!("The {} in state `{}`: {does}", side.word(), state.name).into());
+        EndpointView {
+            comment: spelling::comment(&docs, ""),
+            name: format!("{}_t", self.endpoint_name(index, side)),
+            handle,
+            is_shared: self.unit.states[index].travels,
+        }
+    }
+
+    fn message_type(
+        &self,
+        index: usize,
+        direction: Direction,
+        declarations: &Declarations,
+    ) -> StateView {
+        let state = self.state(index);
+        let name = self.name(index);
+        let receiver = sender(direction).dual();
+        let loud = name.to_ascii_uppercase();
+        let messages = state
+            .messages
+            .iter()
+            .enumerate()
+            .map(|(position, message)| {
+                let mut members: Vec<String> = Vec::new();
+                for entry in &message.entries {
+                    let ty = self.entry_type(index, entry);
+                    members.push(declarations.member(&spelling::entry(entry.name.text()), &ty));
+                }
+                if let Some(next) = self.next(index, message) {
+                    members.push(format!("{}_t next", self.endpoint_name(next, receiver)));
+                }
+                if members.is_empty() {
+                    members.push("char unused".to_owned());
+                }
+                let first = if position == 0 { " = 1" } else { "" };
+                MessageView {
+                    comment: spelling::comment(&message.docs, "    "),
+                    constant: format!("{loud}_{}{first}", spelling::loud(message.name.text())),
+                    name: spelling::member(message.name.text()),
+                    members,
+                }
+            });
+        StateView {
+            comment: format!(
+                "/** What the {} receives in state `{}`. */\n",
+                receiver.word(),
+                state.name
+            ),
+            tag: format!("{name}_tag_t"),
+            is_silent: state.messages.is_empty(),
+            silence: format!("{loud}_NOTHING = 1"),
+            messages: messages.collect(),
+            name: format!("{name}_t"),
+        }
+    }
+
+    pub fn table(&self, index: usize) -> String {
+        format!("&duo_{}_states[{index}]", self.unit.prefix)
+    }
+}

@@ -1,0 +1,3 @@
+/* What `names.proto` leaves to the program. */
+struct hidden;
+typedef struct hidden *handle;

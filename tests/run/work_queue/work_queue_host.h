@@ -1,0 +1,11 @@
+/* A ticket, as the programs of this case see it. */
+#ifndef WORK_QUEUE_HOST_H
+#define WORK_QUEUE_HOST_H
+
+#include <stdint.h>
+
+typedef struct ticket {
+    uint32_t id;
+} ticket;
+
+#endif
