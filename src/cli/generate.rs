@@ -107,8 +107,8 @@ impl Gen {
             }
             return Ok(());
         }
-        let read = fs_identities(&compiled);
-        let orphans = outputs.orphans(&|origin| is_gone_or_read(origin, &compiled, &read))?;
+        let origins = Origins::of(&compiled);
+        let orphans = outputs.orphans(&|origin| origins.is_gone_or_read(origin))?;
         if self.check {
             return drift::report(&outputs, &orphans, terminal);
         }
@@ -163,22 +163,32 @@ impl Directories {
     }
 }
 
-fn fs_identities(compiled: &Compilation) -> BTreeSet<PathBuf> {
-    let paths = compiled.files_read.iter();
-    paths
-        .filter_map(|path| fs::canonicalize(path).ok())
-        .collect()
+/// The files of a run, to tell what another run left in a shared output directory from what nobody needs any more.
+struct Origins {
+    /// The directories of the files and all above them: what a header names is relative to one of these.
+    places: BTreeSet<PathBuf>,
+    read: BTreeSet<PathBuf>,
 }
 
-/// Whether the file that a generated file names in its header is part of this run or no longer there. A file of another run
-/// that shares the output directory is neither.
-fn is_gone_or_read(origin: &str, compiled: &Compilation, read: &BTreeSet<PathBuf>) -> bool {
-    let beside = compiled.files_read.iter().filter_map(|path| path.parent());
-    let above = beside.flat_map(Path::ancestors);
-    let places: BTreeSet<PathBuf> = above.map(|directory| directory.join(origin)).collect();
-    let mut found = places
-        .iter()
-        .filter_map(|path| fs::canonicalize(path).ok())
-        .peekable();
-    found.peek().is_none() || found.any(|path| read.contains(&path))
+impl Origins {
+    fn of(compiled: &Compilation) -> Origins {
+        let paths = compiled.files_read.iter();
+        let parents: BTreeSet<&Path> = paths.clone().filter_map(|path| path.parent()).collect();
+        let places = parents.into_iter().flat_map(Path::ancestors);
+        Origins {
+            places: places.map(Path::to_path_buf).collect(),
+            read: paths
+                .filter_map(|path| fs::canonicalize(path).ok())
+                .collect(),
+        }
+    }
+
+    /// Whether the file that a header names is part of this run, or is not there any more.
+    fn is_gone_or_read(&self, origin: &str) -> bool {
+        let candidates = self.places.iter().map(|directory| directory.join(origin));
+        let mut found = candidates
+            .filter_map(|path| fs::canonicalize(path).ok())
+            .peekable();
+        found.peek().is_none() || found.any(|path| self.read.contains(&path))
+    }
 }

@@ -204,6 +204,9 @@ impl Outputs {
             .collect();
         for (root, target) in trees {
             for path in generated_files(root, target)? {
+                if expected.contains(&resolve(&path)) {
+                    continue;
+                }
                 let failed = |error| OutputError::Io(path.clone(), error);
                 let line = first_line(File::open(&path).map_err(failed)?).map_err(failed)?;
                 let Some((_, behind)) = line.split_once(MARKER) else {
@@ -211,9 +214,8 @@ impl Outputs {
                 };
                 let origin = behind.trim_start().strip_prefix("from ");
                 let origin = origin.and_then(|words| words.split_whitespace().next());
-                let is_orphan =
-                    origin.is_none_or(|path| is_gone_or_input(path.trim_end_matches(['.', ','])));
-                if is_orphan && !expected.contains(&resolve(&path)) {
+                let origin = origin.map(|path| path.trim_end_matches(['.', ',']));
+                if origin.is_none_or(is_gone_or_input) {
                     orphans.insert(path);
                 }
             }

@@ -8,6 +8,7 @@ mod cases;
 mod cli;
 mod config;
 mod fix;
+mod generation;
 mod outputs;
 mod relations;
 mod reports;
