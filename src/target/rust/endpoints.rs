@@ -123,13 +123,18 @@ impl States<'_> {
             Piece::angle("::duologue::SendError", vec![payload(types)]),
         ];
         let result = Piece::angle(prelude("Result", self.here.taken), result);
-        let send = Piece::round(format!(".send::<{index}>"), vec![payload(words(&values))]);
+        let sent = match values.as_slice() {
+            [] => Piece::word("()"),
+            [only] => Piece::word(only.as_str()),
+            several => Piece::call("", words(several)),
+        };
+        let send = Piece::call(format!(".send::<{index}>"), vec![sent]);
         let mut calls = vec![send];
         if let Next::State { state, .. } = &message.next
             && Endpoint::of(self.checked, side).activity(*state) == Activity::Sends
         {
             let wrap = type_name(&self.protocol().state(*state).name);
-            calls.push(Piece::round(".map", vec![Piece::word(wrap)]));
+            calls.push(Piece::call(".map", vec![Piece::word(wrap)]));
         }
         MethodView {
             docs: comment(8, "///", message.docs.iter().map(AsRef::as_ref)),

@@ -3,7 +3,7 @@
 /// The longest line.
 const WIDTH: usize = 100;
 
-/// The longest list in parentheses that stays on one line: rustfmt's `fn_call_width`.
+/// The longest list of several items in parentheses that stays on one line: rustfmt's `fn_call_width`.
 const LIST: usize = 60;
 
 /// A piece of code that may be broken over lines.
@@ -25,7 +25,10 @@ pub struct Group {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bracket {
+    /// Of a type, a pattern or a declaration.
     Round,
+    /// Of values: a call or a tuple.
+    Call,
     Angle,
 }
 
@@ -35,23 +38,28 @@ impl Piece {
         Piece::Word(text.into())
     }
 
-    /// `head(items)`: a call, a tuple if `head` is empty, or a variant.
-    pub fn round(head: impl Into<String>, items: Vec<Piece>) -> Piece {
-        Piece::Group(Group {
-            head: head.into(),
-            bracket: Bracket::Round,
-            items,
-        })
+    /// `head(types)`, a tuple of types if `head` is empty, or only `head` without types.
+    pub fn round(head: impl Into<String>, types: Vec<Piece>) -> Piece {
+        Piece::group(head.into(), Bracket::Round, types)
     }
 
-    /// `head<items>`, or only `head` without items.
-    pub fn angle(head: impl Into<String>, items: Vec<Piece>) -> Piece {
+    /// The same of values: a call, or a tuple.
+    pub fn call(head: impl Into<String>, values: Vec<Piece>) -> Piece {
+        Piece::group(head.into(), Bracket::Call, values)
+    }
+
+    /// `head<types>`, or only `head` without types.
+    pub fn angle(head: impl Into<String>, types: Vec<Piece>) -> Piece {
+        Piece::group(head.into(), Bracket::Angle, types)
+    }
+
+    fn group(head: String, bracket: Bracket, items: Vec<Piece>) -> Piece {
         if items.is_empty() {
-            return Piece::Word(head.into());
+            return Piece::Word(head);
         }
         Piece::Group(Group {
-            head: head.into(),
-            bracket: Bracket::Angle,
+            head,
+            bracket,
             items,
         })
     }
@@ -86,7 +94,7 @@ impl Piece {
             return false;
         };
         let inside = self.flat().len() - group.head.len() - 2;
-        (group.bracket == Bracket::Round && inside > LIST)
+        (group.bracket != Bracket::Angle && group.items.len() > 1 && inside > LIST)
             || group.items.iter().any(Piece::has_long_list)
     }
 
@@ -100,15 +108,27 @@ impl Piece {
             return flat;
         }
         let open = format!("{}{}", group.head, group.bracket.open());
-        if let [Piece::Group(only)] = group.items.as_slice() {
-            let inner = Piece::Group(only.clone()).laid_out(indent, column + open.len(), after + 1);
+        if let [only] = group.items.as_slice()
+            && only.is_tuple()
+        {
+            let inner = only.laid_out(indent, column + open.len(), after + 1);
             return format!("{open}{inner}{}", group.bracket.close());
         }
         let mut out = open;
+        let is_dense = group.is_dense();
+        let mut column = WIDTH;
         for item in &group.items {
-            out.push('\n');
-            push_blanks(&mut out, indent + 4);
-            out.push_str(&item.laid_out(indent + 4, indent + 4, 1));
+            let text = item.laid_out(indent + 4, indent + 4, 1);
+            if is_dense && column + 2 + text.len() < WIDTH {
+                out.push(' ');
+                column += 1;
+            } else {
+                out.push('\n');
+                push_blanks(&mut out, indent + 4);
+                column = indent + 4;
+            }
+            column += text.len() + 1;
+            out.push_str(&text);
             out.push(',');
         }
         out.push('\n');
@@ -116,19 +136,32 @@ impl Piece {
         out.push_str(group.bracket.close());
         out
     }
+
+    fn is_tuple(&self) -> bool {
+        matches!(self, Piece::Group(group) if group.head.is_empty())
+    }
+}
+
+impl Group {
+    /// Whether several values share a line, as rustfmt wants it for short ones.
+    fn is_dense(&self) -> bool {
+        const SHORT: usize = 10;
+        let is_short = |item: &Piece| matches!(item, Piece::Word(text) if text.len() <= SHORT);
+        self.bracket == Bracket::Call && self.items.iter().all(is_short)
+    }
 }
 
 impl Bracket {
     fn open(self) -> &'static str {
         match self {
-            Bracket::Round => "(",
+            Bracket::Round | Bracket::Call => "(",
             Bracket::Angle => "<",
         }
     }
 
     fn close(self) -> &'static str {
         match self {
-            Bracket::Round => ")",
+            Bracket::Round | Bracket::Call => ")",
             Bracket::Angle => ">",
         }
     }
@@ -159,8 +192,10 @@ pub fn signature(
         out.push_str(parameter);
         out.push(',');
     }
-    out.push('\n');
-    push_blanks(&mut out, indent);
+    if !parameters.is_empty() {
+        out.push('\n');
+        push_blanks(&mut out, indent);
+    }
     out.push_str(") -> ");
     let result = result.laid_out(indent, indent + 5, 0);
     out.push_str(&result);
@@ -168,10 +203,20 @@ pub fn signature(
         return head(indent, &out, bounds);
     }
     // rustfmt keeps some columns free behind a result when the parameters stand one below the other.
-    out.push('\n');
-    push_blanks(&mut out, indent);
-    out.push('{');
-    out
+    below(indent, out, bounds)
+}
+
+/// `impl<T> Trait for Type`, in two lines if it is too long, and the head of its body.
+pub fn implementation(indent: usize, name: &str, ty: &str, bounds: &[String]) -> String {
+    let flat = format!("{name} for {ty}");
+    if indent + flat.len() + if bounds.is_empty() { 2 } else { 0 } <= WIDTH {
+        return head(indent, &flat, bounds);
+    }
+    let mut out = format!("{name}\n");
+    push_blanks(&mut out, indent + 4);
+    out.push_str("for ");
+    out.push_str(ty);
+    below(indent, out, bounds)
 }
 
 /// What precedes a body: `start {`, or with the bounds in a `where` clause.
@@ -179,9 +224,16 @@ pub fn head(indent: usize, start: &str, bounds: &[String]) -> String {
     if bounds.is_empty() {
         return format!("{start} {{");
     }
-    let mut out = format!("{start}\n");
-    push_blanks(&mut out, indent);
-    out.push_str("where");
+    below(indent, start.to_owned(), bounds)
+}
+
+/// A head whose brace stands on a line of its own.
+fn below(indent: usize, mut out: String, bounds: &[String]) -> String {
+    if !bounds.is_empty() {
+        out.push('\n');
+        push_blanks(&mut out, indent);
+        out.push_str("where");
+    }
     for bound in bounds {
         out.push('\n');
         push_blanks(&mut out, indent + 4);

@@ -127,24 +127,20 @@ impl Package<'_> {
             },
             is_root: self.name.is_empty(),
             docs: format!("//! The package `{dotted}`.\n"),
-            modules: self
-                .modules(program)
-                .into_iter()
-                .map(|(module, _)| module)
-                .collect(),
+            modules: self.modules(program).into_values().collect(),
             types: types
                 .filter_map(|id| TypeView::of(*id, here(program.ty(*id).file), derivable))
                 .collect(),
         }
     }
 
-    /// The modules in it, in the order of their names.
-    fn modules(&self, program: &Program) -> BTreeSet<(String, String)> {
+    /// The modules in it by their files, whose order is rustfmt's.
+    fn modules(&self, program: &Program) -> BTreeMap<String, String> {
         let protocols = self.protocols.iter().map(|id| &program.protocol(*id).name);
         let instances = self.instances.iter().map(|id| &program.instance(*id).name);
         let packages = self.packages.values().copied();
         let all = protocols.chain(instances).chain(packages);
-        all.map(|name| (module_name(name), name.text().to_owned()))
+        all.map(|name| (file_name(name), module_name(name)))
             .collect()
     }
 }

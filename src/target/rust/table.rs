@@ -1,8 +1,8 @@
 //! The states and transitions as the runtime sees them, for the template of a protocol's module.
 
-use super::layout::{Piece, definition, head};
+use super::layout::{Piece, definition, implementation};
 use super::spelling::type_name;
-use super::view::{States, call, payload, words};
+use super::view::{States, payload, words};
 use crate::endpoint::{Activity, Endpoint};
 use crate::protocol::{Direction, Message, Next, Side, State};
 
@@ -35,13 +35,15 @@ impl States<'_> {
             format!("pub enum {own} {{}}")
         } else {
             let all = payload(words(&names)).flat();
-            let marker = Piece::word(format!("::std::marker::PhantomData<fn({all}) -> {all}>"));
+            let marker = Piece::word(format!("fn({all}) -> {all}"));
+            let marker = Piece::angle("::std::marker::PhantomData", vec![marker]);
             Piece::round(format!("pub struct {ty}"), vec![marker]).laid_out(4, 4, 1) + ";"
         };
-        let implementation = Piece::angle("impl", words(&names)).flat();
+        let all = Piece::angle("impl", words(&names)).flat();
+        let head = |of: &str| implementation(4, &format!("{all} ::duologue::{of}"), &ty, &bounds);
         let arm = |(index, message): (usize, &Message)| {
-            let transition = format!("{implementation} ::duologue::Transition<{index}> for {ty}");
-            self.arm(index, message, state, &names, head(4, &transition, &bounds))
+            let head = head(&format!("Transition<{index}>"));
+            self.arm(index, message, state, &names, head)
         };
         let file = self.here.program.file(self.protocol().file);
         let path = file.package.iter().map(|segment| segment.text());
@@ -51,11 +53,7 @@ impl States<'_> {
         StateView {
             declaration,
             is_terminal: state.direction.is_none(),
-            head: head(
-                4,
-                &format!("{implementation} ::duologue::State for {ty}"),
-                &bounds,
-            ),
+            head: head("State"),
             message: definition(8, "type Message", &message),
             name: definition(8, "const NAME: &'static str", &Piece::word(name)),
             arms: state.messages.iter().enumerate().map(arm).collect(),
@@ -100,7 +98,7 @@ impl States<'_> {
                 fields.push(match endpoint.activity(*id) {
                     Activity::Sends => {
                         let wrap = format!("super::{}::{}", receiver.word(), type_name(&to.name));
-                        Piece::round(wrap, vec![Piece::word("next")])
+                        Piece::call(wrap, vec![Piece::word("next")])
                     }
                     Activity::Receives | Activity::Over => Piece::word("next"),
                 });
@@ -119,7 +117,7 @@ impl States<'_> {
         ArmView {
             index,
             names: format!("({with}, {next})"),
-            value: call(variant, fields).laid_out(20, 20, 0),
+            value: Piece::call(variant, fields).laid_out(20, 20, 0),
             head,
             payload: definition(8, "type Payload", &payload(payloads)),
             next: definition(8, "type Next", &follows),

@@ -169,21 +169,27 @@ impl<'a> States<'a> {
         }
     }
 
-    /// Every payload type that a session can carry, in terms of the start's parameters.
+    /// Makes room for every payload type that a session can carry, in terms of the start's parameters.
     fn payloads(self, names: &[String]) -> Vec<String> {
         let mut seen = BTreeSet::new();
-        let mut all = Vec::new();
+        let mut all: Vec<Piece> = Vec::new();
         for (state, arguments) in self.checked.instantiations() {
             for message in &self.protocol().state(state).messages {
                 let types = message.entries.iter();
                 let types: Vec<Type> = types.map(|entry| entry.ty.substitute(&arguments)).collect();
-                let payload = payload(self.here.types(&types, names)).flat();
-                if !types.is_empty() && seen.insert(payload.clone()) {
-                    all.push(payload);
+                let payload = payload(self.here.types(&types, names));
+                if !types.is_empty() && seen.insert(payload.flat()) {
+                    all.push(Piece::angle("slot.fit::", vec![payload]));
                 }
             }
         }
-        all
+        let last = all.len().saturating_sub(1);
+        let all = all.iter().enumerate();
+        let line = |(at, fit): (usize, &Piece)| match at == last {
+            true => fit.laid_out(8, 8, 2) + "()",
+            false => format!("let slot = {}();", fit.laid_out(8, 19, 3)),
+        };
+        all.map(line).collect()
     }
 
     fn enum_of(self, state: &State, direction: Direction) -> MessagesView {
@@ -205,7 +211,7 @@ impl<'a> States<'a> {
                 self.here,
                 &format!("{}::", receiver.word()),
             ));
-            let text = call(type_name(&message.name), fields);
+            let text = Piece::round(type_name(&message.name), fields);
             VariantView {
                 docs: comment(4, "///", message.docs.iter().map(AsRef::as_ref)),
                 text: text.laid_out(4, 4, 1),
@@ -282,15 +288,6 @@ pub(super) fn payload(mut types: Vec<Piece>) -> Piece {
         0 => Piece::word("()"),
         1 => types.remove(0),
         _ => Piece::round("", types),
-    }
-}
-
-/// `head(fields)`, or only `head` without fields.
-pub(super) fn call(head: String, fields: Vec<Piece>) -> Piece {
-    if fields.is_empty() {
-        Piece::word(head)
-    } else {
-        Piece::round(head, fields)
     }
 }
 
