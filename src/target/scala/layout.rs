@@ -51,6 +51,12 @@ pub fn fits(indent: usize, text: &str) -> bool {
     indent + text.len() <= WIDTH && !text.contains('\n')
 }
 
+/// A value with its type. After a name that ends in `_` a colon would be taken for a part of it.
+pub fn typed(name: &str, ty: &str) -> String {
+    let gap = if name.ends_with('_') { " " } else { "" };
+    format!("{name}{gap}: {ty}")
+}
+
 /// A declaration with its parameters, behind `indent` blanks: `head(parameters)tail`.
 pub fn declaration(head: &str, parameters: &[String], tail: &str, indent: usize) -> String {
     let flat = format!("{head}({}){tail}", parameters.join(", "));

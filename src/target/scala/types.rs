@@ -1,6 +1,6 @@
 //! The object with the types that one file declares, and the objects of its instances.
 
-use super::layout::{declaration, docs};
+use super::layout::{declaration, docs, fits, typed};
 use super::payload::{check, holds_endpoints, moved};
 use super::place::{GENERATED, Place, type_arguments};
 use super::spelling;
@@ -192,7 +192,7 @@ fn write_values(
     let program = place.program;
     let fields: Vec<String> = values
         .iter()
-        .map(|value| format!("{}: {}", value.name, place.payload_type(value.ty)))
+        .map(|value| typed(&value.name, &place.payload_type(value.ty)))
         .collect();
     let changes = values
         .iter()
@@ -278,10 +278,18 @@ impl InstanceView {
             .iter()
             .map(|ty| place.payload_type(ty))
             .collect();
-        let signature = format!(
-            "def init(): (server.{start}, client.{start}) = {object}.init{}()",
-            type_arguments(&arguments)
-        );
+        let arguments = type_arguments(&arguments);
+        // The first alias is that of the start state.
+        let is_generic = endpoints.first().is_some_and(|alias| !alias.parameters.is_empty());
+        let start = start + if is_generic { &arguments } else { "" };
+        let result = format!(": (server.{start}, client.{start}) =");
+        let signature = declaration("def init", &[], &result, 2);
+        let call = format!("{object}.init{arguments}()");
+        let signature = if fits(2, &format!("{signature} {call}")) {
+            format!("{signature} {call}")
+        } else {
+            format!("{signature}\n    {call}")
+        };
         InstanceView {
             docs: docs(&instance.docs, 0),
             object: spelling::object_name(instance.name.text()),

@@ -1,6 +1,6 @@
 //! What the templates are given: finished text and plain booleans, for one piece of a file at a time.
 
-use super::layout::{Code, declaration, docs, fits};
+use super::layout::{Code, declaration, docs, fits, typed};
 use super::payload::{check, holds_endpoints, moved, tuple};
 use super::place::{GENERATED, Place, tuple_paths, type_arguments};
 use super::spelling;
@@ -238,7 +238,7 @@ impl<'a> Writer<'a> {
         let entries = message.entries.iter();
         let field = |entry: &crate::protocol::Entry| {
             let name = spelling::entry_name(entry.name.text());
-            format!("{name}: {}", self.place.payload_type(&entry.ty))
+            typed(&name, &self.place.payload_type(&entry.ty))
         };
         entries.map(field).collect()
     }

@@ -1,0 +1,3 @@
+package names
+final class Boolean
+final class Ticket
