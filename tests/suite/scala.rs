@@ -4,6 +4,7 @@ use crate::support::c::repository;
 use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
+use duologue::protocol::{Definition, TypeDeclaration};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,24 +33,67 @@ fn the_shim_keeps_its_contract_in_scala_2() {
     runtime_keeps_its_contract(Scala::Two);
 }
 
-/// All of `protocols/` in Scala, and a main program that holds every conversation of `tests/run`; written once.
+/// All of `protocols/`, hard names and the corpus in Scala, and a main program that holds every conversation of `tests/run`;
+/// written once.
 fn conversations() -> &'static [PathBuf] {
     static WRITTEN: OnceLock<Vec<PathBuf>> = OnceLock::new();
     WRITTEN.get_or_init(|| {
+        let support = repository().join("tests/suite/support/scala");
         let generated = folder("protocols");
         let inputs = protocols_in(&repository().join("protocols"));
         let checked = generate(&inputs, None, &generated);
         let main = folder("main").join("Main.scala");
         fs::create_dir_all(folder("main")).expect("the target folder can be written");
         fs::write(&main, main_program(&checked)).expect("the target folder can be written");
+        let names = folder("names");
+        generate(&protocols_in(&support.join("names")), Some("names"), &names);
+        let corpus = folder("corpus");
+        let count = write_corpus(&corpus);
+        assert!(count > 40, "only {count} protocols of the corpus pass");
         let written = [
             generated,
+            names,
+            corpus,
             repository().join("tests/run"),
-            repository().join("tests/suite/support/scala"),
+            support,
         ];
         let sources = written.iter().flat_map(|folder| sources_in(folder));
         sources.chain([main]).collect()
     })
+}
+
+/// Each file of the corpus that passes, in a package of its own, with the types that it does not declare.
+fn write_corpus(out: &Path) -> usize {
+    let mut count = 0;
+    for set in ["2012", "literature"] {
+        for file in protocols_in(&repository().join("tests/corpus").join(set)) {
+            let stem = file
+                .file_stem()
+                .expect("it ends in .proto")
+                .to_string_lossy();
+            let package = format!("of_{set}.{stem}");
+            let out = out.join(set).join(&*stem);
+            let checked = generate(&[file.clone()], Some(&package), &out);
+            let is_undeclared =
+                |ty: &&TypeDeclaration| matches!(ty.definition, Definition::Undeclared);
+            let undeclared = checked.program().types.iter().filter(is_undeclared);
+            let hosts: Vec<String> = undeclared
+                .map(|ty| format!("final class {}\n", in_camel_case(ty.name.text())))
+                .collect();
+            let hosts = format!("package {package}\n\n{}", hosts.concat());
+            fs::write(out.join("Hosts.scala"), hosts).expect("the target folder can be written");
+            count += checked.program().protocols.len();
+        }
+    }
+    count
+}
+
+fn in_camel_case(name: &str) -> String {
+    let words = name.split('_').map(|word| {
+        let (first, rest) = word.split_at(1);
+        first.to_uppercase() + rest
+    });
+    words.collect()
 }
 
 fn main_program(checked: &CheckedProgram) -> String {

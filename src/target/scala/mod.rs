@@ -1,13 +1,16 @@
 //! The Scala target: which files are written.
 
 mod layout;
+mod names;
 mod payload;
 mod place;
 mod spelling;
 mod types;
 mod view;
 
-use crate::check::{CheckedProgram, CheckedProtocol, Scope, Spelled};
+pub use names::spellings;
+
+use crate::check::{CheckedProgram, CheckedProtocol};
 use crate::endpoint::Endpoint;
 use crate::protocol::{Definition, File, FileId, InstanceId, Program, Side};
 use crate::target::{Generated, Options, OutputFile};
@@ -16,15 +19,13 @@ use place::Place;
 use types::{InstanceView, TypesView};
 use view::{Head, Writer};
 
-/// Writes the program in Scala: an object per protocol and instance, and one for the types of each file.
+/// Writes the program in Scala: an object per protocol and instance, and one for the types of each file. Imported files are
+/// written too, so that what was written compiles.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let program = checked.program();
     let mut files = Vec::new();
     for (index, file) in program.files.iter().enumerate() {
-        if !file.is_input {
-            continue;
-        }
         let id = FileId::new(index);
         for protocol in &file.protocols {
             files.push(protocol_file(checked.protocol(*protocol), options));
@@ -157,10 +158,4 @@ fn output(
         path: format!("{}/{name}.scala", path.join("/")),
         text,
     }
-}
-
-/// Hands over every name that will be declared, scope by scope.
-pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut(Scope)) {
-    let _ = (program, options, hand_over);
-    let _: Option<Spelled> = None;
 }

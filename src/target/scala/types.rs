@@ -280,7 +280,9 @@ impl InstanceView {
             .collect();
         let arguments = type_arguments(&arguments);
         // The first alias is that of the start state.
-        let is_generic = endpoints.first().is_some_and(|alias| !alias.parameters.is_empty());
+        let is_generic = endpoints
+            .first()
+            .is_some_and(|alias| !alias.parameters.is_empty());
         let start = start + if is_generic { &arguments } else { "" };
         let result = format!(": (server.{start}, client.{start}) =");
         let signature = declaration("def init", &[], &result, 2);
