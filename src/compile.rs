@@ -85,9 +85,10 @@ pub struct Unreadable {
 pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unreadable> {
     let mut compilation = Compilation::default();
     let loaded = load::load(request, files, &mut compilation)?;
-    let (program, errors) = resolve::resolve(loaded);
+    let (mut program, errors) = resolve::resolve(loaded);
     compilation.diagnostics.extend(errors);
     let has_errors = !compilation.diagnostics.is_empty();
+    program.is_incomplete = has_errors;
     let spell = |program: &Program, hand_over: &mut dyn FnMut(Scope)| {
         target::spellings(program, &request.options, hand_over)
     };

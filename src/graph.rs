@@ -159,6 +159,36 @@ impl StateGraph {
         Capacity::Bounded(longest)
     }
 
+    /// The reachable loops that stay in one direction: groups of states each of which can reach the others, and itself, without a
+    /// turn.
+    #[must_use]
+    pub fn one_way_loops(&self) -> Vec<Vec<StateId>> {
+        let reachable = self.reachable();
+        let mut loops = Vec::new();
+        for direction in [Direction::Send, Direction::Recv] {
+            let takes_part = |node: NodeIndex| {
+                node.index() < reachable.len()
+                    && reachable[node.index()]
+                    && self.graph[node] == Some(direction)
+            };
+            let single = petgraph::visit::NodeFiltered::from_fn(&self.graph, takes_part);
+            for component in kosaraju_scc(&single) {
+                let node = component[0];
+                let loops_here = self.graph.edges(node).any(|edge| edge.target() == node);
+                if component.len() > 1 || loops_here {
+                    let mut states: Vec<_> = component
+                        .into_iter()
+                        .map(|node| StateId::new(node.index()))
+                        .collect();
+                    states.sort_unstable();
+                    loops.push(states);
+                }
+            }
+        }
+        loops.sort_unstable();
+        loops
+    }
+
     /// The groups of states that can reach each other by at least one message, and each other state alone; targets of
     /// transitions come in earlier groups than their sources.
     #[must_use]

@@ -16,6 +16,7 @@ pub mod files;
 pub mod graph;
 mod load;
 pub mod name;
+mod partition;
 pub mod protocol;
 pub mod relation;
 pub mod report;

@@ -64,6 +64,8 @@ pub struct Program {
     pub protocols: Vec<Protocol>,
     /// Instances of all files.
     pub instances: Vec<Instance>,
+    /// Whether errors were reported before it was complete, so that what it lacks says nothing. Never in a checked program.
+    pub is_incomplete: bool,
 }
 
 impl Program {
@@ -122,6 +124,8 @@ pub struct File {
     pub instances: Vec<InstanceId>,
     /// Files it imports.
     pub imports: Vec<FileId>,
+    /// For each of them, where the import is written.
+    pub import_spans: Vec<Span>,
     /// Documentation that belongs to nothing.
     pub misplaced_docs: Vec<Span>,
     /// Whether it was asked for; otherwise it is here because another file imports it.
@@ -240,6 +244,8 @@ pub struct LevelAttribute {
     pub rule: Name,
     /// The level it sets.
     pub level: crate::diagnostic::Level,
+    /// The whole attribute with the blanks behind it, if it names this rule only.
+    pub whole: Option<crate::source::Span>,
 }
 
 /// A point where it is known who speaks next and what may be said.

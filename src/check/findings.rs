@@ -4,8 +4,11 @@ use super::levels::{Levels, Place};
 use super::{Rule, Spell};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::graph::StateGraph;
-use crate::protocol::{Message, Next, Program, Protocol, ProtocolId, State, StateId};
+use crate::protocol::{
+    LevelAttribute, Message, Next, Program, Protocol, ProtocolId, State, StateId,
+};
 use crate::source::Span;
+use std::collections::HashSet;
 
 /// A program under check, with the answers that several rules need.
 pub struct Subject<'a> {
@@ -108,6 +111,8 @@ impl<'a> Case<'a> {
 pub struct Findings {
     levels: Levels,
     pub list: Vec<Diagnostic>,
+    /// Where the attributes stand that said the level of something that was found.
+    heeded: HashSet<Span>,
 }
 
 impl Findings {
@@ -115,6 +120,7 @@ impl Findings {
         Findings {
             levels,
             list: Vec::new(),
+            heeded: HashSet::new(),
         }
     }
 
@@ -130,14 +136,33 @@ impl Findings {
             .any(|diagnostic| names.contains(&diagnostic.rule))
     }
 
-    /// Whether a rule is heard at a place.
-    pub fn hears(&self, rule: &Rule, place: Place<'_>) -> bool {
-        self.levels.of(rule, place) > Level::Allow
+    /// Whether an error was found, or before this stage: then what is not used says nothing.
+    pub fn has_errors(&self, program: &Program) -> bool {
+        let is_error =
+            |found: &Diagnostic| super::rule(found.rule).is_some_and(|rule| rule.default.is_none());
+        program.is_incomplete || self.list.iter().any(is_error)
+    }
+
+    /// Whether a rule that found something at a place is heard there.
+    pub fn hears(&mut self, rule: &Rule, place: Place<'_>) -> bool {
+        self.level(rule, place) > Level::Allow
+    }
+
+    /// Whether an attribute said the level of something that was found.
+    pub fn is_heeded(&self, attribute: &LevelAttribute) -> bool {
+        self.heeded.contains(&attribute.rule.span)
+    }
+
+    fn level(&mut self, rule: &Rule, place: Place<'_>) -> Level {
+        if let Some(attribute) = place.attribute(rule) {
+            self.heeded.insert(attribute.rule.span);
+        }
+        self.levels.of(rule, place)
     }
 
     /// Adds a finding of a rule at the level in force at a place, if that is above allow.
     pub fn report(&mut self, rule: &Rule, place: Place<'_>, make: impl FnOnce() -> Diagnostic) {
-        let level = self.levels.of(rule, place);
+        let level = self.level(rule, place);
         if level > Level::Allow {
             self.list.push(Diagnostic { level, ..make() });
         }

@@ -75,6 +75,15 @@ impl<'a> Place<'a> {
             ..Place::state(protocol, state)
         }
     }
+
+    /// The attribute that says the level of a rule here: the innermost, and of those the last.
+    pub fn attribute(self, rule: &Rule) -> Option<&'a LevelAttribute> {
+        let message = self.message.map(|message| &message.levels[..]);
+        let state = self.state.map(|state| &state.levels[..]);
+        let protocol = self.protocol.map(|protocol| &protocol.levels[..]);
+        let mut lists = [message, state, protocol].into_iter().flatten();
+        lists.find_map(|list| last_of(list, rule.name))
+    }
 }
 
 impl Levels {
@@ -97,21 +106,18 @@ impl Levels {
             return level;
         }
         let default = self.project.of(rule).unwrap_or(default);
-        let message = place.message.map(|message| &message.levels[..]);
-        let state = place.state.map(|state| &state.levels[..]);
-        let protocol = place.protocol.map(|protocol| &protocol.levels[..]);
-        let attributes = [message, state, protocol].into_iter().flatten();
-        let mut nearest = attributes.filter_map(|list| last_of(list, rule.name));
-        nearest.next().unwrap_or(default)
+        place
+            .attribute(rule)
+            .map_or(default, |attribute| attribute.level)
     }
 }
 
-fn last_of(attributes: &[LevelAttribute], name: &str) -> Option<Level> {
+fn last_of<'a>(attributes: &'a [LevelAttribute], name: &str) -> Option<&'a LevelAttribute> {
     let own = |attribute: &&LevelAttribute| {
         let text = attribute.rule.text();
         text == name || text == "all"
     };
-    attributes.iter().rev().find(own).map(|found| found.level)
+    attributes.iter().rev().find(own)
 }
 
 #[cfg(test)]

@@ -6,10 +6,13 @@ mod cannot_finish;
 mod checked;
 mod clashing_names;
 mod elsewhere;
+mod equivalent_states;
 mod expanding_recursion;
 mod findings;
 mod levels;
+mod misplaced_documentation;
 mod missing_direction;
+mod missing_docs;
 mod never_ends;
 mod not_dual;
 mod recursive_type;
@@ -18,10 +21,16 @@ mod spelling;
 mod spelling_clash;
 mod stuck_state;
 mod too_many_messages;
+mod unbounded_run;
 mod undeclared_type;
 mod unknown_rule;
 mod unreachable_state;
 mod unsatisfied_bound;
+mod unused_declaration;
+mod unused_import;
+mod unused_suppression;
+mod unused_type_parameter;
+mod uses;
 mod verbose_terminal;
 mod words;
 
@@ -75,8 +84,16 @@ pub static RULES: &[Rule] = &[
     cannot_finish::RULE,
     never_ends::RULE,
     verbose_terminal::RULE,
+    equivalent_states::RULE,
+    unbounded_run::RULE,
     undeclared_type::RULE,
+    unused_type_parameter::RULE,
+    unused_declaration::RULE,
+    unused_import::RULE,
+    misplaced_documentation::RULE,
+    missing_docs::RULE,
     unknown_rule::RULE,
+    unused_suppression::RULE,
 ];
 
 /// The error or rule of a name.

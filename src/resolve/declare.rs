@@ -24,6 +24,9 @@ impl Resolver {
                 .flatten()
                 .map(|import| FileId::new(*import));
             let imports: Vec<FileId> = imports.collect();
+            let spans = loaded.ast.imports.iter().zip(&loaded.imports);
+            let spans = spans.filter_map(|(import, found)| found.map(|_| import.span));
+            let import_spans = spans.collect();
             let package: Vec<&str> = loaded.ast.package.iter().map(Name::text).collect();
             self.files.push(FileNames {
                 package: package.join("."),
@@ -43,6 +46,7 @@ impl Resolver {
                 protocols: Vec::new(),
                 instances: Vec::new(),
                 imports,
+                import_spans,
                 misplaced_docs: loaded.ast.misplaced_docs,
                 is_input: loaded.is_input,
             });

@@ -173,6 +173,13 @@ impl<'a> Builder<'a> {
         attributes
     }
 
+    /// The range with the blanks behind it.
+    fn with_blanks(&self, span: Span) -> Span {
+        let behind = &self.text[span.end as usize..];
+        let blanks = behind.len() - behind.trim_start().len();
+        Span::new(self.source, span.start as usize, span.end as usize + blanks)
+    }
+
     /// Sorts attributes into levels and, where it may stand, `dual_of`.
     fn sort(
         &mut self,
@@ -188,10 +195,12 @@ impl<'a> Builder<'a> {
                 let error = Diagnostic::error("syntax", span, text);
                 self.report(error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"));
             } else if let Some(level) = attribute.level() {
-                let levels_here = attribute
-                    .arguments
-                    .into_iter()
-                    .map(|rule| LevelAttribute { rule, level });
+                let whole = (attribute.arguments.len() == 1).then(|| self.with_blanks(span));
+                let levels_here = attribute.arguments.into_iter().map(|rule| LevelAttribute {
+                    rule,
+                    level,
+                    whole,
+                });
                 levels.extend(levels_here);
             } else if attribute.name.text() == "dual_of" && is_protocol {
                 duals.extend(attribute.arguments);

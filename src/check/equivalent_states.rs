@@ -1,0 +1,94 @@
+//! States that nobody could tell apart.
+
+use super::Rule;
+use super::findings::{Case, Findings, Subject};
+use super::levels::Place;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::partition::{Edge, coarsest};
+use crate::protocol::{Bound, Direction, Next, StateId, Type};
+use std::collections::{BTreeMap, HashMap};
+
+/// Allowed, because two names for one behaviour often tell where in a dialogue one is.
+pub const RULE: Rule = Rule {
+    name: "equivalent-states",
+    summary: "two states say the same for ever after",
+    default: Some(Level::Allow),
+    page: include_str!("../../docs/rules/equivalent-states.md"),
+    find: Some(find),
+};
+
+/// Reports every state but the first of each group of equivalent ones.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    for case in subject.cases() {
+        let classes = classes(case);
+        let mut groups: BTreeMap<u32, Vec<StateId>> = BTreeMap::new();
+        for (id, state) in case.reachable_states() {
+            if state.direction.is_some() && !state.messages.is_empty() {
+                groups.entry(classes[id.index()]).or_default().push(id);
+            }
+        }
+        let mut later: Vec<(StateId, StateId)> = Vec::new();
+        for group in groups.values() {
+            later.extend(group[1..].iter().map(|state| (*state, group[0])));
+        }
+        later.sort_unstable();
+        for (id, first) in later {
+            let protocol = case.protocol;
+            let (state, first) = (protocol.state(id), protocol.state(first));
+            findings.report(&RULE, Place::state(protocol, state), || {
+                let message = format!("state `{}` is equivalent to state `{}`", state.name, first.name);
+                Diagnostic::error(RULE.name, state.name.span, message)
+                    .label("the same dialogues are possible from here")
+                    .related(first.name.span, "as from here")
+                    .help(format!("lead to `{}` instead and remove this state, unless the two names tell a reader something", first.name))
+            });
+        }
+    }
+}
+
+/// What is seen of a state before any message, and of a message before what follows.
+type Look<'a> = (
+    Option<Direction>,
+    Vec<&'a [Bound]>,
+    Vec<(&'a str, Vec<&'a Type>, Option<&'a [Type]>)>,
+);
+
+/// For each state its class. Names of messages, payload types and type arguments count, names of states and entries do not.
+fn classes(case: Case<'_>) -> Vec<u32> {
+    let protocol = case.protocol;
+    let mut looks: HashMap<Look<'_>, u32> = HashMap::new();
+    let mut labels: HashMap<&str, u32> = HashMap::new();
+    let mut colours = Vec::with_capacity(protocol.states.len());
+    let mut edges = Vec::new();
+    for (from, state) in (0u32..).zip(&protocol.states) {
+        let mut messages = Vec::with_capacity(state.messages.len());
+        for message in &state.messages {
+            let entries = message.entries.iter().map(|entry| &entry.ty).collect();
+            let name = message.name.text();
+            let arguments = match &message.next {
+                Next::End => None,
+                Next::State { state, arguments } => {
+                    let next = u32::try_from(labels.len()).expect("fewer names than messages");
+                    let label = *labels.entry(name).or_insert(next);
+                    let to = u32::try_from(state.index()).expect("fewer than 2^32 states");
+                    edges.push(Edge { from, to, label });
+                    Some(&arguments[..])
+                }
+            };
+            messages.push((name, entries, arguments));
+        }
+        messages.sort_unstable();
+        let bounds = state
+            .parameters
+            .iter()
+            .map(|parameter| &parameter.bounds[..])
+            .collect();
+        let next = u32::try_from(looks.len()).expect("fewer looks than states");
+        colours.push(
+            *looks
+                .entry((state.direction, bounds, messages))
+                .or_insert(next),
+        );
+    }
+    coarsest(&colours, &edges)
+}

@@ -1,0 +1,27 @@
+//! Documentation that belongs to nothing.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use super::levels::Place;
+use crate::diagnostic::{Diagnostic, Level};
+
+pub const RULE: Rule = Rule {
+    name: "misplaced-documentation",
+    summary: "a documentation comment stands where it documents nothing",
+    default: Some(Level::Warn),
+    page: include_str!("../../docs/rules/misplaced-documentation.md"),
+    find: Some(find),
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    for file in &subject.program.files {
+        for span in &file.misplaced_docs {
+            findings.report(&RULE, Place::outside(), || {
+                Diagnostic::error(RULE.name, *span, "this documentation belongs to nothing")
+                    .label("it would not reach the generated code")
+                    .note("`///` stands before an item, state, message, field or variant; `//!` at the top of a file")
+                    .help("move it, or make it an ordinary comment: `//`")
+            });
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A loop in one direction.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use super::levels::Place;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::{Direction, Next};
+
+/// Allowed, because streams are such loops.
+pub const RULE: Rule = Rule {
+    name: "unbounded-run",
+    summary: "a loop stays in one direction, so a sender can be made to wait",
+    default: Some(Level::Allow),
+    page: include_str!("../../docs/rules/unbounded-run.md"),
+    find: Some(find),
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    for case in subject.cases() {
+        for run in case.shape.graph.one_way_loops() {
+            let protocol = case.protocol;
+            let first = protocol.state(run[0]);
+            findings.report(&RULE, Place::state(protocol, first), || {
+                let speaker = match first.direction {
+                    Some(Direction::Send) => "client",
+                    Some(Direction::Recv) | None => "server",
+                };
+                let name = &first.name;
+                let message = format!("the {speaker} can go on sending from state `{name}` without an answer");
+                let inside = |next: &Next| matches!(next, Next::State { state, .. } if run.contains(state));
+                let mut finding = Diagnostic::error(RULE.name, name.span, message).label("the loop begins here");
+                let states = run.iter().take(4).map(|id| protocol.state(*id));
+                let going_on = states.flat_map(|state| state.messages.iter().find(|message| inside(&message.next)));
+                for message in going_on {
+                    finding = finding.related(message.next_span, "and goes on without a turn");
+                }
+                finding
+                    .note("such a run has no longest length, so its pipe is a ring of fixed size and a send waits when it is full")
+                    .help("let the other side answer once in a while, or allow it")
+            });
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A type or bound that nothing uses.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use super::levels::Place;
+use super::uses::Uses;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::name::{Name, nearest};
+use crate::protocol::{Definition, Program};
+
+pub const RULE: Rule = Rule {
+    name: "unused-declaration",
+    summary: "nothing uses a declared type or bound",
+    default: Some(Level::Warn),
+    page: include_str!("../../docs/rules/unused-declaration.md"),
+    find: Some(find),
+};
+
+/// A file without protocols declares for others, so nothing in it is called unused.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let program = subject.program;
+    if findings.has_errors(program) {
+        return;
+    }
+    let mut uses = Uses::of(program);
+    meant(program, &mut uses);
+    for file in program.files.iter().filter(|file| file.is_input) {
+        if file.protocols.is_empty() && file.instances.is_empty() {
+            continue;
+        }
+        for id in file.types.iter().filter(|id| !uses.types.contains(id)) {
+            report("type", &program.ty(*id).name, findings);
+        }
+        for id in file.bounds.iter().filter(|id| !uses.bounds.contains(id)) {
+            report("bound", &program.bound(*id).name, findings);
+        }
+    }
+}
+
+/// A type whose name is misspelt where it is used is not unused.
+fn meant(program: &Program, uses: &mut Uses) {
+    for used in &program.types {
+        if matches!(used.definition, Definition::Undeclared) {
+            let own = &program.file(used.file).types;
+            let names = own.iter().map(|id| program.ty(*id).name.text());
+            let near = nearest(used.name.text(), names);
+            let meant = own
+                .iter()
+                .filter(|id| near == Some(program.ty(**id).name.text()));
+            uses.types.extend(meant);
+        }
+    }
+}
+
+fn report(what: &str, name: &Name, findings: &mut Findings) {
+    findings.report(&RULE, Place::outside(), || {
+        Diagnostic::error(
+            RULE.name,
+            name.span,
+            format!("nothing uses the {what} `{name}`"),
+        )
+        .label("declared here, and nowhere mentioned")
+        .help("remove it, or move it to a file that others import")
+    });
+}

@@ -1,0 +1,38 @@
+//! An import from which nothing is used.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use super::levels::Place;
+use super::uses::Uses;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::FileId;
+
+pub const RULE: Rule = Rule {
+    name: "unused-import",
+    summary: "a file uses nothing of what it imports",
+    default: Some(Level::Warn),
+    page: include_str!("../../docs/rules/unused-import.md"),
+    find: Some(find),
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let program = subject.program;
+    let imports_nothing = program.files.iter().all(|file| file.imports.is_empty());
+    if imports_nothing || findings.has_errors(program) {
+        return;
+    }
+    let uses = Uses::of(program);
+    for (index, file) in program.files.iter().enumerate() {
+        let imports = file.imports.iter().zip(&file.import_spans);
+        for (import, span) in imports {
+            if !uses.of_file(FileId::new(index), *import) {
+                findings.report(&RULE, Place::outside(), || {
+                    Diagnostic::error(RULE.name, *span, "nothing of this import is used")
+                        .label("no type, bound or protocol of it is mentioned here")
+                        .note("imports are not passed on: who needs the file imports it itself")
+                        .help("remove the import")
+                });
+            }
+        }
+    }
+}

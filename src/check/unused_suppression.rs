@@ -1,0 +1,59 @@
+//! `#[allow(...)]` that silences nothing.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use super::levels::Place;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::LevelAttribute;
+
+pub const RULE: Rule = Rule {
+    name: "unused-suppression",
+    summary: "an attribute allows what does not occur",
+    default: Some(Level::Warn),
+    page: include_str!("../../docs/rules/unused-suppression.md"),
+    find: Some(find),
+};
+
+/// Runs as the last rule, when all others have said what they found.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    if findings.has_errors(subject.program) {
+        return;
+    }
+    for case in subject.cases() {
+        let protocol = case.protocol;
+        look(&protocol.levels, Place::protocol(protocol), findings);
+        for state in &protocol.states {
+            look(&state.levels, Place::state(protocol, state), findings);
+            for message in &state.messages {
+                look(
+                    &message.levels,
+                    Place::message(protocol, state, message),
+                    findings,
+                );
+            }
+        }
+    }
+}
+
+fn look(attributes: &[LevelAttribute], place: Place<'_>, findings: &mut Findings) {
+    for attribute in attributes {
+        let name = &attribute.rule;
+        let is_rule = name.text() == "all"
+            || super::rule(name.text()).is_some_and(|rule| rule.default.is_some());
+        let is_own = name.text() == RULE.name;
+        if attribute.level != Level::Allow || !is_rule || is_own || findings.is_heeded(attribute) {
+            continue;
+        }
+        findings.report(&RULE, place, || {
+            let finding = Diagnostic::error(
+                RULE.name,
+                name.span,
+                format!("`{name}` is allowed, but does not occur here"),
+            );
+            match attribute.whole {
+                Some(whole) => finding.fix("remove the attribute", whole, "", true),
+                None => finding.help("remove it from the attribute"),
+            }
+        });
+    }
+}

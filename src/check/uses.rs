@@ -1,0 +1,121 @@
+//! What each file uses of all that is declared.
+
+use crate::protocol::{
+    Bound, BoundId, Definition, Entry, FileId, Next, Program, Protocol, ProtocolId, Type, TypeId,
+};
+use std::collections::HashSet;
+
+/// What is used at all, and by which file from which other.
+#[derive(Default)]
+pub struct Uses {
+    pub types: HashSet<TypeId>,
+    pub bounds: HashSet<BoundId>,
+    files: HashSet<(FileId, FileId)>,
+}
+
+struct Reader<'a> {
+    program: &'a Program,
+    uses: Uses,
+    from: FileId,
+}
+
+impl Uses {
+    /// Reads the whole program.
+    pub fn of(program: &Program) -> Uses {
+        let mut reader = Reader {
+            program,
+            uses: Uses::default(),
+            from: FileId::new(0),
+        };
+        for (index, file) in program.files.iter().enumerate() {
+            reader.from = FileId::new(index);
+            for id in &file.types {
+                reader.definition(&program.ty(*id).definition);
+            }
+            for id in &file.protocols {
+                reader.protocol(program.protocol(*id));
+            }
+            for id in &file.instances {
+                let instance = program.instance(*id);
+                reader.callee(instance.protocol);
+                instance.arguments.iter().for_each(|ty| reader.ty(ty));
+            }
+        }
+        reader.uses
+    }
+
+    /// Whether `from` uses something that `to` declares.
+    pub fn of_file(&self, from: FileId, to: FileId) -> bool {
+        self.files.contains(&(from, to))
+    }
+}
+
+impl Reader<'_> {
+    fn definition(&mut self, definition: &Definition) {
+        match definition {
+            Definition::Alias(ty) => self.ty(ty),
+            Definition::Struct(fields) => fields.iter().for_each(|field| self.ty(&field.ty)),
+            Definition::Enum(variants) => variants
+                .iter()
+                .for_each(|variant| self.entries(&variant.entries)),
+            Definition::Extern(_, bounds) => bounds.iter().for_each(|bound| self.bound(*bound)),
+            Definition::Undeclared => {}
+        }
+    }
+
+    fn protocol(&mut self, protocol: &Protocol) {
+        for (dual, _) in &protocol.dual_of {
+            self.callee(*dual);
+        }
+        for state in &protocol.states {
+            for parameter in &state.parameters {
+                parameter.bounds.iter().for_each(|bound| self.bound(*bound));
+            }
+            for message in &state.messages {
+                self.entries(&message.entries);
+                if let Next::State { arguments, .. } = &message.next {
+                    arguments.iter().for_each(|ty| self.ty(ty));
+                }
+            }
+        }
+    }
+
+    fn entries(&mut self, entries: &[Entry]) {
+        entries.iter().for_each(|entry| self.ty(&entry.ty));
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        ty.walk(&mut |part| match part {
+            Type::Named(id) => {
+                self.uses.types.insert(*id);
+                self.uses
+                    .files
+                    .insert((self.from, self.program.ty(*id).file));
+            }
+            Type::Endpoint(endpoint) => {
+                let file = self.program.protocol(endpoint.protocol).file;
+                self.uses.files.insert((self.from, file));
+            }
+            Type::Builtin(_)
+            | Type::List(_)
+            | Type::Option(_)
+            | Type::Tuple(_)
+            | Type::Parameter(_) => {}
+        });
+    }
+
+    fn bound(&mut self, bound: Bound) {
+        if let Bound::Extern(id) = bound {
+            self.uses.bounds.insert(id);
+            self.uses
+                .files
+                .insert((self.from, self.program.bound(id).file));
+        }
+    }
+
+    fn callee(&mut self, protocol: ProtocolId) {
+        self.uses
+            .files
+            .insert((self.from, self.program.protocol(protocol).file));
+    }
+}

@@ -1,0 +1,231 @@
+//! The coarsest partition of the nodes of a graph that no edge can tell apart.
+
+use std::collections::HashMap;
+
+/// An edge with what is to be seen on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    /// Where it starts.
+    pub from: u32,
+    /// Where it leads.
+    pub to: u32,
+    /// Equal for edges that look the same.
+    pub label: u32,
+}
+
+/// For each node the class it falls into: two nodes share a class if they have equal colours and, for every label, edges into
+/// the same classes. The graph is deterministic: no node has two edges with one label.
+///
+/// After Hopcroft ("An n log n algorithm for minimizing states in a finite automaton", 1971): a class is split by those of its
+/// nodes that an edge leads from into another class, and of the two halves the smaller one is looked at again. So an edge is
+/// looked at no more often than the logarithm of the number of nodes.
+#[must_use]
+pub fn coarsest(colours: &[u32], edges: &[Edge]) -> Vec<u32> {
+    let mut into: Vec<Vec<(u32, u32)>> = vec![Vec::new(); colours.len()];
+    for edge in edges {
+        into[edge.to as usize].push((edge.label, edge.from));
+    }
+    let mut classes = Classes::new(colours);
+    let mut waiting: Vec<u32> = (0..classes.count()).collect();
+    let mut is_waiting = vec![true; waiting.len()];
+    while let Some(splitter) = waiting.pop() {
+        is_waiting[splitter as usize] = false;
+        let mut sources: Vec<(u32, u32)> = classes
+            .members(splitter)
+            .iter()
+            .flat_map(|node| &into[*node as usize])
+            .copied()
+            .collect();
+        sources.sort_unstable();
+        for group in sources.chunk_by(|one, other| one.0 == other.0) {
+            for (kept, split) in classes.split(group.iter().map(|(_, from)| *from)) {
+                is_waiting.push(false);
+                let smaller = if classes.members(kept).len() < classes.members(split).len() {
+                    kept
+                } else {
+                    split
+                };
+                let next = if is_waiting[kept as usize] {
+                    split
+                } else {
+                    smaller
+                };
+                is_waiting[next as usize] = true;
+                waiting.push(next);
+            }
+        }
+    }
+    classes.class
+}
+
+/// A partition whose classes are ranges of one list of nodes.
+struct Classes {
+    class: Vec<u32>,
+    nodes: Vec<u32>,
+    place: Vec<u32>,
+    /// Start and end of each class in `nodes`, and how many of its nodes at the start are marked.
+    ranges: Vec<(u32, u32, u32)>,
+}
+
+impl Classes {
+    fn new(colours: &[u32]) -> Classes {
+        let mut names: HashMap<u32, u32> = HashMap::new();
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        let mut class = Vec::with_capacity(colours.len());
+        for (node, colour) in (0u32..).zip(colours) {
+            let next = u32::try_from(members.len()).expect("fewer classes than nodes");
+            let name = *names.entry(*colour).or_insert(next);
+            if name == next {
+                members.push(Vec::new());
+            }
+            members[name as usize].push(node);
+            class.push(name);
+        }
+        let mut ranges = Vec::new();
+        let mut start = 0;
+        for members in &members {
+            let end = start + u32::try_from(members.len()).expect("fewer than 2^32 nodes");
+            ranges.push((start, end, 0));
+            start = end;
+        }
+        let nodes: Vec<u32> = members.into_iter().flatten().collect();
+        let mut place = vec![0; nodes.len()];
+        for (at, node) in (0u32..).zip(&nodes) {
+            place[*node as usize] = at;
+        }
+        Classes {
+            class,
+            nodes,
+            place,
+            ranges,
+        }
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.ranges.len()).expect("fewer classes than nodes")
+    }
+
+    fn members(&self, class: u32) -> &[u32] {
+        let (start, end, _) = self.ranges[class as usize];
+        &self.nodes[start as usize..end as usize]
+    }
+
+    /// Takes the given nodes out of their classes. Gives the classes that were split, each with the new class that holds the
+    /// nodes taken out.
+    fn split(&mut self, taken: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
+        let mut touched = Vec::new();
+        for node in taken {
+            let class = self.class[node as usize];
+            let (start, _, marked) = &mut self.ranges[class as usize];
+            let border = *start + *marked;
+            let at = self.place[node as usize];
+            if at < border {
+                continue;
+            }
+            if *marked == 0 {
+                touched.push(class);
+            }
+            *marked += 1;
+            let other = self.nodes[border as usize];
+            self.nodes.swap(at as usize, border as usize);
+            self.place[node as usize] = border;
+            self.place[other as usize] = at;
+        }
+        let mut splits = Vec::new();
+        for class in touched {
+            let (start, end, marked) = self.ranges[class as usize];
+            self.ranges[class as usize].2 = 0;
+            if start + marked == end {
+                continue;
+            }
+            let new = self.count();
+            self.ranges[class as usize].0 = start + marked;
+            self.ranges.push((start, start + marked, 0));
+            for at in start..start + marked {
+                self.class[self.nodes[at as usize] as usize] = new;
+            }
+            splits.push((class, new));
+        }
+        splits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(from: u32, label: u32, to: u32) -> Edge {
+        Edge { from, to, label }
+    }
+
+    /// The partition by its definition: refined until nothing changes.
+    fn slowly(colours: &[u32], edges: &[Edge]) -> Vec<usize> {
+        let mut class: Vec<usize> = colours.iter().map(|colour| *colour as usize).collect();
+        loop {
+            let look = |node: usize| {
+                let own = edges.iter().filter(|edge| edge.from as usize == node);
+                let mut seen: Vec<_> = own
+                    .map(|edge| (edge.label, class[edge.to as usize]))
+                    .collect();
+                seen.sort_unstable();
+                (class[node], seen)
+            };
+            let looks: Vec<_> = (0..colours.len()).map(look).collect();
+            let next: Vec<usize> = looks
+                .iter()
+                .map(|own| looks.iter().position(|other| other == own).expect("itself"))
+                .collect();
+            let count = |classes: &[usize]| {
+                classes
+                    .iter()
+                    .collect::<std::collections::BTreeSet<_>>()
+                    .len()
+            };
+            if count(&next) == count(&class) {
+                return next;
+            }
+            class = next;
+        }
+    }
+
+    #[test]
+    fn a_loop_unrolled_is_one_class() {
+        let edges = [edge(0, 0, 1), edge(1, 0, 2), edge(2, 0, 0)];
+        let classes = coarsest(&[7, 7, 7], &edges);
+        assert!(classes.iter().all(|class| *class == classes[0]));
+    }
+
+    #[test]
+    fn random_graphs_fall_apart_as_the_definition_says() {
+        let mut seed = 1u64;
+        let mut any = |below: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            u32::try_from(seed % below).expect("a small number")
+        };
+        for _ in 0..2_000 {
+            let nodes = 1 + any(9);
+            let colours: Vec<u32> = (0..nodes).map(|_| any(2)).collect();
+            let mut edges = Vec::new();
+            for from in 0..nodes {
+                for label in 0..2 {
+                    if any(3) > 0 {
+                        edges.push(edge(from, label, any(u64::from(nodes))));
+                    }
+                }
+            }
+            let quick = coarsest(&colours, &edges);
+            let slow = slowly(&colours, &edges);
+            for one in 0..quick.len() {
+                for other in 0..quick.len() {
+                    assert_eq!(
+                        quick[one] == quick[other],
+                        slow[one] == slow[other],
+                        "{colours:?} {edges:?}"
+                    );
+                }
+            }
+        }
+    }
+}
