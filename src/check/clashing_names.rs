@@ -35,7 +35,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         clashes.file(program, FileId::new(index), &types);
     }
     let told = clashes.told;
-    spelling_clash::find(subject, &told, findings);
+    // What is spelt alike because it is declared twice, or named alike, has been told.
+    if !findings.has_errors(program) {
+        spelling_clash::find(subject, &told, findings);
+    }
 }
 
 /// The declared types of each file by their norms.

@@ -28,10 +28,14 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         if file.protocols.is_empty() && file.instances.is_empty() {
             continue;
         }
-        for id in file.types.iter().filter(|id| !uses.types.contains(id)) {
+        for id in file.types.iter().filter(|id| !uses.used_types.contains(id)) {
             report("type", &program.ty(*id).name, findings);
         }
-        for id in file.bounds.iter().filter(|id| !uses.bounds.contains(id)) {
+        for id in file
+            .bounds
+            .iter()
+            .filter(|id| !uses.used_bounds.contains(id))
+        {
             report("bound", &program.bound(*id).name, findings);
         }
     }
@@ -47,7 +51,7 @@ fn meant(program: &Program, uses: &mut Uses) {
             let meant = own
                 .iter()
                 .filter(|id| near == Some(program.ty(**id).name.text()));
-            uses.types.extend(meant);
+            uses.used_types.extend(meant);
         }
     }
 }

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 /// What is used at all, and by which file from which other.
 #[derive(Default)]
 pub struct Uses {
-    pub types: HashSet<TypeId>,
-    pub bounds: HashSet<BoundId>,
-    files: HashSet<(FileId, FileId)>,
+    pub used_types: HashSet<TypeId>,
+    pub used_bounds: HashSet<BoundId>,
+    used_files: HashSet<(FileId, FileId)>,
 }
 
 struct Reader<'a> {
@@ -46,7 +46,7 @@ impl Uses {
 
     /// Whether `from` uses something that `to` declares.
     pub fn of_file(&self, from: FileId, to: FileId) -> bool {
-        self.files.contains(&(from, to))
+        self.used_files.contains(&(from, to))
     }
 }
 
@@ -87,14 +87,14 @@ impl Reader<'_> {
     fn ty(&mut self, ty: &Type) {
         ty.walk(&mut |part| match part {
             Type::Named(id) => {
-                self.uses.types.insert(*id);
+                self.uses.used_types.insert(*id);
                 self.uses
-                    .files
+                    .used_files
                     .insert((self.from, self.program.ty(*id).file));
             }
             Type::Endpoint(endpoint) => {
                 let file = self.program.protocol(endpoint.protocol).file;
-                self.uses.files.insert((self.from, file));
+                self.uses.used_files.insert((self.from, file));
             }
             Type::Builtin(_)
             | Type::List(_)
@@ -106,16 +106,16 @@ impl Reader<'_> {
 
     fn bound(&mut self, bound: Bound) {
         if let Bound::Extern(id) = bound {
-            self.uses.bounds.insert(id);
+            self.uses.used_bounds.insert(id);
             self.uses
-                .files
+                .used_files
                 .insert((self.from, self.program.bound(id).file));
         }
     }
 
     fn callee(&mut self, protocol: ProtocolId) {
         self.uses
-            .files
+            .used_files
             .insert((self.from, self.program.protocol(protocol).file));
     }
 }

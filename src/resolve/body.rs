@@ -138,6 +138,7 @@ impl Resolver {
             return;
         }
         if self.counts(generic, StateId::new(0), arguments.len(), protocol.span) {
+            self.resolved_instances.insert(id);
             let instance = &mut self.program.instances[id.index()];
             instance.protocol = generic;
             instance.span = span;

@@ -25,6 +25,7 @@ pub fn resolve(files: Vec<Loaded>) -> (Program, Vec<Diagnostic>) {
             resolver.item(FileId::new(file), item, declared);
         }
     }
+    resolver.forget_unresolved_instances();
     (resolver.program, resolver.diagnostics)
 }
 
@@ -65,6 +66,8 @@ struct Resolver {
     packages: HashMap<String, HashMap<Box<str>, Callee>>,
     /// Undeclared types by package.
     undeclared: HashMap<(String, Box<str>), TypeId>,
+    /// The instances whose protocol and arguments are known.
+    resolved_instances: HashSet<InstanceId>,
     /// For each protocol its states by name.
     states: Vec<HashMap<Box<str>, usize>>,
     /// For each protocol and state the spans and number of its parameters.
@@ -120,6 +123,26 @@ impl Resolver {
             }
         }
         first.map_or(Lookup::None, Lookup::One)
+    }
+
+    /// An instance of something that is not there is no instance: its error is reported, and nobody refers to it.
+    fn forget_unresolved_instances(&mut self) {
+        let all = std::mem::take(&mut self.program.instances);
+        let mut new_ids = HashMap::new();
+        for (index, instance) in all.into_iter().enumerate() {
+            let old = InstanceId::new(index);
+            if self.resolved_instances.contains(&old) {
+                new_ids.insert(old, InstanceId::new(self.program.instances.len()));
+                self.program.instances.push(instance);
+            }
+        }
+        for file in &mut self.program.files {
+            let known = file
+                .instances
+                .iter()
+                .filter_map(|id| new_ids.get(id).copied());
+            file.instances = known.collect();
+        }
     }
 
     fn item(&mut self, file: FileId, item: ast::Item, declared: Declared) {

@@ -19,6 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["source", "name", "diagnostic", "protocol", "syntax", "load"],
     ),
     ("graph", &["protocol"]),
+    ("partition", &[]),
     ("relation", &["source", "diagnostic", "protocol"]),
     (
         "check",
@@ -28,6 +29,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "diagnostic",
             "protocol",
             "graph",
+            "partition",
             "relation",
         ],
     ),

@@ -16,8 +16,11 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
     for (path, package) in packages(program) {
         let mut names = Vec::new();
         for id in &package.types {
-            let name = &program.ty(*id).name;
-            names.push(spelled(type_name(name), name, "type"));
+            let declared = program.ty(*id);
+            if !matches!(declared.definition, Definition::Extern(..)) {
+                let name = &declared.name;
+                names.push(spelled(type_name(name), name, "type"));
+            }
         }
         for name in package.packages.values() {
             names.push(spelled(module_name(name), name, "package"));
