@@ -9,7 +9,6 @@ mod dual;
 mod explain;
 mod fix;
 mod generate;
-
 mod graph;
 mod inputs;
 mod levels;

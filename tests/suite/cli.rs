@@ -93,6 +93,23 @@ mod check {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_no_success() {
+    let scratch = Scratch::with("full-disk", &[("bank.proto", BANK)]);
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut command = scratch.duologue("dual bank.proto");
+    command
+        .stdout(full.expect("Linux has it"))
+        .stderr(std::process::Stdio::piped());
+    let output = command
+        .spawn()
+        .and_then(|child| child.wait_with_output())
+        .expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot print"));
+}
+
 mod colour {
     use super::*;
 

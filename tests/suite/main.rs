@@ -10,6 +10,7 @@ mod config;
 mod fix;
 mod generation;
 mod outputs;
+mod pages;
 mod relations;
 mod reports;
 mod rules;
