@@ -25,6 +25,7 @@ fn check_runtime_with(test: &str, compiler: Compiler, watch: Watch, shim: &[&str
         compiler,
         watch,
         sources: &[tests.join("golden.c"), tests.join(test)],
+        objects: &[],
         includes: std::slice::from_ref(&tests),
         flags: &[],
         shim,
@@ -123,6 +124,7 @@ fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
             compiler,
             watch: Watch::Plain,
             sources: &sources,
+            objects: &[],
             includes: &includes,
             flags: &["-fsyntax-only"],
             shim: &[],
@@ -177,5 +179,118 @@ fn generated_text() {
             text.push_str(&format!("\n======== {name}\n{written}"));
         }
         insta::assert_snapshot!(format!("c@{case}"), text);
+    }
+}
+
+/// The conversations: the case, what its endpoints are called, and the state they start in.
+const CASES: &[(&str, &str, &str)] = &[
+    ("bank", "bank", "login"),
+    ("buyer", "buyer", "ask"),
+    ("calculator", "calculator", "ready"),
+    ("double_buffer", "double_buffer", "acquire"),
+    ("feed", "feed", "idle"),
+    ("file_server", "file_server", "idle"),
+    ("future", "future_text", "waiting"),
+    ("future_broken", "future_text", "waiting"),
+    ("oneshot", "oneshot_bytes", "oneshot"),
+    ("pingpong", "pingpong", "ping"),
+    ("relay", "relay_text", "board"),
+    ("seller", "seller", "asked"),
+    ("simple_proto", "simple_proto", "say_hello"),
+    ("smtp", "smtp", "greeting"),
+    ("stream", "numbers", "stream"),
+    ("switchboard", "switchboard", "open"),
+    ("telemetry", "telemetry", "report"),
+    ("type_switch", "type_switch", "start"),
+    ("word_count", "word_count", "counting"),
+    ("work_queue", "work_queue", "idle"),
+];
+
+/// Tells the programs of a case which types they start with.
+fn case_header(case: &str, prefix: &str, state: &str) -> String {
+    let types = |side| format!("{prefix}_{side}_{state}_t");
+    let (client, server) = (types("client"), types("server"));
+    format!(
+        "#ifndef CASE_H\n#define CASE_H\n\n#include \"{prefix}.h\"\n#include \"transcript.h\"\n\n\
+         #define CASE_INIT {prefix}_init\n#define CASE_CLIENT {case}_case_client\n\
+         #define CASE_SERVER {case}_case_server\n#define CASE_CLIENT_TYPE {client}\n\
+         #define CASE_SERVER_TYPE {server}\n\n\
+         duo_status CASE_CLIENT({client} endpoint, struct transcript *transcript);\n\
+         duo_status CASE_SERVER({server} endpoint, struct transcript *transcript);\n\n#endif\n"
+    )
+}
+
+#[test]
+fn conversations_run() {
+    check_conversations(Watch::Plain);
+}
+
+#[test]
+fn conversations_leak_nothing() {
+    check_conversations(Watch::Address);
+}
+
+fn check_conversations(watch: Watch) {
+    let generated = generate(&format!("conversations-{watch:?}"), &protocols());
+    let shared = repository().join("tests/suite/support/c");
+    let includes = [vec![generated.clone(), shared.clone()], hosts()].concat();
+    let sources = sources_in(&generated);
+    let objects = quiet(watch, &sources, &includes, &generated).objects();
+    let objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
+    for &(case, prefix, state) in CASES {
+        let own = repository().join("tests/run").join(case);
+        let folder = generated.join(format!("case-{case}"));
+        std::fs::create_dir(&folder).expect("the folder is ours");
+        std::fs::write(folder.join("case.h"), case_header(case, prefix, state))
+            .expect("the folder is ours");
+        let sources = [
+            own.join("client.c"),
+            own.join("server.c"),
+            shared.join("transcript.c"),
+        ];
+        let includes = [includes.clone(), vec![folder.clone()]].concat();
+        let expected =
+            std::fs::read_to_string(own.join("expected.txt")).expect("every case has a transcript");
+        let program = Program {
+            objects: &objects,
+            ..quiet(watch, &sources, &includes, &folder)
+        };
+        let written = program.run();
+        let written = written.unwrap_or_else(|complaint| panic!("{case}, {watch:?}:\n{complaint}"));
+        assert_eq!(written, expected, "{case}, {watch:?}");
+    }
+}
+
+/// A program with nothing special about it.
+fn quiet<'a>(
+    watch: Watch,
+    sources: &'a [PathBuf],
+    includes: &'a [PathBuf],
+    folder: &'a Path,
+) -> Program<'a> {
+    Program {
+        compiler: Compiler::Gcc,
+        watch,
+        sources,
+        objects: &[],
+        includes,
+        flags: &[],
+        shim: &[],
+        folder,
+    }
+}
+
+/// A case that is added must be spoken in C too.
+#[test]
+fn every_case_is_spoken() {
+    let folders = std::fs::read_dir(repository().join("tests/run")).expect("the folder exists");
+    let folders = folders.map(|entry| entry.expect("the folder can be read"));
+    let cases = folders.filter(|entry| entry.path().join("expected.txt").exists());
+    for case in cases {
+        let name = case.file_name().to_string_lossy().into_owned();
+        assert!(
+            CASES.iter().any(|(known, ..)| *known == name),
+            "{name} is missing in CASES"
+        );
     }
 }

@@ -107,6 +107,8 @@ pub struct Program<'a> {
     pub watch: Watch,
     /// C files, and C++ files that end in `.cpp`.
     pub sources: &'a [PathBuf],
+    /// What is compiled already.
+    pub objects: &'a [PathBuf],
     /// Folders of headers, besides those of the shim.
     pub includes: &'a [PathBuf],
     /// Further arguments.
@@ -124,6 +126,7 @@ impl Program<'_> {
         let is_cpp = |source: &PathBuf| source.extension().is_some_and(|ending| ending == "cpp");
         let mut objects = runtime_objects(self.compiler, self.watch, self.shim)?;
         objects.extend(self.objects()?);
+        objects.extend(self.objects.iter().cloned());
         let mut link = self.compiler.command(self.sources.iter().any(is_cpp));
         link.args(self.watch.flags()).args(objects);
         succeed(link.arg("-o").arg(&program))?;
@@ -180,6 +183,7 @@ fn runtime_objects(
             compiler,
             watch,
             sources: &sources,
+            objects: &[],
             includes: &[],
             flags,
             shim: &[],
