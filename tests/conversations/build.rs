@@ -1,0 +1,8 @@
+//! Generates every protocol of `protocols/` into `OUT_DIR`.
+
+fn main() {
+    duologue_compiler::build::Builder::new()
+        .root("../../protocols")
+        .all()
+        .generate();
+}

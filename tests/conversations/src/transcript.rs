@@ -1,0 +1,73 @@
+//! The transcript of a conversation, and how values are written in it.
+
+use duologue::Closed;
+use std::fmt::{Display, Write};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// What was received, line by line, in the order in which it arrived.
+#[derive(Debug, Default)]
+pub struct Transcript(Mutex<String>);
+
+impl Transcript {
+    /// Writes one line.
+    pub fn line(&self, line: impl Display) {
+        let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(text, "{line}").expect("a text can be written");
+    }
+}
+
+/// Runs both programs on a thread each and compares what they received with what they should.
+///
+/// # Panics
+/// If a program panics or finds its peer gone where it should not, or if the transcript is another one.
+pub fn converse<S: Send, C: Send>(
+    (server, client): (S, C),
+    serve: impl FnOnce(S, &Transcript) -> Result<(), Closed> + Send,
+    ask: impl FnOnce(C, &Transcript) -> Result<(), Closed> + Send,
+    expected: &str,
+) {
+    let transcript = Transcript::default();
+    thread::scope(|scope| {
+        let serving = scope.spawn(|| serve(server, &transcript));
+        let asking = scope.spawn(|| ask(client, &transcript));
+        let outcomes = [("client", asking.join()), ("server", serving.join())];
+        for (program, outcome) in outcomes {
+            match outcome {
+                Ok(Ok(())) => {}
+                Ok(Err(closed)) => panic!("the {program} gave up: {closed}"),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    let text = transcript
+        .0
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(text, expected);
+}
+
+/// A text in quotes.
+pub fn quoted(text: &str) -> String {
+    let text = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("\"{text}\"")
+}
+
+/// Bytes in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("<{digits}>")
+}
+
+/// A list of values that are written already.
+pub fn list(items: impl IntoIterator<Item = String>) -> String {
+    format!("[{}]", items.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// `none`, or a value that is written already.
+pub fn option(value: Option<String>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| format!("some({value})"))
+}

@@ -1,0 +1,66 @@
+//! Every case of `tests/run`, with its client and its server in Rust.
+#![forbid(unsafe_code)]
+
+use conversations::{converse, protocols};
+
+/// One test per case: its name, and the protocol or instance that its page names.
+macro_rules! cases {
+    ($($case:ident: $($protocol:ident)::+,)*) => {$(
+        #[allow(missing_docs)]
+        mod $case {
+            pub mod client {
+                include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/client.rs"));
+            }
+            pub mod server {
+                include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/server.rs"));
+            }
+        }
+
+        #[test]
+        fn $case() {
+            let expected =
+                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/expected.txt"));
+            let session = protocols::$($protocol)::+::init();
+            converse(session, $case::server::run, $case::client::run, expected);
+        }
+    )*
+
+    const CASES: &[&str] = &[$(stringify!($case)),*];
+    };
+}
+
+cases! {
+    bank: bank,
+    buyer: buyer,
+    calculator: calculator,
+    double_buffer: double_buffer,
+    feed: feed,
+    file_server: acme::files::file_server,
+    future: future_text,
+    future_broken: future_text,
+    oneshot: oneshot_bytes,
+    pingpong: pingpong,
+    relay: relay_text,
+    seller: seller,
+    simple_proto: simple_proto,
+    smtp: smtp,
+    stream: numbers,
+    switchboard: switchboard,
+    telemetry: telemetry,
+    type_switch: type_switch,
+    word_count: word_count,
+    work_queue: work_queue,
+}
+
+#[test]
+fn no_case_is_forgotten() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../run");
+    let entries = std::fs::read_dir(folder).expect("the cases are in the repository");
+    let entries = entries.map(|entry| entry.expect("the folder can be read"));
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut found: Vec<String> = folders
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, CASES);
+}
