@@ -179,6 +179,63 @@ fn all_files_of_a_directory_are_watched() {
     );
 }
 
+/// The lines that Cargo shows as errors of the build script.
+fn shown(example: &Example) -> Vec<String> {
+    let prefix = format!("error: {}@0.0.0: ", example.name);
+    let words = example.fails();
+    let lines = words
+        .lines()
+        .filter_map(|line| line.strip_prefix(prefix.as_str()));
+    lines.map(|line| line.trim_end().to_owned()).collect()
+}
+
+#[test]
+fn a_builder_that_asks_for_the_impossible_says_so() {
+    let example = Example::new("impossible");
+    let script = example.scratch.read("build.rs");
+    let mut build = |from: &str, to: &str| {
+        assert!(script.contains(from), "the script has no {from}");
+        example.scratch.write("build.rs", script.replace(from, to));
+        shown(&example).join("\n")
+    };
+    let missing = build("bank.proto", "bnak.proto");
+    assert!(
+        missing.starts_with("cannot read protocols/bnak.proto: "),
+        "{missing}"
+    );
+    let nothing = build(".protocol(\"bank.proto\")", "");
+    assert!(nothing.starts_with("nothing to generate: "), "{nothing}");
+    let rootless = build(".root(\"protocols\")", ".all()");
+    assert!(
+        rootless.starts_with("`all` needs to know with `root`"),
+        "{rootless}"
+    );
+    let empty = build(".root(\"protocols\")", ".root(\"src\").all()");
+    assert!(empty.contains("src"), "{empty}");
+    let level = "duologue_compiler::diagnostic::Level::Deny";
+    let unknown = build(
+        ".generate()",
+        &format!(".level(\"stuck\", {level}).generate()"),
+    );
+    assert_eq!(unknown, "there is no rule `stuck`");
+    let denied = build(
+        ".generate()",
+        &format!(".level(\"missing-docs\", {level}).generate()"),
+    );
+    assert!(denied.starts_with("error[missing-docs]: "), "{denied}");
+
+    let call = format!(".level(\"missing-docs\", {level}).try_generate().unwrap()");
+    example
+        .scratch
+        .write("build.rs", script.replace(".generate()", &call));
+    let words = example.fails();
+    assert!(words.contains("--> protocols/"), "{words}");
+    assert!(
+        !words.contains("\\n"),
+        "an error that is unwrapped can be read:\n{words}"
+    );
+}
+
 #[test]
 fn the_library_alone_is_small() {
     let mut command = Command::new(env!("CARGO"));
