@@ -90,20 +90,27 @@ impl<'a> Case<'a> {
         entrances
     }
 
-    /// The places at which messages lead to a state, as far as there are at most `limit`.
-    pub fn few_entrances(self, to: StateId, limit: usize) -> Option<Vec<Span>> {
-        let messages = self
+    /// For each state, the places at which messages lead to it, as far as there are at most `limit`; otherwise none.
+    pub fn few_entrances(self, limit: usize) -> Vec<Vec<Span>> {
+        let mut entrances = vec![Vec::new(); self.protocol.states.len()];
+        for message in self
             .protocol
             .states
             .iter()
-            .flat_map(|state| &state.messages);
-        let leading = messages
-            .filter(|message| matches!(&message.next, Next::State { state, .. } if *state == to));
-        let spans: Vec<Span> = leading
-            .map(|message| message.next_span)
-            .take(limit + 1)
-            .collect();
-        (spans.len() <= limit).then_some(spans)
+            .flat_map(|state| &state.messages)
+        {
+            if let Next::State { state, .. } = &message.next
+                && entrances[state.index()].len() <= limit
+            {
+                entrances[state.index()].push(message.next_span);
+            }
+        }
+        for places in &mut entrances {
+            if places.len() > limit {
+                places.clear();
+            }
+        }
+        entrances
     }
 }
 

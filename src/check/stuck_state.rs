@@ -1,11 +1,12 @@
 //! A state in which one side has the word and nothing to say.
 
 use super::Rule;
-use super::findings::{Case, Findings, Subject};
+use super::findings::{Findings, Subject};
 use super::levels::Place;
 use super::words::speaker;
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
 use crate::protocol::{Direction, StateId};
+use crate::source::Span;
 
 /// Warned of and not refused, as the compiler of 2012 did: its own tutorial began with such a state.
 pub const RULE: Rule = Rule {
@@ -28,6 +29,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         let entrances = case.first_entrances();
+        let few_entrances = case.few_entrances(3);
         for id in stuck {
             let state = case.protocol.state(id);
             let direction = state.direction.expect("a stuck state has a direction");
@@ -45,16 +47,20 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 if let Some(message) = entrances[id.index()] {
                     finding = finding.related(message.next_span, "a session comes here");
                 }
-                repair(case, id, direction, finding)
+                repair(id, &few_entrances[id.index()], direction, finding)
             });
         }
     }
 }
 
 /// Ends the session before the state, where few messages lead to it.
-fn repair(case: Case<'_>, id: StateId, direction: Direction, finding: Diagnostic) -> Diagnostic {
+fn repair(
+    id: StateId,
+    entrances: &[Span],
+    direction: Direction,
+    mut finding: Diagnostic,
+) -> Diagnostic {
     let speaks = speaker(direction);
-    let entrances = case.few_entrances(id, 3).unwrap_or_default();
     if entrances.is_empty() {
         let text = format!("add a message that the {speaks} can send");
         return finding.help(if id.index() == 0 {
@@ -63,9 +69,8 @@ fn repair(case: Case<'_>, id: StateId, direction: Direction, finding: Diagnostic
             format!("{text}, or let the messages that lead here lead to `!`")
         });
     }
-    let mut finding = finding;
-    let edits = entrances.into_iter().map(|span| Edit {
-        span,
+    let edits = entrances.iter().map(|span| Edit {
+        span: *span,
         text: "!".to_owned(),
     });
     finding.helps.push(Help {

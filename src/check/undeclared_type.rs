@@ -17,6 +17,10 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
+/// How many undeclared names are compared with all declared ones to propose one of them: the time must not grow with the
+/// product of both numbers.
+const COMPARED: usize = 20;
+
 /// Reports each undeclared type once, at its first use where the rule is not allowed.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
@@ -28,6 +32,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         program,
         findings,
         is_told: vec![false; program.types.len()],
+        told: 0,
     };
     for (index, file) in program.files.iter().enumerate() {
         let file_id = FileId::new(index);
@@ -50,6 +55,7 @@ struct Search<'a, 'f> {
     program: &'a Program,
     findings: &'f mut Findings,
     is_told: Vec<bool>,
+    told: usize,
 }
 
 impl Search<'_, '_> {
@@ -91,10 +97,24 @@ impl Search<'_, '_> {
     }
 
     fn entries(&mut self, entries: &[Entry], file: FileId, place: Place<'_>) {
-        for (index, entry) in entries.iter().enumerate() {
-            let named = |entry: &&Entry| !entry.is_derived;
-            let (before, behind) = entries.split_at(index);
-            let other = behind.iter().find(named).or(before.iter().rfind(named));
+        let mut behind: Vec<Option<&Entry>> = vec![None; entries.len()];
+        let mut nearest = None;
+        for (index, entry) in entries.iter().enumerate().rev() {
+            nearest = if entry.is_derived {
+                nearest
+            } else {
+                Some(entry)
+            };
+            behind[index] = nearest;
+        }
+        let mut before = None;
+        for (entry, behind) in entries.iter().zip(behind) {
+            before = if entry.is_derived {
+                before
+            } else {
+                Some(entry)
+            };
+            let other = behind.or(before);
             let meant = other.filter(|_| entry.is_derived && matches!(entry.ty, Type::Named(_)));
             self.ty(&entry.ty, (file, entry.ty_span), meant, place);
         }
@@ -113,9 +133,13 @@ impl Search<'_, '_> {
                 && !self.is_told[id.index()];
             if is_open && self.findings.hears(&RULE, place) {
                 self.is_told[id.index()] = true;
-                let program = self.program;
+                self.told += 1;
+                let (program, candidates) = (
+                    self.program,
+                    if self.told <= COMPARED { usize::MAX } else { 0 },
+                );
                 self.findings
-                    .report(&RULE, place, || tell(program, id, at, meant));
+                    .report(&RULE, place, || tell(program, id, at, meant, candidates));
             }
         }
     }
@@ -126,6 +150,7 @@ fn tell(
     id: TypeId,
     (file, span): (FileId, Span),
     meant: Option<&Entry>,
+    candidates: usize,
 ) -> Diagnostic {
     let name = &program.ty(id).name;
     // The first use is known to the letter; other uses may be inside of a larger type.
@@ -139,7 +164,9 @@ fn tell(
     let imported = own.imports.iter().map(|import| program.file(*import));
     let visible = std::iter::once(own).chain(imported);
     let visible = visible.flat_map(|file| &file.types);
-    let visible = visible.map(|id| program.ty(*id).name.text());
+    let visible = visible
+        .map(|id| program.ty(*id).name.text())
+        .take(candidates);
     let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
     let near = foreign(name.text()).or_else(|| nearest(name.text(), visible.chain(builtin)));
     let finding = if let Some(near) = near {

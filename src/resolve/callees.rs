@@ -43,7 +43,11 @@ impl Resolver {
                         name.span,
                         format!("there is no protocol `{name}`"),
                     );
-                    let visible = self.visible_callees(file);
+                    let visible = if self.may_propose() {
+                        self.visible_callees(file)
+                    } else {
+                        Vec::new()
+                    };
                     let near = nearest(name.text(), visible.iter().map(String::as_str));
                     let error = match near {
                         Some(near) => error.fix(format!("did you mean `{near}`?"), name.span, near, false),
@@ -158,8 +162,11 @@ impl Resolver {
         if !broken.contains(name.text()) || self.files[file.index()].is_opaque {
             let text = format!("there is no state `{name}` in `{declared}`");
             let error = Diagnostic::error("unknown-state", span, text);
-            let mut known: Vec<&str> = states.keys().map(AsRef::as_ref).collect();
-            known.sort_unstable();
+            let mut known: Vec<&str> = Vec::new();
+            if self.may_propose() {
+                known.extend(states.keys().map(AsRef::as_ref));
+                known.sort_unstable();
+            }
             let error = match nearest(name.text(), known.iter().copied()) {
                 Some(near) => {
                     let place = self.parameters[protocol.index()][states[near]].name;

@@ -12,6 +12,7 @@ use crate::name::Name;
 use crate::protocol::{BoundId, FileId, InstanceId, Program, ProtocolId, TypeId};
 use crate::source::Span;
 use crate::syntax::ast;
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 /// Resolves all files of a run together. The program is complete but for what errors were reported about; a protocol in which
@@ -61,6 +62,8 @@ struct FileNames {
 struct Resolver {
     program: Program,
     diagnostics: Vec<Diagnostic>,
+    /// How many unknown names were compared with all known ones.
+    compared: Cell<u32>,
     files: Vec<FileNames>,
     /// Protocols and instances by package.
     packages: HashMap<String, HashMap<Box<str>, Callee>>,
@@ -91,6 +94,13 @@ enum Lookup<T> {
 impl Resolver {
     fn report(&mut self, error: Diagnostic) {
         self.diagnostics.push(error);
+    }
+
+    /// Whether an unknown name is to be compared with all known ones to propose one of them. Only the first twenty are, so
+    /// that the time does not grow with the product of both numbers.
+    fn may_propose(&self) -> bool {
+        self.compared.set(self.compared.get().saturating_add(1));
+        self.compared.get() <= 20
     }
 
     /// Whether something that could not be parsed or read may have declared `name`, so that its absence says nothing.

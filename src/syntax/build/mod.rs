@@ -18,6 +18,9 @@ use std::ops::Range;
 /// The longest name, in letters: names become file names.
 const NAME_LIMIT: usize = 100;
 
+/// How many rules the attributes of one declaration may name: each is asked for every finding inside.
+const LEVEL_LIMIT: usize = 64;
+
 /// Puts the tree of one file together.
 pub struct Builder<'a> {
     source: SourceId,
@@ -202,6 +205,14 @@ impl<'a> Builder<'a> {
                     whole,
                 });
                 levels.extend(levels_here);
+                if levels.len() > LEVEL_LIMIT {
+                    levels.truncate(LEVEL_LIMIT);
+                    let text = "attributes name more than 64 rules before one declaration";
+                    self.report(
+                        Diagnostic::error("syntax", span, text).help("name each rule once"),
+                    );
+                    break;
+                }
             } else if attribute.name.text() == "dual_of" && is_protocol {
                 duals.extend(attribute.arguments);
             } else if attribute.name.text() == "dual_of" {
