@@ -4,3 +4,4 @@ pub mod c;
 pub mod program;
 pub mod rust;
 pub mod scala;
+pub mod texts;

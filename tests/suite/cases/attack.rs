@@ -1,0 +1,332 @@
+//! Texts that were broken on purpose. Whatever the bytes, the answer is a list of findings or a checked program.
+
+use crate::support::texts::compile_texts;
+use std::path::{Path, PathBuf};
+
+/// Marsaglia's generator: the same numbers in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit.max(1) as u64).expect("below a usize")
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
+
+/// Words that mean something somewhere in the language.
+const WORDS: &[&str] = &[
+    "proto!",
+    "send",
+    "recv",
+    "type",
+    "struct",
+    "enum",
+    "extern",
+    "bound",
+    "import",
+    "package",
+    "client",
+    "server",
+    "->",
+    "!",
+    "::",
+    ":",
+    ";",
+    ",",
+    "<",
+    ">",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    "?",
+    "~",
+    "=",
+    "+",
+    "#[allow(x)]",
+    "///",
+    "//!",
+    "//",
+    "/*",
+    "*/",
+    "\"",
+    "\n",
+    "\r\n",
+    "\u{feff}",
+    "ö",
+    "𝕊",
+    "\0",
+    "u8",
+    "str",
+    "T",
+    "Done { }",
+    "_",
+    "0",
+];
+
+/// Compiles the bytes. Every finding must lie inside its text, and the outcome must be one of the two.
+fn survives(bytes: &[u8]) {
+    let compilation = compile_texts(&[("main.proto", bytes)]);
+    for found in &compilation.diagnostics {
+        let labels = std::iter::once(&found.primary).chain(&found.related);
+        for span in labels.map(|label| label.span) {
+            let text = compilation.sources.get(span.source).text();
+            assert!(
+                text.get(span.range()).is_some(),
+                "{span:?} is no place in {text:?}"
+            );
+        }
+        assert!(
+            !found.message.is_empty() && !found.message.contains('\n'),
+            "{found:?}"
+        );
+    }
+    assert!(compilation.checked.is_some() || !compilation.diagnostics.is_empty());
+}
+
+/// All `.proto` files of a folder of the repository, in order.
+fn texts(folder: &str) -> Vec<Vec<u8>> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+            .expect("a folder of protocols")
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.extension().is_some_and(|ending| ending == "proto"))
+            .collect();
+    paths.sort();
+    paths
+        .iter()
+        .map(|path| std::fs::read(path).expect("a protocol"))
+        .collect()
+}
+
+#[test]
+fn every_beginning_of_a_protocol_is_answered() {
+    for text in texts("protocols") {
+        for end in 0..text.len() {
+            survives(&text[..end]);
+        }
+    }
+}
+
+#[test]
+fn changed_texts_are_answered() {
+    let mut random = Random(0x2012_0706);
+    let texts: Vec<_> = ["protocols", "tests/corpus/literature", "tests/corpus/2012"]
+        .iter()
+        .flat_map(|folder| texts(folder))
+        .collect();
+    for _ in 0..20_000 {
+        let mut text = random.pick(&texts).clone();
+        for _ in 0..1 + random.below(4) {
+            let at = random.below(text.len() + 1);
+            let end = (at + random.below(12)).min(text.len());
+            match random.below(5) {
+                0 => drop(text.drain(at..end)),
+                1 => drop(text.splice(at..at, random.pick(WORDS).bytes())),
+                2 => drop(text.splice(at..end, random.pick(WORDS).bytes())),
+                3 => {
+                    let copy = text[at..end].to_vec();
+                    let to = random.below(text.len() + 1);
+                    drop(text.splice(to..to, copy));
+                }
+                _ => {
+                    let byte = u8::try_from(random.below(256)).expect("a byte");
+                    drop(text.splice(at..at, [byte]));
+                }
+            }
+        }
+        survives(&text);
+    }
+}
+
+#[test]
+fn random_bytes_and_random_words_are_answered() {
+    let mut random = Random(0x2013_0801);
+    for _ in 0..10_000 {
+        let bytes: Vec<u8> = (0..random.below(60))
+            .map(|_| u8::try_from(random.below(256)).expect("a byte"))
+            .collect();
+        survives(&bytes);
+        let words: Vec<&str> = (0..random.below(40)).map(|_| *random.pick(WORDS)).collect();
+        survives(words.join(*random.pick(&["", " "])).as_bytes());
+    }
+}
+
+/// Runs on a thread with a stack of 256 KiB, a small one for any platform.
+fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new()
+        .stack_size(256 << 10)
+        .spawn(work);
+    thread.expect("a thread").join().expect("no panic");
+}
+
+#[test]
+fn deep_nesting_is_answered_on_a_small_stack() {
+    const DEPTH: usize = 100_000;
+    let payload = |open: &str, inner: &str, close: &str| {
+        let ty = format!("{}{inner}{}", open.repeat(DEPTH), close.repeat(DEPTH));
+        format!("proto! p {{ s:send<T> {{ m({ty}) -> ! }} }}")
+    };
+    let texts = [
+        payload("[", "u8", "]"),
+        payload("(", "u8", ")"),
+        payload("(u8, ", "u8", ")"),
+        payload("~", "u8", ""),
+        payload("", "u8", "?"),
+        payload("p::client::s<", "u8", ">"),
+        payload("[", "u8", ""),
+        payload("(", "", ""),
+        payload("p::client::s<", "", ""),
+        format!(
+            "proto! p {{ s:send<T> {{ m -> {}u8{} }} }}",
+            "s<".repeat(DEPTH),
+            ">".repeat(DEPTH)
+        ),
+        "proto! p { s:send { m -> ! } } ".to_owned() + &"/*".repeat(DEPTH) + &"*/".repeat(DEPTH),
+        "/*".repeat(DEPTH),
+        "{".repeat(DEPTH),
+        "(".repeat(DEPTH),
+        "proto! p {".repeat(DEPTH),
+        "proto! p { s:send {".repeat(DEPTH),
+        format!("type a = {}u8{};", "[".repeat(DEPTH), "]".repeat(DEPTH)),
+        format!(
+            "struct a {{ b: {}u8{} }}",
+            "(".repeat(DEPTH),
+            ")".repeat(DEPTH)
+        ),
+        format!(
+            "enum a {{ b({}u8{}) }}",
+            "[".repeat(DEPTH),
+            "]".repeat(DEPTH)
+        ),
+        format!(
+            "proto! q = p<{}u8{}>;",
+            "[".repeat(DEPTH),
+            "]".repeat(DEPTH)
+        ),
+        "#[allow(a)] ".repeat(DEPTH) + "proto! p { s:send { m -> ! } }",
+        "#[".repeat(DEPTH),
+    ];
+    on_a_small_stack(move || texts.iter().for_each(|text| survives(text.as_bytes())));
+}
+
+#[test]
+fn long_chains_of_declarations_are_answered_on_a_small_stack() {
+    const LENGTH: usize = 20_000;
+    let aliases: String = (0..LENGTH)
+        .map(|n| format!("type a{n} = a{};\n", n + 1))
+        .collect();
+    let structs: String = (0..LENGTH)
+        .map(|n| format!("struct a{n} {{ next: a{} }}\n", n + 1))
+        .collect();
+    let lists: String = (0..LENGTH)
+        .map(|n| format!("struct a{n} {{ next: [a{}] }}\n", n + 1))
+        .collect();
+    let states: String = (0..LENGTH)
+        .map(|n| format!("s{n}:send {{ m -> s{} }}\n", n + 1))
+        .collect();
+    let generic: String = (0..LENGTH)
+        .map(|n| format!("s{n}:send<T: send> {{ m(T) -> s{}<T> }}\n", n + 1))
+        .collect();
+    let texts = [
+        format!("{aliases} type a{LENGTH} = u8; proto! p {{ s:send {{ m(a0) -> ! }} }}"),
+        format!("{aliases} type a{LENGTH} = a0; proto! p {{ s:send {{ m(a0) -> ! }} }}"),
+        format!("{structs} type a{LENGTH} = u8; proto! p {{ s:send {{ m(a0) -> ! }} }}"),
+        format!("{structs} type a{LENGTH} = a0; proto! p {{ s:send {{ m(a0) -> ! }} }}"),
+        format!("{lists} type a{LENGTH} = a0; proto! p {{ s:send {{ m(a0) -> ! }} }}"),
+        format!("proto! p {{ {states} s{LENGTH}:recv {{ m -> ! }} }}"),
+        format!("proto! p {{ {states} s{LENGTH}:recv {{ m -> s0 }} }}"),
+        format!("proto! p {{ {generic} s{LENGTH}:recv<T> {{ m(T) -> ! }} }} proto! q = p<u8>;"),
+    ];
+    on_a_small_stack(move || texts.iter().for_each(|text| survives(text.as_bytes())));
+}
+
+/// Texts of one word repeated. Where an answer took quadratic time, this test would run for many minutes.
+#[test]
+fn long_repetitions_are_answered() {
+    const SIZE: usize = 1 << 19;
+    let words = [
+        "~",
+        "?",
+        "(",
+        ")",
+        "[",
+        "{",
+        "}",
+        "<",
+        ">",
+        "/*",
+        "*/",
+        "///\n",
+        "//!\n",
+        "// x\n",
+        "a",
+        "a ",
+        "a, ",
+        "a:b ",
+        "a::",
+        "->",
+        "!",
+        "\"",
+        "#",
+        "#[",
+        "\n",
+        "\r",
+        "\\",
+        "ö",
+        "\0",
+        ";",
+        "proto! ",
+        "proto! p ",
+        "proto! p { } ",
+        "import \"a\"; ",
+        "type a = ",
+        "s:send { m -> ! } ",
+        "s:send { ",
+        "m(",
+    ];
+    for word in words {
+        survives(word.repeat(SIZE / word.len()).as_bytes());
+    }
+    for (before, word, after) in [
+        ("proto! p { s:send { m(", "~", "u8) -> ! } }"),
+        ("proto! p { s:send { m(", "a ", ") -> ! } }"),
+        ("proto! p { s:send { m(", "u8, ", "u8) -> ! } }"),
+        ("proto! p { s:send { ", "m -> !, ", "} }"),
+        ("proto! p { ", "s:send { m -> ! } ", "}"),
+        ("type ", "a", " = u8;"),
+        ("proto! p { s:send { m -> ", "!", " } }"),
+        ("proto! p { s:send { ", "/// x\n", "m -> ! } }"),
+        ("proto! p { s:send { m -> ! } } // ", "x", ""),
+        ("proto! p { s:send { m(", "[", ""),
+        ("import \"", "a", "\";"),
+    ] {
+        let text = format!("{before}{}{after}", word.repeat(SIZE / word.len()));
+        survives(text.as_bytes());
+    }
+}
+
+#[test]
+fn type_arguments_that_change_places_are_answered() {
+    let names: Vec<String> = (0..12).map(|n| format!("T{n}")).collect();
+    let swapped = [&[names[1].clone(), names[0].clone()], &names[2..]]
+        .concat()
+        .join(", ");
+    let turned = [&names[1..], &[names[0].clone()]].concat().join(", ");
+    let all = names.join(", ");
+    survives(
+        format!("proto! p {{ s:send<{all}> {{ swap -> s<{swapped}>, turn -> s<{turned}>, m({all}) -> ! }} }}").as_bytes(),
+    );
+}

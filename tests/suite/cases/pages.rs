@@ -1,0 +1,128 @@
+//! The pages of the documentation: their examples are what they say they are.
+
+use crate::support::texts::{compile_texts, findings, fired};
+use std::path::Path;
+
+/// A code block: the file name behind ` ```proto `, or `main.proto`, and the text.
+type Block = (String, String);
+
+/// The `proto` blocks of a page that stand below a heading; without one, of the whole page.
+fn blocks(page: &str, below: Option<&str>) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut is_below = below.is_none();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(info) = line.strip_prefix("```") {
+            let code = lines.by_ref().take_while(|line| *line != "```");
+            let text: String = code.map(|line| format!("{line}\n")).collect();
+            let name = info
+                .strip_prefix("proto")
+                .filter(|_| is_below)
+                .map(str::trim);
+            if let Some(name) = name {
+                let name = if name.is_empty() { "main.proto" } else { name };
+                found.push((name.to_owned(), text));
+            }
+        } else if let Some(heading) = line.strip_prefix("## ") {
+            is_below = below.is_none_or(|below| below == heading);
+        }
+    }
+    found
+}
+
+/// The rules that the blocks fire together; the one called `main.proto` is compiled.
+fn fired_by(page: &str, blocks: &[Block]) -> (Vec<&'static str>, String) {
+    let mut texts: Vec<_> = blocks
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_bytes()))
+        .collect();
+    texts.sort_by_key(|(name, _)| *name != "main.proto");
+    let main = texts.first().map(|(name, _)| *name);
+    assert_eq!(main, Some("main.proto"), "{page} needs a `proto` block");
+    let compilation = compile_texts(&texts);
+    (fired(&compilation), findings(&compilation))
+}
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names and texts of all rule pages.
+fn rule_pages() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
+    let mut pages: Vec<_> = std::fs::read_dir(folder)
+        .expect("docs/rules")
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| {
+            path.file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        })
+        .map(|name| (name.clone(), read(&format!("docs/rules/{name}.md"))))
+        .collect();
+    pages.sort();
+    pages
+}
+
+#[test]
+fn every_rule_page_shows_what_is_wrong_and_what_is_right() {
+    for (name, page) in rule_pages() {
+        let (wrong, report) = fired_by(&name, &blocks(&page, Some("Wrong")));
+        assert_eq!(wrong, [name.as_str()], "{name}, wrong:\n{report}");
+        let (right, report) = fired_by(&name, &blocks(&page, Some("Right")));
+        assert_eq!(right, [""; 0], "{name}, right:\n{report}");
+    }
+}
+
+#[test]
+fn every_rule_page_has_the_same_sections() {
+    for (name, page) in rule_pages() {
+        let headings: Vec<_> = page
+            .lines()
+            .filter(|line| line.starts_with('#') && !line.starts_with("#["))
+            .collect();
+        assert_eq!(
+            headings,
+            [&format!("# {name}"), "## Why", "## Wrong", "## Right"],
+            "{name}"
+        );
+        let sentence = page.lines().nth(2).unwrap_or_default();
+        assert!(
+            sentence.ends_with('.') && page.lines().nth(3) == Some(""),
+            "{name}: one sentence, on one line"
+        );
+    }
+}
+
+#[test]
+fn every_rule_has_a_page() {
+    let pages: Vec<_> = rule_pages().into_iter().map(|(name, _)| name).collect();
+    let mut rules: Vec<_> = duologue::check::RULES
+        .iter()
+        .map(|rule| rule.name)
+        .collect();
+    rules.sort_unstable();
+    assert_eq!(pages, rules);
+}
+
+#[test]
+fn every_example_of_the_language_page_is_clean() {
+    let examples = blocks(&read("docs/language.md"), None);
+    assert!(
+        examples.len() >= 15,
+        "only {} examples were found",
+        examples.len()
+    );
+    for (_, text) in examples {
+        let imported = |name: &str| (name.to_owned(), String::from("type note = str;"));
+        let files = [
+            ("main.proto".to_owned(), text.clone()),
+            imported("types.proto"),
+            imported("shared/money.proto"),
+        ];
+        let (rules, report) = fired_by("language.md", &files);
+        assert_eq!(rules, [""; 0], "{text}\n{report}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Protocols, states, messages, attributes and comments: what is a protocol file and what is not.
+
+use super::{clean, fires, says};
+use crate::support::texts::compile_text;
+
+#[test]
+fn terminals_have_neither_direction_nor_messages() {
+    fires(
+        "proto! p { s:send { m -> Done } Done { } }",
+        &["verbose-terminal"],
+    );
+    fires(
+        "proto! p { s:send { m -> Done } Done { x -> ! } }",
+        &["missing-direction"],
+    );
+    fires(
+        "proto! p { s:send { m -> Done } Done:send { } }",
+        &["stuck-state"],
+    );
+    fires(
+        "proto! p { s:send<T> { m(T) -> Done<T> } Done<T> { } }",
+        &["verbose-terminal"],
+    );
+}
+
+#[test]
+fn braces_and_parentheses_do_but_not_mixed() {
+    clean("proto! p ( s:send { m -> ! } );");
+    clean("proto! p { s:send { m -> ! } };");
+    clean("proto ! p(s:send{m->!})");
+    fires("proto! p ( s:send { m -> ! } }", &["syntax"]);
+    fires("proto! p { s:send { m -> ! } )", &["syntax"]);
+}
+
+#[test]
+fn a_protocol_has_a_state() {
+    fires("proto! p { }", &["empty-protocol"]);
+    fires("proto! p ( )", &["empty-protocol"]);
+    clean("");
+    clean("// nothing but a comment");
+}
+
+#[test]
+fn commas_stand_between_messages_and_not_between_states() {
+    let between_states = fires(
+        "proto! p { s:send { m -> t }, t:recv { m -> ! } }",
+        &["syntax"],
+    );
+    says(&between_states, "edits: [Edit");
+    let missing = fires("proto! p { s:send { m -> s\n n -> ! } }", &["syntax"]);
+    says(&missing, "edits: [Edit");
+    clean("proto! p { s:send { m -> s, n -> !, } }");
+    fires("proto! p { s:send { m -> s,, n -> ! } }", &["syntax"]);
+    fires("proto! p { s:send { , } }", &["syntax"]);
+}
+
+#[test]
+fn blanks_mean_nothing() {
+    clean("proto! p{s:send{M()->!,n(u8)->!}}");
+    clean("proto\n!\np\n{\ns\n:\nsend\n{\nm\n(\n)\n->\n!\n,\n}\n}");
+}
+
+#[test]
+fn directions_are_two() {
+    for direction in ["receive", "Send", "sned", "both"] {
+        let text = format!("proto! p {{ s:{direction} {{ m -> ! }} }}");
+        says(&fires(&text, &["syntax"]), "`send` or `recv`");
+    }
+}
+
+#[test]
+fn messages_lead_to_states() {
+    says(
+        &fires(
+            "proto! p { s:send { m -> conected } connected:recv { m -> ! } }",
+            &["unknown-state"],
+        ),
+        "connected",
+    );
+    fires("proto! p { s:send { m } }", &["syntax"]);
+    fires("proto! p { s:send { m -> } }", &["syntax"]);
+    fires("proto! p { s:send { m => ! } }", &["syntax"]);
+    fires("proto! p { s:send { -> ! } }", &["syntax"]);
+}
+
+#[test]
+fn attributes_stand_before_or_behind_documentation() {
+    clean("#[allow(stuck-state)]\n/// P.\nproto! p { s:send { m -> t } t:send { } }");
+    clean("/// P.\n#[allow(stuck-state)]\n/// P.\nproto! p { s:send { m -> t } t:send { } }");
+    clean("proto! p { s:send { m -> t } /// T.\n #[allow(stuck-state)] t:send { } }");
+    clean("#[allow(stuck-state, unreachable-state,)] proto! p { s:send { m -> ! } t:send { } }");
+}
+
+#[test]
+fn attributes_have_their_places_and_rules_their_names() {
+    for text in [
+        "#[allow(stuck-state)] struct e { a: u8 } proto! p { s:send { m(e) -> ! } }",
+        "struct e { #[allow(stuck-state)] a: u8 } proto! p { s:send { m(e) -> ! } }",
+        "proto! p { s:send { m(#[allow(stuck-state)] u8) -> ! } }",
+        "#[allow(stuck-state)] import \"a.proto\"; proto! p { s:send { m -> ! } }",
+        "#[allow(syntax)] proto! p { s:send { m -> ! } }",
+        "#[forbid(stuck-state)] proto! p { s:send { m -> ! } }",
+    ] {
+        let compilation = compile_text(text);
+        assert!(compilation.checked.is_none(), "{text}");
+    }
+}
+
+#[test]
+fn the_nearest_attribute_wins() {
+    clean("#[deny(stuck-state)] proto! p { s:send { m -> t } #[allow(stuck-state)] t:send { } }");
+    let denied = fires(
+        "#[allow(stuck-state)] proto! p { s:send { m -> t } #[deny(stuck-state)] t:send { } }",
+        &["stuck-state"],
+    );
+    assert!(denied.checked.is_none());
+    let warned = fires(
+        "#[warn(never-ends)] proto! p { s:send { m -> s } }",
+        &["never-ends"],
+    );
+    assert!(warned.checked.is_some());
+}
+
+#[test]
+fn comments_may_stand_anywhere() {
+    clean(
+        "// a\nproto! /* b */ p /* c /* d */ e */ { s // f\n : send { m /**/ -> /*** g ***/ ! } } // h",
+    );
+    clean("//// not documentation\n/** nor this */\nproto! p { s:send { m -> ! } }");
+    fires("proto! p { s:send { m -> ! } } /* open", &["syntax"]);
+    fires("proto! p { s:send { m -> ! } } */", &["syntax"]);
+}
+
+#[test]
+fn documentation_reaches_the_model() {
+    let compilation = clean(
+        "//! File.\n\n/// One.\n///  Two.\n////not\nproto! p {\n  /// S.\n  s:send {\n    /// M.\n    m -> !\n  }\n}",
+    );
+    let checked = compilation.checked.expect("checked");
+    let program = checked.program();
+    let lines = |docs: &duologue::protocol::Docs| docs.join("|");
+    assert_eq!(lines(&program.files[0].docs), "File.");
+    assert_eq!(lines(&program.protocols[0].docs), "One.| Two.");
+    assert_eq!(lines(&program.protocols[0].states[0].docs), "S.");
+    assert_eq!(
+        lines(&program.protocols[0].states[0].messages[0].docs),
+        "M."
+    );
+}
+
+#[test]
+fn misplaced_documentation_breaks_nothing() {
+    for text in [
+        "proto! p { s:send { m -> ! } }\n//! too late",
+        "proto! p { s:send { m -> !,\n/// of nothing\n} }",
+        "proto! p { s:send { m -> ! }\n/// of nothing\n}",
+        "proto! p { s:send { m -> ! } }\n/// of nothing",
+    ] {
+        let compilation = compile_text(text);
+        assert!(
+            compilation.checked.is_some(),
+            "{text}: {:?}",
+            compilation.diagnostics
+        );
+    }
+}
+
+#[test]
+fn every_kind_of_text_file_is_read() {
+    clean("\u{feff}proto! p { s:send { m -> ! } }");
+    clean("proto! p {\r\n\ts:send {\r\n\t\tm -> !\r\n\t}\r\n}\r\n");
+    clean("proto! p { s:send { m -> ! } } // no line end");
+}
+
+#[test]
+fn another_tools_files_are_recognised() {
+    let compilation = compile_text("syntax = \"proto3\";\n\nmessage Login { string name = 1; }\n");
+    says(&compilation, "Protocol Buffers");
+    assert_eq!(
+        compilation.diagnostics.len(),
+        1,
+        "{:?}",
+        compilation.diagnostics
+    );
+}
+
+#[test]
+fn one_mistake_hides_no_other() {
+    let compilation = compile_text(
+        "proto! a { s:send { m -> ! n -> ! } }
+         proto! b { s:send { m -> nowhere, quit -> ! } }
+         struct c { x y }
+         proto! d { s:sned { m -> ! } }
+         proto! e { s:send { m -> !, m -> ! } }",
+    );
+    let mut rules: Vec<_> = compilation
+        .diagnostics
+        .iter()
+        .map(|found| found.rule)
+        .collect();
+    rules.sort_unstable();
+    assert_eq!(
+        rules,
+        [
+            "duplicate-name",
+            "syntax",
+            "syntax",
+            "syntax",
+            "unknown-state"
+        ]
+    );
+}
+
+#[test]
+fn a_state_has_at_most_256_messages() {
+    let with = |count: usize| {
+        let messages: String = (0..count).map(|n| format!("m{n} -> !,")).collect();
+        format!("proto! p {{ s:send {{ {messages} }} }}")
+    };
+    clean(&with(256));
+    fires(&with(257), &["too-many-messages"]);
+}

@@ -1,0 +1,78 @@
+//! Compiling texts that are at hand, without touching the disk.
+
+use duologue::compile::{Compilation, Files, Input, Request, compile};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Files that exist only here.
+struct Texts(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Files for Texts {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let text = self.0.get(&plain(path));
+        text.cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<PathBuf> {
+        self.read(path).map(|_| plain(path))
+    }
+}
+
+/// The path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Compiles the first text; the others are there to be imported.
+pub fn compile_texts(texts: &[(&str, &[u8])]) -> Compilation {
+    let request = Request {
+        inputs: vec![Input::Path(texts[0].0.into())],
+        ..Request::default()
+    };
+    let files = texts
+        .iter()
+        .map(|(path, text)| (path.into(), text.to_vec()));
+    compile(&request, &Texts(files.collect())).expect("the first text can be read")
+}
+
+/// Compiles one text.
+pub fn compile_text(text: &str) -> Compilation {
+    compile_texts(&[("main.proto", text.as_bytes())])
+}
+
+/// The rules that fired, each once, in alphabetical order.
+pub fn fired(compilation: &Compilation) -> Vec<&'static str> {
+    let mut rules: Vec<_> = compilation
+        .diagnostics
+        .iter()
+        .map(|found| found.rule)
+        .collect();
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+/// The findings as one text, a line each, for the message of a failing test.
+pub fn findings(compilation: &Compilation) -> String {
+    let lines = compilation.diagnostics.iter().map(|found| {
+        let source = compilation.sources.get(found.primary.span.source);
+        let place = source.position(found.primary.span.start as usize);
+        let (file, line, column) = (source.name(), place.line, place.column);
+        format!(
+            "{file}:{line}:{column}: {}: {}\n",
+            found.rule, found.message
+        )
+    });
+    lines.collect()
+}
