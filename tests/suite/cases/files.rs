@@ -52,7 +52,7 @@ fn imports_do_not_come_along() {
         &[
             ("main.proto", &format!("import \"t.proto\"; {USE}")),
             ("t.proto", "import \"u.proto\"; type money = receipt;"),
-            ("u.proto", "type receipt = f64;"),
+            ("u.proto", "package u; type receipt = f64;"),
         ],
         &["undeclared-type"],
     );

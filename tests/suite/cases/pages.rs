@@ -116,11 +116,11 @@ fn every_example_of_the_language_page_is_clean() {
         examples.len()
     );
     for (_, text) in examples {
-        let imported = |name: &str| (name.to_owned(), String::from("type note = str;"));
+        let imported = |name: &str, ty: &str| (name.to_owned(), format!("type {ty} = str;"));
         let files = [
             ("main.proto".to_owned(), text.clone()),
-            imported("types.proto"),
-            imported("shared/money.proto"),
+            imported("types.proto", "note"),
+            imported("shared/money.proto", "coin"),
         ];
         let (rules, report) = fired_by("language.md", &files);
         assert_eq!(rules, [""; 0], "{text}\n{report}");
