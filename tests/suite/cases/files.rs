@@ -54,7 +54,7 @@ fn imports_do_not_come_along() {
             ("t.proto", "import \"u.proto\"; type money = receipt;"),
             ("u.proto", "package u; type receipt = f64;"),
         ],
-        &["undeclared-type"],
+        &["undeclared-type", "unused-import"],
     );
 }
 
@@ -75,15 +75,16 @@ fn packages_do_not_matter_to_imports() {
 #[test]
 fn two_imports_may_declare_one_name_until_it_is_used() {
     let declarations = [
-        ("t.proto", "package t; type receipt = u8;"),
-        ("u.proto", "package u; type receipt = u8;"),
+        ("t.proto", "package t; type receipt = u8; type note = str;"),
+        ("u.proto", "package u; type receipt = u8; type bill = str;"),
     ];
-    let unused = "import \"t.proto\"; import \"u.proto\"; proto! p { s:send { m -> ! } }";
+    let unused =
+        "import \"t.proto\"; import \"u.proto\"; proto! p { s:send { m(note, bill) -> ! } }";
     fire(
         &[("main.proto", unused), declarations[0], declarations[1]],
         &[],
     );
-    let used = format!("import \"t.proto\"; import \"u.proto\"; {USE}");
+    let used = format!("{unused} proto! q {{ s:send {{ m(receipt) -> ! }} }}");
     let compilation = fire(
         &[("main.proto", &used), declarations[0], declarations[1]],
         &["duplicate-name"],
@@ -111,7 +112,7 @@ fn a_local_name_does_not_replace_an_imported_one() {
 #[test]
 fn one_file_is_read_once_whatever_its_spelling() {
     let user = format!(
-        "import \"t.proto\"; import \"./t.proto\"; import \"x/../t.proto\"; import \"x/u.proto\"; {USE}"
+        "import \"t.proto\"; import \"./t.proto\"; import \"x/../t.proto\"; import \"x/u.proto\"; {USE} proto! q {{ s:send {{ m(bill) -> ! }} }}"
     );
     let compilation = fire(
         &[

@@ -31,7 +31,7 @@ fn an_entry_of_a_named_type_takes_its_name() {
 fn derived_names_are_numbered_where_they_meet() {
     let names = |payload: &str| {
         let text = format!(
-            "type money = f64; type date = u32; {}",
+            "type money = f64; type date = u32; {} proto! q {{ s:send {{ m([money], [date]) -> ! }} }}",
             with_payload(payload)
         );
         entry_names(&clean(&text)).join(" ")

@@ -119,7 +119,7 @@ fn every_example_of_the_language_page_is_clean() {
         let imported = |name: &str, ty: &str| (name.to_owned(), format!("type {ty} = str;"));
         let files = [
             ("main.proto".to_owned(), text.clone()),
-            imported("types.proto", "note"),
+            imported("types.proto", "article"),
             imported("shared/money.proto", "coin"),
         ];
         let (rules, report) = fired_by("language.md", &files);

@@ -88,7 +88,9 @@ fn attributes_stand_before_or_behind_documentation() {
     clean("#[allow(stuck-state)]\n/// P.\nproto! p { s:send { m -> t } t:send { } }");
     clean("/// P.\n#[allow(stuck-state)]\n/// P.\nproto! p { s:send { m -> t } t:send { } }");
     clean("proto! p { s:send { m -> t } /// T.\n #[allow(stuck-state)] t:send { } }");
-    clean("#[allow(stuck-state, unreachable-state,)] proto! p { s:send { m -> ! } t:send { } }");
+    clean(
+        "#[allow(never-ends, unreachable-state,)] proto! p { s:send { m -> s } t:send { m -> t } }",
+    );
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn the_nearest_attribute_wins() {
     clean("#[deny(stuck-state)] proto! p { s:send { m -> t } #[allow(stuck-state)] t:send { } }");
     let denied = fires(
         "#[allow(stuck-state)] proto! p { s:send { m -> t } #[deny(stuck-state)] t:send { } }",
-        &["stuck-state"],
+        &["stuck-state", "unused-suppression"],
     );
     assert!(denied.checked.is_none());
     let warned = fires(
