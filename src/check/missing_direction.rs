@@ -3,6 +3,7 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
+use crate::protocol::State;
 
 pub const RULE: Rule = Rule {
     name: "missing-direction",
@@ -13,9 +14,12 @@ pub const RULE: Rule = Rule {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    // In a broken protocol the direction may be what could not be read.
-    let states = subject.cases().flat_map(|case| &case.protocol.states);
-    for state in states.filter(|state| state.direction.is_none()) {
+    let protocols = subject.program.protocols.iter();
+    let states = protocols.flat_map(|protocol| &protocol.states);
+    // Where something stands in the direction's place, it was reported as what it is.
+    let lacking =
+        |state: &&State| state.direction.is_none() && state.direction_span.range().is_empty();
+    for state in states.filter(lacking) {
         let Some(first) = state.messages.first() else {
             continue;
         };

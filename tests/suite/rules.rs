@@ -190,3 +190,87 @@ fn a_level_on_a_page_is_the_default() {
         );
     }
 }
+
+#[test]
+fn all_independent_errors_of_all_files_come_in_one_go_and_in_order() {
+    let texts = Texts::default()
+        .with("b.proto", "proto! b {\n  s:send { m -> t, x(u8 -> ! }\n}\nproto! c { s:send { m -> t } }\n")
+        .with(
+            "a.proto",
+            "import \"missing.proto\";\ntype t = t;\nproto! a {\n  s:send<T: nope> { m -> u }\n  r { m -> !, n -> ! }\n}\n\
+             proto! d { s:send { one -> two } two:recv { } three:recv { m -> ! } }\n",
+        );
+    insta::assert_snapshot!(short_report(&texts.compile()));
+}
+
+#[test]
+fn what_is_broken_is_reported_once_and_not_where_it_is_used() {
+    let broken = "proto! broken {\n  one:send { m -> nowhere, n(u8) -> two }\n  two:recv { m - > ! }\n  three:send { }\n}\n";
+    let user = "import \"broken.proto\";\n\
+                proto! user { s:send { take(broken::client::two) -> s, give([broken::server::one]) -> ! } }\n\
+                #[dual_of(broken)] proto! mirror { one:recv { m -> ! } }\n";
+    let texts = Texts::default()
+        .with("broken.proto", broken)
+        .with("user.proto", user);
+    insta::assert_snapshot!(short_report(&texts.compile()));
+}
+
+#[test]
+fn a_missing_import_is_one_error() {
+    let text = "import \"types.proto\";\n\
+                proto! bank { s:send { deposit(money) -> s, give(printer::client::idle) -> ! } }\n\
+                proto! numbers = stream<money>;\n";
+    assert_eq!(rules(&one(text)), ["unresolved-import"]);
+}
+
+#[test]
+fn one_slip_does_not_hide_the_next_protocol() {
+    let slips = [
+        "proto! a { s:send { m -> ",
+        "proto! a { s:send { m(] -> ! } }",
+        "proto! a s:send { m -> ! } }",
+        "proto! a { s:send { m -> ! }",
+        "prot! a { s:send { m -> ! } }",
+        "struct a { x: }",
+        "enum a { x(u8 }",
+        "extern type",
+    ];
+    for slip in slips {
+        let text = format!("{slip}\n\nproto! later {{ s:send {{ m -> nowhere }} }}\n");
+        let found = rules(&one(&text));
+        assert!(found.contains(&"syntax"), "{slip}: {found:?}");
+        assert!(found.contains(&"unknown-state"), "{slip}: {found:?}");
+        assert_eq!(found.len(), 2, "{slip}: {found:?}");
+    }
+}
+
+#[test]
+fn levels_are_set_from_the_outside_in_and_by_the_run() {
+    let text = "#[allow(unreachable-state)]\n\
+                proto! a {\n  s:send { m -> ! }\n  t:send { m -> t, n -> ! }\n\
+                #[deny(unreachable-state)]\n  u:send { m -> u, n -> ! }\n}\n\
+                #[deny(all)] #[allow(verbose-terminal)]\n\
+                proto! b {\n  s:send { m -> d, n(host) -> s }\n  d { }\n}\n";
+    let found = one(text);
+    let shown = |found: &Compilation| -> Vec<(&str, Level)> {
+        found
+            .diagnostics
+            .iter()
+            .map(|found| (found.rule, found.level))
+            .collect()
+    };
+    let denied = [
+        ("unreachable-state", Level::Deny),
+        ("undeclared-type", Level::Deny),
+    ];
+    assert_eq!(shown(&found), denied);
+    assert!(found.checked.is_none());
+    let texts = Texts::default().with("a.proto", text);
+    let warned = texts.compile_some(
+        vec!["a.proto".into()],
+        &[("all", Level::Warn), ("undeclared-type", Level::Allow)],
+    );
+    let names = ["unreachable-state", "unreachable-state", "verbose-terminal"];
+    assert_eq!(shown(&warned), names.map(|name| (name, Level::Warn)));
+    assert!(warned.checked.is_some());
+}
