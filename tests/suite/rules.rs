@@ -1,5 +1,9 @@
 //! Errors and rules: every fixture in `tests/fail/` fires exactly the rule of its folder.
 
+mod duality;
+mod growth;
+mod scale;
+
 use duologue::check::{RULES, rule};
 use duologue::compile::{Compilation, Files, Input, Request, compile};
 use duologue::diagnostic::Level;
@@ -57,6 +61,19 @@ impl Files for Texts {
 
 fn one(text: &str) -> Compilation {
     Texts::default().with("a.proto", text).compile()
+}
+
+/// A fixed sequence, so that a failure can be repeated.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % below
+    }
 }
 
 fn rules(compilation: &Compilation) -> Vec<&'static str> {

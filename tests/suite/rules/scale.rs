@@ -1,0 +1,118 @@
+//! Texts of a size that nobody writes by hand. A quadratic step or a deep recursion would show as a test that does not end.
+
+use super::{one, rules};
+use std::fmt::Write as _;
+
+const MANY: usize = 100_000;
+
+/// `head`, then one `line` for each number, then `tail`.
+fn text(head: &str, line: impl Fn(usize) -> String, tail: &str) -> String {
+    let mut text = head.to_owned();
+    for index in 0..MANY {
+        let _ = writeln!(text, "{}", line(index));
+    }
+    text + tail
+}
+
+#[test]
+fn a_long_chain_of_states() {
+    let chain = |index| format!("s{index}:send {{ m(u8) -> s{}, n -> ! }}", index + 1);
+    let end = format!("s{MANY}:recv {{ m -> ! }} }}");
+    let found = one(&text("proto! p {\n", chain, &end));
+    assert_eq!(rules(&found), Vec::<&str>::new());
+    let checked = found.checked.expect("nothing was found");
+    let protocol = checked.protocols().next().expect("one protocol");
+    assert_eq!(protocol.capacity_to_server().to_string(), MANY.to_string());
+}
+
+#[test]
+fn states_that_nothing_leads_to_and_states_without_an_end() {
+    let lost = |index| format!("s{index}:send {{ m -> s{index}, n -> ! }}");
+    let found = one(&text("proto! p { start:send { m -> ! }\n", lost, "}"));
+    assert_eq!(found.diagnostics.len(), MANY);
+    let trap = |index| {
+        format!(
+            "s{index}:send {{ m -> s{}, n -> s{index} }}",
+            (index + 1) % MANY
+        )
+    };
+    let found = one(&text(
+        "proto! p { start:send { go -> s0, m -> ! }\n",
+        trap,
+        "}",
+    ));
+    assert_eq!(rules(&found), ["cannot-finish"]);
+}
+
+#[test]
+fn long_chains_and_circles_of_types() {
+    let alias = |index| format!("type t{} = t{index};", index + 1);
+    let bounded = "proto! p { s:send<T: ord> { m(T) -> s<T>, n -> ! } }\n";
+    let whole = text(
+        bounded,
+        alias,
+        &format!("type t0 = u8; proto! q = p<t{MANY}>;"),
+    );
+    assert_eq!(rules(&one(&whole)), Vec::<&str>::new());
+    let unordered = text(
+        bounded,
+        alias,
+        &format!("type t0 = f64; proto! q = p<t{MANY}>;"),
+    );
+    assert_eq!(rules(&one(&unordered)), ["unsatisfied-bound"]);
+    let circle = text("", alias, &format!("type t0 = t{MANY};"));
+    assert_eq!(rules(&one(&circle)), ["recursive-type"]);
+    let structs = |index| format!("struct t{} {{ x: t{index}? }}", index + 1);
+    let circle = text("", structs, &format!("struct t0 {{ x: t{MANY} }}"));
+    assert_eq!(rules(&one(&circle)), ["recursive-type"]);
+}
+
+#[test]
+fn duals_of_that_size() {
+    let types = |index| {
+        format!(
+            "type a{0} = (a{index}, a{index}); type b{0} = (b{index}, b{index});",
+            index + 1
+        )
+    };
+    let pair = format!(
+        "type a0 = u8; type b0 = u8;\n\
+         proto! p {{ s:send {{ m(a{MANY}) -> ! }} }}\n#[dual_of(p)] proto! q {{ s:recv {{ m(b{MANY}) -> ! }} }}"
+    );
+    assert_eq!(rules(&one(&text("", types, &pair))), Vec::<&str>::new());
+    let ring = |name, direction, length: usize| {
+        let state = move |index: usize| {
+            format!(
+                "s{index}:{direction} {{ m -> s{}, n -> ! }}",
+                (index + 1) % length
+            )
+        };
+        let states: Vec<String> = (0..length).map(state).collect();
+        format!("proto! {name} {{ {} }}\n", states.join("\n"))
+    };
+    let both = ring("p", "send", 9973) + "#[dual_of(p)]\n" + &ring("q", "recv", 10007);
+    assert_eq!(rules(&one(&both)), Vec::<&str>::new());
+}
+
+#[test]
+fn type_arguments_handed_on_and_on() {
+    let hand_on = |index| format!("s{index}:send<T> {{ m(T) -> s{}<T>, n -> ! }}", index + 1);
+    let end = format!("s{MANY}:recv<T> {{ m(T) -> ! }} }}");
+    assert_eq!(
+        rules(&one(&text("proto! p {\n", hand_on, &end))),
+        Vec::<&str>::new()
+    );
+    let deepen = |index| format!("s{index}:send<T> {{ m(T) -> s{}<[T]>, n -> ! }}", index + 1);
+    let end = format!("s{MANY}:recv<T> {{ m(T) -> ! }} }}");
+    assert_eq!(
+        rules(&one(&text("proto! p {\n", deepen, &end))),
+        ["expanding-recursion"]
+    );
+}
+
+#[test]
+fn names_that_clash_by_the_thousand() {
+    let pair = |index| format!("s{index}:send {{ m -> s{index}, M -> ! }}");
+    let found = one(&text("#[allow(all)] proto! p {\n", pair, "}"));
+    assert_eq!(found.diagnostics.len(), MANY);
+}
