@@ -59,6 +59,9 @@ fn tell(
     } = name;
     // The later place is where the repair goes, unless the target itself declares that one.
     let (at, at_what, other, other_what) = match (first, *origin) {
+        (Some(first), Some(second)) if first > second => {
+            (first, first_what, *origin, what.as_str())
+        }
         (_, Some(second)) => (second, what.as_str(), first, first_what),
         (Some(first), None) => (first, first_what, None, what.as_str()),
         // What a target declares by itself, it declares once.
@@ -72,4 +75,68 @@ fn tell(
     };
     let error = error.note(format!("both would be declared in {place}"));
     Some(error.help("rename one of them here"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Levels, check};
+    use crate::protocol::Program;
+    use crate::source::Sources;
+
+    /// The messages about two names of one scope, each a spelling with the place it comes from.
+    fn messages(ignores_case: bool, names: [(&str, Option<(usize, usize)>); 2]) -> Vec<String> {
+        let mut sources = Sources::default();
+        let source = sources.add("a.proto", "abcdefghijklmnopqrstuvwxyz");
+        let spell = |_: &Program, hand_over: &mut dyn FnMut(Scope)| {
+            for (spelling, origin) in names {
+                let name = Spelled {
+                    spelling: spelling.to_owned(),
+                    origin: origin.map(|(start, end)| Span::new(source, start, end)),
+                    what: format!("the {spelling}"),
+                };
+                // One place, told of in two turns.
+                hand_over(Scope {
+                    target: "C",
+                    place: "the program".to_owned(),
+                    ignores_case,
+                    names: vec![name],
+                });
+            }
+        };
+        let found = check(Program::default(), Levels::default(), &spell).diagnostics;
+        let told = found.iter().map(|found| {
+            let at = found.primary.span.start;
+            format!("{at}: {} ({} labels)", found.message, found.related.len())
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn equal_spellings_clash_where_they_are_declared_together() {
+        let clash = |ignores_case, names| messages(ignores_case, names);
+        let (early, late) = (Some((1, 2)), Some((5, 6)));
+        assert_eq!(
+            clash(false, [("init", early), ("init", late)]),
+            ["5: two names become `init` in C (1 labels)"]
+        );
+        assert_eq!(
+            clash(false, [("init", late), ("init", early)]),
+            ["5: two names become `init` in C (1 labels)"]
+        );
+        assert!(clash(false, [("init", early), ("Init", late)]).is_empty());
+        assert_eq!(
+            clash(true, [("init", early), ("Init", late)]),
+            ["5: two names become `Init` in C (1 labels)"]
+        );
+    }
+
+    #[test]
+    fn a_name_of_the_target_itself_sends_the_user_to_their_own() {
+        let own = [("init", None), ("init", Some((5, 6)))];
+        let told = ["5: two names become `init` in C (0 labels)"];
+        assert_eq!(messages(false, own), told);
+        let [target, user] = own;
+        assert_eq!(messages(false, [user, target]), told);
+    }
 }

@@ -266,7 +266,7 @@ fn levels_are_set_from_the_outside_in_and_by_the_run() {
     let text = "#[allow(unreachable-state)]\n\
                 proto! a {\n  s:send { m -> ! }\n  t:send { m -> t, n -> ! }\n\
                 #[deny(unreachable-state)]\n  u:send { m -> u, n -> ! }\n}\n\
-                #[deny(all)] #[allow(verbose-terminal)]\n\
+                #[deny(all)] #[allow(verbose-terminal, missing-docs, unbounded-run)]\n\
                 proto! b {\n  s:send { m -> d, n(host) -> s }\n  d { }\n}\n";
     let found = one(text);
     let shown = |found: &Compilation| -> Vec<(&str, Level)> {
@@ -283,10 +283,9 @@ fn levels_are_set_from_the_outside_in_and_by_the_run() {
     assert_eq!(shown(&found), denied);
     assert!(found.checked.is_none());
     let texts = Texts::default().with("a.proto", text);
-    let warned = texts.compile_some(
-        vec!["a.proto".into()],
-        &[("all", Level::Warn), ("undeclared-type", Level::Allow)],
-    );
+    let warned = ["unreachable-state", "verbose-terminal"].map(|name| (name, Level::Warn));
+    let levels = [[("all", Level::Allow)].as_slice(), &warned].concat();
+    let warned = texts.compile_some(vec!["a.proto".into()], &levels);
     let names = ["unreachable-state", "unreachable-state", "verbose-terminal"];
     assert_eq!(shown(&warned), names.map(|name| (name, Level::Warn)));
     assert!(warned.checked.is_some());
