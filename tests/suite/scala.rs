@@ -1,5 +1,7 @@
 //! The Scala target: the shim, what is generated, and the programs that use it.
 
+mod misuse;
+
 use crate::support::c::repository;
 use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
 use duologue::check::CheckedProgram;
@@ -33,9 +35,9 @@ fn the_shim_keeps_its_contract_in_scala_2() {
     runtime_keeps_its_contract(Scala::Two);
 }
 
-/// All of `protocols/`, hard names and the corpus in Scala, and a main program that holds every conversation of `tests/run`;
+/// All of `protocols/`, hard names and the corpus in Scala, the programs that use them, and a main program that runs them;
 /// written once.
-fn conversations() -> &'static [PathBuf] {
+fn sources() -> &'static [PathBuf] {
     static WRITTEN: OnceLock<Vec<PathBuf>> = OnceLock::new();
     WRITTEN.get_or_init(|| {
         let support = repository().join("tests/suite/support/scala");
@@ -50,15 +52,22 @@ fn conversations() -> &'static [PathBuf] {
         let corpus = folder("corpus");
         let count = write_corpus(&corpus);
         assert!(count > 40, "only {count} protocols of the corpus pass");
-        let written = [
-            generated,
-            names,
-            corpus,
-            repository().join("tests/run"),
-            support,
-        ];
-        let sources = written.iter().flat_map(|folder| sources_in(folder));
-        sources.chain([main]).collect()
+        let programs = repository().join("tests/run");
+        let written = [generated, names, corpus, programs];
+        let mut sources: Vec<PathBuf> = written
+            .iter()
+            .flat_map(|folder| sources_in(folder))
+            .collect();
+        sources.extend(
+            ["Driver.scala", "Transcript.scala", "names/Hosts.scala"]
+                .map(|file| support.join(file)),
+        );
+        for misuse in misuse::all() {
+            sources.push(misuse.write_right(&folder("right")));
+            sources.extend((misuse.how == "throws").then_some(misuse.path));
+        }
+        sources.push(main);
+        sources
     })
 }
 
@@ -73,7 +82,7 @@ fn write_corpus(out: &Path) -> usize {
                 .to_string_lossy();
             let package = format!("of_{set}.{stem}");
             let out = out.join(set).join(&*stem);
-            let checked = generate(&[file.clone()], Some(&package), &out);
+            let checked = generate(std::slice::from_ref(&file), Some(&package), &out);
             let is_undeclared =
                 |ty: &&TypeDeclaration| matches!(ty.definition, Definition::Undeclared);
             let undeclared = checked.program().types.iter().filter(is_undeclared);
@@ -113,7 +122,12 @@ fn main_program(checked: &CheckedProgram) -> String {
         )
         .expect("writing into memory does not fail");
     }
-    text + "    println(\"all cases\" + arguments.mkString)\n  }\n}\n"
+    for misuse in misuse::all().iter().filter(|misuse| misuse.how == "throws") {
+        let (name, what) = (&misuse.name, &misuse.what);
+        writeln!(text, "    Driver.throws({name:?}, {what:?})(misuse.{name}.Program.run())\n    right.{name}.Program.run()")
+            .expect("writing into memory does not fail");
+    }
+    text + "    println(\"all went well\" + arguments.mkString)\n  }\n}\n"
 }
 
 /// The protocol or the instance that a case's page is about.
@@ -164,24 +178,47 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn conversations_run(scala: Scala) {
+/// All programs, compiled once for each version.
+fn programs(scala: Scala) -> PathBuf {
+    static BUILT: [OnceLock<Result<(), String>>; 2] = [OnceLock::new(), OnceLock::new()];
     let programs = folder("programs").join(scala.name());
-    let runtime = scala.runtime();
-    let compiled = scala.compile(conversations(), std::slice::from_ref(&runtime), &programs);
-    compiled.unwrap_or_else(|failure| panic!("{failure}"));
-    let printed = scala.run(&[programs, runtime], "cases.Main", &[]);
+    let build = || {
+        let driver = repository()
+            .join("tests/suite/support/scala/misuse")
+            .join(scala.name());
+        let mut sources = sources().to_vec();
+        sources.extend(sources_in(&driver));
+        scala.compile(&sources, &[scala.runtime()], &programs)
+    };
+    let built = BUILT[scala as usize].get_or_init(build);
+    built.clone().unwrap_or_else(|failure| panic!("{failure}"));
+    programs
+}
+
+fn programs_run(scala: Scala) {
+    let printed = scala.run(&[programs(scala), scala.runtime()], "cases.Main", &[]);
     assert_eq!(
         printed.unwrap_or_else(|failure| panic!("{failure}")),
-        "all cases\n"
+        "all went well\n"
     );
 }
 
 #[test]
-fn the_conversations_run_in_scala_3() {
-    conversations_run(Scala::Three);
+fn the_programs_run_in_scala_3() {
+    programs_run(Scala::Three);
 }
 
 #[test]
-fn the_conversations_run_in_scala_2() {
-    conversations_run(Scala::Two);
+fn the_programs_run_in_scala_2() {
+    programs_run(Scala::Two);
+}
+
+#[test]
+fn misuse_is_told_by_the_compiler_of_scala_3() {
+    misuse::is_told_by_the_compiler(Scala::Three, &programs(Scala::Three));
+}
+
+#[test]
+fn misuse_is_told_by_the_compiler_of_scala_2() {
+    misuse::is_told_by_the_compiler(Scala::Two, &programs(Scala::Two));
 }

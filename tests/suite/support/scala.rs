@@ -44,7 +44,7 @@ impl Scala {
     }
 
     /// The strictest common settings.
-    fn warnings(self) -> impl Iterator<Item = &'static str> {
+    pub fn warnings(self) -> impl Iterator<Item = &'static str> {
         let own = match self {
             Scala::Three => "-Wunused:all -color:never",
             Scala::Two => "-Xlint -Wunused",
@@ -99,7 +99,13 @@ impl Scala {
         scalac.args(SHORT_RUN).args(["-Xss8m", "-cp", &path]);
         scalac.arg(self.compiler()).args(self.warnings());
         scalac.args(["-classpath", &path, "-d"]).arg(out);
-        succeed(scalac.args(sources))?;
+        // A list of this length belongs into a file, or it would hide what the compiler says.
+        let list = out.with_extension("sources");
+        let names = sources
+            .iter()
+            .map(|source| format!("{}\n", source.display()));
+        std::fs::write(&list, names.collect::<String>()).expect("the target folder can be written");
+        succeed(scalac.arg(format!("@{}", list.display())))?;
         let java = sources
             .iter()
             .filter(|source| source.extension().is_some_and(|ending| ending == "java"));
@@ -129,7 +135,8 @@ impl Scala {
         succeed(java.args(arguments))
     }
 
-    fn path_with(self, on: &[PathBuf]) -> String {
+    /// The class path with some folders before it.
+    pub fn path_with(self, on: &[PathBuf]) -> String {
         let own = on.iter().map(|folder| folder.display().to_string());
         own.chain([self.class_path()]).collect::<Vec<_>>().join(":")
     }

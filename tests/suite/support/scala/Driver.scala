@@ -22,4 +22,14 @@ object Driver {
     if (transcript.text != expected)
       throw new AssertionError(name + " wrote\n" + transcript.text + "in place of\n" + expected)
   }
+
+  /** Runs a program that makes a mistake, which must be told as expected. */
+  def throws(name: String, expected: String)(program: => Unit): Unit = {
+    val told =
+      try {
+        program
+        "nothing"
+      } catch { case thrown: Throwable => thrown.toString }
+    if (told != expected) throw new AssertionError(name + " threw " + told + "\nin place of " + expected)
+  }
 }
