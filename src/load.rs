@@ -2,7 +2,7 @@
 
 use crate::compile::{Compilation, Files, Input, Request, Unreadable};
 use crate::diagnostic::Diagnostic;
-use crate::source::{SourceId, Span};
+use crate::source::SourceId;
 use crate::syntax::{self, ast};
 use std::collections::{HashMap, VecDeque};
 use std::io::ErrorKind;
@@ -80,29 +80,19 @@ pub fn load(
 impl Loader<'_> {
     fn add(&mut self, path: &Path, bytes: Vec<u8>, is_input: bool) -> usize {
         let shown = slashed(path);
-        let (source, ast) = match String::from_utf8(bytes) {
-            Ok(text) => {
-                let source = self.into.sources.add(shown, text);
+        let (source, error) = syntax::decode(&mut self.into.sources, shown, bytes);
+        let ast = match error {
+            None => {
                 let (ast, errors) = syntax::parse(source, self.into.sources.get(source).text());
                 self.into.diagnostics.extend(errors);
-                (source, ast)
+                ast
             }
-            Err(error) => {
-                let valid = error.utf8_error().valid_up_to();
-                let byte = error.as_bytes()[valid];
-                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                let source = self.into.sources.add(shown, text);
-                let span = Span::new(source, valid, valid + '\u{fffd}'.len_utf8());
-                let error = Diagnostic::error("syntax", span, "this file is not valid UTF-8");
-                let error = error.label(format!(
-                    "the byte {byte:#04x} does not belong to any letter here"
-                ));
-                self.into.diagnostics.push(error.help("save it as UTF-8"));
-                let opaque = ast::File {
+            Some(error) => {
+                self.into.diagnostics.push(error);
+                ast::File {
                     is_opaque: true,
                     ..ast::File::default()
-                };
-                (source, opaque)
+                }
             }
         };
         let stem = path

@@ -25,7 +25,10 @@ pub fn find(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Vec<Input>, Fa
                 let words = "`-` can be given once only: there is one standard input";
                 return Err(Failure::Usage(words.to_owned()));
             }
-            inputs.push(stdin()?);
+            inputs.push(Input::Text {
+                path: PathBuf::from("<stdin>"),
+                bytes: stdin()?,
+            });
         } else if path.is_dir() {
             for file in walk(path)? {
                 add(&mut inputs, file);
@@ -37,13 +40,10 @@ pub fn find(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Vec<Input>, Fa
     Ok(inputs)
 }
 
-fn stdin() -> Result<Input, Failure> {
-    let bytes = read_limited(io::stdin().lock());
+/// All that stands on standard input.
+pub fn stdin() -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::Environment(format!("cannot read standard input: {error}"));
-    Ok(Input::Text {
-        path: PathBuf::from("<stdin>"),
-        bytes: bytes.map_err(failed)?,
-    })
+    read_limited(io::stdin().lock()).map_err(failed)
 }
 
 /// The file itself, or, as protoc does it, the one in an import directory.

@@ -4,10 +4,12 @@ mod args;
 mod check;
 mod config;
 mod depfile;
+mod diff;
 mod drift;
 mod dual;
 mod explain;
 mod fix;
+mod fmt;
 mod generate;
 mod graph;
 mod inputs;
@@ -32,13 +34,14 @@ const EXAMPLES: &str = "\
   duologue gen protocols --c c/gen --scala scala/gen --check
                                                      fail if generated files are not up to date
   duologue --rust_out=gen -I protocols bank.proto    the same, as protoc users type it
+  duologue fmt                                       bring every .proto file into one layout
   duologue explain stuck-state                       what a rule wants, and how to please it
 ";
 
 const EXITS: &str = "\
 \x1b[1;32mExit codes:\x1b[0m
   0  nothing to complain about
-  1  the protocols have errors, or generated files are not up to date
+  1  the protocols have errors, or files are not up to date or not formatted
   2  the command line is wrong
   3  a file cannot be read or written";
 
@@ -68,6 +71,7 @@ enum Command {
     Check(check::Check),
     #[command(alias = "generate")]
     Gen(generate::Gen),
+    Fmt(fmt::Fmt),
     Explain(explain::Explain),
     Rules(rules::Rules),
     Dual(dual::Dual),
@@ -85,6 +89,8 @@ enum Failure {
     Environment(String),
     /// Nobody reads our output any more, which is not a failure.
     Unread,
+    /// We were about to do something wrong and did nothing.
+    Mistake(String),
 }
 
 impl From<io::Error> for Failure {
@@ -116,21 +122,24 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let outcome = match cli.command {
         Command::Check(check) => check.run(&terminal),
         Command::Gen(generation) => generation.run(&terminal),
+        Command::Fmt(fmt) => fmt.run(&terminal),
         Command::Explain(explain) => explain.run(&terminal),
         Command::Rules(rules) => rules.run(&terminal),
         Command::Dual(dual) => dual.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
     };
-    match outcome {
-        Ok(()) | Err(Failure::Unread) => ExitCode::SUCCESS,
-        Err(Failure::Findings) => ExitCode::from(1),
-        Err(Failure::Usage(message)) => {
-            terminal.complain(&message);
-            ExitCode::from(2)
-        }
-        Err(Failure::Environment(message)) => {
-            terminal.complain(&message);
-            ExitCode::from(3)
-        }
-    }
+    ExitCode::from(exit_code(outcome, &terminal))
+}
+
+/// Says what has not been said, and gives the exit code.
+fn exit_code(outcome: Outcome, terminal: &Terminal) -> u8 {
+    let (message, code) = match outcome {
+        Ok(()) | Err(Failure::Unread) => return 0,
+        Err(Failure::Findings) => return 1,
+        Err(Failure::Usage(message)) => (message, 2),
+        Err(Failure::Environment(message)) => (message, 3),
+        Err(Failure::Mistake(message)) => (message, 101),
+    };
+    terminal.complain(&message);
+    code
 }

@@ -103,6 +103,13 @@ impl Terminal {
         out.flush()
     }
 
+    /// Writes a product that is text of the user's, in which nothing may be lost, control characters included.
+    pub fn print_exactly(&self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
     /// Writes what goes along with the product, unless it is to be quiet.
     pub fn tell(&self, text: impl Display) -> io::Result<()> {
         if self.quiet {

@@ -10,6 +10,7 @@ pub use find::protocol_files;
 pub use outputs::{Change, MARKER, OutputError, Outputs, Planned, Tree};
 
 use crate::compile::Files;
+use staging::Staging;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -42,20 +43,6 @@ impl Files for Disk {
     }
 }
 
-/// Gives files new texts, all or nothing: every text is first written beside its place.
-///
-/// # Errors
-/// A file that cannot be written; then none has changed, unless the last step, the renaming, failed half-way.
-pub fn replace(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, io::Error)> {
-    let mut staging = staging::Staging::default();
-    for (path, text) in files {
-        staging
-            .write(path, text)
-            .map_err(|error| (path.clone(), error))?;
-    }
-    staging.publish()
-}
-
 /// Reads to the end, giving up behind [`LARGEST`] bytes: a device or a pipe does not tell its size beforehand.
 ///
 /// # Errors
@@ -67,6 +54,25 @@ pub fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     Ok(bytes)
+}
+
+/// Gives files that are there new texts, all or nothing: every text is first written beside its place. Links are followed, and permissions stay as they are.
+///
+/// # Errors
+/// A file that cannot be written; then no file has changed, unless the last step, the renaming, failed half-way.
+pub fn replace(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, io::Error)> {
+    let mut staging = Staging::default();
+    for (path, text) in files {
+        let failed = |error| (path.clone(), error);
+        let place = fs::canonicalize(path).map_err(failed)?;
+        let permissions = fs::metadata(&place).map_err(failed)?.permissions();
+        if permissions.readonly() {
+            return Err(failed(io::ErrorKind::PermissionDenied.into()));
+        }
+        staging.write(&place, text).map_err(failed)?;
+        staging.permit(permissions).map_err(failed)?;
+    }
+    staging.publish()
 }
 
 fn too_large() -> io::Error {

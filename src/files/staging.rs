@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,6 +40,14 @@ impl Staging {
         let (mut file, temporary) = create_beside(place)?;
         self.staged.push_back((temporary, place.to_path_buf()));
         file.write_all(text.as_bytes())
+    }
+
+    /// Gives permissions to the file that was written last.
+    pub(super) fn permit(&mut self, permissions: Permissions) -> io::Result<()> {
+        match self.staged.back() {
+            Some((temporary, _)) => fs::set_permissions(temporary, permissions),
+            None => Ok(()),
+        }
     }
 
     /// Puts every file in its place.

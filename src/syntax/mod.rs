@@ -2,9 +2,14 @@
 
 pub mod ast;
 mod build;
+mod decode;
 mod failure;
+pub mod format;
 mod grammar;
+mod lex;
 mod scan;
+
+pub use decode::decode;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};

@@ -4,10 +4,8 @@
 //! `proto !`, `type a =`, `struct a {`, `enum a {`, `extern type a`, `import "a"` can stand inside an item; so a missing brace
 //! in one protocol does not hide the next. The pass also bounds everything that would make a recursive parser recurse.
 
+use super::lex::{DEPTH_LIMIT, Lexeme, is_doc, is_file_doc, lexeme};
 use std::ops::Range;
-
-/// How deeply brackets, comments and type operators may nest.
-pub const DEPTH_LIMIT: usize = 64;
 
 /// What a text consists of.
 #[derive(Debug, Default)]
@@ -152,63 +150,51 @@ impl Scanner<'_> {
         self.scan.faults.push(Fault { at, message, help });
     }
 
-    /// Reads one token, comment or blank at `at` and says where it ends.
+    /// Reads one token, comment or blank at `at` and says where the next begins.
     fn step(&mut self, text: &str, at: usize) -> usize {
-        let rest = &self.text[at..];
-        match rest[0] {
-            b'\n' => {
-                self.starts_line = true;
-                at + 1
-            }
-            b' ' | b'\t' | b'\r' => at + 1,
-            b'/' if rest.starts_with(b"//") => self.line_comment(at),
-            b'/' if rest.starts_with(b"/*") => self.block_comment(at),
-            b'"' => self.string(at),
-            b'-' if rest.starts_with(b"->") => {
-                self.token(at, at + 2, b'-');
-                at + 2
-            }
-            byte if byte.is_ascii_alphanumeric() || byte == b'_' => {
-                let length = rest
-                    .iter()
-                    .position(|b| !b.is_ascii_alphanumeric() && *b != b'_');
-                let end = at + length.unwrap_or(rest.len());
-                self.token(at, end, WORD);
-                end
-            }
-            byte if byte.is_ascii() => {
-                self.token(at, at + 1, byte);
-                at + 1
-            }
-            _ if text[at..].starts_with('\u{feff}') => at + '\u{feff}'.len_utf8(),
-            _ => {
-                let others = rest.iter().position(u8::is_ascii);
-                let end = at + others.unwrap_or(rest.len());
+        let (lexeme, end) = lexeme(text, at);
+        match lexeme {
+            Lexeme::Break => self.starts_line = true,
+            Lexeme::Blank | Lexeme::BlockComment => {}
+            Lexeme::LineComment => self.line_comment(&text[at..end], at),
+            Lexeme::OpenComment => self.fault(
+                at..at + 2,
+                "this comment is never closed",
+                "close it with `*/`",
+            ),
+            Lexeme::DeepComment => {
                 self.fault(
                     at..end,
-                    "names consist of the letters a to z, digits and `_`",
-                    "other letters may stand in comments only",
+                    "comments are nested too deeply",
+                    "64 levels are allowed",
                 );
-                end
+                return text.len();
             }
+            Lexeme::String => self.token(at, end, STRING),
+            Lexeme::OpenString => self.fault(
+                at..end,
+                "this string is never closed",
+                "close it with `\"` on the same line",
+            ),
+            Lexeme::Word => self.token(at, end, WORD),
+            Lexeme::Arrow => self.token(at, end, b'-'),
+            Lexeme::Sign(sign) => self.token(at, end, sign),
+            Lexeme::Foreign => self.fault(
+                at..end,
+                "names consist of the letters a to z, digits and `_`",
+                "other letters may stand in comments only",
+            ),
         }
+        end
     }
 
-    fn line_comment(&mut self, at: usize) -> usize {
-        let rest = &self.text[at..];
-        let end = at
-            + rest
-                .iter()
-                .position(|byte| *byte == b'\n')
-                .unwrap_or(rest.len());
-        let is_inner = rest.starts_with(b"//!");
-        let is_outer = rest.starts_with(b"///") && !rest.starts_with(b"////");
+    fn line_comment(&mut self, comment: &str, at: usize) {
+        let is_inner = is_file_doc(comment);
+        let is_outer = is_doc(comment);
         if is_inner || is_outer {
-            let trimmed = self.text[at..end]
-                .strip_suffix(b"\r")
-                .map_or(end, |_| end - 1);
+            let trimmed = comment.strip_suffix('\r').unwrap_or(comment);
             self.scan.docs.push(Doc {
-                at: at..trimmed,
+                at: at..at + trimmed.len(),
                 is_inner,
                 before: 0,
             });
@@ -216,58 +202,6 @@ impl Scanner<'_> {
         if is_outer {
             self.meta.get_or_insert(at);
         }
-        end
-    }
-
-    fn block_comment(&mut self, at: usize) -> usize {
-        let mut depth = 0;
-        let mut here = at;
-        loop {
-            let rest = &self.text[here..];
-            if rest.starts_with(b"/*") {
-                depth += 1;
-                here += 2;
-                if depth > DEPTH_LIMIT {
-                    self.fault(
-                        at..here,
-                        "comments are nested too deeply",
-                        "64 levels are allowed",
-                    );
-                    return self.text.len();
-                }
-            } else if rest.starts_with(b"*/") {
-                depth -= 1;
-                here += 2;
-                if depth == 0 {
-                    return here;
-                }
-            } else if rest.is_empty() {
-                self.fault(
-                    at..at + 2,
-                    "this comment is never closed",
-                    "close it with `*/`",
-                );
-                return here;
-            } else {
-                here += 1;
-            }
-        }
-    }
-
-    fn string(&mut self, at: usize) -> usize {
-        let rest = &self.text[at + 1..];
-        let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\n'));
-        let end = at + 1 + length.unwrap_or(rest.len());
-        if self.text.get(end) == Some(&b'"') {
-            self.token(at, end + 1, STRING);
-            return end + 1;
-        }
-        self.fault(
-            at..end,
-            "this string is never closed",
-            "close it with `\"` on the same line",
-        );
-        end
     }
 
     fn word(&self, back: usize) -> Option<&[u8]> {

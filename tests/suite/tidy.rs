@@ -88,6 +88,7 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("serde", "report cli"),
     ("serde_json", "report cli"),
     ("serde_sarif", "report"),
+    ("similar", "cli"),
     ("strsim", "name"),
     ("syn", "target"),
     ("toml", "cli"),

@@ -1,0 +1,29 @@
+//! Bytes -> text.
+
+use crate::diagnostic::Diagnostic;
+use crate::source::{SourceId, Sources, Span};
+
+/// Adds bytes to the sources as text, under the name that reports show. If they are not UTF-8 an error says so, and the text only
+/// serves to show where.
+#[must_use]
+pub fn decode(
+    sources: &mut Sources,
+    name: impl Into<String>,
+    bytes: Vec<u8>,
+) -> (SourceId, Option<Diagnostic>) {
+    let error = match String::from_utf8(bytes) {
+        Ok(text) => return (sources.add(name, text), None),
+        Err(error) => error,
+    };
+    let valid = error.utf8_error().valid_up_to();
+    let byte = error.as_bytes()[valid];
+    let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+    let source = sources.add(name, text);
+    let span = Span::new(source, valid, valid + '\u{fffd}'.len_utf8());
+    let error = Diagnostic::error("syntax", span, "this file is not valid UTF-8")
+        .label(format!(
+            "the byte {byte:#04x} does not belong to any letter here"
+        ))
+        .help("save it as UTF-8");
+    (source, Some(error))
+}

@@ -1,0 +1,163 @@
+//! The words, signs and comments of a text, with what the layout has to know about each.
+
+use super::super::lex::{Lexeme, is_doc, is_file_doc, lexeme};
+
+/// A word, a sign, or a comment.
+#[derive(Clone, Copy, Debug)]
+pub struct Atom {
+    pub kind: Kind,
+    /// How many line breaks stand before it; 2 stands for all larger numbers.
+    pub breaks: u8,
+    /// The first byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+    /// For an opening bracket, the index of the closing one; otherwise 0, which closes nothing.
+    pub partner: u32,
+}
+
+/// What an atom is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Word,
+    String,
+    /// `->`
+    Arrow,
+    /// `::`
+    Path,
+    /// The colon between a state and its direction.
+    Direction,
+    Comma,
+    Semicolon,
+    /// `(`, `<` or `[`
+    Open(u8),
+    /// `)`, `>` or `]`
+    Close,
+    /// What opens a body: `{`, or the `(` behind a protocol's name.
+    OpenBody,
+    /// What closes a body.
+    CloseBody,
+    Comment(Comment),
+    /// Any other sign.
+    Sign(u8),
+}
+
+/// What a comment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comment {
+    /// `// ...`
+    Line,
+    /// `/// ...`
+    Doc,
+    /// `//! ...`
+    FileDoc,
+    /// `/* ... */` without a line break.
+    Block,
+    /// `/* ... */` with line breaks.
+    Lines,
+}
+
+impl Atom {
+    pub fn is_comment(&self) -> bool {
+        matches!(self.kind, Kind::Comment(_))
+    }
+
+    /// Whether it documents what stands behind it, so that nothing may be moved across it.
+    pub fn is_doc(&self) -> bool {
+        matches!(self.kind, Kind::Comment(Comment::Doc | Comment::FileDoc))
+    }
+
+    /// Whether the line has to end behind it.
+    pub fn ends_line(&self) -> bool {
+        self.is_doc() || self.kind == Kind::Comment(Comment::Line)
+    }
+
+    /// Whether it can stand between other atoms of a line.
+    pub fn is_flat(&self) -> bool {
+        !self.ends_line() && self.kind != Kind::Comment(Comment::Lines)
+    }
+
+    pub fn text<'a>(&self, text: &'a str) -> &'a str {
+        &text[self.start as usize..self.end as usize]
+    }
+}
+
+/// Cuts up a text that has no syntax errors, and hands over one atom after another.
+pub fn atoms(text: &str, mut hand_over: impl FnMut(Atom)) {
+    let mut nesting: Vec<Level> = Vec::new();
+    // The last two atoms that are no comments.
+    let mut recent = [Kind::Semicolon; 2];
+    let mut breaks = 0;
+    let mut at = 0;
+    while at < text.len() {
+        let (lexeme, end) = lexeme(text, at);
+        let start = std::mem::replace(&mut at, end);
+        let part = &text[start..end];
+        let kind = match lexeme {
+            Lexeme::Blank => continue,
+            Lexeme::Break => {
+                breaks = (breaks + 1).min(2);
+                continue;
+            }
+            Lexeme::LineComment if is_doc(part) => Kind::Comment(Comment::Doc),
+            Lexeme::LineComment if is_file_doc(part) => Kind::Comment(Comment::FileDoc),
+            Lexeme::LineComment => Kind::Comment(Comment::Line),
+            Lexeme::BlockComment if !part.contains('\n') => Kind::Comment(Comment::Block),
+            Lexeme::BlockComment | Lexeme::OpenComment | Lexeme::DeepComment => {
+                Kind::Comment(Comment::Lines)
+            }
+            Lexeme::Word | Lexeme::Foreign => Kind::Word,
+            Lexeme::String | Lexeme::OpenString => Kind::String,
+            Lexeme::Arrow => Kind::Arrow,
+            Lexeme::Sign(b':') if text[end..].starts_with(':') => {
+                at += 1;
+                Kind::Path
+            }
+            Lexeme::Sign(sign) => match sign {
+                b':' if nesting == [Level::Protocol] => Kind::Direction,
+                b',' => Kind::Comma,
+                b';' => Kind::Semicolon,
+                b'{' | b'(' if recent == [Kind::Sign(b'!'), Kind::Word] => {
+                    nesting.push(Level::Protocol);
+                    Kind::OpenBody
+                }
+                b'{' => {
+                    nesting.push(Level::Body);
+                    Kind::OpenBody
+                }
+                b'(' | b'<' | b'[' => {
+                    nesting.push(Level::List);
+                    Kind::Open(sign)
+                }
+                b'}' | b')' | b'>' | b']' => match nesting.pop() {
+                    Some(Level::Protocol | Level::Body) => Kind::CloseBody,
+                    Some(Level::List) | None => Kind::Close,
+                },
+                _ => Kind::Sign(sign),
+            },
+        };
+        if !matches!(kind, Kind::Comment(_)) {
+            recent = [recent[1], kind];
+        }
+        hand_over(Atom {
+            kind,
+            breaks: std::mem::take(&mut breaks),
+            start: byte(start),
+            end: byte(at),
+            partner: 0,
+        });
+    }
+}
+
+/// What a bracket opens.
+#[derive(Clone, Copy, PartialEq)]
+enum Level {
+    Protocol,
+    Body,
+    List,
+}
+
+/// A text is never larger than [`super::super::SIZE_LIMIT`].
+fn byte(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}

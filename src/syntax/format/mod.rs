@@ -1,0 +1,117 @@
+//! One layout for protocol files: text -> the same text with other blanks, line ends, trailing commas, and nothing else.
+//!
+//! The text is cut into [`atoms`], separators are put where they belong ([`tidy`]), and the atoms are written line by line
+//! ([`print`]) as decided element by element ([`plan`]). The layout does not know the tree, which holds neither comments nor
+//! blanks; so the result is parsed and compared with the original before anybody sees it ([`same`]).
+
+mod atoms;
+mod comment;
+mod plan;
+mod print;
+mod same;
+mod space;
+mod tidy;
+
+use super::{SIZE_LIMIT, parse};
+use crate::diagnostic::Diagnostic;
+use crate::source::{SourceId, Span};
+use same::{Same, same_comments, same_words};
+use std::fmt;
+
+/// How many columns a line should have at most.
+pub const WIDTH: usize = 100;
+
+/// How far what stands inside something is indented.
+const INDENT: usize = 4;
+
+/// Why a text was not formatted.
+#[derive(Debug)]
+pub enum Unformatted {
+    /// It has syntax errors, or the result would be too large.
+    Invalid(Vec<Diagnostic>),
+    /// The layout would have changed what the text says, which is a mistake of ours.
+    Refused(Difference),
+}
+
+/// What a wrong layout would have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The result has syntax errors.
+    Invalid,
+    /// The result parses to another tree.
+    Tree,
+    /// A word or sign is missing, added or elsewhere.
+    Words,
+    /// A comment is missing, added or elsewhere.
+    Comments,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Difference::Invalid => "the result would not parse",
+            Difference::Tree => "the result would mean something else",
+            Difference::Words => "words or signs would change",
+            Difference::Comments => "comments would change",
+        })
+    }
+}
+
+/// Turns a text into the text that [`format()`] should give.
+pub type Layout = fn(&str) -> String;
+
+/// The text in the one layout of protocol files. Formatting the result gives the result again.
+///
+/// Linear in the length of the text; recurses no deeper than brackets may nest.
+///
+/// # Errors
+/// The text does not parse; or the result says something else than the text, and must not be used.
+pub fn format(source: SourceId, text: &str) -> Result<String, Unformatted> {
+    format_with(source, text, lay_out)
+}
+
+/// As [`format()`], with another layout.
+///
+/// # Errors
+/// As [`format()`]: whatever the layout does, it cannot change what the text says.
+pub fn format_with(source: SourceId, text: &str, layout: Layout) -> Result<String, Unformatted> {
+    let (tree, errors) = parse(source, text);
+    if !errors.is_empty() {
+        return Err(Unformatted::Invalid(errors));
+    }
+    let formatted = layout(text);
+    if formatted == text {
+        return Ok(formatted);
+    }
+    if formatted.len() > SIZE_LIMIT {
+        let span = Span::new(source, 0, 0);
+        let error = Diagnostic::error(
+            "syntax",
+            span,
+            "formatted, this file would be larger than 64 MiB",
+        );
+        let error = error.help("split it: `import` brings the parts together");
+        return Err(Unformatted::Invalid(vec![error]));
+    }
+    let refused = |difference| Err(Unformatted::Refused(difference));
+    if !same_words(text, &formatted) {
+        return refused(Difference::Words);
+    }
+    if !same_comments(text, &formatted) {
+        return refused(Difference::Comments);
+    }
+    let (new_tree, errors) = parse(source, &formatted);
+    if !errors.is_empty() {
+        return refused(Difference::Invalid);
+    }
+    if !tree.same(&new_tree) {
+        return refused(Difference::Tree);
+    }
+    Ok(formatted)
+}
+
+/// The layout of a text that has no syntax errors.
+#[must_use]
+pub fn lay_out(text: &str) -> String {
+    print::print(text, &tidy::tidy(text))
+}

@@ -1,0 +1,220 @@
+//! What is decided about an element before it is written.
+
+use super::WIDTH;
+use super::atoms::{Atom, Kind};
+use super::comment::columns;
+use super::print::Printer;
+use super::space::is_spaced;
+
+/// What a list consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Packages, imports and items.
+    File,
+    /// States.
+    Protocol,
+    /// Messages.
+    State,
+    /// Fields or variants, which all end in commas.
+    Members,
+    /// Mappings of an external type or bound.
+    Mappings,
+    /// Entries of a payload, types, parameters.
+    List,
+}
+
+/// An element of a list, apart from its attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    class: Class,
+    pub body: Body,
+    /// What the body consists of.
+    pub room: Room,
+    /// The body's opening bracket; without a body, one past the last atom before the separator.
+    pub end: usize,
+}
+
+/// What tells neighbours apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Package,
+    Import,
+    Item,
+    State,
+    /// All that stands in a state or a type.
+    Inner,
+}
+
+/// How the body of an element is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    None,
+    /// All on one line, with the element's head.
+    OnLine,
+    /// Each element on lines of its own.
+    OnLines,
+}
+
+impl Entry {
+    /// Whether a blank line stands between this element and the next one, whatever was written.
+    pub fn is_apart_from(&self, next: &Entry) -> bool {
+        let is_large = |entry: &Entry| entry.body == Body::OnLines;
+        let is_inner = self.class == Class::Inner;
+        !is_inner && (self.class != next.class || is_large(self) || is_large(next))
+    }
+}
+
+/// Whether atoms can stand on a line.
+#[derive(Clone, Copy, PartialEq)]
+enum Measured {
+    Fits,
+    TooWide,
+    /// The atom at this index needs more than one line; what stands before it fits.
+    Breaks(usize),
+}
+
+impl Printer<'_> {
+    /// The next element of the list behind `from`, if another one follows.
+    pub fn entry_ahead(&self, from: usize, room: Room) -> Option<Entry> {
+        let mut index = from;
+        loop {
+            let atom = self.atoms.get(index)?;
+            match atom.kind {
+                Kind::Close | Kind::CloseBody => return None,
+                Kind::Comment(_) => index += 1,
+                Kind::Sign(b'#') => index = self.attribute_end(index),
+                _ => return Some(self.entry_at(index, room)),
+            }
+        }
+    }
+
+    /// One past the last atom of the attribute whose `#` is at `index`.
+    pub fn attribute_end(&self, index: usize) -> usize {
+        let rest = self.atoms[index + 1..].iter();
+        let opener = rest.take(self.atoms.len()).find(|atom| !atom.is_comment());
+        let partner = opener.map_or(0, |opener| opener.partner as usize);
+        partner.max(index) + 1
+    }
+
+    fn entry_at(&self, start: usize, room: Room) -> Entry {
+        let (class, inside) = self.class(start, room);
+        let mut index = start;
+        let is_open = loop {
+            match self.atoms.get(index).map(|atom| atom.kind) {
+                Some(Kind::OpenBody) => break true,
+                Some(Kind::Open(_)) => index = self.partner(index).max(index) + 1,
+                Some(Kind::Comma | Kind::Semicolon) => break false,
+                Some(Kind::Close | Kind::CloseBody) | None => {
+                    let comments = self.atoms[start..index].iter().rev();
+                    index -= comments.take_while(|atom| atom.is_comment()).count();
+                    break false;
+                }
+                Some(_) => index += 1,
+            }
+        };
+        Entry {
+            class,
+            body: if is_open {
+                self.body(start, index, inside)
+            } else {
+                Body::None
+            },
+            room: inside,
+            end: index,
+        }
+    }
+
+    /// What an element is by its first word, and what its body consists of.
+    fn class(&self, start: usize, room: Room) -> (Class, Room) {
+        match room {
+            Room::File => match self.atoms[start].text(self.text) {
+                "package" => (Class::Package, Room::List),
+                "import" => (Class::Import, Room::List),
+                "proto" => (Class::Item, Room::Protocol),
+                "extern" => (Class::Item, Room::Mappings),
+                _ => (Class::Item, Room::Members),
+            },
+            Room::Protocol => (Class::State, Room::State),
+            Room::State | Room::Members | Room::Mappings | Room::List => (Class::Inner, Room::List),
+        }
+    }
+
+    /// A body stays on one line if it was written so, fits, and is not a protocol's.
+    fn body(&self, start: usize, open: usize, inside: Room) -> Body {
+        let close = self.partner(open);
+        let columns = WIDTH.saturating_sub(self.indent);
+        if close < open || self.measure(start, close + 1, columns) != Measured::Fits {
+            return Body::OnLines;
+        }
+        let is_line = |atom: &Atom| atom.breaks == 0 && atom.kind != Kind::Sign(b'#');
+        let is_empty = close == open + 1;
+        let is_line = inside != Room::Protocol && self.atoms[open + 1..=close].iter().all(is_line);
+        if is_empty || is_line {
+            Body::OnLine
+        } else {
+            Body::OnLines
+        }
+    }
+
+    /// Whether the list that opens at `open` has to be broken, given that the atoms up to `end` and `reserve` characters share
+    /// its line, which begins at `indent`.
+    pub fn is_broken(&self, open: usize, end: usize, indent: usize, reserve: usize) -> bool {
+        let close = self.partner(open);
+        let used = self.column_of_next(indent) + reserve;
+        match self.measure(open, end, WIDTH.saturating_sub(used)) {
+            Measured::Fits => false,
+            Measured::Breaks(at) => at < close,
+            Measured::TooWide => {
+                // If what follows has to be broken too and would do alone, this list stays whole.
+                let rest = WIDTH.saturating_sub(indent + reserve);
+                let next = self.atoms[close..end].iter();
+                let next = next.take_while(|atom| !matches!(atom.kind, Kind::Open(b'(' | b'<')));
+                let next = close + next.count();
+                let would_do = next < end
+                    && self.measure(open, next + 1, WIDTH.saturating_sub(used)) == Measured::Fits
+                    && self.measure(close, end, rest) != Measured::Fits;
+                !would_do
+            }
+        }
+    }
+
+    /// Whether the atoms `from..to` can stand in so many columns. Looks no further than that.
+    fn measure(&self, from: usize, to: usize, columns: usize) -> Measured {
+        let mut width = 0;
+        let mut left = None;
+        for (index, atom) in (from..to).zip(&self.atoms[from..to]) {
+            if !atom.is_flat() {
+                return Measured::Breaks(index);
+            }
+            width += usize::from(left.is_some_and(|left| is_spaced(left, atom.kind)));
+            width += self.width(atom);
+            left = Some(atom.kind);
+            if width > columns {
+                return Measured::TooWide;
+            }
+        }
+        Measured::Fits
+    }
+
+    fn width(&self, atom: &Atom) -> usize {
+        let text = atom.text(self.text);
+        if matches!(atom.kind, Kind::String | Kind::Comment(_)) {
+            columns(text)
+        } else {
+            text.len()
+        }
+    }
+
+    /// The index of the bracket that closes the one at `open`; 0 if none does.
+    pub fn partner(&self, open: usize) -> usize {
+        self.atoms[open].partner as usize
+    }
+
+    fn column_of_next(&self, indent: usize) -> usize {
+        if self.must_break {
+            indent
+        } else {
+            self.column + 1
+        }
+    }
+}

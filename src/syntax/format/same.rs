@@ -1,0 +1,169 @@
+//! Whether two texts say the same: the same tree but for places, the same words and signs, and the same comments.
+
+use super::super::ast::{
+    Entry, Field, File, Import, Item, ItemKind, LevelAttribute, Mapping, Message, Parameter,
+    Protocol, State, Type, TypeKind, Variant,
+};
+use super::super::lex::{Lexeme, lexeme};
+use crate::diagnostic::Level;
+use crate::name::Name;
+use crate::protocol::Direction;
+use crate::source::Span;
+
+/// Equal but for places in the source.
+pub trait Same {
+    fn same(&self, other: &Self) -> bool;
+}
+
+/// Compares field by field; a field that is added to the tree has to be named here.
+macro_rules! same {
+    ($($name:ident { $($field:ident),* $(; $($place:ident),*)? })*) => {$(
+        impl Same for $name {
+            fn same(&self, other: &$name) -> bool {
+                let $name { $($field,)* $($($place: _,)*)? } = self;
+                $($field.same(&other.$field))&&*
+            }
+        }
+    )*};
+}
+
+same! {
+    File { docs, package, imports, items, misplaced_docs, is_opaque; broken_words }
+    Import { path; span }
+    Item { docs, name, kind }
+    Protocol { levels, dual_of, states, is_broken }
+    LevelAttribute { rule, level }
+    State { docs, levels, name, direction, parameters, messages; direction_span, span }
+    Parameter { name, bounds }
+    Message { docs, levels, name, entries, next; next_span }
+    Entry { name, ty }
+    Field { docs, name, ty }
+    Variant { docs, name, entries }
+    Mapping { target, name, from, drop; span }
+    Type { kind; span }
+}
+
+impl Same for ItemKind {
+    fn same(&self, other: &ItemKind) -> bool {
+        use ItemKind::{Alias, Enum, ExternBound, ExternType, Instance, Struct};
+        match (self, other) {
+            (Alias(one), Alias(two)) => one.same(two),
+            (Struct(one), Struct(two)) => one.same(two),
+            (Enum(one), Enum(two)) => one.same(two),
+            (ExternType(one, in_one), ExternType(two, in_two)) => {
+                one.same(two) && in_one.same(in_two)
+            }
+            (ExternBound(one), ExternBound(two)) => one.same(two),
+            (Instance(one, of_one), Instance(two, of_two)) => one.same(two) && of_one.same(of_two),
+            (ItemKind::Protocol(one), ItemKind::Protocol(two)) => one.same(two),
+            _ => false,
+        }
+    }
+}
+
+impl Same for TypeKind {
+    fn same(&self, other: &TypeKind) -> bool {
+        use TypeKind::{List, Option, Path, Tuple};
+        match (self, other) {
+            (List(one), List(two)) | (Option(one), Option(two)) => one.same(two),
+            (Tuple(one), Tuple(two)) => one.same(two),
+            (Path(one, of_one), Path(two, of_two)) => one.same(two) && of_one.same(of_two),
+            _ => false,
+        }
+    }
+}
+
+impl Same for Name {
+    fn same(&self, other: &Name) -> bool {
+        self.text() == other.text()
+    }
+}
+
+/// Places differ; how many there are does not.
+impl Same for Span {
+    fn same(&self, _: &Span) -> bool {
+        true
+    }
+}
+
+macro_rules! plain {
+    ($($name:ty),*) => {$(
+        impl Same for $name {
+            fn same(&self, other: &$name) -> bool {
+                self == other
+            }
+        }
+    )*};
+}
+
+plain!(bool, String, Box<str>, Level, Direction);
+
+impl<T: Same> Same for Box<T> {
+    fn same(&self, other: &Box<T>) -> bool {
+        T::same(self, other)
+    }
+}
+
+impl<T: Same> Same for Option<T> {
+    fn same(&self, other: &Option<T>) -> bool {
+        match (self, other) {
+            (Some(one), Some(two)) => one.same(two),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl<T: Same> Same for Vec<T> {
+    fn same(&self, other: &Vec<T>) -> bool {
+        self.len() == other.len() && self.iter().zip(other).all(|(one, two)| one.same(two))
+    }
+}
+
+impl<A: Same, B: Same> Same for (A, B) {
+    fn same(&self, other: &(A, B)) -> bool {
+        self.0.same(&other.0) && self.1.same(&other.1)
+    }
+}
+
+/// Whether two texts have the same comments in the same order, but for blanks where their lines begin and end.
+pub fn same_comments(one: &str, two: &str) -> bool {
+    comment_lines(one).eq(comment_lines(two))
+}
+
+fn comment_lines(text: &str) -> impl Iterator<Item = &str> {
+    let is_comment = |lexeme| matches!(lexeme, Lexeme::LineComment | Lexeme::BlockComment);
+    let comments = parts(text, is_comment);
+    comments.flat_map(|(_, comment)| comment.split('\n').map(str::trim))
+}
+
+/// Whether two texts have the same words and signs in the same order, but for commas and semicolons.
+pub fn same_words(one: &str, two: &str) -> bool {
+    let words = |text| {
+        parts(text, |lexeme| {
+            !matches!(
+                lexeme,
+                Lexeme::Blank
+                    | Lexeme::Break
+                    | Lexeme::LineComment
+                    | Lexeme::BlockComment
+                    | Lexeme::Sign(b',' | b';')
+            )
+        })
+    };
+    words(one).eq(words(two))
+}
+
+fn parts(text: &str, is_wanted: fn(Lexeme) -> bool) -> impl Iterator<Item = (Lexeme, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let (lexeme, end) = lexeme(text, at);
+            let start = std::mem::replace(&mut at, end);
+            if is_wanted(lexeme) {
+                return Some((lexeme, &text[start..end]));
+            }
+        }
+        None
+    })
+}
