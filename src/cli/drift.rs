@@ -74,7 +74,7 @@ fn repair(is_foreign: bool, has_orphans: bool) -> String {
 }
 
 /// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

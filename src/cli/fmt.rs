@@ -1,5 +1,6 @@
 //! `duologue fmt`: one layout for all protocol files.
 
+use super::drift::quoted;
 use super::terminal::{GOOD, NAME, PATH, Terminal, styled};
 use super::{Failure, Outcome, TEMPLATE, diff, inputs};
 use clap::Args;
@@ -53,6 +54,12 @@ struct Formatted {
     new: String,
 }
 
+/// How many texts there were, and how many of them do not parse.
+struct Counts {
+    total: usize,
+    invalid: usize,
+}
+
 impl Fmt {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         self.run_with(lay_out, terminal)
@@ -70,28 +77,37 @@ impl Fmt {
             inputs::find(&self.paths, &[])?
         };
         let is_dry = self.check || self.diff;
-        let total = inputs.len();
+        let mut counts = Counts {
+            total: inputs.len(),
+            invalid: 0,
+        };
         let mut changed = Vec::new();
-        let mut is_valid = true;
         for input in inputs {
             match format(input, layout, terminal)? {
                 Some(text) if is_stdin && !is_dry => terminal.print_exactly(&text.new)?,
                 Some(text) if text.old != text.new => changed.push(text),
                 Some(_) => {}
-                None => is_valid = false,
+                None => counts.invalid += 1,
             }
         }
         if is_dry {
-            self.show(&changed, total, is_valid, terminal)?;
-            is_valid &= changed.is_empty();
-        } else if !is_stdin {
-            write(changed, total, is_valid, terminal)?;
-        }
-        if is_valid {
-            Ok(())
+            self.show(&changed, terminal)?;
+            if !changed.is_empty() {
+                let command = (!is_stdin).then(repair);
+                terminal.tell(counts.not_formatted(changed.len(), command))?;
+                return Err(Failure::Findings);
+            }
         } else {
-            Err(Failure::Findings)
+            write(&changed, terminal)?;
         }
+        if counts.invalid > 0 {
+            terminal.tell(counts.left_alone(changed.len()))?;
+            return Err(Failure::Findings);
+        }
+        if is_dry || !is_stdin {
+            terminal.tell(counts.formatted(changed.len()))?;
+        }
+        Ok(())
     }
 
     fn stdin(&self) -> Result<Input, Failure> {
@@ -107,13 +123,7 @@ impl Fmt {
     }
 
     /// Shows what would change.
-    fn show(
-        &self,
-        changed: &[Formatted],
-        total: usize,
-        is_valid: bool,
-        terminal: &Terminal,
-    ) -> Outcome {
+    fn show(&self, changed: &[Formatted], terminal: &Terminal) -> Outcome {
         for text in changed {
             let path = text.path.display().to_string();
             if self.diff {
@@ -122,24 +132,47 @@ impl Fmt {
                 terminal.print_exactly(&(path + "\n"))?;
             }
         }
-        match changed.len() {
-            0 if is_valid => {
-                let good = styled(GOOD, "formatted");
-                terminal.tell(format_args!("{good}: {}\n", counted(total, "file")))?;
-            }
-            0 => {}
-            many => {
-                let verb = if many == 1 { "is" } else { "are" };
-                let files = counted(many, "file");
-                let files = styled(NAME, format_args!("{files} {verb} not formatted"));
-                let command = styled(PATH, "duologue fmt");
-                terminal.tell(format_args!(
-                    "{files}; {command} without --check or --diff does it\n"
-                ))?;
-            }
-        }
         Ok(())
     }
+}
+
+impl Counts {
+    fn not_formatted(&self, many: usize, command: Option<String>) -> String {
+        let verb = if many == 1 { "is" } else { "are" };
+        let files = format!("{} {verb} not formatted", counted(many, "file"));
+        let files = styled(NAME, files);
+        match command {
+            Some(command) => format!("{files}; to repair, run\n  {}\n", styled(PATH, command)),
+            None => format!("{files}\n"),
+        }
+    }
+
+    fn left_alone(&self, changed: usize) -> String {
+        let files = counted(self.invalid, "file");
+        let verb = if self.invalid == 1 { "does" } else { "do" };
+        let left = styled(NAME, format_args!("{files} {verb} not parse"));
+        match changed {
+            0 => format!("{left}; nothing changed\n"),
+            _ => format!("{left}; of the others, {changed} changed\n"),
+        }
+    }
+
+    fn formatted(&self, changed: usize) -> String {
+        let good = styled(GOOD, "formatted");
+        let files = counted(self.total, "file");
+        match changed {
+            0 => format!("{good}: {files}, nothing changed\n"),
+            _ => format!("{good}: {files}, {changed} changed\n"),
+        }
+    }
+}
+
+/// The command that was given, without what keeps it from writing.
+fn repair() -> String {
+    let given = std::env::args().skip(1);
+    let given = given.filter(|word| word != "--check" && word != "--diff");
+    let words = std::iter::once("duologue".to_owned()).chain(given.map(|word| quoted(&word)));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Formats one text. A text that does not parse is reported.
@@ -191,9 +224,11 @@ fn shown(path: &Path) -> String {
 }
 
 /// Writes the files that changed.
-fn write(changed: Vec<Formatted>, total: usize, is_valid: bool, terminal: &Terminal) -> Outcome {
-    let files = changed.into_iter().map(|text| (text.path, text.new));
-    let files: Vec<(PathBuf, String)> = files.collect();
+fn write(changed: &[Formatted], terminal: &Terminal) -> Outcome {
+    let files = changed
+        .iter()
+        .map(|text| (text.path.as_path(), text.new.as_str()));
+    let files: Vec<(&Path, &str)> = files.collect();
     replace(&files).map_err(|(path, error)| {
         Failure::Environment(format!("cannot write {}: {error}", path.display()))
     })?;
@@ -203,16 +238,8 @@ fn write(changed: Vec<Formatted>, total: usize, is_valid: bool, terminal: &Termi
             terminal.tell(format_args!("{path}\n"))?;
         }
     }
-    if is_valid {
-        let good = styled(GOOD, "formatted");
-        let files = match files.len() {
-            0 => "nothing changed".to_owned(),
-            many => format!("{many} changed"),
-        };
-        terminal.tell(format_args!(
-            "{good}: {}, {files}\n",
-            counted(total, "file")
-        ))?;
-    }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,16 +60,19 @@ pub fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// A file that cannot be written; then no file has changed, unless the last step, the renaming, failed half-way.
-pub fn replace(files: &[(PathBuf, String)]) -> Result<(), (PathBuf, io::Error)> {
+pub fn replace<P: AsRef<Path>, T: AsRef<str>>(
+    files: &[(P, T)],
+) -> Result<(), (PathBuf, io::Error)> {
     let mut staging = Staging::default();
     for (path, text) in files {
-        let failed = |error| (path.clone(), error);
+        let path = path.as_ref();
+        let failed = |error| (path.to_path_buf(), error);
         let place = fs::canonicalize(path).map_err(failed)?;
         let permissions = fs::metadata(&place).map_err(failed)?.permissions();
         if permissions.readonly() {
             return Err(failed(io::ErrorKind::PermissionDenied.into()));
         }
-        staging.write(&place, text).map_err(failed)?;
+        staging.write(&place, text.as_ref()).map_err(failed)?;
         staging.permit(permissions).map_err(failed)?;
     }
     staging.publish()

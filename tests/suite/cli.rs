@@ -207,7 +207,7 @@ mod usage {
     fn help() {
         let scratch = Scratch::new("help");
         for command in [
-            "", "check ", "gen ", "explain ", "rules ", "dual ", "graph ",
+            "", "check ", "gen ", "fmt ", "explain ", "rules ", "dual ", "graph ",
         ] {
             let arguments = format!("{command}--help");
             let name = format!("help_{}", command.trim());
@@ -222,7 +222,9 @@ mod usage {
         let mut page = String::from(
             "# The command line\n\nThis page is what `--help` prints; a test compares the two.\n",
         );
-        for command in ["", "check", "gen", "explain", "rules", "dual", "graph"] {
+        for command in [
+            "", "check", "gen", "fmt", "explain", "rules", "dual", "graph",
+        ] {
             let name = format!("duologue {command}");
             let output = run(scratch.duologue(&format!("{command} --help")), b"");
             let help = String::from_utf8(output.stdout).expect("help is UTF-8");

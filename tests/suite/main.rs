@@ -8,6 +8,7 @@ mod cases;
 mod cli;
 mod config;
 mod fix;
+mod format;
 mod generation;
 mod outputs;
 mod pages;

@@ -35,8 +35,18 @@ pub struct Writer {
 }
 
 const NAMES: [&str; 12] = [
-    "a", "login", "type", "proto", "send", "extern", "_1", "import", "struct", "money",
-    "a_long_name_that_makes_lines_long", "package",
+    "a",
+    "login",
+    "type",
+    "proto",
+    "send",
+    "extern",
+    "_1",
+    "import",
+    "struct",
+    "money",
+    "a_long_name_that_makes_lines_long",
+    "package",
 ];
 const RULES: [&str; 3] = ["cannot-finish", "stuck-state", "a-b-c"];
 const STRINGS: [&str; 4] = ["\"\"", "\"a b\"", "\"// no comment\"", "\"gr\u{fc}n/*\""];
@@ -240,7 +250,8 @@ impl Writer {
             if index > 0 && self.choices.once_in(2) {
                 self.put("+");
             }
-            self.name();
+            let bound = self.choices.one_of(&["send", "copy", "a", "_1"]);
+            self.put(bound);
         }
     }
 

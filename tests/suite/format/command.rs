@@ -1,0 +1,193 @@
+//! `duologue fmt`: files, standard input, exit codes and what is written.
+
+use crate::support::program::{Scratch, run, transcript};
+use insta::assert_snapshot;
+use std::fs;
+
+const UGLY: &str =
+    "proto! light{off:send{on->on , } // click\n\n\n  on:send { off->off, broken -> ! }}";
+const NEAT: &str = "proto! light {\n    off:send { on -> on } // click\n\n    on:send { off -> off, broken -> ! }\n}\n";
+const WRONG: &str = "proto! light{off:send{on->}}";
+
+#[test]
+fn in_place() {
+    let scratch = Scratch::with(
+        "fmt-in-place",
+        &[("a/ugly.proto", UGLY), ("neat.proto", NEAT)],
+    );
+    assert_snapshot!(scratch.transcript("fmt"));
+    assert_eq!(scratch.read("a/ugly.proto"), NEAT);
+    assert_eq!(scratch.files(""), ["a/ugly.proto", "neat.proto"]);
+    assert_snapshot!(scratch.transcript("fmt a neat.proto -v"));
+}
+
+#[test]
+fn only_changed_files_are_written() {
+    let scratch = Scratch::with("fmt-unchanged", &[("neat.proto", NEAT)]);
+    let modified = || {
+        let file = fs::metadata(scratch.path("neat.proto")).expect("it is there");
+        file.modified().expect("the system knows")
+    };
+    let before = modified();
+    assert!(
+        run(scratch.duologue("fmt neat.proto"), b"")
+            .status
+            .success()
+    );
+    assert_eq!(before, modified());
+}
+
+#[test]
+fn check_and_diff_write_nothing() {
+    let scratch = Scratch::with("fmt-check", &[("ugly.proto", UGLY), ("neat.proto", NEAT)]);
+    assert_snapshot!(scratch.transcript("fmt --check"));
+    assert_snapshot!(scratch.transcript("fmt --diff"));
+    assert_snapshot!(scratch.transcript("fmt --check neat.proto"));
+    assert_snapshot!(scratch.transcript("fmt --diff neat.proto -q"));
+    assert_eq!(scratch.read("ugly.proto"), UGLY);
+}
+
+#[test]
+fn what_does_not_parse_is_left_alone() {
+    let scratch = Scratch::with("fmt-wrong", &[("ugly.proto", UGLY), ("wrong.proto", WRONG)]);
+    scratch.write("latin.proto", b"// caf\xe9\n");
+    assert_snapshot!(scratch.transcript("fmt --check"));
+    assert_snapshot!(scratch.transcript("fmt"));
+    assert_eq!(scratch.read("ugly.proto"), NEAT);
+    assert_eq!(scratch.read("wrong.proto"), WRONG);
+}
+
+#[test]
+fn standard_input() {
+    let scratch = Scratch::with("fmt-stdin", &[("bank.proto", "not touched")]);
+    let answer = |arguments: &str, input: &str| {
+        let output = run(scratch.duologue(arguments), input.as_bytes());
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).expect("text"),
+        )
+    };
+    assert_eq!(answer("fmt -", UGLY), (Some(0), NEAT.to_owned()));
+    assert_eq!(answer("fmt -", NEAT), (Some(0), NEAT.to_owned()));
+    assert_eq!(answer("fmt -", ""), (Some(0), String::new()));
+    assert_eq!(answer("fmt -", WRONG), (Some(1), String::new()));
+    let named = "fmt - --stdin-filepath bank.proto";
+    assert_eq!(answer(named, UGLY), (Some(0), NEAT.to_owned()));
+    let path = "bank.proto\n".to_owned();
+    assert_eq!(answer(&format!("{named} --check"), UGLY), (Some(1), path));
+    assert_eq!(
+        answer(&format!("{named} --check"), NEAT),
+        (Some(0), String::new())
+    );
+    let output = run(scratch.duologue(named), WRONG.as_bytes());
+    assert_snapshot!(transcript(named, &output));
+    assert_eq!(scratch.read("bank.proto"), "not touched");
+    // Control characters in comments are the user's business.
+    let odd = "// \u{1b}[31mred\u{1b}[0m \u{7}\n";
+    assert_eq!(answer("fmt -", odd), (Some(0), odd.to_owned()));
+}
+
+#[test]
+fn wrong_command_lines() {
+    let scratch = Scratch::with("fmt-usage", &[("neat.proto", NEAT)]);
+    assert_snapshot!(scratch.transcript("fmt - neat.proto"));
+    assert_snapshot!(scratch.transcript("fmt neat.proto --stdin-filepath a.proto"));
+    assert_snapshot!(scratch.transcript("fmt missing.proto"));
+}
+
+/// What `--diff` prints, `patch` could apply: lines of context and lines removed are those of the old text, in order.
+#[test]
+fn diffs_lead_from_the_old_text_to_the_new() {
+    for seed in 0..40 {
+        let mut writer = super::Writer::new(seed);
+        writer.file();
+        let gaps = super::Gaps::Comments;
+        let old = super::joined(&writer.words, gaps, &mut writer.choices);
+        let scratch = Scratch::with("fmt-diff", &[("a.proto", &old)]);
+        let output = run(scratch.duologue("fmt a.proto --diff"), b"");
+        let diff = String::from_utf8(output.stdout).expect("text");
+        assert_eq!(output.status.code(), Some(i32::from(!diff.is_empty())));
+        assert_eq!(applied(&old, &diff), super::formatted(&old), "{diff}");
+    }
+}
+
+/// The text after a unified diff, which must fit exactly.
+fn applied(old: &str, diff: &str) -> String {
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let mut new = String::new();
+    let mut at = 0;
+    let mut lines = diff.split_inclusive('\n').skip(2).peekable();
+    while let Some(line) = lines.next() {
+        if let Some(place) = line.strip_prefix("@@ -") {
+            let place = place.split(' ').next().expect("a place");
+            let mut numbers = place
+                .split(',')
+                .map(|part| part.parse::<usize>().expect("a number"));
+            let start = numbers.next().expect("a line");
+            let start = if numbers.next() == Some(0) {
+                start
+            } else {
+                start - 1
+            };
+            new.extend(old[at..start].iter().copied());
+            at = start;
+            continue;
+        }
+        let is_last = lines.peek().is_some_and(|next| next.starts_with('\\'));
+        let words = if is_last {
+            line[1..].trim_end_matches('\n')
+        } else {
+            &line[1..]
+        };
+        match &line[..1] {
+            "+" => new += words,
+            " " | "-" => {
+                assert_eq!(old[at], words);
+                new += if line.starts_with(' ') { words } else { "" };
+                at += 1;
+            }
+            other => assert_eq!(other, "\\"),
+        }
+    }
+    new.extend(old[at..].iter().copied());
+    new
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    #[test]
+    fn permissions_and_links_stay() {
+        let scratch = Scratch::with("fmt-unix", &[("real/ugly.proto", UGLY)]);
+        let real = scratch.path("real/ugly.proto");
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).expect("it is ours");
+        symlink("real/ugly.proto", scratch.path("link.proto")).expect("links can be made");
+        assert!(
+            run(scratch.duologue("fmt link.proto"), b"")
+                .status
+                .success()
+        );
+        assert_eq!(scratch.read("real/ugly.proto"), NEAT);
+        let link = fs::symlink_metadata(scratch.path("link.proto")).expect("it is there");
+        assert!(link.is_symlink());
+        let mode = fs::metadata(&real)
+            .expect("it is there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_written_stays_and_so_do_the_others() {
+        let files = [("a.proto", UGLY), ("b.proto", UGLY)];
+        let scratch = Scratch::with("fmt-readonly", &files);
+        let path = scratch.path("b.proto");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("it is ours");
+        assert_snapshot!(scratch.transcript("fmt"));
+        assert_eq!(scratch.read("a.proto"), UGLY);
+        assert_eq!(scratch.read("b.proto"), UGLY);
+        assert_eq!(scratch.files(""), ["a.proto", "b.proto"]);
+    }
+}
