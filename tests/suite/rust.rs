@@ -1,8 +1,8 @@
 //! The Rust target: what is generated, and the programs that use it.
 
-use crate::support::c::{repository, succeed};
+use crate::support::c::{is_named, repository, succeed};
 use crate::support::rust::{
-    Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch,
+    Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch, tool,
 };
 use duologue::target::{self, Options, Target};
 use std::fs;
@@ -131,4 +131,185 @@ fn source_and_module() {
             insta::assert_snapshot!(format!("rust@{name}"), shown);
         });
     }
+}
+
+/// What a misuse program says about itself: the one error, as the compiler words it, and what else it says.
+fn expectations(text: &str) -> (&str, Vec<&str>) {
+    let mut expected = text.lines().filter_map(|line| line.strip_prefix("//~ "));
+    let error = expected
+        .next()
+        .expect("a misuse program says which error it expects");
+    (error, expected.collect())
+}
+
+#[test]
+fn misuse_does_not_compile_for_the_stated_reason_and_no_other() {
+    let folder = scratch("misuse");
+    let protocols = ["bank", "type_switch", "stream"];
+    let paths = protocols.map(|name| repository().join(format!("protocols/{name}.proto")));
+    generate(&paths, &Options::default(), &folder.join("tree"));
+    let programs =
+        fs::read_dir(repository().join("tests/misuse/rust")).expect("there are programs");
+    let mut count = 0;
+    for program in programs {
+        let path = program.expect("the folder can be read").path();
+        let text = fs::read_to_string(&path).expect("the folder holds programs");
+        let (error, notes) = expectations(&text);
+        let mut compiler = rustc(Edition::E2024);
+        compiler.env("PROTOCOLS", folder.join("tree/mod.rs"));
+        compiler
+            .args(["--emit", "metadata", "--out-dir"])
+            .arg(&folder)
+            .arg(&path);
+        let found = output(&mut compiler);
+        let said = String::from_utf8_lossy(&found.stderr);
+        let is_heading = |line: &&str| line.starts_with("error") || line.starts_with("warning");
+        let headings = said.lines().filter(is_heading);
+        let headings: Vec<&str> = headings
+            .filter(|line| !line.contains("aborting due to"))
+            .collect();
+        assert_eq!(headings, [error], "{}: {said}", path.display());
+        for note in notes {
+            assert!(
+                said.contains(note),
+                "{}: not a word of {note:?} in {said}",
+                path.display()
+            );
+        }
+        count += 1;
+    }
+    assert!(count >= 10, "only {count} programs were found");
+}
+
+/// The programs in a page: the blocks of Rust that have a `main`.
+fn programs_in(page: &str) -> Vec<String> {
+    let blocks = page.split("```rust\n").skip(1);
+    let blocks = blocks.filter_map(|behind| behind.split("```").next());
+    blocks
+        .filter(|block| block.contains("fn main()"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_programs_of_the_page_run() {
+    let page =
+        fs::read_to_string(repository().join("docs/targets/rust.md")).expect("there is a page");
+    let folder = scratch("page");
+    let mut paths = protocols_in("protocols");
+    generate(&paths, &Options::default(), &folder.join("all"));
+    // All others stand alone; this one wants a type of the program.
+    paths.retain(|path| !path.ends_with("work_queue.proto"));
+    generate(&paths, &Options::default(), &folder.join("most"));
+    let programs = programs_in(&page);
+    assert!(
+        programs.len() >= 8,
+        "the page has only {} programs",
+        programs.len()
+    );
+    for (number, program) in programs.iter().enumerate() {
+        let source = folder.join(format!("program{number}.rs"));
+        let tree = if program.contains("work_queue") {
+            "all"
+        } else {
+            "most"
+        };
+        let text = program.replace(
+            "concat!(env!(\"OUT_DIR\"), \"/mod.rs\")",
+            "env!(\"PROTOCOLS\")",
+        );
+        fs::write(&source, text).expect("the target folder can be written");
+        let mut compiler = rustc(Edition::E2024);
+        compiler.env("PROTOCOLS", folder.join(tree).join("mod.rs"));
+        compiler
+            .args(["-Dwarnings", "--out-dir"])
+            .arg(&folder)
+            .arg(&source);
+        succeed(&mut compiler).unwrap_or_else(|failure| panic!("program {number}: {failure}"));
+        let binary = folder.join(format!("program{number}{}", std::env::consts::EXE_SUFFIX));
+        succeed(&mut Command::new(binary))
+            .unwrap_or_else(|failure| panic!("program {number}: {failure}"));
+    }
+}
+
+#[test]
+fn all_interleavings_of_short_conversations_are_sound() {
+    if !is_named("loom") {
+        return;
+    }
+    let mut cargo = tool("cargo", "rustup toolchain install stable");
+    cargo.args([
+        "test",
+        "--release",
+        "--quiet",
+        "-p",
+        "duologue-runtime",
+        "--test",
+        "loom",
+    ]);
+    cargo
+        .current_dir(repository())
+        .env("RUSTFLAGS", "--cfg loom");
+    cargo.env(
+        "CARGO_TARGET_DIR",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("loom"),
+    );
+    let printed = succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(
+        printed.contains("test result: ok. ") && !printed.contains(" 0 passed"),
+        "{printed}"
+    );
+}
+
+/// Builds the runtime and its stress program with a sanitizer, and runs it.
+fn stress_under(sanitizer: &str, flags: &[&str], is_nightly: bool) {
+    let folder = scratch(&format!("sanitizer-{sanitizer}"));
+    let compiler = || {
+        let mut rustc = tool("rustc", "rustup toolchain install nightly");
+        if is_nightly {
+            rustc = Command::new("rustup");
+            rustc.args(["run", "nightly", "rustc"]);
+        }
+        // The stable compiler knows the flag, too, and asks to be told that one knows what one does.
+        rustc
+            .env("RUSTC_BOOTSTRAP", "1")
+            .args(["-O", "-g", "--edition", "2021"]);
+        rustc.arg(format!("-Zsanitizer={sanitizer}")).args(flags);
+        rustc
+    };
+    let library = folder.join("libduologue_runtime.rlib");
+    let mut build = compiler();
+    build
+        .args([
+            "--crate-type",
+            "rlib",
+            "--crate-name",
+            "duologue_runtime",
+            "-o",
+        ])
+        .arg(&library);
+    build.arg(repository().join("runtime/rust/src/lib.rs"));
+    succeed(&mut build).unwrap_or_else(|failure| panic!("{failure}"));
+    let program = folder.join("stress");
+    let mut build = compiler();
+    build
+        .arg("--extern")
+        .arg(format!("duologue_runtime={}", library.display()))
+        .arg("-o");
+    build
+        .arg(&program)
+        .arg(repository().join("runtime/rust/examples/stress.rs"));
+    succeed(&mut build).unwrap_or_else(|failure| panic!("{failure}"));
+    let printed = succeed(&mut Command::new(program)).unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(printed, "done\n");
+}
+
+#[test]
+fn the_runtime_is_clean_under_sanitizers() {
+    if !is_named("sanitizers") {
+        return;
+    }
+    stress_under("address", &[], false);
+    // The standard library is not instrumented, which the compiler wants to be told.
+    stress_under("thread", &["-Cunsafe-allow-abi-mismatch=sanitizer"], true);
 }

@@ -255,7 +255,7 @@ fn unique() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-fn is_named(tool: &str) -> bool {
+pub fn is_named(tool: &str) -> bool {
     let named = std::env::var("DUOLOGUE_TEST_WITH").unwrap_or_default();
     named.split(',').any(|name| name.trim() == tool)
 }

@@ -1,0 +1,14 @@
+// The last message leaves no endpoint behind.
+//~ error[E0599]: no method named `deposit` found for unit type `()` in the current scope
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::bank;
+
+fn goodbye(client: bank::client::Connected) -> Result<(), duologue::Closed> {
+    client.quit()?.deposit(1.0)?;
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,16 @@
+// The next endpoint must not be forgotten.
+//~ error: unused `bank::client::Connected` that must be used
+//~ a dropped endpoint closes its session
+#![deny(unused_must_use)]
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::bank;
+
+fn pay(client: bank::client::Connected) -> Result<(), duologue::Closed> {
+    client.deposit(1.0)?;
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+// What follows a message is one of the runtime's own four.
+//~ error[E0277]: the trait bound `Mine: duologue_runtime::scheme::follow::Follow` is not satisfied
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+
+struct Mine;
+
+impl duologue::Next for Mine {}
+
+fn main() {}

@@ -1,0 +1,15 @@
+// Every message has to be expected.
+//~ error[E0004]: non-exhaustive patterns: `bank::LoginResponse::Invalid(_)` not covered
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::bank;
+
+fn main() -> Result<(), duologue::Closed> {
+    let (server, client) = bank::init();
+    match client.login("holk".to_owned(), "1234".to_owned())?.recv()? {
+        bank::LoginResponse::Ok(connected) => drop(connected),
+    }
+    Ok(())
+}

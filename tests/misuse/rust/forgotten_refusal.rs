@@ -1,0 +1,15 @@
+// A choice of two cannot be taken for granted.
+//~ error[E0005]: refutable pattern in local binding
+//~ pattern `bank::LoginResponse::Invalid(_)` not covered
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::bank;
+
+fn main() -> Result<(), duologue::Closed> {
+    let (server, client) = bank::init();
+    let waiting = client.login("holk".to_owned(), "1234".to_owned())?;
+    let bank::LoginResponse::Ok(connected) = waiting.recv()?;
+    Ok(())
+}

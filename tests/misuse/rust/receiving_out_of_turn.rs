@@ -1,0 +1,13 @@
+// Nothing can be received where one has to speak.
+//~ error[E0599]: no method named `recv` found for struct `bank::client::Login` in the current scope
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::bank;
+
+fn main() -> Result<(), duologue::Closed> {
+    let (server, client) = bank::init();
+    client.recv()?;
+    Ok(())
+}

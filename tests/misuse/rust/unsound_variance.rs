@@ -1,0 +1,15 @@
+// A stream of lasting texts is not a stream of passing ones: the server would read a text that is gone.
+//~ error: lifetime may not live long enough
+//~ is invariant over the parameter `T`
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::stream;
+
+fn lend<'a>(client: stream::client::Stream<&'static str>, text: &'a str) {
+    let client: stream::client::Stream<&'a str> = client;
+    drop(client.send(text));
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+// The state has other messages.
+//~ error[E0599]: no method named `deposit` found for struct `bank::client::Login` in the current scope
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::bank;
+
+fn main() -> Result<(), duologue::Closed> {
+    let (server, client) = bank::init();
+    client.deposit(100.0)?;
+    Ok(())
+}

@@ -1,0 +1,15 @@
+// It is the other side's turn.
+//~ error[E0599]: no method named `withdrawal` found for struct `duologue_runtime::Receiver<S>` in the current scope
+//~ method not found in `duologue_runtime::Receiver<bank::state::LoginResponse>`
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::bank;
+
+fn main() -> Result<(), duologue::Closed> {
+    let (server, client) = bank::init();
+    let waiting = client.login("holk".to_owned(), "1234".to_owned())?;
+    waiting.withdrawal(50.0)?;
+    Ok(())
+}
