@@ -66,6 +66,12 @@ fn sources() -> &'static [PathBuf] {
             sources.push(misuse.write_right(&folder("right")));
             sources.extend((misuse.how == "throws").then_some(misuse.path));
         }
+        for (name, text) in documented() {
+            let path = folder("documented").join(format!("{name}.scala"));
+            fs::create_dir_all(folder("documented")).expect("the target folder can be written");
+            fs::write(&path, text).expect("the target folder can be written");
+            sources.push(path);
+        }
         sources.push(main);
         sources
     })
@@ -105,6 +111,22 @@ fn in_camel_case(name: &str) -> String {
     words.collect()
 }
 
+/// The programs of the target's page, by the names of their objects.
+fn documented() -> Vec<(String, String)> {
+    let page = read(&repository().join("docs/targets/scala.md"));
+    let blocks = page.split("```scala\n").skip(1);
+    let programs = blocks.map(|block| {
+        let text = block.split("```").next().expect("a split has a first part");
+        let object = text
+            .split_once("\nobject ")
+            .expect("a program has an object")
+            .1;
+        let name = object.split(' ').next().expect("a split has a first part");
+        (name.to_owned(), text.to_owned())
+    });
+    programs.collect()
+}
+
 fn main_program(checked: &CheckedProgram) -> String {
     let mut text = String::from(
         "package cases\n\nobject Main {\n  def main(arguments: Array[String]): Unit = {\n",
@@ -125,6 +147,10 @@ fn main_program(checked: &CheckedProgram) -> String {
     for misuse in misuse::all().iter().filter(|misuse| misuse.how == "throws") {
         let (name, what) = (&misuse.name, &misuse.what);
         writeln!(text, "    Driver.throws({name:?}, {what:?})(misuse.{name}.Program.run())\n    right.{name}.Program.run()")
+            .expect("writing into memory does not fail");
+    }
+    for (name, _) in documented() {
+        writeln!(text, "    example.{name}.main(Array())")
             .expect("writing into memory does not fail");
     }
     text + "    println(\"all went well\" + arguments.mkString)\n  }\n}\n"
