@@ -294,3 +294,53 @@ fn every_case_is_spoken() {
         );
     }
 }
+
+/// Each program of `tests/misuse/c` says in its first line how it ends: `fails` for the one reason that is given, and compiles
+/// with `RIGHT` defined, so that there is no other; or `runs`, and ends well.
+#[test]
+fn misuse_is_found() {
+    let generated = generate("misuse", &[repository().join("protocols/bank.proto")]);
+    let includes = [generated.clone()];
+    let programs = sources_in(&repository().join("tests/misuse/c"));
+    assert!(!programs.is_empty(), "there are programs");
+    for misuse in programs {
+        let name = misuse
+            .file_stem()
+            .expect("it is a file")
+            .to_string_lossy()
+            .into_owned();
+        let text = std::fs::read_to_string(&misuse).expect("it is there");
+        let first = text.lines().next().unwrap_or_default();
+        let promise = first.trim_start_matches("/* ").trim_end_matches(" */");
+        let own = [misuse.clone()];
+        if promise == "runs" {
+            let sources = [sources_in(&generated), own.to_vec()].concat();
+            if let Err(complaint) = quiet(Watch::Address, &sources, &includes, &generated).run() {
+                panic!("{name}:\n{complaint}");
+            }
+            continue;
+        }
+        let reason = promise
+            .strip_prefix("fails: ")
+            .unwrap_or_else(|| panic!("{name} promises `{promise}`"));
+        let program = Program {
+            flags: &["-DRIGHT"],
+            ..quiet(Watch::Plain, &own, &includes, &generated)
+        };
+        if let Err(complaint) = program.objects() {
+            panic!("{name} is not right with RIGHT:\n{complaint}");
+        }
+        let complaint = match quiet(Watch::Plain, &own, &includes, &generated).objects() {
+            Ok(_) => panic!("{name} compiles"),
+            Err(complaint) => complaint,
+        };
+        let errors: Vec<&str> = complaint
+            .lines()
+            .filter(|line| line.contains(" error: "))
+            .collect();
+        assert!(
+            errors.len() == 1 && errors[0].contains(reason),
+            "{name} fails for another reason:\n{complaint}"
+        );
+    }
+}

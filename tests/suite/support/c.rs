@@ -223,6 +223,7 @@ pub fn succeed(command: &mut Command) -> Result<String, String> {
         String::from_utf8_lossy(&bytes).into_owned()
     };
     command
+        .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(create("out"))
         .stderr(create("err"));

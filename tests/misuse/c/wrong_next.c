@@ -1,0 +1,15 @@
+/* fails: passing argument 3 of 'bank_client_connected_send_withdrawal' from incompatible pointer type */
+/* What follows a message is of one type only. A pointer is the one place where old compilers just warn. */
+#include "bank.h"
+
+duo_status misuse(bank_client_connected_t connected);
+
+duo_status misuse(bank_client_connected_t connected)
+{
+#ifdef RIGHT
+    bank_client_withdrawal_response_t waiting;
+    return bank_client_connected_send_withdrawal(connected, 1.0, &waiting);
+#else
+    return bank_client_connected_send_withdrawal(connected, 1.0, &connected);
+#endif
+}
