@@ -1,0 +1,85 @@
+//! What is generated: it compiles as C and as C++ without a warning, and reads well.
+
+use super::{generate, hosts, protocols};
+use crate::support::c::{Compiler, Program, Watch, files_in, repository, sources_in};
+use std::path::{Path, PathBuf};
+
+/// Every source and every header by itself compiles as C and as C++, without a warning.
+fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
+    let mut sources = sources_in(generated);
+    assert!(!sources.is_empty(), "nothing was generated");
+    let alone = generated.join("alone");
+    std::fs::create_dir(&alone).expect("the folder is ours");
+    for header in files_in(generated, "h") {
+        let name = header
+            .file_name()
+            .expect("it is a file")
+            .to_string_lossy()
+            .into_owned();
+        let source = alone.join(format!("{name}.c"));
+        std::fs::write(&source, format!("#include \"{name}\"\n")).expect("the folder is ours");
+        sources.push(source);
+    }
+    let as_cpp = sources.iter().map(|source| {
+        let name = source
+            .file_stem()
+            .expect("it is a file")
+            .to_string_lossy()
+            .into_owned();
+        let copy = alone.join(format!("{name}.cpp"));
+        std::fs::copy(source, &copy).expect("the folder is ours");
+        copy
+    });
+    let sources: Vec<PathBuf> = sources.iter().cloned().chain(as_cpp).collect();
+    let mut includes = vec![generated.to_owned()];
+    includes.extend(hosts.iter().cloned());
+    for compiler in Compiler::all() {
+        let program = Program {
+            compiler,
+            watch: Watch::Plain,
+            sources: &sources,
+            objects: &[],
+            includes: &includes,
+            flags: &["-fsyntax-only"],
+            shim: &[],
+            folder: &alone,
+        };
+        if let Err(complaint) = program.objects() {
+            panic!("{complaint}");
+        }
+    }
+}
+
+#[test]
+fn all_protocols_compile() {
+    check_compiles(&generate("protocols", &protocols()), &hosts());
+}
+
+#[test]
+fn names_that_others_claim_compile() {
+    let folder = repository().join("tests/nasty");
+    check_compiles(&generate("names", &[folder.join("names.proto")]), &[folder]);
+}
+
+/// What is generated, beside what it is generated from.
+#[test]
+fn generated_text() {
+    for case in ["pingpong", "oneshot", "double_buffer"] {
+        let proto = repository().join(format!("protocols/{case}.proto"));
+        let folder = generate(&format!("text-{case}"), std::slice::from_ref(&proto));
+        let mut text = std::fs::read_to_string(&proto).expect("the protocol is there");
+        let mut files = files_in(&folder, "h");
+        files.extend(sources_in(&folder));
+        files.sort();
+        for file in files {
+            let name = file
+                .file_name()
+                .expect("it is a file")
+                .to_string_lossy()
+                .into_owned();
+            let written = std::fs::read_to_string(&file).expect("it was just written");
+            text.push_str(&format!("\n======== {name}\n{written}"));
+        }
+        insta::assert_snapshot!(format!("c@{case}"), text);
+    }
+}

@@ -1,0 +1,216 @@
+//! Programs that use what is generated: conversations, payloads of every kind, misuse, and those of the documentation.
+
+use super::{generate, hosts, protocols, quiet};
+use crate::support::c::{Program, Watch, repository, runtime, sources_in};
+
+/// The conversations: the case, what its endpoints are called, and the state they start in.
+const CASES: &[(&str, &str, &str)] = &[
+    ("bank", "bank", "login"),
+    ("buyer", "buyer", "ask"),
+    ("calculator", "calculator", "ready"),
+    ("double_buffer", "double_buffer", "acquire"),
+    ("feed", "feed", "idle"),
+    ("file_server", "file_server", "idle"),
+    ("future", "future_text", "waiting"),
+    ("future_broken", "future_text", "waiting"),
+    ("oneshot", "oneshot_bytes", "oneshot"),
+    ("pingpong", "pingpong", "ping"),
+    ("relay", "relay_text", "board"),
+    ("seller", "seller", "asked"),
+    ("simple_proto", "simple_proto", "say_hello"),
+    ("smtp", "smtp", "greeting"),
+    ("stream", "numbers", "stream"),
+    ("switchboard", "switchboard", "open"),
+    ("telemetry", "telemetry", "report"),
+    ("type_switch", "type_switch", "start"),
+    ("word_count", "word_count", "counting"),
+    ("work_queue", "work_queue", "idle"),
+];
+
+/// Tells the programs of a case which types they start with.
+fn case_header(case: &str, prefix: &str, state: &str) -> String {
+    let types = |side| format!("{prefix}_{side}_{state}_t");
+    let (client, server) = (types("client"), types("server"));
+    format!(
+        "#ifndef CASE_H\n#define CASE_H\n\n#include \"{prefix}.h\"\n#include \"transcript.h\"\n\n\
+         #define CASE_INIT {prefix}_init\n#define CASE_CLIENT {case}_case_client\n\
+         #define CASE_SERVER {case}_case_server\n#define CASE_CLIENT_TYPE {client}\n\
+         #define CASE_SERVER_TYPE {server}\n\n\
+         duo_status CASE_CLIENT({client} endpoint, struct transcript *transcript);\n\
+         duo_status CASE_SERVER({server} endpoint, struct transcript *transcript);\n\n#endif\n"
+    )
+}
+
+#[test]
+fn conversations_run() {
+    check_conversations(Watch::Plain);
+}
+
+#[test]
+fn conversations_leak_nothing() {
+    check_conversations(Watch::Address);
+}
+
+fn check_conversations(watch: Watch) {
+    let generated = generate(&format!("conversations-{watch:?}"), &protocols());
+    let shared = repository().join("tests/suite/support/c");
+    let includes = [vec![generated.clone(), shared.clone()], hosts()].concat();
+    let sources = sources_in(&generated);
+    let objects = quiet(watch, &sources, &includes, &generated).objects();
+    let objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
+    for &(case, prefix, state) in CASES {
+        let own = repository().join("tests/run").join(case);
+        let folder = generated.join(format!("case-{case}"));
+        std::fs::create_dir(&folder).expect("the folder is ours");
+        std::fs::write(folder.join("case.h"), case_header(case, prefix, state))
+            .expect("the folder is ours");
+        let sources = [
+            own.join("client.c"),
+            own.join("server.c"),
+            shared.join("transcript.c"),
+        ];
+        let includes = [includes.clone(), vec![folder.clone()]].concat();
+        let expected =
+            std::fs::read_to_string(own.join("expected.txt")).expect("every case has a transcript");
+        let program = Program {
+            objects: &objects,
+            ..quiet(watch, &sources, &includes, &folder)
+        };
+        let written = program.run();
+        let written = written.unwrap_or_else(|complaint| panic!("{case}, {watch:?}:\n{complaint}"));
+        assert_eq!(written, expected, "{case}, {watch:?}");
+    }
+}
+
+/// A case that is added must be spoken in C too.
+#[test]
+fn every_case_is_spoken() {
+    let folders = std::fs::read_dir(repository().join("tests/run")).expect("the folder exists");
+    let folders = folders.map(|entry| entry.expect("the folder can be read"));
+    let cases = folders.filter(|entry| entry.path().join("expected.txt").exists());
+    for case in cases {
+        let name = case.file_name().to_string_lossy().into_owned();
+        assert!(
+            CASES.iter().any(|(known, ..)| *known == name),
+            "{name} is missing in CASES"
+        );
+    }
+}
+
+/// Each program of `tests/misuse/c` says in its first line how it ends: `fails` for the one reason that is given, and compiles
+/// with `RIGHT` defined, so that there is no other; or `runs`, and ends well.
+#[test]
+fn misuse_is_found() {
+    let generated = generate("misuse", &[repository().join("protocols/bank.proto")]);
+    let includes = [generated.clone()];
+    let programs = sources_in(&repository().join("tests/misuse/c"));
+    assert!(!programs.is_empty(), "there are programs");
+    for misuse in programs {
+        let name = misuse
+            .file_stem()
+            .expect("it is a file")
+            .to_string_lossy()
+            .into_owned();
+        let text = std::fs::read_to_string(&misuse).expect("it is there");
+        let first = text.lines().next().unwrap_or_default();
+        let promise = first.trim_start_matches("/* ").trim_end_matches(" */");
+        let own = [misuse.clone()];
+        if promise == "runs" {
+            let sources = [sources_in(&generated), own.to_vec()].concat();
+            if let Err(complaint) = quiet(Watch::Address, &sources, &includes, &generated).run() {
+                panic!("{name}:\n{complaint}");
+            }
+            continue;
+        }
+        let reason = promise
+            .strip_prefix("fails: ")
+            .unwrap_or_else(|| panic!("{name} promises `{promise}`"));
+        let program = Program {
+            flags: &["-DRIGHT"],
+            ..quiet(Watch::Plain, &own, &includes, &generated)
+        };
+        if let Err(complaint) = program.objects() {
+            panic!("{name} is not right with RIGHT:\n{complaint}");
+        }
+        let complaint = match quiet(Watch::Plain, &own, &includes, &generated).objects() {
+            Ok(_) => panic!("{name} compiles"),
+            Err(complaint) => complaint,
+        };
+        let errors: Vec<&str> = complaint
+            .lines()
+            .filter(|line| line.contains(" error: "))
+            .collect();
+        assert!(
+            errors.len() == 1 && errors[0].contains(reason),
+            "{name} fails for another reason:\n{complaint}"
+        );
+    }
+}
+
+#[test]
+fn payloads_arrive_and_what_is_left_is_destroyed_once() {
+    let folder = repository().join("tests/payloads");
+    for watch in Watch::all() {
+        let generated = generate(
+            &format!("payloads-{watch:?}"),
+            &[folder.join("payloads.proto")],
+        );
+        let sources = [sources_in(&generated), vec![folder.join("payloads.c")]].concat();
+        let includes = [generated.clone(), folder.clone(), runtime().join("tests")];
+        if let Err(complaint) = quiet(watch, &sources, &includes, &generated).run() {
+            panic!("{watch:?}:\n{complaint}");
+        }
+    }
+}
+
+/// Every program of the page is complete: it compiles, runs, and prints what the page says.
+#[test]
+fn the_page_tells_the_truth() {
+    let page =
+        std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
+    let generated = generate("page", &protocols());
+    let includes = [vec![generated.clone()], hosts()].concat();
+    let sources = sources_in(&generated);
+    let objects = quiet(Watch::Address, &sources, &includes, &generated).objects();
+    let objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
+    let mut programs = 0;
+    let blocks: Vec<(&str, &str)> = page
+        .split("\n```")
+        .skip(1)
+        .step_by(2)
+        .map(|block| block.split_once('\n').unwrap_or((block, "")))
+        .collect();
+    for (position, (language, text)) in blocks.iter().enumerate() {
+        let is_program = text.contains("int main(");
+        assert!(
+            is_program || *language != "c",
+            "this block is no program:\n{text}"
+        );
+        if !is_program {
+            continue;
+        }
+        programs += 1;
+        let folder = generated.join(format!("program-{position}"));
+        std::fs::create_dir(&folder).expect("the folder is ours");
+        let source = folder.join(if *language == "c" {
+            "program.c"
+        } else {
+            "program.cpp"
+        });
+        std::fs::write(&source, text).expect("the folder is ours");
+        let expected = match blocks.get(position + 1) {
+            Some(("text", expected)) => format!("{expected}\n"),
+            _ => String::new(),
+        };
+        let own = [source];
+        let program = Program {
+            objects: &objects,
+            ..quiet(Watch::Address, &own, &includes, &folder)
+        };
+        let printed = program
+            .run()
+            .unwrap_or_else(|complaint| panic!("{text}\n{complaint}"));
+        assert_eq!(printed, expected, "{text}");
+    }
+    assert!(programs > 0, "the page shows programs");
+}
