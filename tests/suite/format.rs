@@ -5,7 +5,9 @@ mod random;
 
 use crate::support::program::repository;
 use duologue::source::{SourceId, Sources};
-use duologue::syntax::format::{Difference, Unformatted, WIDTH, format, format_with, lay_out};
+use duologue::syntax::format::{
+    Difference, Layout, Unformatted, WIDTH, format, format_with, lay_out,
+};
 use duologue::syntax::{ast, parse};
 use random::{Choices, Gaps, Writer, joined};
 use std::fs;
@@ -67,8 +69,8 @@ fn comments_and_words(text: &str) -> (Vec<String>, String) {
                 }
             }
             comments.extend(rest[..length].lines().map(|line| line.trim().to_owned()));
-        } else if rest.starts_with('"') {
-            length = rest[1..].find('"').expect("a string ends") + 2;
+        } else if let Some(string) = rest.strip_prefix('"') {
+            length = string.find('"').expect("a string ends") + 2;
             words += &rest[..length];
         } else if !letter.is_whitespace() && !",;\u{feff}".contains(letter) {
             words.push(letter);
@@ -190,7 +192,7 @@ fn lines_fit_where_they_can() {
 fn a_layout_that_changes_more_is_refused() {
     let text =
         "proto! p {\n  a:send { m(~str) -> b, /* c */ n -> ! } // d\n b:recv { m(x: u8) -> a } }\n";
-    let faults: [(fn(&str) -> String, Difference); 8] = [
+    let faults: [(Layout, Difference); 8] = [
         (|text| lay_out(text).replace('~', ""), Difference::Words),
         (
             |text| lay_out(text).replace("a:send", "a:recv"),
@@ -264,4 +266,23 @@ fn large_and_deep_texts() {
     ));
     let state = "s:send{m(u8)->s,n->!}";
     check(&format!("proto! p {{ {} }}", state.repeat(5_000)));
+}
+
+#[test]
+fn the_page_about_the_layout_shows_it() {
+    let page = fs::read_to_string(repository().join("docs/fmt.md")).expect("it is there");
+    let mut examples = 0;
+    let mut blocks = page.split("```");
+    while let (Some(_), Some(block)) = (blocks.next(), blocks.next()) {
+        let Some(example) = block.strip_prefix("proto\n") else {
+            continue;
+        };
+        let indent = example.len() - example.trim_start().len();
+        let example = example.lines().map(|line| line.get(indent..).unwrap_or(""));
+        let example = example.collect::<Vec<_>>().join("\n");
+        let example = example.trim_end().to_owned() + "\n";
+        assert_eq!(check(&example), example);
+        examples += 1;
+    }
+    assert_eq!(examples, 2);
 }

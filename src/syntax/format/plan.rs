@@ -79,11 +79,14 @@ impl Printer<'_> {
         let mut index = from;
         loop {
             let atom = self.atoms.get(index)?;
-            match atom.kind {
-                Kind::Close | Kind::CloseBody => return None,
-                Kind::Comment(_) => index += 1,
-                Kind::Sign(b'#') => index = self.attribute_end(index),
-                _ => return Some(self.entry_at(index, room)),
+            if matches!(atom.kind, Kind::Close | Kind::CloseBody) {
+                return None;
+            } else if atom.is_comment() {
+                index += 1;
+            } else if atom.kind == Kind::Sign(b'#') {
+                index = self.attribute_end(index);
+            } else {
+                return Some(self.entry_at(index, room));
             }
         }
     }

@@ -85,7 +85,9 @@ impl Printer<'_> {
                     before = match kind {
                         Comment::Doc => Before::Belonging,
                         Comment::FileDoc if room == Room::File => Before::FileDoc,
-                        _ => Before::Comment,
+                        Comment::Line | Comment::FileDoc | Comment::Block | Comment::Lines => {
+                            Before::Comment
+                        }
                     };
                 }
                 (Kind::Sign(b'#'), _) => {

@@ -89,11 +89,11 @@ fn pair(atoms: &mut [Atom]) {
     for index in 0..atoms.len() {
         if matches!(atoms[index].kind, Kind::Open(_) | Kind::OpenBody) {
             open.push(index);
-        } else if matches!(atoms[index].kind, Kind::Close | Kind::CloseBody) {
-            if let Some(opener) = open.pop() {
-                let opener: &mut Atom = &mut atoms[opener];
-                opener.partner = u32::try_from(index).unwrap_or(0);
-            }
+        } else if matches!(atoms[index].kind, Kind::Close | Kind::CloseBody)
+            && let Some(opener) = open.pop()
+        {
+            let opener: &mut Atom = &mut atoms[opener];
+            opener.partner = u32::try_from(index).unwrap_or(0);
         }
     }
 }
