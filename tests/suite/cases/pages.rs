@@ -97,17 +97,6 @@ fn every_rule_page_has_the_same_sections() {
 }
 
 #[test]
-fn every_rule_has_a_page() {
-    let pages: Vec<_> = rule_pages().into_iter().map(|(name, _)| name).collect();
-    let mut rules: Vec<_> = duologue::check::RULES
-        .iter()
-        .map(|rule| rule.name)
-        .collect();
-    rules.sort_unstable();
-    assert_eq!(pages, rules);
-}
-
-#[test]
 fn every_example_of_the_language_page_is_clean() {
     let examples = blocks(&read("docs/language.md"), None);
     assert!(
