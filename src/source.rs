@@ -69,7 +69,51 @@ pub struct Position {
 pub struct Source {
     name: String,
     text: String,
-    line_starts: OnceLock<Vec<u32>>,
+    index: OnceLock<Index>,
+}
+
+/// Where lines and characters are, so that a place is found without walking there: texts of one long line exist.
+#[derive(Debug)]
+struct Index {
+    line_starts: Vec<u32>,
+    /// The number of characters before every [`STRIDE`]th byte.
+    characters: Vec<u32>,
+}
+
+const STRIDE: usize = 1024;
+
+/// How many characters begin in these bytes.
+fn beginnings(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
+impl Index {
+    fn of(text: &str) -> Index {
+        let bytes = text.as_bytes();
+        let short = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let breaks = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let starts = breaks.map(|(at, _)| short(at + 1));
+        let mut before = 0;
+        let characters = bytes.chunks(STRIDE).map(|chunk| {
+            let here = before;
+            before += beginnings(chunk);
+            short(here)
+        });
+        Index {
+            line_starts: std::iter::once(0).chain(starts).collect(),
+            characters: characters.collect(),
+        }
+    }
+
+    /// The characters before an offset.
+    fn characters_before(&self, text: &str, offset: usize) -> usize {
+        let stride = offset / STRIDE;
+        let Some(before) = self.characters.get(stride).or(self.characters.last()) else {
+            return 0;
+        };
+        let from = stride.min(self.characters.len() - 1) * STRIDE;
+        *before as usize + beginnings(&text.as_bytes()[from..offset])
+    }
 }
 
 impl Source {
@@ -88,21 +132,36 @@ impl Source {
     /// Line and column of a byte offset; an offset past the end counts as the end.
     #[must_use]
     pub fn position(&self, offset: usize) -> Position {
-        let starts = self.line_starts.get_or_init(|| {
-            let breaks = self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
-            let starts = breaks.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX));
-            std::iter::once(0).chain(starts).collect()
-        });
+        let index = self.index();
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {
             offset -= 1;
         }
-        let line = starts.partition_point(|start| *start as usize <= offset);
-        let start = starts[line - 1] as usize;
+        let (line, start) = self.line_of(offset);
+        let [start, here] = [start, offset].map(|at| index.characters_before(&self.text, at));
         Position {
             line,
-            column: self.text[start..offset].chars().count() + 1,
+            column: here - start + 1,
         }
+    }
+
+    /// The bytes of the line that holds an offset, with its line break.
+    #[must_use]
+    pub fn line(&self, offset: usize) -> std::ops::Range<usize> {
+        let (line, start) = self.line_of(offset.min(self.text.len()));
+        let next = self.index().line_starts.get(line);
+        start..next.map_or(self.text.len(), |next| *next as usize)
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(&self.text))
+    }
+
+    /// The number of the line that holds an offset, from 1, and where it begins.
+    fn line_of(&self, offset: usize) -> (usize, usize) {
+        let starts = &self.index().line_starts;
+        let line = starts.partition_point(|start| *start as usize <= offset);
+        (line, starts[line - 1] as usize)
     }
 }
 
@@ -119,7 +178,7 @@ impl Sources {
         self.list.push(Source {
             name: name.into(),
             text: text.into(),
-            line_starts: OnceLock::new(),
+            index: OnceLock::new(),
         });
         id
     }
@@ -176,5 +235,22 @@ mod tests {
         assert_eq!(at(3), (2, 1));
         assert_eq!(at(5), (2, 2));
         assert_eq!(at(99), (3, 1));
+    }
+
+    #[test]
+    fn places_far_into_a_line_are_counted_too() {
+        let mut sources = Sources::default();
+        let text = format!("ab\n{}\nc", "\u{e9}xyz".repeat(1000));
+        let id = sources.add("a.proto", text.clone());
+        let source = sources.get(id);
+        for (offset, _) in text.char_indices().chain([(text.len(), 'c')]) {
+            let before = &text[..offset];
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
+            let place = source.position(offset);
+            assert_eq!(place.line, before.matches('\n').count() + 1);
+            assert_eq!(place.column, text[start..offset].chars().count() + 1);
+            assert_eq!(source.line(offset).start, start);
+        }
+        assert_eq!(source.line(5), 3..text.len() - 1);
     }
 }

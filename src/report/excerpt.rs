@@ -75,7 +75,7 @@ fn clamp(source: &Source, of: usize, place: Span) -> Mark {
     let mut end = boundary(text, place.end as usize).max(start);
     let mut is_exact = start == place.start as usize && end == place.end as usize;
     if end - start > NEAR {
-        end = line_end(text, start).min(boundary(text, start + NEAR));
+        end = source.line(start).end.min(boundary(text, start + NEAR));
         is_exact = false;
     }
     Mark {
@@ -91,12 +91,12 @@ fn cut_out(source: &Source, mut marks: Vec<Mark>) -> Excerpt<'_> {
     let first = marks.iter().map(|mark| mark.range.start).min();
     let last = marks.iter().map(|mark| mark.range.end).max();
     let (first, last) = (first.unwrap_or(0), last.unwrap_or(0));
-    let mut start = line_start(text, first);
+    let mut start = source.line(first).start;
     let is_cut = first - start > LONG_LINE;
     if is_cut {
         start = boundary(text, first - LONG_LINE / 4);
     }
-    let end = line_end(text, last).min(boundary(text, last + LONG_LINE));
+    let end = source.line(last).end.min(boundary(text, last + LONG_LINE));
     for mark in &mut marks {
         mark.range = mark.range.start - start..mark.range.end - start;
     }
@@ -118,15 +118,4 @@ fn boundary(text: &str, offset: usize) -> usize {
         offset -= 1;
     }
     offset
-}
-
-fn line_start(text: &str, offset: usize) -> usize {
-    text[..offset].rfind('\n').map_or(0, |at| at + 1)
-}
-
-/// Behind the line break of the line that holds the offset.
-fn line_end(text: &str, offset: usize) -> usize {
-    text[offset..]
-        .find('\n')
-        .map_or(text.len(), |at| offset + at + 1)
 }
