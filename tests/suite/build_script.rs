@@ -193,7 +193,7 @@ fn shown(example: &Example) -> Vec<String> {
 fn a_builder_that_asks_for_the_impossible_says_so() {
     let example = Example::new("impossible");
     let script = example.scratch.read("build.rs");
-    let mut build = |from: &str, to: &str| {
+    let build = |from: &str, to: &str| {
         assert!(script.contains(from), "the script has no {from}");
         example.scratch.write("build.rs", script.replace(from, to));
         shown(&example).join("\n")
