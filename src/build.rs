@@ -8,7 +8,7 @@
 //!
 //! In the program:
 //!
-//! ```ignore
+//! ```text
 //! mod protocols {
 //!     include!(concat!(env!("OUT_DIR"), "/mod.rs"));
 //! }
