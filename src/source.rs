@@ -55,6 +55,19 @@ impl Span {
     }
 }
 
+/// How spans move when [`Sources`] are taken over by others.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved(u32);
+
+impl Moved {
+    /// Where a span lies now.
+    #[must_use]
+    pub fn span(self, span: Span) -> Span {
+        let source = SourceId(span.source.0 + self.0);
+        Span { source, ..span }
+    }
+}
+
 /// A place as people count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
@@ -181,6 +194,18 @@ impl Sources {
             index: OnceLock::new(),
         });
         id
+    }
+
+    /// Takes over the texts of another run, each under the name that `name` makes of its own; the answer says where spans in
+    /// them have moved.
+    pub fn absorb(&mut self, other: Sources, name: impl Fn(&str) -> String) -> Moved {
+        let moved = Moved(u32::try_from(self.list.len()).expect("fewer than 2^32 files"));
+        let others = other.list.into_iter();
+        self.list.extend(others.map(|source| Source {
+            name: name(&source.name),
+            ..source
+        }));
+        moved
     }
 
     /// The text behind an id.

@@ -1,4 +1,5 @@
-//! Errors that are found before there is a program to check: listed here, made while texts are read and names are resolved.
+//! Errors that are found elsewhere, and only listed here: some while texts are read and names are resolved, others where two versions
+//! are compared.
 
 use super::Rule;
 
@@ -24,4 +25,7 @@ declare_errors! {
     UNKNOWN_PROTOCOL, "unknown-protocol", "a protocol is used that is not there";
     UNKNOWN_BOUND, "unknown-bound", "a bound is neither built in nor declared";
     TYPE_ARGUMENT_COUNT, "type-argument-count", "there are more or fewer type arguments than type parameters";
+    INCOMPATIBLE_WITH_OLD_CLIENT, "incompatible-with-old-client", "old clients and new servers do not understand each other";
+    INCOMPATIBLE_WITH_OLD_SERVER, "incompatible-with-old-server", "new clients and old servers do not understand each other";
+    PROTOCOL_REMOVED, "protocol-removed", "a protocol of the old version is not there any more";
 }

@@ -96,10 +96,22 @@ pub static RULES: &[Rule] = &[
     unused_suppression::RULE,
 ];
 
+/// What is found where two versions are compared, and nowhere else.
+pub static EVOLUTION: &[Rule] = &[
+    elsewhere::INCOMPATIBLE_WITH_OLD_CLIENT,
+    elsewhere::INCOMPATIBLE_WITH_OLD_SERVER,
+    elsewhere::PROTOCOL_REMOVED,
+];
+
+/// Whatever can be found, by `check` or where two versions are compared.
+pub fn every_rule() -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().chain(EVOLUTION)
+}
+
 /// The error or rule of a name.
 #[must_use]
 pub fn rule(name: &str) -> Option<&'static Rule> {
-    RULES.iter().find(|rule| rule.name == name)
+    every_rule().find(|rule| rule.name == name)
 }
 
 /// The error or rule whose name is most like a name that none has.

@@ -2,9 +2,9 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::Label;
 use crate::protocol::ProtocolId;
-use crate::relation::{View, not_dual};
+use crate::relation::{Origin, View, not_dual};
 
 pub const RULE: Rule = Rule {
     name: "not-dual",
@@ -30,12 +30,12 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             }
             let view = |id| View::of(subject.program, id);
             if let Some(told) = not_dual(view(case.id), view(*other)) {
-                let mut error = Diagnostic::error(RULE.name, *at, told.headline)
-                    .label("claimed here")
-                    .related(told.left.span, told.left.text)
-                    .related(told.right.span, told.right.text);
-                error.notes.extend(told.note);
-                findings.error(error.help(told.help));
+                let claim = Label {
+                    span: *at,
+                    text: "claimed here".to_owned(),
+                };
+                let here = |span| span;
+                findings.error(told.finding(RULE.name, Some(claim), Origin::Left, &here, &here));
             }
         }
     }

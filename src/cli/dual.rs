@@ -1,6 +1,7 @@
 //! `duologue dual`: protocols from the server's side.
 
 use super::args::{Findings, Format, Sources};
+use super::duality::{self, Named};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
@@ -17,31 +18,41 @@ const EXAMPLES: &str = "\
   duologue dual bank.proto bank       the server's view of one protocol
   duologue dual bank.proto | duologue dual -
                                       the file as it was
+  duologue dual --against theirs.proto#bank ours.proto#bank_server
+                                      is our protocol the other side of theirs?
 ";
 
-/// Print protocols from the server's side, as protocol text.
+/// Print protocols from the server's side, as protocol text; or compare one with the other side of another.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Dual {
-    /// A protocol file, or - for standard input
+    /// A protocol file, or - for standard input; FILE#PROTOCOL names a protocol in it
     file: PathBuf,
     /// Print the declaration of this protocol only
     protocol: Option<String>,
+    /// Print nothing, and fail unless the protocol is the other side of this one
+    #[arg(long, value_name = "FILE#PROTOCOL")]
+    against: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
 }
 
 impl Dual {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        let files = [self.file];
+        let mut named = Named::parse(&self.file);
+        named.protocol = self.protocol.or(named.protocol);
+        if let Some(theirs) = &self.against {
+            return duality::compare(&named, &Named::parse(theirs), self.sources, terminal);
+        }
+        let files = [named.file];
         let options = Options::default();
         let compiled =
             self.sources
                 .compile(&files, options, Format::Human, Findings::Reason, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
         let (program, sources) = (checked.program(), &compiled.sources);
-        if self.protocol.is_some() {
-            for id in select(checked, self.protocol.as_deref())? {
+        if named.protocol.is_some() {
+            for id in select(checked, named.protocol.as_deref())? {
                 terminal.print(dual::protocol(program, sources, id))?;
             }
         } else {

@@ -4,7 +4,7 @@ use super::levels::unknown;
 use super::terminal::{GOOD, QUIET, Terminal, styled};
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
-use duologue::check::RULES;
+use duologue::check::rule;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
@@ -22,7 +22,7 @@ pub struct Explain {
 
 impl Explain {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        let Some(rule) = RULES.iter().find(|rule| rule.name == self.rule) else {
+        let Some(rule) = rule(&self.rule) else {
             return Err(Failure::Usage(unknown(&self.rule)));
         };
         let page: String = rule.page.lines().map(shown).collect();

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use duologue::check::RULES;
+use duologue::check::{every_rule, rule};
 use duologue::diagnostic::Level;
 use duologue::name::nearest;
 
@@ -28,7 +28,7 @@ impl Levels {
             if name == "all" {
                 continue;
             }
-            match RULES.iter().find(|rule| rule.name == name) {
+            match rule(name) {
                 Some(rule) if rule.default.is_some() => {}
                 Some(_) => {
                     let words = format!("`{name}` is an error, so its level cannot be set");
@@ -43,7 +43,7 @@ impl Levels {
 
 /// What to say about a rule that does not exist.
 pub fn unknown(name: &str) -> String {
-    match nearest(name, RULES.iter().map(|rule| rule.name)) {
+    match nearest(name, every_rule().map(|rule| rule.name)) {
         Some(near) => format!("there is no rule `{name}`; did you mean `{near}`?"),
         None => format!("there is no rule `{name}`; `duologue rules` lists them all"),
     }

@@ -1,12 +1,14 @@
 //! The command line: one file per command. The only room that reads, writes and prints.
 
 mod args;
+mod breaking;
 mod check;
 mod config;
 mod depfile;
 mod diff;
 mod drift;
 mod dual;
+mod duality;
 mod explain;
 mod fix;
 mod fmt;
@@ -17,6 +19,7 @@ mod levels;
 mod overview;
 mod protoc;
 mod reports;
+mod revision;
 mod rules;
 mod summary;
 mod terminal;
@@ -76,6 +79,7 @@ enum Command {
     Rules(rules::Rules),
     Dual(dual::Dual),
     Graph(graph::Graph),
+    Breaking(breaking::Breaking),
 }
 
 /// Why a command did not succeed.
@@ -127,6 +131,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Rules(rules) => rules.run(&terminal),
         Command::Dual(dual) => dual.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
+        Command::Breaking(breaking) => breaking.run(&terminal),
     };
     ExitCode::from(exit_code(outcome, &terminal))
 }

@@ -5,7 +5,7 @@ use super::levels::Levels;
 use super::terminal::{ERROR, NAME, QUIET, Terminal, WARNING, styled};
 use super::{Outcome, TEMPLATE};
 use clap::{Args, ValueEnum};
-use duologue::check::{RULES, Rule};
+use duologue::check::{Rule, every_rule};
 use duologue::diagnostic::Level;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -58,8 +58,7 @@ impl Rules {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let levels = self.levels.checked()?;
         let config = self.config.read(&self.paths, terminal)?;
-        let lines: Vec<Line> = RULES
-            .iter()
+        let lines: Vec<Line> = every_rule()
             .map(|rule| line(rule, &config, &levels))
             .collect();
         let text = match self.format {

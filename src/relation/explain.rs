@@ -1,9 +1,10 @@
 //! Disagreements in words.
 
-use super::{Clash, Disagreement, Mixture, Place, Said, View, difference};
-use crate::diagnostic::{Label, counted};
+use super::{Clash, Disagreement, Mixture, Origin, Place, Said, View, difference};
+use crate::diagnostic::{Diagnostic, Label, counted};
 use crate::protocol::text::type_text;
 use crate::protocol::{Direction, Message, Program, State};
+use crate::source::Span;
 use std::fmt::Write as _;
 
 /// What is wrong, with a label on each side; each lies in the sources of its own program.
@@ -15,10 +16,53 @@ pub struct Told {
     pub left: Label,
     /// What the right protocol says.
     pub right: Label,
-    /// The dialogue, if anything is said before they disagree.
+    /// The dialogue, or that they disagree from the start on.
     pub note: Option<String>,
-    /// What to do about it.
+    /// The dialogue message by message, with the program in which each is written.
+    pub steps: Vec<(Origin, Label)>,
+    /// What to do about it; empty where that depends on more than this.
     pub help: String,
+}
+
+impl Told {
+    /// The whole as a finding at `primary`, or at its place on the side that `mainly` names; spans of each side go through its own
+    /// function.
+    #[must_use]
+    pub fn finding(
+        self,
+        rule: &'static str,
+        primary: Option<Label>,
+        mainly: Origin,
+        left: &dyn Fn(Span) -> Span,
+        right: &dyn Fn(Span) -> Span,
+    ) -> Diagnostic {
+        let moved = |origin: Origin, label: Label| {
+            let span = match origin {
+                Origin::Left => left(label.span),
+                Origin::Right => right(label.span),
+            };
+            Label { span, ..label }
+        };
+        let mut places = vec![
+            moved(Origin::Left, self.left),
+            moved(Origin::Right, self.right),
+        ];
+        if mainly == Origin::Right {
+            places.reverse();
+        }
+        places.splice(0..0, primary);
+        let mut places = places.into_iter();
+        let first = places.next().expect("there are two places at least");
+        let mut finding = Diagnostic::error(rule, first.span, self.headline).label(first.text);
+        finding.related = places.collect();
+        finding.notes.extend(self.note);
+        let steps = self.steps.into_iter();
+        finding.dialogue = steps.map(|(origin, label)| moved(origin, label)).collect();
+        if self.help.is_empty() {
+            return finding;
+        }
+        finding.help(self.help)
+    }
 }
 
 /// Why `ours` is not the dual of `theirs`; `None` if it is.
@@ -37,6 +81,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
             left: label(our.start()),
             right: label(their.start()),
             note: None,
+            steps: Vec::new(),
             help: "both have to start with the same type parameters".to_owned(),
         });
     }
@@ -165,15 +210,7 @@ pub fn misfit(
         Some(text) => format!("the shortest dialogue that fails:{text}"),
         None => "it fails from the start on".to_owned(),
     };
-    let help = match mixture {
-        Mixture::OldClient => {
-            "keep old clients away from new servers, or change the protocol so that they understand each other"
-        }
-        Mixture::OldServer => {
-            "keep new clients away from old servers, or change the protocol so that they understand each other"
-        }
-    };
-    told(headline, found, (left, right), note, help.to_owned())
+    told(headline, found, (left, right), note, String::new())
 }
 
 fn told(
@@ -200,8 +237,17 @@ fn told(
             text: right,
         },
         note: Some(note),
+        steps: found.dialogue.iter().map(step).collect(),
         help,
     }
+}
+
+fn step(said: &Said<'_>) -> (Origin, Label) {
+    let label = Label {
+        span: said.message.name.span,
+        text: format!("{}: {}", said.speaker.word(), said.message.name),
+    };
+    (said.origin, label)
 }
 
 fn add(message: &Message, lacking: &Place<'_>, having: &Place<'_>) -> String {

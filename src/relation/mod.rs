@@ -65,10 +65,13 @@
 mod explain;
 mod rollout;
 mod shape;
+mod versions;
 mod walk;
 
-pub use explain::{Told, dialogue, misfit as tell_misfit, not_dual};
+pub use explain::{Told, dialogue, not_dual};
 pub use rollout::{Change, Mixture, Renamed, Rollout};
+pub use shape::Origin;
+pub use versions::{Fate, Require, Versions, versions};
 
 use crate::protocol::{
     Direction, Instance, Message, Program, Protocol, ProtocolId, Side, State, Type,
@@ -144,8 +147,10 @@ pub struct Disagreement<'a> {
 pub struct Said<'a> {
     /// Who says it, as the left protocol is seen.
     pub speaker: Side,
-    /// What is said, as the left protocol writes it if it does.
+    /// What is said.
     pub message: &'a Message,
+    /// Which of the two protocols writes it there: the left one if it does.
+    pub origin: Origin,
 }
 
 /// Where a protocol is after a dialogue.

@@ -192,16 +192,16 @@ impl<'a> Walk<'a> {
             Some((_, _, Direction::Send)) | None => Side::Client,
         };
         let mut dialogue = Vec::new();
-        let last: Option<&'a Message> = match clash {
-            Clash::Left(message) | Clash::Right(message) | Clash::Payload(message, _) => {
-                Some(message)
-            }
+        let last: Option<(&'a Message, Origin)> = match clash {
+            Clash::Left(message) | Clash::Payload(message, _) => Some((message, Origin::Left)),
+            Clash::Right(message) => Some((message, Origin::Right)),
             Clash::Turn(..) | Clash::Silence => None,
         };
-        if let Some(message) = last {
+        if let Some((message, origin)) = last {
             dialogue.push(Said {
                 speaker: speaker(pair.left),
                 message,
+                origin,
             });
         }
         let mut before = pair.came_by;
@@ -210,6 +210,7 @@ impl<'a> Walk<'a> {
             dialogue.push(Said {
                 speaker: speaker(pair.left),
                 message: self.shapes.message(pair.left, our),
+                origin: Origin::Left,
             });
             before = pair.came_by;
         }

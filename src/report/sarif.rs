@@ -1,7 +1,7 @@
 //! Findings as SARIF 2.1.0, as GitHub code scanning and other tools read it.
 
 use super::record::{Place, Range, Record, Repair, records};
-use crate::check::{RULES, Rule};
+use crate::check::{Rule, every_rule};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::source::Sources;
 use serde_sarif::sarif::{
@@ -20,7 +20,7 @@ pub fn sarif(diagnostics: &[Diagnostic], sources: &Sources) -> String {
         .name("duologue")
         .version(env!("CARGO_PKG_VERSION"))
         .semantic_version(env!("CARGO_PKG_VERSION"))
-        .rules(RULES.iter().map(descriptor).collect::<Vec<_>>())
+        .rules(every_rule().map(descriptor).collect::<Vec<_>>())
         .build();
     let results = records(diagnostics, sources)
         .iter()
@@ -65,7 +65,7 @@ fn result(record: &Record) -> Result {
     } else {
         ResultLevel::Warning
     };
-    let rule = RULES.iter().position(|rule| rule.name == record.rule);
+    let rule = every_rule().position(|rule| rule.name == record.rule);
     let fingerprints = BTreeMap::from([(
         "duologueFingerprint/v1".to_owned(),
         record.fingerprint.clone(),

@@ -1,0 +1,115 @@
+//! `duologue dual --against`: whether a protocol is the other side of one that somebody else has written.
+
+use super::args::{Findings, Format, Sources};
+use super::breaking::checked;
+use super::dual::select;
+use super::terminal::{GOOD, Terminal, styled};
+use super::{Failure, Outcome, inputs};
+use duologue::check::CheckedProgram;
+use duologue::compile::{Compilation, Request};
+use duologue::diagnostic::Level;
+use duologue::protocol::ProtocolId;
+use duologue::relation::{Origin, View, not_dual};
+use duologue::target::Options;
+use std::path::{Path, PathBuf};
+
+/// A file, and a protocol in it.
+pub struct Named {
+    pub file: PathBuf,
+    pub protocol: Option<String>,
+}
+
+impl Named {
+    /// Reads `FILE#PROTOCOL`, or `FILE` alone. A file that has a `#` in its own name is found too.
+    pub fn parse(text: &Path) -> Named {
+        let whole = Named {
+            file: text.to_path_buf(),
+            protocol: None,
+        };
+        if text.exists() {
+            return whole;
+        }
+        match text.to_str().and_then(|text| text.rsplit_once('#')) {
+            Some((file, protocol)) => Named {
+                file: file.into(),
+                protocol: Some(protocol.to_owned()),
+            },
+            None => whole,
+        }
+    }
+
+    /// The protocol that is meant: the one that is named, or the only one of the file.
+    fn find(&self, checked: &CheckedProgram) -> Result<ProtocolId, Failure> {
+        let found = select(checked, self.protocol.as_deref())?;
+        match &found[..] {
+            [only] => Ok(*only),
+            [] => Err(Failure::Usage(format!(
+                "{} declares no protocol",
+                self.file.display()
+            ))),
+            [first, ..] => {
+                let name = &checked.program().protocol(*first).name;
+                let file = self.file.display();
+                Err(Failure::Usage(format!(
+                    "{file} declares {} protocols: say which, as in {file}#{name}",
+                    found.len()
+                )))
+            }
+        }
+    }
+}
+
+/// Compares our protocol with the other side of theirs.
+pub fn compare(ours: &Named, theirs: &Named, sources: Sources, terminal: &Terminal) -> Outcome {
+    let by = |request: &Request| compare_checked(request, ours, theirs);
+    let files = [ours.file.clone()];
+    let (options, product) = (Options::default(), Findings::Product);
+    let (_, answer) = sources.compile_by(by, &files, options, Format::Human, product, terminal)?;
+    let (our_name, their_name) = answer.ok_or(Failure::Findings)?;
+    let dual = styled(GOOD, "dual");
+    terminal.tell(format_args!(
+        "{dual}: `{our_name}` is the other side of `{their_name}`\n"
+    ))?;
+    Ok(())
+}
+
+/// The names of both protocols if they are dual.
+type Answer = Option<(String, String)>;
+
+fn compare_checked(
+    request: &Request,
+    ours: &Named,
+    theirs: &Named,
+) -> Result<(Compilation, Answer), Failure> {
+    let mut our_compilation = checked(request, &duologue::files::Disk)?;
+    let Some(our_checked) = &our_compilation.checked else {
+        return Ok((our_compilation, None));
+    };
+    let other = Request {
+        inputs: inputs::find(std::slice::from_ref(&theirs.file), &request.import_dirs)?,
+        levels: vec![("all".to_owned(), Level::Allow)],
+        ..request.clone()
+    };
+    let mut their_compilation = checked(&other, &duologue::files::Disk)?;
+    let Some(their_checked) = &their_compilation.checked else {
+        return Ok((their_compilation, None));
+    };
+    let our_view = View::of(our_checked.program(), ours.find(our_checked)?);
+    let their_view = View::of(their_checked.program(), theirs.find(their_checked)?);
+    let texts = std::mem::take(&mut their_compilation.sources);
+    let moved = our_compilation.sources.absorb(texts, str::to_owned);
+    our_compilation.diagnostics.clear();
+    let answer = match not_dual(our_view, their_view) {
+        None => {
+            let name = |view: View<'_>| view.description().name.to_string();
+            Some((name(our_view), name(their_view)))
+        }
+        Some(told) => {
+            let there = |span| moved.span(span);
+            let finding = told.finding("not-dual", None, Origin::Left, &|span| span, &there);
+            our_compilation.diagnostics.push(finding);
+            None
+        }
+    };
+    Ok((our_compilation, answer))
+}
