@@ -123,13 +123,14 @@ fn comparison(
     let mut old = old_version(request, paths, against)?;
     let mut verdicts = Vec::new();
     let mut found = Vec::new();
+    let texts = std::mem::take(&mut old.sources);
+    let named = |name: &str| version_name(name, against);
     let Some(old_checked) = &old.checked else {
+        // They are the only texts, so no span moves.
+        old.sources.absorb(texts, named);
         return Ok((old, Compared::OldIsWrong));
     };
-    let texts = std::mem::take(&mut old.sources);
-    let moved = new
-        .sources
-        .absorb(texts, |name| version_name(name, against));
+    let moved = new.sources.absorb(texts, named);
     for versions in versions(old_checked.program(), new_checked.program()) {
         found.extend(versions.findings(require, moved));
         verdicts.push(Verdict::on(&versions));

@@ -2,6 +2,7 @@
 
 mod machine;
 mod oracle;
+mod versions;
 
 use duologue::compile::{Compilation, Files, Input, Request, compile};
 use duologue::diagnostic::Level;

@@ -1,0 +1,546 @@
+//! Pairs of versions with the verdict worked out by hand, and the commands that compare them.
+
+use super::{compiled, program, view};
+use crate::support::program::Scratch;
+use duologue::relation::{self, Change, Fate, Rollout, View, versions};
+use insta::assert_snapshot;
+use std::process::Command;
+
+/// What is asked, the states of the old and of the new version, and the verdict.
+type Row = (&'static str, &'static str, &'static str, Rollout);
+
+/// Declarations that both versions share, apart from what is before a `|` and behind it.
+const SHARED: &str = "
+    type money = f64;
+    struct point { x: u8, y: u8 }
+    enum shape { dot, line(from: point, to: point) }
+    extern type buffer;
+    struct tree { children: [tree] }
+    proto! talk { s:send { hi -> t, bye -> ! } t:recv { ho -> s } }
+    proto! answer { s:recv { hi -> t, bye -> ! } t:send { ho -> s } }
+    proto! loops { s:send { me(loops::client::s) -> s, you(loops::server::s) -> ! } }
+    proto! knots { a:send { me(knots::client::b) -> b, you(knots::server::a) -> ! }
+                   b:send { you(knots::server::b) -> !, me(knots::client::a) -> a } }
+    proto! stream { s:send<T: send> { item(T) -> s<T>, end -> ! } }
+";
+
+const ROWS: &[Row] = {
+    use Rollout::{AnyOrder, ClientFirst, Incompatible, Same, ServerFirst};
+    &[
+        ("nothing", "s:send { a -> ! }", "s:send { a -> ! }", Same),
+        (
+            "the order of messages",
+            "s:send { a -> s, b -> ! }",
+            "s:send { b -> !, a -> s }",
+            Same,
+        ),
+        (
+            "the order of states",
+            "s:send { a -> t } t:recv { b -> u } u:send { c -> ! }",
+            "s:send { a -> t } u:send { c -> ! } t:recv { b -> u }",
+            Same,
+        ),
+        (
+            "the name of a state",
+            "s:send { a -> t } t:recv { b -> ! }",
+            "s:send { a -> u } u:recv { b -> ! }",
+            AnyOrder,
+        ),
+        (
+            "a state is split",
+            "s:send { a -> s, b -> ! }",
+            "s:send { a -> t, b -> ! } t:send { a -> s, b -> ! }",
+            AnyOrder,
+        ),
+        (
+            "states are merged",
+            "s:send { a -> t } t:send { a -> s }",
+            "s:send { a -> s }",
+            AnyOrder,
+        ),
+        (
+            "another terminal",
+            "s:send { a -> ! }",
+            "s:send { a -> done } done { }",
+            AnyOrder,
+        ),
+        (
+            "the name of an entry",
+            "s:send { a(n: u8) -> ! }",
+            "s:send { a(m: u8) -> ! }",
+            AnyOrder,
+        ),
+        (
+            "an alias",
+            "s:send { a(n: money) -> ! }",
+            "s:send { a(n: f64) -> ! }",
+            Same,
+        ),
+        (
+            "a tilde",
+            "s:send { a(n: str) -> ! }",
+            "s:send { a(n: ~str) -> ! }",
+            Same,
+        ),
+        (
+            "a client may say more",
+            "s:send { a -> ! }",
+            "s:send { a -> !, b -> ! }",
+            ServerFirst,
+        ),
+        (
+            "a client may say less",
+            "s:send { a -> !, b -> ! }",
+            "s:send { a -> ! }",
+            ClientFirst,
+        ),
+        (
+            "a server may say more",
+            "s:recv { a -> ! }",
+            "s:recv { a -> !, b -> ! }",
+            ClientFirst,
+        ),
+        (
+            "a server may say less",
+            "s:recv { a -> !, b -> ! }",
+            "s:recv { a -> ! }",
+            ServerFirst,
+        ),
+        (
+            "both may say more",
+            "s:send { a -> t } t:recv { b -> ! }",
+            "s:send { a -> t, c -> ! } t:recv { b -> !, d -> ! }",
+            Incompatible,
+        ),
+        (
+            "only who says the new may hear the new",
+            "s:send { a -> t } t:recv { b -> ! }",
+            "s:send { a -> t, c -> u } t:recv { b -> ! } u:recv { d -> ! }",
+            ServerFirst,
+        ),
+        (
+            "the name of a message",
+            "s:send { a -> ! }",
+            "s:send { b -> ! }",
+            Incompatible,
+        ),
+        (
+            "another payload",
+            "s:send { a(u8) -> ! }",
+            "s:send { a(u16) -> ! }",
+            Incompatible,
+        ),
+        (
+            "one more payload",
+            "s:send { a(u8) -> ! }",
+            "s:send { a(u8, u8) -> ! }",
+            Incompatible,
+        ),
+        (
+            "an optional payload",
+            "s:send { a(str) -> ! }",
+            "s:send { a(str?) -> ! }",
+            Incompatible,
+        ),
+        (
+            "bytes or a list",
+            "s:send { a(bytes) -> ! }",
+            "s:send { a([u8]) -> ! }",
+            Incompatible,
+        ),
+        (
+            "the other direction",
+            "s:send { a -> ! }",
+            "s:recv { a -> ! }",
+            Incompatible,
+        ),
+        (
+            "it ends sooner",
+            "s:send { a -> t } t:send { b -> ! }",
+            "s:send { a -> ! }",
+            Incompatible,
+        ),
+        (
+            "it goes on",
+            "s:send { a -> ! }",
+            "s:send { a -> t } t:recv { b -> ! }",
+            Incompatible,
+        ),
+        (
+            "a difference nobody comes to",
+            "s:send { a -> ! } t:send { b -> ! }",
+            "s:send { a -> ! } t:send { c -> ! }",
+            Same,
+        ),
+        (
+            "a state nobody comes to",
+            "s:send { a -> ! }",
+            "s:send { a -> ! } t:send { b -> ! }",
+            AnyOrder,
+        ),
+        (
+            "a struct or its tuple",
+            "s:send { a(n: point) -> ! }",
+            "s:send { a(n: (u8, u8)) -> ! }",
+            Incompatible,
+        ),
+        (
+            "an external type or another",
+            "s:send { a(n: buffer) -> ! }",
+            "s:send { a(n: buffers) -> ! }",
+            Incompatible,
+        ),
+        (
+            "an external type",
+            "s:send { a(buffer) -> ! }",
+            "s:send { a(buffer) -> ! }",
+            Same,
+        ),
+        (
+            "an endpoint or its dual",
+            "s:send { a(e: talk::client::s) -> ! }",
+            "s:send { a(e: talk::server::s) -> ! }",
+            Incompatible,
+        ),
+        (
+            "an endpoint that does the same",
+            "s:send { a(e: talk::client::s) -> ! }",
+            "s:send { a(e: answer::server::s) -> ! }",
+            Same,
+        ),
+        (
+            "endpoints of protocols that send themselves",
+            "s:send { a(e: loops::client::s) -> ! }",
+            "s:send { a(e: knots::client::b) -> ! }",
+            Same,
+        ),
+        (
+            "an endpoint in another state",
+            "s:send { a(e: talk::client::s) -> ! }",
+            "s:send { a(e: talk::client::t) -> ! }",
+            Incompatible,
+        ),
+        (
+            "an argument of an endpoint",
+            "s:send { a(e: stream::client::s<u8>) -> ! }",
+            "s:send { a(e: stream::client::s<u16>) -> ! }",
+            Incompatible,
+        ),
+        (
+            "the name of a parameter",
+            "s:send<T: send> { a(n: T) -> s<T> }",
+            "s:send<U: send> { a(n: U) -> s<U> }",
+            Same,
+        ),
+        (
+            "the order of parameters",
+            "s:send<T: send, U: send> { a(n: T, m: U) -> ! }",
+            "s:send<T: send, U: send> { a(n: U, m: T) -> ! }",
+            Incompatible,
+        ),
+        (
+            "an argument on the way",
+            "s:send { a -> t<u8> } t:recv<T: send> { b(n: T) -> ! }",
+            "s:send { a -> t<u16> } t:recv<T: send> { b(n: T) -> ! }",
+            Incompatible,
+        ),
+        (
+            "an argument or the type itself",
+            "s:send { a -> t<u8> } t:recv<T: send> { b(n: T) -> ! }",
+            "s:send { a -> t } t:recv { b(n: u8) -> ! }",
+            AnyOrder,
+        ),
+    ]
+};
+
+#[test]
+fn verdicts_worked_out_by_hand() {
+    for (what, old, new, expected) in ROWS {
+        let text = |states: &str| format!("proto! p {{ {states} }}{SHARED}");
+        let (old, new) = (compiled(&text(old)), compiled(&text(new)));
+        let change = Change::between(view(&old), view(&new));
+        assert_eq!(change.rollout(), *expected, "{what}: {:?}", change.renamed);
+        let back = Change::between(view(&new), view(&old)).rollout();
+        let turned = match expected {
+            Rollout::ServerFirst => Rollout::ClientFirst,
+            Rollout::ClientFirst => Rollout::ServerFirst,
+            Rollout::Same | Rollout::AnyOrder | Rollout::Incompatible => *expected,
+        };
+        assert_eq!(back, turned, "{what}, backwards");
+    }
+}
+
+/// The shapes of declared types in two versions, and whether a message that carries `n` is the same in both.
+#[test]
+fn declared_types_compare_by_structure() {
+    let rows = [
+        ("struct n { x: u8 }", "struct n { x: u8 }", true),
+        ("struct n { x: u8 }", "struct n { y: u8 }", false),
+        (
+            "struct n { x: u8, y: u8 }",
+            "struct n { y: u8, x: u8 }",
+            false,
+        ),
+        (
+            "struct n { x: [n] }",
+            "struct m { x: [n] } struct n { x: [m] }",
+            true,
+        ),
+        (
+            "struct n { x: [n] }",
+            "struct m { x: [m]? } struct n { x: [m] }",
+            false,
+        ),
+        ("enum n { a, b(x: u8) }", "enum n { a, b(y: u8) }", true),
+        (
+            "enum n { a, b(x: u8) }",
+            "enum n { a, b(x: u8, y: u8) }",
+            false,
+        ),
+        ("enum n { a, b }", "enum n { b, a }", false),
+        ("enum n { a }", "struct n { a: u8 }", false),
+        ("type n = str;", "type m = str; type n = m;", true),
+        ("extern type n;", "", true),
+        ("extern type n;", "type n = str;", false),
+    ];
+    for (old, new, is_same) in rows {
+        let text = |types: &str| format!("{types} proto! p {{ s:send {{ a(v: n) -> ! }} }}");
+        let (ours, theirs) = (compiled(&text(old)), compiled(&text(new)));
+        let found = relation::difference(view(&ours), view(&theirs));
+        assert_eq!(found.is_none(), is_same, "{old} | {new}");
+    }
+}
+
+#[test]
+fn instances_are_versions_too() {
+    let text = |ty: &str| {
+        format!(
+            "proto! stream {{ s:send<T: send> {{ item(T) -> s<T>, end -> ! }} }} proto! numbers = stream<{ty}>;"
+        )
+    };
+    let (old, new) = (compiled(&text("u8")), compiled(&text("u16")));
+    let found = versions(program(&old), program(&new));
+    let rollouts = found.iter().map(|versions| match &versions.fate {
+        Fate::Kept(_, _, change) => (versions.name.as_str(), change.rollout()),
+        Fate::Added | Fate::Removed(..) => panic!("{} is in both", versions.name),
+    });
+    let expected = [
+        ("numbers", Rollout::Incompatible),
+        ("stream", Rollout::Same),
+    ];
+    assert_eq!(rollouts.collect::<Vec<_>>(), expected);
+}
+
+/// A cycle of states in one version against a cycle of another length in the other: equality needs no more steps than there are
+/// states, although there are as many pairs as the product.
+#[test]
+fn large_cycles_are_equal_quickly() {
+    let cycle = |length: usize| {
+        let states = (0..length).map(|state| {
+            let next = (state + 1) % length;
+            format!("s{state}:send {{ a -> s{next} }} ")
+        });
+        format!("proto! p {{ {} }}", states.collect::<String>())
+    };
+    let (one, other) = (compiled(&cycle(20_011)), compiled(&cycle(20_021)));
+    assert!(relation::difference(view(&one), view(&other)).is_none());
+    let rollout = Change::between(view(&one), view(&other)).rollout();
+    assert_eq!(rollout, Rollout::AnyOrder);
+}
+
+/// No recursion: a chain as long as this would overflow the stack.
+#[test]
+fn long_chains_part_at_their_ends() {
+    let chain = |last: &str| {
+        let states = (0..100_000).map(|state| format!("s{state}:send {{ a -> s{} }} ", state + 1));
+        let states = states.collect::<String>();
+        format!("proto! p {{ {states} s100000:recv {{ {last} -> ! }} }}")
+    };
+    let (old, new) = (compiled(&chain("b")), compiled(&chain("b -> !, c")));
+    let change = Change::between(view(&old), view(&new));
+    assert_eq!(change.rollout(), Rollout::ClientFirst);
+    let found = change.old_client.expect("old clients do not know `c`");
+    assert_eq!(found.dialogue.len(), 100_001);
+    let view: View<'_> = view(&old);
+    assert!(relation::not_dual(view, view.turned()).is_none());
+}
+
+const OLD: &str = "import \"types.proto\";
+proto! bank {
+    login:send { login(str) -> answer }
+    answer:recv { ok(money) -> open, invalid -> login }
+    open:send { deposit(money) -> open, quit -> ! }
+}
+proto! gone { a:send { b -> ! } }
+proto! light { off:send { on -> on } on:send { off -> off, broken -> ! } }
+proto! asks { a:send { b -> ! } }
+";
+const NEW: &str = "import \"types.proto\";
+proto! bank {
+    login:send { login(str) -> answer, register -> ! }
+    answer:recv { ok(money) -> open, invalid -> login, locked -> ! }
+    open:send { deposit(money) -> open, quit -> ! }
+}
+proto! came { a:send { b -> ! } }
+proto! light { off:send { on -> shining } shining:send { off -> off, broken -> ! } }
+proto! asks { a:send { b -> !, c -> ! } }
+";
+const TYPES: &str = "type money = f64;\n";
+
+fn git(scratch: &Scratch, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.current_dir(scratch.path("."));
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
+    let output = command.args(arguments).output();
+    let output = output.expect("git runs; install it with `apt-get install git`");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {said}");
+}
+
+fn commit(scratch: &Scratch, tag: &str) {
+    git(scratch, &["add", "--all"]);
+    git(scratch, &["commit", "--quiet", "--message", tag]);
+    git(scratch, &["tag", tag]);
+}
+
+/// A repository with an old version at `v1`, and a new one in its working tree.
+fn history(name: &str) -> Scratch {
+    let scratch = Scratch::with(
+        name,
+        &[
+            ("protocols/bank.proto", OLD),
+            ("protocols/types.proto", TYPES),
+            (
+                "protocols/deep/asks.proto",
+                "proto! asks_on { a:recv { b -> ! } }\n",
+            ),
+        ],
+    );
+    git(&scratch, &["init", "--quiet", "--initial-branch=main"]);
+    commit(&scratch, "v1");
+    scratch.write("protocols/bank.proto", NEW);
+    scratch.write(
+        "protocols/deep/asks.proto",
+        "proto! asks_on { a:recv { b -> !, c -> ! } }\n",
+    );
+    scratch
+}
+
+#[test]
+fn a_revision_is_compared_without_a_checkout() {
+    let scratch = history("breaking-git");
+    assert_snapshot!(scratch.transcript("breaking --against v1 --ascii"));
+    assert_snapshot!(scratch.transcript("breaking --against HEAD --format short -v"));
+    assert_snapshot!(
+        scratch.transcript("breaking protocols/deep --against v1 --require any-order --ascii")
+    );
+    let mut below = scratch.duologue("breaking deep --against v1 --format short");
+    below.current_dir(scratch.path("protocols"));
+    let output = crate::support::program::run(below, b"");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.starts_with("deep/asks.proto:1:35: warning[incompatible-with-old-client]"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_same_text_is_the_same_protocol() {
+    let scratch = history("breaking-same");
+    scratch.write(
+        "protocols/bank.proto",
+        OLD.replace('\n', "   \n") + "// a comment\n",
+    );
+    scratch.write(
+        "protocols/deep/asks.proto",
+        "proto! asks_on { a:recv { b -> ! } }\n",
+    );
+    assert_snapshot!(scratch.transcript("breaking --against v1 --require any-order"));
+}
+
+#[test]
+fn a_file_and_a_directory_can_be_the_old_version() {
+    let scratch = Scratch::with(
+        "breaking-paths",
+        &[
+            ("old/bank.proto", OLD),
+            ("old/types.proto", TYPES),
+            ("new/bank.proto", NEW),
+            ("new/types.proto", "type money = f32;\n"),
+        ],
+    );
+    assert_snapshot!(scratch.transcript("breaking new --against old --format short"));
+    assert_snapshot!(
+        scratch.transcript("breaking new/bank.proto --against old/bank.proto -q --format short")
+    );
+}
+
+#[test]
+fn what_cannot_be_compared() {
+    let scratch = history("breaking-missing");
+    assert_snapshot!(scratch.transcript("breaking --against v2"));
+    let zero = format!("breaking --against {}", "0".repeat(40));
+    assert_snapshot!(scratch.transcript(&zero));
+    assert_snapshot!(scratch.transcript("breaking"));
+    assert_snapshot!(scratch.transcript("breaking - --against v1"));
+    scratch.write(
+        "protocols/bank.proto",
+        "proto! bank { s:send { a -> t } }\n",
+    );
+    assert_snapshot!(scratch.transcript("breaking --against v1 --format short"));
+    commit(&scratch, "v2");
+    scratch.write("protocols/bank.proto", OLD);
+    assert_snapshot!(scratch.transcript("breaking --against v2 --format short"));
+}
+
+/// In a clone that has the last commit only, older ones are to be fetched first.
+#[test]
+fn a_shallow_clone_is_told_what_to_fetch() {
+    let origin = history("breaking-origin");
+    commit(&origin, "v2");
+    let clone = Scratch::new("breaking-clone");
+    let from = format!("file://{}", origin.path(".").display());
+    git(
+        &clone,
+        &["clone", "--quiet", "--depth=1", "--no-tags", &from, "."],
+    );
+    assert_snapshot!(clone.transcript("breaking --against HEAD~1"));
+    assert_snapshot!(clone.transcript("breaking --against origin/release"));
+    assert_snapshot!(clone.transcript("breaking --against v1"));
+    git(&clone, &["fetch", "--quiet", "origin", "tag", "v1"]);
+    let answer = clone.transcript("breaking --against v1 --format short -q");
+    assert!(answer.ends_with("--- exit 1 ---\n"), "{answer}");
+}
+
+#[test]
+fn two_teams_compare_their_protocols() {
+    let theirs = "package acme;\nproto! bank {
+    login:send { login(str) -> answer }
+    answer:recv { ok(f64) -> open, invalid -> login }
+    open:send { deposit(f64) -> open, quit -> ! }
+}
+proto! other { s:send { a -> ! } }
+";
+    let ours = "type money = f64;
+proto! bank_server {
+    waiting:recv { login(str) -> deciding }
+    deciding:send { invalid -> waiting, ok(money) -> serving }
+    serving:recv { deposit(money) -> again, quit -> done }
+    again:recv { deposit(money) -> serving, quit -> ! }
+    done { }
+}
+proto! hasty {
+    waiting:recv { login(str) -> deciding }
+    deciding:send { invalid -> waiting, ok(money) -> serving }
+    serving:recv { deposit(money) -> serving }
+}
+";
+    let files = [("theirs.proto", theirs), ("ours.proto", ours)];
+    let scratch = Scratch::with("dual-against", &files);
+    let against = "dual --ascii --against theirs.proto";
+    assert_snapshot!(scratch.transcript(&format!("{against}#bank ours.proto#bank_server")));
+    assert_snapshot!(scratch.transcript(&format!("{against}#bank ours.proto#hasty")));
+    assert_snapshot!(scratch.transcript(&format!("{against} ours.proto hasty")));
+    assert_snapshot!(scratch.transcript(&format!("{against}#bank ours.proto#nasty")));
+}
