@@ -17,6 +17,7 @@ pub mod graph;
 mod load;
 pub mod name;
 mod partition;
+pub mod promela;
 pub mod protocol;
 pub mod relation;
 pub mod report;

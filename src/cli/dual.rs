@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
                                       is our protocol the other side of theirs?
 ";
 
-/// Print protocols from the server's side, as protocol text; or compare one with the other side of another.
+/// Print protocols from the server's side, or compare one with the other side of another.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Dual {

@@ -6,6 +6,7 @@ use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::{Args, ValueEnum};
 use duologue::diagram;
+use duologue::promela::promela;
 use duologue::target::Options;
 use std::path::PathBuf;
 
@@ -15,6 +16,8 @@ const EXAMPLES: &str = "\
                                       a picture, drawn by Graphviz
   duologue graph bank.proto bank --format mermaid
                                       the same for a Markdown page
+  duologue graph bank.proto bank --format promela > bank.pml
+  spin -run bank.pml                  a model, verified by SPIN
 ";
 
 /// Draw the states of protocols as a graph.
@@ -25,7 +28,7 @@ pub struct Graph {
     file: PathBuf,
     /// The protocol; without it, all of the file
     protocol: Option<String>,
-    /// In which language the picture is described: dot, for Graphviz, or mermaid, for Markdown
+    /// The language: dot, for Graphviz, mermaid, for Markdown, or promela, a model for SPIN
     #[arg(
         long,
         value_enum,
@@ -44,6 +47,8 @@ enum Language {
     Dot,
     /// For Markdown on GitHub and elsewhere
     Mermaid,
+    /// For the model checker SPIN
+    Promela,
 }
 
 impl Graph {
@@ -54,11 +59,17 @@ impl Graph {
             self.sources
                 .compile(&files, options, Format::Human, Findings::Reason, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        for id in select(checked, self.protocol.as_deref())? {
+        let selected = select(checked, self.protocol.as_deref())?;
+        if matches!(self.format, Language::Promela) && selected.len() > 1 {
+            let words = "a model is of one protocol: name it behind the file";
+            return Err(Failure::Usage(words.to_owned()));
+        }
+        for id in selected {
             let protocol = checked.program().protocol(id);
             terminal.print(match self.format {
                 Language::Dot => diagram::dot(protocol, &compiled.sources),
                 Language::Mermaid => diagram::mermaid(protocol, &compiled.sources),
+                Language::Promela => promela(protocol),
             })?;
         }
         Ok(())

@@ -44,7 +44,7 @@ const EXAMPLES: &str = "\
 const EXITS: &str = "\
 \x1b[1;32mExit codes:\x1b[0m
   0  nothing to complain about
-  1  the protocols have errors, or files are not up to date or not formatted
+  1  the protocols have errors, a change is incompatible, or files are not up to date or not formatted
   2  the command line is wrong
   3  a file cannot be read or written";
 

@@ -207,7 +207,15 @@ mod usage {
     fn help() {
         let scratch = Scratch::new("help");
         for command in [
-            "", "check ", "gen ", "fmt ", "explain ", "rules ", "dual ", "graph ",
+            "",
+            "check ",
+            "gen ",
+            "fmt ",
+            "explain ",
+            "rules ",
+            "dual ",
+            "graph ",
+            "breaking ",
         ] {
             let arguments = format!("{command}--help");
             let name = format!("help_{}", command.trim());
@@ -223,7 +231,7 @@ mod usage {
             "# The command line\n\nThis page is what `--help` prints; a test compares the two.\n",
         );
         for command in [
-            "", "check", "gen", "fmt", "explain", "rules", "dual", "graph",
+            "", "check", "gen", "fmt", "explain", "rules", "dual", "graph", "breaking",
         ] {
             let name = format!("duologue {command}");
             let output = run(scratch.duologue(&format!("{command} --help")), b"");

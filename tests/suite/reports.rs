@@ -165,5 +165,5 @@ fn sarif_keeps_to_its_schema() {
     let rules = run["tool"]["driver"]["rules"]
         .as_array()
         .expect("all rules are described");
-    assert_eq!(rules.len(), duologue::check::RULES.len());
+    assert_eq!(rules.len(), duologue::check::every_rule().count());
 }

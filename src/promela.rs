@@ -1,0 +1,120 @@
+//! A protocol as a model for SPIN, the model checker: two processes, the client and the server, and a channel in each direction.
+//!
+//! What SPIN then proves of it, for every run:
+//!
+//! * no invalid end state: neither party waits for ever, is told what it does not know, or is left with an unread message;
+//! * the assertions: whoever speaks has read everything, so that messages travel in one direction at a time, and a channel never
+//!   holds more messages than the protocol's capacity in its direction.
+//!
+//! The channels have room for one message more than the capacity, so that a violation is an assertion that fails and not a
+//! process that waits. Where the capacity is unbounded they have room for a few, and a speaker waits if they are full.
+
+use crate::graph::{Capacity, StateGraph};
+use crate::protocol::{Direction, Next, Protocol, Side};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The room of a channel for a run without bound.
+const UNBOUNDED_ROOM: u32 = 3;
+
+/// The model.
+#[must_use]
+pub fn promela(protocol: &Protocol) -> String {
+    let (to_server, to_client) = StateGraph::of(protocol).capacities();
+    let messages = numbers(protocol);
+    let name = &protocol.name;
+    let mut text = format!(
+        "/* The protocol {name}, for SPIN: spin -run {name}.pml\n \
+         * Proves that no run ends in a state in which a party still waits, that whoever speaks has read everything, and that\n \
+         * no more messages are under way than the capacity allows: {to_server} to the server, {to_client} to the client. */\n\n"
+    );
+    for (message, number) in &messages {
+        let _ = writeln!(text, "#define M_{message} {number}");
+    }
+    let _ = writeln!(
+        text,
+        "\nchan to_server = [{}] of {{ short }};",
+        room(to_server)
+    );
+    let _ = writeln!(
+        text,
+        "chan to_client = [{}] of {{ short }};",
+        room(to_client)
+    );
+    for side in [Side::Client, Side::Server] {
+        process(&mut text, protocol, side, to_server, to_client);
+    }
+    text
+}
+
+/// A number for each name of a message.
+fn numbers(protocol: &Protocol) -> BTreeMap<&str, usize> {
+    let messages = protocol.states.iter().flat_map(|state| &state.messages);
+    let mut numbers: BTreeMap<&str, usize> =
+        messages.map(|message| (message.name.text(), 0)).collect();
+    for (index, number) in numbers.values_mut().enumerate() {
+        *number = index + 1;
+    }
+    numbers
+}
+
+fn room(capacity: Capacity) -> u32 {
+    match capacity {
+        Capacity::Bounded(most) => most.saturating_add(1).min(255),
+        Capacity::Unbounded => UNBOUNDED_ROOM,
+    }
+}
+
+fn process(
+    text: &mut String,
+    protocol: &Protocol,
+    side: Side,
+    to_server: Capacity,
+    to_client: Capacity,
+) {
+    let (outbox, inbox, capacity) = match side {
+        Side::Client => ("to_server", "to_client", to_server),
+        Side::Server => ("to_client", "to_server", to_client),
+    };
+    let _ = writeln!(text, "\nactive proctype {}() {{", side.word());
+    for (index, state) in protocol.states.iter().enumerate() {
+        let _ = write!(text, "S{index}: /* {} */", state.name);
+        let speaks = state.direction.map(|direction| {
+            let speaker = match direction {
+                Direction::Send => Side::Client,
+                Direction::Recv => Side::Server,
+            };
+            speaker == side
+        });
+        let Some(speaks) = speaks else {
+            text.push_str("\n    goto over;\n");
+            continue;
+        };
+        if state.messages.is_empty() {
+            // Nobody can ever say anything here: the process waits, and SPIN finds an end state that is not valid.
+            text.push_str("\n    (false);\n");
+            continue;
+        }
+        if speaks {
+            let _ = write!(text, "\n    assert(empty({inbox}));");
+        }
+        text.push_str("\n    if\n");
+        for message in &state.messages {
+            let next = match &message.next {
+                Next::End => "over".to_owned(),
+                Next::State { state, .. } => format!("S{}", state.index()),
+            };
+            let name = &message.name;
+            let act = match (speaks, capacity) {
+                (false, _) => format!("{inbox}?M_{name}"),
+                (true, Capacity::Unbounded) => format!("{outbox}!M_{name}"),
+                (true, Capacity::Bounded(most)) => {
+                    format!("{outbox}!M_{name}; assert(len({outbox}) <= {most})")
+                }
+            };
+            let _ = writeln!(text, "    :: {act}; goto {next}");
+        }
+        text.push_str("    fi;\n");
+    }
+    let _ = writeln!(text, "over:\n    assert(empty({inbox}))\n}}");
+}
