@@ -160,7 +160,7 @@ impl<'a> Declarations<'a> {
     }
 
     fn need_endpoint(&mut self, endpoint: &EndpointType) {
-        let Some(place) = self.types.units.find(endpoint, self.unit) else {
+        let Some(place) = self.types.place(endpoint, self.unit) else {
             return;
         };
         if self.unit == Some(place.unit) {

@@ -111,7 +111,7 @@ impl<'a> Layouts<'a> {
                 Some(composite("DUO_STRUCT", facts, words))
             }
             Type::Endpoint(endpoint) => {
-                let place = self.types.units.find(endpoint, self.unit)?;
+                let place = self.types.place(endpoint, self.unit)?;
                 let (unit, _) = self.types.units.at(place);
                 let states = format!("duo_{}_states", unit.prefix);
                 if self.done.insert(states.clone(), String::new()).is_none()

@@ -1,7 +1,7 @@
 //! How types are written in C, and what the runtime has to know of them.
 
 use super::spelling;
-use super::units::{Units, canonical, declared_word, parts_of};
+use super::units::{Place, Units, canonical, declared_word, parts_of};
 use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Mapping, Program, Type, TypeDeclaration, TypeId,
 };
@@ -169,6 +169,16 @@ impl<'a> Types<'a> {
                 moves: !self.is_over(endpoint),
             },
         }
+    }
+
+    /// Where the state of an endpoint type is written, whatever aliases its arguments are written with.
+    pub fn place(&self, endpoint: &EndpointType, by: Option<usize>) -> Option<Place> {
+        let arguments = endpoint.arguments.iter();
+        let plain = EndpointType {
+            arguments: arguments.map(|ty| canonical(self.program, ty)).collect(),
+            ..*endpoint
+        };
+        self.units.find(&plain, by)
     }
 
     /// Whether nothing is left to do with an endpoint.

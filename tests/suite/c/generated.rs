@@ -61,6 +61,12 @@ fn names_that_others_claim_compile() {
     check_compiles(&generate("names", &[folder.join("names.proto")]), &[folder]);
 }
 
+#[test]
+fn protocols_that_mention_each_other_compile() {
+    let folder = repository().join("tests/nasty");
+    check_compiles(&generate("shapes", &[folder.join("shapes.proto")]), &[]);
+}
+
 /// What is generated, beside what it is generated from.
 #[test]
 fn generated_text() {
