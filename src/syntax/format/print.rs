@@ -128,9 +128,11 @@ impl Printer<'_> {
             }
             Body::OnLine => self.flat(self.partner(entry.end) + 1),
             Body::OnLines => {
-                self.line(entry.end, 2);
+                let close = self.partner(entry.end);
+                let is_empty = close == entry.end + 1;
+                self.line(entry.end, if is_empty { 4 } else { 2 });
                 self.atom();
-                self.list(entry.room, self.indent, self.partner(entry.end));
+                self.list(entry.room, self.indent, close);
             }
         }
     }
