@@ -86,6 +86,9 @@ impl Summary<'_> {
             .iter()
             .map(|file| directory(file).len())
             .max();
+        if self.outputs.files.is_empty() {
+            return;
+        }
         let is_written = |file: &Planned| file.change != Change::Unchanged;
         let heading = if self.outputs.files.iter().any(is_written) {
             "wrote"
