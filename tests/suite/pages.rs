@@ -95,13 +95,18 @@ fn links_lead_somewhere() {
 #[test]
 fn the_documentation_knows_every_command() {
     let page = fs::read_to_string(repository().join("docs/cli.md")).expect("it is there");
-    let commands = fs::read_to_string(repository().join("src/cli/mod.rs")).expect("it is there");
-    let list = commands
+    let source = fs::read_to_string(repository().join("src/cli/mod.rs")).expect("it is there");
+    let list = source
         .split("enum Command {")
         .nth(1)
         .expect("there are commands");
     let list = list.split("\n}").next().unwrap_or_default();
-    for line in list.lines().filter(|line| line.ends_with("),")) {
+    let commands = list.lines().filter(|line| line.ends_with("),"));
+    assert!(
+        commands.clone().count() >= 6,
+        "the list of commands is read wrongly"
+    );
+    for line in commands {
         let name = line
             .trim()
             .split('(')
