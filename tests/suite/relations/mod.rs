@@ -1,5 +1,6 @@
 //! How protocols relate: equality, duality, and which versions can be deployed side by side.
 
+mod commands;
 mod judge;
 mod machine;
 mod oracle;
