@@ -42,10 +42,12 @@ fn dialogue(rounds: u32) -> Result<(), Closed> {
         for _ in 0..round % 150 {
             client = client.deposit(1.0)?;
         }
-        client = match client.withdrawal(f64::from(round))?.recv()? {
-            bank::WithdrawalResponse::Money(money, next) if money == f64::from(round) => next,
-            other => panic!("unexpected: {other:?}"),
+        let answer = client.withdrawal(f64::from(round))?.recv()?;
+        let bank::WithdrawalResponse::Money(money, next) = answer else {
+            panic!("granted")
         };
+        assert!(money == f64::from(round), "the amount asked for");
+        client = next;
     }
     client.quit()?;
     serving.join().expect("the server did not panic")
