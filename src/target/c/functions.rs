@@ -2,7 +2,6 @@
 
 use super::spelling;
 use super::view::{UnitView, handle};
-use crate::graph::Capacity;
 use crate::protocol::Side;
 use askama::Template;
 
@@ -61,7 +60,7 @@ impl UnitView<'_> {
                 "sends" => {
                     for position in 0..state.messages.len() {
                         functions.push(self.send(index, position, side, "send", "DUO_FOREVER"));
-                        if self.capacity == Capacity::Unbounded {
+                        if self.may_wait[index] {
                             functions.push(self.send(
                                 index,
                                 position,

@@ -23,6 +23,8 @@ pub struct UnitView<'a> {
     pub capacity: Capacity,
     /// For each state the number of messages in the states before it.
     pub starts: Vec<usize>,
+    /// For each state whether a sender may find the ring full.
+    pub may_wait: Vec<bool>,
 }
 
 #[derive(Template)]
@@ -109,14 +111,49 @@ impl<'a> UnitView<'a> {
             let messages = protocol.state(state.state).messages.len();
             starts.push(starts[starts.len() - 1] + messages);
         }
-        UnitView {
+        let mut view = UnitView {
             types,
             id,
             unit,
             protocol,
             capacity: checked.protocol(unit.protocol).capacity(),
             starts,
+            may_wait: vec![false; unit.states.len()],
+        };
+        if view.capacity == Capacity::Unbounded {
+            view.may_wait = view.waiting_states();
         }
+        view
+    }
+
+    /// The states in which the ring may be full: those on a cycle in one direction or behind one, and those that only a run longer
+    /// than the ring leads to. Takes away states that no run leads to, one after the other; what is left has a cycle before it.
+    fn waiting_states(&self) -> Vec<bool> {
+        let count = self.unit.states.len();
+        let follows = |index: usize| {
+            let state = self.state(index);
+            let next = state
+                .messages
+                .iter()
+                .filter_map(move |message| self.next(index, message));
+            next.filter(move |next| self.state(*next).direction == state.direction)
+        };
+        let mut before = vec![0usize; count];
+        (0..count).for_each(|index| follows(index).for_each(|next| before[next] += 1));
+        let mut said = vec![0u32; count];
+        let mut waits = vec![true; count];
+        let mut free: Vec<usize> = (0..count).filter(|index| before[*index] == 0).collect();
+        while let Some(index) = free.pop() {
+            waits[index] = said[index] >= ROOM;
+            for next in follows(index) {
+                said[next] = said[next].max(said[index].saturating_add(1));
+                before[next] -= 1;
+                if before[next] == 0 {
+                    free.push(next);
+                }
+            }
+        }
+        waits
     }
 
     /// The text of the header.
