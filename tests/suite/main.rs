@@ -7,6 +7,7 @@ mod c;
 mod cases;
 mod cli;
 mod config;
+mod contract;
 mod fix;
 mod format;
 mod generation;
