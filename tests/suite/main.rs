@@ -13,6 +13,7 @@ mod format;
 mod generation;
 mod outputs;
 mod pages;
+mod readme;
 mod relations;
 mod reports;
 mod rules;

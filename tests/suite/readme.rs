@@ -1,0 +1,69 @@
+//! The README: its protocol, its diagram and its error are what the program reads and prints, and its programs are those of the
+//! pages on the targets, which are compiled and run.
+
+use crate::support::program::{Scratch, repository, run};
+use std::fs;
+
+fn read(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The texts of all blocks in a language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let open = format!("\n```{language}\n");
+    let behind = page.split(open.as_str()).skip(1);
+    behind
+        .map(|text| text.split("```").next().expect("a split has a first part"))
+        .collect()
+}
+
+/// Lines without the blanks before them.
+fn flush(text: &str) -> String {
+    let lines = text.lines().map(|line| line.trim_start().to_owned() + "\n");
+    lines.collect()
+}
+
+#[test]
+fn the_programs_are_those_of_the_pages() {
+    let readme = read("README.md");
+    for (language, page) in [("rust", "rust"), ("c", "c"), ("scala", "scala")] {
+        let programs = blocks(&readme, language);
+        let page = flush(&read(&format!("docs/targets/{page}.md")));
+        let program = programs
+            .first()
+            .unwrap_or_else(|| panic!("the README has a program in {language}"));
+        assert!(
+            page.contains(&flush(program)),
+            "docs/targets/{language}.md does not have:\n{program}"
+        );
+    }
+}
+
+#[test]
+fn the_protocol_and_its_diagram_are_current() {
+    let readme = read("README.md");
+    let bank = read("protocols/bank.proto");
+    assert_eq!(blocks(&readme, "proto").first(), Some(&bank.as_str()));
+    let scratch = Scratch::with("readme", &[("bank.proto", &bank)]);
+    let drawn = run(scratch.duologue("graph bank.proto --format mermaid"), b"");
+    assert_eq!(
+        blocks(&readme, "mermaid"),
+        [String::from_utf8_lossy(&drawn.stdout)]
+    );
+}
+
+#[test]
+fn the_error_is_what_is_printed() {
+    let readme = read("README.md");
+    let wrong = read("protocols/bank.proto").replace("ok -> connected", "ok -> conected");
+    let scratch = Scratch::with("readme-error", &[("bank.proto", &wrong)]);
+    let printed = run(scratch.duologue("check bank.proto --ascii"), b"");
+    let printed = String::from_utf8_lossy(&printed.stdout)
+        .trim_end()
+        .to_owned()
+        + "\n";
+    assert!(
+        blocks(&readme, "text").contains(&printed.as_str()),
+        "the README does not show:\n{printed}"
+    );
+}
