@@ -20,7 +20,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("graph", &["protocol"]),
     ("partition", &[]),
-    ("relation", &["source", "diagnostic", "protocol"]),
+    ("promela", &["protocol", "graph"]),
+    ("relation", &["source", "name", "diagnostic", "protocol"]),
     (
         "check",
         &[
