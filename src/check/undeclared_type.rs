@@ -19,7 +19,7 @@ pub const RULE: Rule = Rule {
 
 /// How many undeclared names are compared with all declared ones to propose one of them: the time must not grow with the
 /// product of both numbers.
-const COMPARED: usize = 20;
+pub const COMPARED: usize = 20;
 
 /// Reports each undeclared type once, at its first use where the rule is not allowed.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {

@@ -3,6 +3,7 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Place;
+use super::undeclared_type::COMPARED;
 use super::uses::Uses;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::{Name, nearest};
@@ -41,18 +42,19 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// A type whose name is misspelt where it is used is not unused.
+/// A type whose name is misspelt where it is used is not unused. Only the first misspelt names are compared with all declared
+/// ones, as many as get a proposal: the time must not grow with the product of both numbers.
 fn meant(program: &Program, uses: &mut Uses) {
-    for used in &program.types {
-        if matches!(used.definition, Definition::Undeclared) {
-            let own = &program.file(used.file).types;
-            let names = own.iter().map(|id| program.ty(*id).name.text());
-            let near = nearest(used.name.text(), names);
-            let meant = own
-                .iter()
-                .filter(|id| near == Some(program.ty(**id).name.text()));
-            uses.used_types.extend(meant);
-        }
+    let misspelt = program.types.iter();
+    let misspelt = misspelt.filter(|ty| matches!(ty.definition, Definition::Undeclared));
+    for used in misspelt.take(COMPARED) {
+        let own = &program.file(used.file).types;
+        let names = own.iter().map(|id| program.ty(*id).name.text());
+        let near = nearest(used.name.text(), names);
+        let meant = own
+            .iter()
+            .filter(|id| near == Some(program.ty(**id).name.text()));
+        uses.used_types.extend(meant);
     }
 }
 
