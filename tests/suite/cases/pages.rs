@@ -68,7 +68,10 @@ fn rule_pages() -> Vec<(String, String)> {
 
 #[test]
 fn every_rule_page_shows_what_is_wrong_and_what_is_right() {
-    for (name, page) in rule_pages() {
+    // What compares two versions of a protocol is found by `breaking`, not by a check of one text.
+    let compares =
+        |name: &str| name.starts_with("incompatible-with-") || name == "protocol-removed";
+    for (name, page) in rule_pages().into_iter().filter(|(name, _)| !compares(name)) {
         let (wrong, report) = fired_by(&name, &blocks(&page, Some("Wrong")));
         assert_eq!(wrong, [name.as_str()], "{name}, wrong:\n{report}");
         let (right, report) = fired_by(&name, &blocks(&page, Some("Right")));
