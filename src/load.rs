@@ -264,7 +264,11 @@ impl Loader<'_> {
         for (link, (next, _)) in others.iter().zip(&cycle[1..]) {
             error = error.related(span_of(link), format!("imports `{}`", name_of(*next)));
         }
-        let error = error.help("move what both need into a third file that imports neither");
+        let error = error.help(if others.is_empty() {
+            "remove the import: a file sees its own declarations"
+        } else {
+            "move what both need into a third file that imports neither"
+        });
         self.into.diagnostics.push(error);
     }
 }

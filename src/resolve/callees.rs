@@ -140,6 +140,13 @@ impl Resolver {
         );
         let error = Diagnostic::error("type-argument-count", span, text)
             .related(head.name, "the state is declared here");
+        let error = match (wanted, given) {
+            (0, _) => error.help("remove them: the state has no type parameters"),
+            (_, 0) => error
+                .note("type parameters belong to states; none is handed on in silence")
+                .help("write the arguments behind the state, in `<` and `>`"),
+            _ => error,
+        };
         self.report(error);
         false
     }

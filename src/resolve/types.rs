@@ -260,7 +260,16 @@ impl Resolver {
                     "an endpoint is written `{name}::client::state<...>`"
                 ));
             } else {
-                error = error.help("only states of protocols have type parameters");
+                error = error.help(match name.text() {
+                    "Vec" | "vec" | "List" | "list" | "Array" | "array" => {
+                        "a list is written `[T]`"
+                    }
+                    "Option" | "option" | "Maybe" | "Optional" | "optional" => {
+                        "an optional value is written `T?`"
+                    }
+                    "Box" | "Rc" | "Arc" => "payloads are always owned: write the type alone",
+                    _ => "only states of protocols have type parameters",
+                });
             }
             self.report(error);
             return UNKNOWN;

@@ -17,9 +17,9 @@ static DETAIL: Mutex<()> = Mutex::new(());
 
 /// What could have stood where the parse failed.
 #[derive(Default)]
-struct Expected {
-    name: bool,
-    signs: Vec<String>,
+pub(super) struct Expected {
+    pub(super) name: bool,
+    pub(super) signs: Vec<String>,
 }
 
 /// Says what is wrong with the piece of `text` at `at`, which did not parse as `rule`.
@@ -86,185 +86,27 @@ fn attempts(rule: Rule, piece: &str, error: &Error<Rule>) -> (usize, Expected) {
     (offset, expected)
 }
 
-struct Context<'a> {
-    rule: Rule,
-    piece: &'a str,
-    found: &'a str,
+/// A parse that failed: where, on what, and what stands around it.
+pub(super) struct Context<'a> {
+    pub(super) rule: Rule,
+    pub(super) piece: &'a str,
+    pub(super) found: &'a str,
     /// What stands behind the piece.
-    behind: &'a str,
-    before: &'a str,
-    is_first: bool,
-    span: Span,
-    before_span: Span,
-    expected: Expected,
+    pub(super) behind: &'a str,
+    pub(super) before: &'a str,
+    pub(super) is_first: bool,
+    pub(super) span: Span,
+    pub(super) before_span: Span,
+    pub(super) expected: Expected,
 }
 
 impl Context<'_> {
-    fn expects(&self, sign: &str) -> bool {
+    pub(super) fn expects(&self, sign: &str) -> bool {
         self.expected.signs.iter().any(|expected| expected == sign)
     }
 
-    fn error(&self, message: impl Into<String>) -> Diagnostic {
+    pub(super) fn error(&self, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error("syntax", self.span, message)
-    }
-
-    /// Mistakes that are known well enough to say more than what was expected.
-    fn special(&self) -> Option<Diagnostic> {
-        match self.rule {
-            Rule::tail_piece => Some(self.outside()),
-            Rule::state_piece if self.is_first => self.state_start(),
-            Rule::state_piece => self.in_state(),
-            Rule::item_piece | Rule::import_piece | Rule::package_piece => self.in_item(),
-            _ => None,
-        }
-    }
-
-    fn outside(&self) -> Diagnostic {
-        if self.found == "syntax" || self.found == "edition" {
-            return self
-                .error("this is a Protocol Buffers file")
-                .label("Duologue has no such declaration")
-                .note("both languages use the ending `.proto`, and nothing else in common")
-                .help("compile it with `protoc`; `duologue explain syntax` shows what a Duologue file looks like");
-        }
-        if matches!(self.found, "}" | ")" | "]") {
-            return self
-                .error(format!("this `{}` closes nothing", self.found))
-                .help("remove it, or open what it closes");
-        }
-        let items = "`proto!`, `type`, `struct`, `enum` and `extern` begin an item";
-        let error = self
-            .error(format!("expected an item, found {}", self.what_is_found()))
-            .help(items);
-        match self.found {
-            "proto" | "protocol" => error.fix(
-                "a protocol begins with `proto!`",
-                self.span,
-                "proto!",
-                false,
-            ),
-            found => match nearest(
-                found,
-                ["package", "import", "type", "struct", "enum", "extern"],
-            ) {
-                Some(near) => error.fix(format!("did you mean `{near}`?"), self.span, near, false),
-                None => error,
-            },
-        }
-    }
-
-    fn state_start(&self) -> Option<Diagnostic> {
-        match self.found {
-            "}" | ")" => Some(self.error(format!(
-                "this `{}` does not match how the protocol was opened",
-                self.found
-            ))),
-            _ => None,
-        }
-    }
-
-    fn in_state(&self) -> Option<Diagnostic> {
-        let is_name = self
-            .found
-            .starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-        if self.expects(",") && self.expects("}") && (is_name || self.found == "#") {
-            let behind = self.piece[self.next_word_end()..].trim_start();
-            if behind.starts_with(':') {
-                return Some(
-                    self.error(format!(
-                        "expected `}}` before the next state, found {}",
-                        self.what_is_found()
-                    ))
-                    .label("is this a new state?")
-                    .fix(
-                        "close the state before it",
-                        self.before_span.after(),
-                        "\n}",
-                        false,
-                    ),
-                );
-            }
-            return Some(
-                self.error("messages are separated by commas")
-                    .label("a comma is missing before this")
-                    .fix("add it", self.before_span.after(), ",", true),
-            );
-        }
-        if self.found == ";" && self.expects(",") {
-            return Some(
-                self.error("messages are separated by commas, not semicolons")
-                    .fix("write a comma", self.span, ",", true),
-            );
-        }
-        if self.found == ":" && self.before == ">" {
-            return Some(
-                self.error("type parameters stand behind the direction")
-                    .help("write `name:send<T>`, not `name<T>:send`"),
-            );
-        }
-        if self.found == "?" && self.expects(",") {
-            return Some(
-                self.error("only a payload can be optional")
-                    .help("remove the `?`: a state follows or it does not"),
-            );
-        }
-        if self.expects("->") && !self.expects("::") {
-            let error = self.error(format!("expected `->`, found {}", self.what_is_found()));
-            if self.found == "=" && self.piece[self.next_word_end()..].starts_with('>') {
-                let arrow = Span {
-                    end: self.span.end + 1,
-                    ..self.span
-                };
-                return Some(error.fix("an arrow is written `->`", arrow, "->", true));
-            }
-            return Some(error.help(
-                "say what follows the message: `-> state`, or `-> !` where the session is over",
-            ));
-        }
-        if self.before == "->" {
-            let error = self.error(format!(
-                "expected a state or `!` behind `->`, found {}",
-                self.what_is_found()
-            ));
-            return Some(error);
-        }
-        self.in_type()
-    }
-
-    fn in_type(&self) -> Option<Diagnostic> {
-        match (self.before, self.found) {
-            ("<", ">") => Some(
-                self.error("an empty list of type arguments")
-                    .help("leave the `<>` out"),
-            ),
-            ("(", ")") => Some(
-                self.error("an empty tuple carries nothing")
-                    .help("leave the entry out"),
-            ),
-            _ => None,
-        }
-    }
-
-    fn in_item(&self) -> Option<Diagnostic> {
-        let head = self.piece.trim_start();
-        if self.found == "<" && (head.starts_with("struct") || head.starts_with("enum")) {
-            return Some(
-                self.error("structs and enums have no type parameters")
-                    .help("only states have: a payload can be generic, a declared type cannot"),
-            );
-        }
-        if self.found == "#" && matches!(self.rule, Rule::import_piece | Rule::package_piece) {
-            return Some(self.error("attributes stand before protocols, states and messages"));
-        }
-        if self.expects(";") && self.found != ";" {
-            let error = self.error(format!("expected `;`, found {}", self.what_is_found()));
-            return Some(error.fix("add it", self.before_span.after(), ";", true));
-        }
-        let is_next_item = self.expected.signs.is_empty() && !self.expected.name;
-        if is_next_item {
-            return Some(self.outside());
-        }
-        self.in_type()
     }
 
     fn general(&self) -> Diagnostic {
@@ -312,7 +154,7 @@ impl Context<'_> {
         choices
     }
 
-    fn what_is_found(&self) -> String {
+    pub(super) fn what_is_found(&self) -> String {
         match self.found {
             "" if self.behind.is_empty() => "the end of the text".to_owned(),
             "" => format!("`{}`", self.behind),
@@ -323,7 +165,7 @@ impl Context<'_> {
         }
     }
 
-    fn next_word_end(&self) -> usize {
+    pub(super) fn next_word_end(&self) -> usize {
         let start = self.found.as_ptr() as usize - self.piece.as_ptr() as usize;
         start + self.found.len()
     }

@@ -7,6 +7,7 @@ mod failure;
 pub mod format;
 mod grammar;
 mod lex;
+mod mistakes;
 mod scan;
 
 pub use decode::decode;
