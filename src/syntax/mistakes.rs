@@ -138,17 +138,11 @@ impl Context<'_> {
     /// Where a message is complete and neither `,` nor `}` follows.
     fn behind_message(&self) -> Option<Diagnostic> {
         let behind = self.piece[self.next_word_end()..].trim_start();
-        let is_item = matches!(self.found, "proto" | "struct" | "enum" | "type" | "extern")
-            && !behind.starts_with("->")
-            && !behind.starts_with('(');
-        if is_item {
+        if self.found.is_empty() {
             return Some(
-                self.error(format!(
-                    "expected `}}` before the next item, found `{}`",
-                    self.found
-                ))
-                .label("is this a new item?")
-                .help("close the state and its protocol before it"),
+                self.error("the state is never closed")
+                    .label("a `}` is missing before this")
+                    .help("close the state with `}`, and its protocol behind it"),
             );
         }
         if self.is_word() || self.found == "#" {
@@ -253,6 +247,12 @@ impl Context<'_> {
         }
         if self.found == "#" && matches!(self.rule, Rule::import_piece | Rule::package_piece) {
             return Some(self.error("attributes stand before protocols, states and messages"));
+        }
+        if head.starts_with("proto") && self.before == "=" && matches!(self.found, "{" | "(") {
+            return Some(
+                self.error("the states of a protocol stand directly behind its name")
+                    .fix("remove the `=`", self.before_span, "", false),
+            );
         }
         if self.expects(",") && self.expects("}") {
             if self.found == ";" {
