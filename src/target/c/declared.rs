@@ -91,8 +91,8 @@ impl<'a> FileView<'a> {
         self.externs(&mut declarations, &mut body);
         self.bare_enums(&mut body);
         self.aliases(&mut declarations, &mut body);
-        for id in self.by_value() {
-            self.structs(id, &mut declarations, &mut body);
+        for id in &self.types.order[self.id.index()] {
+            self.structs(*id, &mut declarations, &mut body);
         }
         declarations.finish();
         body.push_str(&std::mem::take(&mut declarations.text));
@@ -150,14 +150,6 @@ impl<'a> FileView<'a> {
         let types = self.types;
         let own = self.file.types.iter().copied();
         own.filter(move |id| is_written(types.program.ty(*id)))
-    }
-
-    /// The file's structs and enums, each behind those it holds by value.
-    fn by_value(&self) -> Vec<TypeId> {
-        let order = self.types.order.iter().copied();
-        order
-            .filter(|id| self.types.program.ty(*id).file == self.id)
-            .collect()
     }
 
     fn externs(&self, declarations: &mut Declarations, text: &mut String) {

@@ -69,13 +69,8 @@ fn notes(checked: &CheckedProgram, units: &Units) -> Vec<String> {
     let inputs = program.files.iter().filter(|file| file.is_input);
     let protocols = inputs.flat_map(|file| &file.protocols);
     let lacking = protocols.filter(|id| {
-        let has_unit = |kind: &dyn Fn(Kind) -> bool| {
-            units
-                .units
-                .iter()
-                .any(|unit| unit.protocol == **id && kind(unit.kind))
-        };
-        program.protocol(**id).is_generic() && !has_unit(&|kind| kind != Kind::Mentioned)
+        let mut written = units.of_protocol(**id);
+        program.protocol(**id).is_generic() && written.all(|unit| unit.kind == Kind::Mentioned)
     });
     let note = |id: &crate::protocol::ProtocolId| {
         let protocol = program.protocol(*id);

@@ -15,8 +15,8 @@ pub struct Types<'a> {
     facts: Vec<Facts>,
     /// The names of host types, which parameters would hide.
     hosts: BTreeSet<String>,
-    /// Structs and enums, each behind those it holds by value.
-    pub order: Vec<TypeId>,
+    /// The types of each file, each behind those it holds by value.
+    pub order: Vec<Vec<TypeId>>,
 }
 
 /// What the runtime has to know of a type.
@@ -51,9 +51,12 @@ impl<'a> Types<'a> {
             prefix,
             facts: vec![Facts::default(); program.types.len()],
             hosts: BTreeSet::new(),
-            order: by_value_order(program),
+            order: vec![Vec::new(); program.files.len()],
         };
         types.facts = types.all_facts();
+        for id in by_value_order(program) {
+            types.order[program.ty(id).file.index()].push(id);
+        }
         let declared = program.types.iter();
         let hosts = declared.filter(|declared| is_host(declared));
         types.hosts = hosts

@@ -126,6 +126,13 @@ impl Units {
         })
     }
 
+    /// The units of a protocol.
+    pub fn of_protocol(&self, protocol: ProtocolId) -> impl Iterator<Item = &Unit> {
+        self.of[protocol.index()]
+            .iter()
+            .map(|unit| &self.units[*unit])
+    }
+
     /// The unit of a place, and the state.
     pub fn at(&self, place: Place) -> (&Unit, &UnitState) {
         let unit = &self.units[place.unit];
