@@ -85,7 +85,7 @@ fn links_lead_somewhere() {
             .skip(1)
             .filter_map(|rest| rest.split(')').next())
         {
-            let file = link.split('#').next().unwrap_or_default();
+            let file = link.split(['#', ' ']).next().unwrap_or_default();
             let is_local = !file.is_empty() && !file.contains("://");
             let leads = folder.join(file).exists();
             assert!(!is_local || leads, "{} links to {link}", relative(&path));
