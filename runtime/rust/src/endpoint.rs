@@ -10,9 +10,10 @@ use crate::burial::bury;
 use crate::cell::{Capacity, Slot, Stance};
 use crate::error::{Closed, SendError, TryRecvError};
 use crate::park;
-use crate::pipe::{pair, Found, Pipe, Watched};
+use crate::pipe::{pair, Found, Pipe};
 use crate::ready::Recv;
 use crate::scheme::{Follow, State, Transition};
+use crate::watched::Watched;
 
 /// Begins a session in state `S`: the end that sends first, and the end that receives first.
 ///

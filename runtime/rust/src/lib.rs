@@ -16,8 +16,8 @@
 //!
 //! `scheme` has the traits by which generated code describes states and transitions, `endpoint` the typed ends over
 //! them, `pipe` the same without types: how a message is published, found, and how a side leaves, with the argument why
-//! that is sound. `cell` is the one allocation of a session, `position` the arithmetic of its ring, `wait` and `park`
-//! how a side sleeps, `ready` the same for tasks, and `burial` how unread messages are destroyed without recursion.
+//! that is sound. `cell` is the one allocation of a session, `position` the arithmetic of its ring, `wait`, `watched`
+//! and `park` how a side sleeps, `ready` the same for tasks, and `burial` how unread messages are destroyed without recursion.
 
 #![doc = include_str!("variance.md")]
 
@@ -32,6 +32,7 @@ mod ready;
 mod scheme;
 mod sync;
 mod wait;
+mod watched;
 
 pub use cell::{Capacity, Slot};
 pub use endpoint::{session, Branch, Receiver, Sender};

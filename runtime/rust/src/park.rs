@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use crate::pipe::Watched;
 use crate::sync::{current, park, spin_loop};
 use crate::wait::Waiter;
+use crate::watched::Watched;
 
 /// How often to look before going to sleep: about the time in which a peer that is running answers.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };

@@ -31,9 +31,10 @@ use crate::cell::{Capacity, Cell, Slot, Stamp, Stance};
 use crate::position::Position;
 use crate::sync::AtomicU64;
 use crate::wait::{Place, Waiter};
+use crate::watched::Watched;
 
 /// In any word: the side that does not change the word waits for its change.
-const WAITS: u64 = 1;
+pub(crate) const WAITS: u64 = 1;
 /// In a slot: the receiver is gone.
 const DEAD: u64 = 2;
 /// In a slot, in place of a message: the sender is gone.
@@ -62,7 +63,7 @@ pub(crate) enum Found {
 }
 
 /// Whether the sender may write into its next slot.
-enum Room {
+pub(crate) enum Room {
     Free,
     Full(u64),
     Leaving,
@@ -100,23 +101,23 @@ impl Pipe {
         unsafe { &*Cell::slot(self.cell, index) }
     }
 
-    fn word(&self) -> &AtomicU64 {
+    pub(crate) fn word(&self) -> &AtomicU64 {
         &self.slot(self.at.slot()).word
     }
 
-    fn credit(&self) -> &AtomicU64 {
+    pub(crate) fn credit(&self) -> &AtomicU64 {
         // SAFETY: as above.
         unsafe { &(*self.cell.as_ptr()).credit.0 }
     }
 
-    fn place(&self, side: usize) -> *const Place {
+    pub(crate) fn place(&self, side: usize) -> *const Place {
         // SAFETY: as above; there are two sides.
         unsafe { addr_of!((*self.cell.as_ptr()).sides[side].place) }
     }
 
     fn stance(&self) -> *mut &'static Stance {
         // SAFETY: as above; there are two sides.
-        unsafe { (*addr_of!((*self.cell.as_ptr()).sides[self.at.side()].stance)).get() }
+        unsafe { (*addr_of!((*self.cell.as_ptr()).sides[self.side()].stance)).get() }
     }
 
     /// Begins to receive in a state.
@@ -160,6 +161,11 @@ impl Pipe {
         unsafe { (*self.cell.as_ptr()).born }
     }
 
+    /// Which side of its session this is.
+    pub(crate) fn side(&self) -> usize {
+        self.at.side()
+    }
+
     /// Tells sessions apart.
     pub(crate) fn session(&self) -> usize {
         self.cell.as_ptr() as usize
@@ -193,7 +199,7 @@ impl Pipe {
             return Err(payload);
         }
         // SAFETY: the swap lowered the peer's flag. Until `take` returns, the peer does not free the session.
-        let waiter = unsafe { Place::take(self.place(1 - self.at.side())) };
+        let waiter = unsafe { Place::take(self.place(1 - self.side())) };
         Ok((self.stepped(then), waiter))
     }
 
@@ -252,7 +258,7 @@ impl Pipe {
     pub(crate) fn free(self) {
         // SAFETY: the peer is gone, except that it may still be fetching this side's waiter.
         unsafe {
-            (*self.place(self.at.side())).settle();
+            (*self.place(self.side())).settle();
             Cell::free(self.cell);
         }
     }
@@ -279,7 +285,7 @@ impl Pipe {
                 self.free();
             } else if old & WAITS != 0 {
                 // SAFETY: the swap lowered the peer's flag; as in `send`.
-                if let Some(waiter) = unsafe { Place::take(self.place(1 - self.at.side())) } {
+                if let Some(waiter) = unsafe { Place::take(self.place(1 - self.side())) } {
                     waiter.wake();
                 }
             }
@@ -369,7 +375,7 @@ impl Pipe {
             return None;
         }
         // SAFETY: the caller's change lowered the flag.
-        unsafe { Place::take(self.place(1 - self.at.side())) }
+        unsafe { Place::take(self.place(1 - self.side())) }
     }
 
     fn scrub(&self) {
@@ -391,7 +397,7 @@ impl Pipe {
         (credit >> 8).wrapping_sub(needed) & SEGMENT_COUNTS < 2
     }
 
-    fn room(&self) -> Room {
+    pub(crate) fn room(&self) -> Room {
         if !self.needs_room() {
             return Room::Free;
         }
@@ -454,123 +460,5 @@ fn segment_count(epoch: u32, which: u64) -> u64 {
     (u64::from(epoch) << 1) | which
 }
 
-/// A pipe that somebody waits for: for a message to read, or for room to send.
-#[derive(Clone, Copy)]
-pub(crate) struct Watched<'a> {
-    pub(crate) pipe: &'a Pipe,
-    pub(crate) sends: bool,
-}
-
-impl Watched<'_> {
-    /// The word whose change is awaited, and its value; `None` when there is nothing to wait for.
-    fn awaited(&self) -> Option<(&AtomicU64, u64)> {
-        if self.sends {
-            match self.pipe.room() {
-                Room::Free | Room::Leaving => None,
-                Room::Full(credit) => Some((self.pipe.credit(), credit)),
-            }
-        } else {
-            match self.pipe.find() {
-                Found::Message(_) | Found::Closed => None,
-                Found::Nothing(word) => Some((self.pipe.word(), word)),
-            }
-        }
-    }
-
-    /// Whether the next operation would not wait.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.awaited().is_none()
-    }
-
-    /// Leaves a waiter to be woken; false if there is nothing to wait for. Replaces an earlier waiter.
-    pub(crate) fn arm(&self, waiter: Waiter) -> bool {
-        self.disarm();
-        let place = self.pipe.place(self.pipe.at.side());
-        let mut waiter = Some(waiter);
-        while let (Some((word, value)), Some(mine)) = (self.awaited(), waiter.take()) {
-            // SAFETY: this side owns the place, and its flag is down: `disarm` lowered it, or the peer did.
-            unsafe { (*place).put(mine) };
-            if word
-                .compare_exchange(value, value | WAITS, AcqRel, Acquire)
-                .is_ok()
-            {
-                return true;
-            }
-            // SAFETY: the flag was never raised.
-            waiter = unsafe { Place::take(place) };
-        }
-        false
-    }
-
-    /// Takes the waiter back, if it was not woken.
-    pub(crate) fn disarm(&self) {
-        if let Some((word, value)) = self.awaited() {
-            if value & WAITS != 0
-                && word
-                    .compare_exchange(value, value & !WAITS, AcqRel, Acquire)
-                    .is_ok()
-            {
-                // SAFETY: the compare-and-swap lowered the flag.
-                drop(unsafe { Place::take(self.pipe.place(self.pipe.at.side())) });
-            }
-        }
-    }
-}
-
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::position::RENEWAL;
-
-    /// Sends and reads one message.
-    fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
-        let Ok((from, None)) = from.send(3, value, then) else {
-            panic!("nobody waits and nobody left")
-        };
-        assert!(matches!(to.find(), Found::Message(3)));
-        // SAFETY: a message was found, and it is the `u64` sent above.
-        let (got, to, None) = (unsafe { to.take::<u64>(then) }) else {
-            panic!("nobody waits")
-        };
-        assert_eq!(got, value);
-        (from, to.expect("the session goes on"))
-    }
-
-    #[test]
-    fn stamps_are_renewed_at_a_turn() {
-        let room = Slot::new().fit::<u64>();
-        let (mut first, mut second) = pair(room, Capacity::Bounded(3), RENEWAL - 6);
-        for round in 0..20 {
-            assert!(
-                matches!(second.find(), Found::Nothing(_)),
-                "an old message came back"
-            );
-            for step in 0..round % 3 {
-                (first, second) = pass(first, second, round * 10 + step, Then::Stay);
-                assert!(
-                    matches!(second.find(), Found::Nothing(_)),
-                    "an old message came back"
-                );
-            }
-            (second, first) = pass(first, second, round, Then::Turn);
-        }
-        first.leave();
-        assert!(matches!(second.find(), Found::Closed));
-        second.free();
-    }
-
-    #[test]
-    fn epochs_wrap_in_a_lap() {
-        let (mut first, mut second) =
-            pair(Slot::new().fit::<u64>(), Capacity::Bounded(2), u32::MAX - 1);
-        for value in 0..10 {
-            (first, second) = pass(first, second, value, Then::Stay);
-            assert!(
-                matches!(second.find(), Found::Nothing(_)),
-                "an old message came back"
-            );
-        }
-        assert!(second.die().is_ok());
-        assert!(first.send(0, 1_u64, Then::Stay).is_err());
-    }
-}
+mod tests;

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use crate::endpoint::{Receiver, Sender};
 use crate::error::{Closed, TryRecvError};
 use crate::park;
-use crate::pipe::Watched;
 use crate::scheme::State;
 use crate::wait::Waiter;
+use crate::watched::Watched;
 
 /// What every endpoint can do besides its messages: say whether its next operation would wait, and wait for that.
 ///

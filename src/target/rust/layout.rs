@@ -197,7 +197,7 @@ pub fn signature(
         push_blanks(&mut out, indent);
     }
     out.push_str(") -> ");
-    let result = result.laid_out(indent, indent + 5, 0);
+    let result = result.laid_out(indent, indent + 3, 0);
     out.push_str(&result);
     if !bounds.is_empty() || result.contains('\n') || indent + result.len() <= WIDTH - 15 {
         return head(indent, &out, bounds);
