@@ -5,6 +5,7 @@ mod support;
 mod build_script;
 mod c;
 mod cases;
+mod ci;
 mod cli;
 mod config;
 mod contract;
