@@ -7,31 +7,34 @@ mod place;
 mod spelling;
 mod types;
 mod view;
+mod whole;
 
 pub use names::spellings;
 
 use crate::check::{CheckedProgram, CheckedProtocol};
 use crate::endpoint::Endpoint;
-use crate::protocol::{Definition, File, FileId, InstanceId, Program, Side};
+use crate::protocol::{Definition, File, FileId, InstanceId, Side};
 use crate::target::{Generated, Options, OutputFile};
 use askama::DynTemplate;
 use place::Place;
 use types::{InstanceView, TypesView};
 use view::{Head, Writer};
+use whole::Whole;
 
 /// Writes the program in Scala: an object per protocol and instance, and one for the types of each file. Imported files are
 /// written too, so that what was written compiles.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let program = checked.program();
+    let whole = Whole::of(program, options);
     let mut files = Vec::new();
     for (index, file) in program.files.iter().enumerate() {
         let id = FileId::new(index);
         for protocol in &file.protocols {
-            files.push(protocol_file(checked.protocol(*protocol), options));
+            files.push(protocol_file(checked.protocol(*protocol), &whole));
         }
         for instance in &file.instances {
-            files.push(instance_file(checked, *instance, options));
+            files.push(instance_file(checked, *instance, &whole));
         }
         let is_declared = |definition: &Definition| match definition {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => true,
@@ -42,7 +45,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             .iter()
             .any(|ty| is_declared(&program.ty(*ty).definition))
         {
-            files.push(types_file(program, id, options));
+            files.push(types_file(&whole, id));
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -52,11 +55,10 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     }
 }
 
-fn protocol_file(checked: CheckedProtocol, options: &Options) -> OutputFile {
-    let program = checked.program();
+fn protocol_file(checked: CheckedProtocol, whole: &Whole) -> OutputFile {
     let protocol = checked.protocol();
-    let mut text = head(program, protocol.file, options);
-    let place = Place::of_protocol(program, options, protocol);
+    let mut text = head(whole, protocol.file);
+    let place = Place::of_protocol(whole, protocol);
     let mut writer = Writer::new(place, Endpoint::of(checked, Side::Client));
     write(&mut text, &writer.protocol());
     for id in protocol
@@ -82,52 +84,44 @@ fn protocol_file(checked: CheckedProtocol, options: &Options) -> OutputFile {
     }
     text.push_str("}\n");
     output(
-        program,
-        options,
+        whole,
         protocol.file,
         &spelling::file_name(protocol.name.text()),
         text,
     )
 }
 
-fn instance_file(checked: &CheckedProgram, id: InstanceId, options: &Options) -> OutputFile {
+fn instance_file(checked: &CheckedProgram, id: InstanceId, whole: &Whole) -> OutputFile {
     let program = checked.program();
     let instance = program.instance(id);
-    let mut place = Place::of_protocol(program, options, program.protocol(instance.protocol));
+    let mut place = Place::of_protocol(whole, program.protocol(instance.protocol));
     place.file = instance.file;
-    let mut text = head(program, instance.file, options);
+    let mut text = head(whole, instance.file);
     write(&mut text, &InstanceView::of(checked, id, &mut place));
     text.push('\n');
     output(
-        program,
-        options,
+        whole,
         instance.file,
         &spelling::file_name(instance.name.text()),
         text,
     )
 }
 
-fn types_file(program: &Program, id: FileId, options: &Options) -> OutputFile {
-    let mut place = Place::of_types(program, options, id);
-    let file = program.file(id);
-    let mut text = head(program, id, options);
+fn types_file(whole: &Whole, id: FileId) -> OutputFile {
+    let mut place = Place::of_types(whole, id);
+    let file = whole.program.file(id);
+    let mut text = head(whole, id);
     write(&mut text, &TypesView::of(&mut place, base_name(file)));
     text.push('\n');
-    output(
-        program,
-        options,
-        id,
-        &spelling::types_object(&file.stem),
-        text,
-    )
+    output(whole, id, &spelling::types_object(&file.stem), text)
 }
 
-fn head(program: &Program, id: FileId, options: &Options) -> String {
-    let file = program.file(id);
+fn head(whole: &Whole, id: FileId) -> String {
+    let file = whole.program.file(id);
     let head = Head {
         file: base_name(file),
         docs: &file.docs,
-        package: place::package(program, options, id).join("."),
+        package: place::package(whole.program, whole.options, id).join("."),
     };
     let mut text = String::new();
     write(&mut text, &head);
@@ -144,14 +138,8 @@ fn write(text: &mut String, view: &dyn DynTemplate) {
         .expect("writing into memory does not fail");
 }
 
-fn output(
-    program: &Program,
-    options: &Options,
-    file: FileId,
-    name: &str,
-    text: String,
-) -> OutputFile {
-    let folders = place::package(program, options, file);
+fn output(whole: &Whole, file: FileId, name: &str, text: String) -> OutputFile {
+    let folders = place::package(whole.program, whole.options, file);
     let folders = folders.iter().map(|folder| folder.trim_matches('`'));
     let path: Vec<&str> = folders.collect();
     OutputFile {

@@ -2,11 +2,23 @@
 
 use super::layout::Code;
 use super::place::{GENERATED, nested, tuple_paths};
-use crate::protocol::{Builtin, Definition, Program, Type, TypeId};
+use super::whole::Whole;
+use crate::protocol::{Builtin, Definition, Type};
+
+/// How many lists, options, tuples and aliases inside each other are looked into in generated code. What lies deeper is found at
+/// run time, or not checked.
+const DEEPEST: usize = 32;
 
 /// The statements that refuse a value that the type cannot hold; none if Scala's own type says it all, or if the value was
 /// checked when it was made.
-pub fn check(program: &Program, ty: &Type, name: &str, value: &str) -> Vec<String> {
+pub fn check(whole: &Whole, ty: &Type, name: &str, value: &str) -> Vec<String> {
+    check_at(0, whole, ty, name, value)
+}
+
+fn check_at(depth: usize, whole: &Whole, ty: &Type, name: &str, value: &str) -> Vec<String> {
+    if depth > DEEPEST {
+        return Vec::new();
+    }
     match ty {
         Type::Builtin(builtin) => {
             let range = match builtin {
@@ -27,7 +39,7 @@ pub fn check(program: &Program, ty: &Type, name: &str, value: &str) -> Vec<Strin
             vec![format!("{GENERATED}.{range}(\"{name}\", {value})")]
         }
         Type::List(item) | Type::Option(item) => {
-            let each = check(program, item, name, "$item");
+            let each = check_at(depth + 1, whole, item, name, "$item");
             match each.as_slice() {
                 [] => each,
                 [only] => vec![format!("{value}.foreach($item => {only})")],
@@ -41,12 +53,12 @@ pub fn check(program: &Program, ty: &Type, name: &str, value: &str) -> Vec<Strin
             let paths = tuple_paths(items.len());
             let parts = items.iter().zip(paths).flat_map(|(item, path)| {
                 let value = format!("{value}{path}");
-                check(program, item, name, &value)
+                check_at(depth + 1, whole, item, name, &value)
             });
             parts.collect()
         }
-        Type::Named(id) => match &program.ty(*id).definition {
-            Definition::Alias(target) => check(program, target, name, value),
+        Type::Named(id) => match &whole.program.ty(*id).definition {
+            Definition::Alias(target) => check_at(depth + 1, whole, target, name, value),
             Definition::Struct(_)
             | Definition::Enum(_)
             | Definition::Extern(..)
@@ -56,60 +68,35 @@ pub fn check(program: &Program, ty: &Type, name: &str, value: &str) -> Vec<Strin
     }
 }
 
-/// Whether values of a type can hold endpoints, as far as the specification tells.
-pub fn holds_endpoints(program: &Program, ty: &Type) -> bool {
-    holds(program, ty, &mut Vec::new())
-}
-
-fn holds(program: &Program, ty: &Type, open: &mut Vec<TypeId>) -> bool {
-    match ty {
-        Type::Builtin(_) => false,
-        Type::List(item) | Type::Option(item) => holds(program, item, open),
-        Type::Tuple(items) => items.iter().any(|item| holds(program, item, open)),
-        Type::Parameter(_) | Type::Endpoint(_) => true,
-        Type::Named(id) => {
-            // A type seen before on the way adds nothing that is not found there.
-            if open.contains(id) {
-                return false;
-            }
-            open.push(*id);
-            match &program.ty(*id).definition {
-                Definition::Alias(target) => holds(program, target, open),
-                Definition::Struct(fields) => {
-                    fields.iter().any(|field| holds(program, &field.ty, open))
-                }
-                Definition::Enum(variants) => {
-                    let mut entries = variants.iter().flat_map(|variant| &variant.entries);
-                    entries.any(|entry| holds(program, &entry.ty, open))
-                }
-                Definition::Extern(..) | Definition::Undeclared => false,
-            }
-        }
-    }
-}
-
 /// The value with its endpoints taken away from the sender; the value itself if it holds none.
-pub fn moved(program: &Program, ty: &Type, value: &str) -> Code {
-    if !holds_endpoints(program, ty) {
+pub fn moved(whole: &Whole, ty: &Type, value: &str) -> Code {
+    moved_at(0, whole, ty, value)
+}
+
+fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Code {
+    if !whole.holds_endpoints(ty) {
         return Code::word(value);
+    }
+    if depth > DEEPEST {
+        return Code::word(format!("$moving.any({value})"));
     }
     match ty {
         Type::Endpoint(_) => Code::word(format!("$moving.take({value})")),
         Type::Parameter(_) => Code::word(format!("$moving.any({value})")),
         Type::List(item) | Type::Option(item) => {
-            let each = moved(program, item, "$item").at(0);
+            let each = moved_at(depth + 1, whole, item, "$item").at(0);
             Code::word(format!("{value}.map($item => {each})"))
         }
         Type::Tuple(items) => {
             let paths = tuple_paths(items.len());
             let parts = items.iter().zip(paths).map(|(item, path)| {
                 let value = format!("{value}{path}");
-                moved(program, item, &value)
+                moved_at(depth + 1, whole, item, &value)
             });
             tuple(parts.collect())
         }
-        Type::Named(id) => match &program.ty(*id).definition {
-            Definition::Alias(target) => moved(program, target, value),
+        Type::Named(id) => match &whole.program.ty(*id).definition {
+            Definition::Alias(target) => moved_at(depth + 1, whole, target, value),
             Definition::Struct(_) | Definition::Enum(_) => {
                 Code::word(format!("{value}.$moved($moving)"))
             }

@@ -1,6 +1,7 @@
 //! Where a piece of generated text stands, and how types are written there: short where nothing hides the short name.
 
 use super::spelling;
+use super::whole::Whole;
 use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Message, Program, Protocol, State, Type, TypeId,
 };
@@ -12,15 +13,12 @@ pub const GENERATED: &str = "_root_.duologue.generated";
 
 /// A file of the program with the names that are taken in one generated object.
 pub struct Place<'a> {
-    pub program: &'a Program,
-    options: &'a Options,
+    pub whole: &'a Whole<'a>,
     pub file: FileId,
     /// Short names of types that mean something else in this object.
     hidden: HashSet<String>,
     /// In the object of a file's types: names that its enums give to variants.
     variants: Option<HashSet<String>>,
-    /// Types that the host program supplies under their own names.
-    hosts: HashSet<String>,
     /// The states' types, if a type parameter could hide one.
     states: HashSet<String>,
     /// The type parameters of the state at hand, as they are written.
@@ -31,11 +29,11 @@ pub struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// The object of the file's types.
-    pub fn of_types(program: &'a Program, options: &'a Options, file: FileId) -> Place<'a> {
+    pub fn of_types(whole: &'a Whole<'a>, file: FileId) -> Place<'a> {
         let mut declared = HashSet::new();
         let mut named = HashSet::new();
-        for id in &program.file(file).types {
-            let ty = program.ty(*id);
+        for id in &whole.program.file(file).types {
+            let ty = whole.program.ty(*id);
             declared.insert(spelling::type_name(ty.name.text()));
             if let Definition::Enum(variants) = &ty.definition {
                 named.extend(
@@ -48,19 +46,14 @@ impl<'a> Place<'a> {
         declared.extend(named.iter().cloned());
         Place {
             variants: Some(named),
-            ..Place::new(program, options, file, declared)
+            ..Place::new(whole, file, declared)
         }
     }
 
     /// The object of a protocol.
-    pub fn of_protocol(
-        program: &'a Program,
-        options: &'a Options,
-        protocol: &Protocol,
-    ) -> Place<'a> {
-        let mut place = Place::new(program, options, protocol.file, HashSet::new());
-        let is_wanted =
-            |name: &String| spelling::is_common_type(name) || place.hosts.contains(name);
+    pub fn of_protocol(whole: &'a Whole<'a>, protocol: &Protocol) -> Place<'a> {
+        let mut place = Place::new(whole, protocol.file, HashSet::new());
+        let is_wanted = |name: &String| spelling::is_common_type(name) || whole.is_host(name);
         let mut hidden = HashSet::new();
         for state in &protocol.states {
             let messages = state.messages.iter().map(|message| &message.name);
@@ -84,25 +77,12 @@ impl<'a> Place<'a> {
         place
     }
 
-    fn new(
-        program: &'a Program,
-        options: &'a Options,
-        file: FileId,
-        mut hidden: HashSet<String>,
-    ) -> Place<'a> {
-        let hosts = host_names(program);
-        hidden.extend(
-            hosts
-                .iter()
-                .filter(|name| spelling::is_common_type(name))
-                .cloned(),
-        );
+    fn new(whole: &'a Whole<'a>, file: FileId, mut hidden: HashSet<String>) -> Place<'a> {
+        hidden.extend(whole.hiding.iter().cloned());
         Place {
-            program,
-            options,
+            whole,
             file,
             hidden,
-            hosts,
             variants: None,
             states: HashSet::new(),
             parameters: Vec::new(),
@@ -117,7 +97,7 @@ impl<'a> Place<'a> {
             let of_message =
                 |message: &Message| spelling::type_name(message.name.text()) == spelled;
             let is_taken = spelling::is_common_type(&spelled)
-                || self.hosts.contains(&spelled)
+                || self.whole.is_host(&spelled)
                 || self.states.contains(&spelled)
                 || state.messages.iter().any(of_message);
             if is_taken { spelled + "_" } else { spelled }
@@ -141,7 +121,7 @@ impl<'a> Place<'a> {
 
     /// The package that a file's code lives in, from the outside in.
     pub fn package_of(&self, file: FileId) -> Vec<String> {
-        package(self.program, self.options, file)
+        package(self.whole.program, self.whole.options, file)
     }
 
     /// An object of a package, as it is called from here.
@@ -204,7 +184,7 @@ impl<'a> Place<'a> {
     }
 
     fn named(&self, id: TypeId) -> String {
-        let ty = self.program.ty(id);
+        let ty = self.whole.program.ty(id);
         let name = spelling::type_name(ty.name.text());
         match &ty.definition {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
@@ -226,7 +206,7 @@ impl<'a> Place<'a> {
         if is_bare && file == self.file {
             return name.to_owned();
         }
-        let object = spelling::types_object(&self.program.file(file).stem);
+        let object = spelling::types_object(&self.whole.program.file(file).stem);
         format!("{}.{name}", self.object(file, &object))
     }
 
@@ -240,7 +220,7 @@ impl<'a> Place<'a> {
     }
 
     fn endpoint(&self, endpoint: &EndpointType) -> String {
-        let protocol = self.program.protocol(endpoint.protocol);
+        let protocol = self.whole.program.protocol(endpoint.protocol);
         let object = self.object(protocol.file, &spelling::object_name(protocol.name.text()));
         let state = spelling::type_name(protocol.state(endpoint.state).name.text());
         let arguments: Vec<String> = endpoint
@@ -309,18 +289,5 @@ pub fn package(program: &Program, options: &Options, file: FileId) -> Vec<String
     written
         .iter()
         .map(|segment| spelling::package_segment(segment.text()))
-        .collect()
-}
-
-/// The types that the host program supplies under their own names.
-fn host_names(program: &Program) -> HashSet<String> {
-    let is_host = |definition: &Definition| match definition {
-        Definition::Undeclared => true,
-        Definition::Extern(mappings, _) => mappings.scala.is_none(),
-        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
-    };
-    let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));
-    hosts
-        .map(|ty| spelling::type_name(ty.name.text()))
         .collect()
 }

@@ -1,11 +1,11 @@
 //! The object with the types that one file declares, and the objects of its instances.
 
 use super::layout::{declaration, docs, fits, typed};
-use super::payload::{check, holds_endpoints, moved};
+use super::payload::{check, moved};
 use super::place::{GENERATED, Place, type_arguments};
 use super::spelling;
 use crate::check::CheckedProgram;
-use crate::protocol::{Definition, Field, InstanceId, Type, TypeDeclaration, Variant};
+use crate::protocol::{Definition, Field, InstanceId, Type, TypeDeclaration, TypeId, Variant};
 use askama::Template;
 use std::collections::BTreeMap;
 
@@ -58,11 +58,8 @@ struct AliasView {
 
 impl TypesView {
     pub fn of(place: &mut Place, file: &str) -> TypesView {
-        let declared = place.program.file(place.file);
-        let declarations = declared
-            .types
-            .iter()
-            .map(|id| write_type(place, place.program.ty(*id)));
+        let declared = place.whole.program.file(place.file);
+        let declarations = declared.types.iter().map(|id| write_type(place, *id));
         TypesView {
             object: spelling::types_object(&declared.stem),
             file: file.to_owned(),
@@ -71,7 +68,8 @@ impl TypesView {
     }
 }
 
-fn write_type(place: &Place, ty: &TypeDeclaration) -> String {
+fn write_type(place: &Place, id: TypeId) -> String {
+    let ty = place.whole.program.ty(id);
     let name = spelling::type_name(ty.name.text());
     match &ty.definition {
         Definition::Alias(target) => format!(
@@ -80,7 +78,7 @@ fn write_type(place: &Place, ty: &TypeDeclaration) -> String {
             place.payload_type(target)
         ),
         Definition::Struct(fields) => record(place, ty, &name, fields),
-        Definition::Enum(variants) => choice(place, ty, &name, variants),
+        Definition::Enum(variants) => choice(place, id, &name, variants),
         // What the host supplies needs no declaration; the file's documentation has it.
         Definition::Extern(..) | Definition::Undeclared => String::new(),
     }
@@ -100,7 +98,7 @@ fn record(place: &Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> 
     }
     let is_carrier = values
         .iter()
-        .any(|value| holds_endpoints(place.program, value.ty));
+        .any(|value| place.whole.holds_endpoints(value.ty));
     let extends = if is_carrier {
         format!(" extends {GENERATED}.Carrier")
     } else {
@@ -117,9 +115,10 @@ fn record(place: &Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> 
     )
 }
 
-fn choice(place: &Place, ty: &TypeDeclaration, name: &str, variants: &[Variant]) -> String {
-    let is_carrier = holds_endpoints(place.program, &Type::Named(id_of(place, ty)));
-    let object = spelling::types_object(&place.program.file(place.file).stem);
+fn choice(place: &Place, id: TypeId, name: &str, variants: &[Variant]) -> String {
+    let ty = place.whole.program.ty(id);
+    let is_carrier = place.whole.holds_endpoints(&Type::Named(id));
+    let object = spelling::types_object(&place.whole.program.file(place.file).stem);
     let write = |variant: &Variant| {
         let values: Vec<Value> = variant
             .entries
@@ -189,25 +188,25 @@ fn write_values(
     } else {
         "  "
     };
-    let program = place.program;
+    let whole = place.whole;
     let fields: Vec<String> = values
         .iter()
         .map(|value| typed(&value.name, &place.payload_type(value.ty)))
         .collect();
     let changes = values
         .iter()
-        .filter(|value| holds_endpoints(program, value.ty));
+        .filter(|value| whole.holds_endpoints(value.ty));
     let changes = changes.map(|value| {
         format!(
             "{} = {}",
             value.name,
-            moved(program, value.ty, &value.name).at(0)
+            moved(whole, value.ty, &value.name).at(0)
         )
     });
     let changes: Vec<String> = changes.collect();
     let checks = values
         .iter()
-        .flat_map(|value| check(program, value.ty, value.written, &value.name));
+        .flat_map(|value| check(whole, value.ty, value.written, &value.name));
     let checks: Vec<String> = checks.collect();
     let result = if changes.is_empty() {
         "this".to_owned()
@@ -227,12 +226,6 @@ fn write_values(
         has_body,
         indent,
     })
-}
-
-fn id_of(place: &Place, ty: &TypeDeclaration) -> crate::protocol::TypeId {
-    let ids = place.program.file(ty.file).types.iter();
-    let mut same = ids.filter(|id| std::ptr::eq(place.program.ty(**id), ty));
-    *same.next().expect("a file lists the types it declares")
 }
 
 fn rendered(view: &impl Template) -> String {

@@ -1,7 +1,7 @@
 //! What the templates are given: finished text and plain booleans, for one piece of a file at a time.
 
 use super::layout::{Code, declaration, docs, fits, typed};
-use super::payload::{check, holds_endpoints, moved, tuple};
+use super::payload::{check, moved, tuple};
 use super::place::{GENERATED, Place, tuple_paths, type_arguments};
 use super::spelling;
 use crate::endpoint::{Activity, Endpoint};
@@ -346,7 +346,7 @@ impl<'a> Writer<'a> {
     }
 
     fn method(&mut self, state: &State, index: usize, message: &Message) -> MethodView {
-        let program = self.place.program;
+        let whole = self.place.whole;
         let names: Vec<String> = message
             .entries
             .iter()
@@ -362,7 +362,7 @@ impl<'a> Writer<'a> {
         let is_moving = message
             .entries
             .iter()
-            .any(|entry| holds_endpoints(program, &entry.ty));
+            .any(|entry| whole.holds_endpoints(&entry.ty));
 
         let mut statements = Vec::new();
         if is_moving {
@@ -372,10 +372,10 @@ impl<'a> Writer<'a> {
         statements.extend(
             entries
                 .clone()
-                .flat_map(|(entry, name)| check(program, &entry.ty, entry.name.text(), name)),
+                .flat_map(|(entry, name)| check(whole, &entry.ty, entry.name.text(), name)),
         );
         let parts = entries
-            .map(|(entry, name)| moved(program, &entry.ty, name))
+            .map(|(entry, name)| moved(whole, &entry.ty, name))
             .collect();
         let mut arguments = vec![
             Code::word("this"),

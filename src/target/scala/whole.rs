@@ -1,0 +1,96 @@
+//! What is found out once about a whole program, however many files are written for it.
+
+use super::spelling::{is_common_type, type_name};
+use crate::protocol::{Definition, Program, Type, TypeId};
+use crate::target::Options;
+use std::collections::HashSet;
+
+/// A program with what the Scala target knows about its types.
+pub struct Whole<'a> {
+    pub program: &'a Program,
+    pub options: &'a Options,
+    /// The types that the host program supplies under their own names.
+    hosts: HashSet<String>,
+    /// Those among them that hide a type which is in sight everywhere.
+    pub hiding: Vec<String>,
+    /// The types whose values can hold endpoints, as far as the specification tells.
+    carriers: HashSet<TypeId>,
+}
+
+impl<'a> Whole<'a> {
+    pub fn of(program: &'a Program, options: &'a Options) -> Whole<'a> {
+        let is_host = |definition: &Definition| match definition {
+            Definition::Undeclared => true,
+            Definition::Extern(mappings, _) => mappings.scala.is_none(),
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
+        };
+        let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));
+        let hosts: Vec<String> = hosts.map(|ty| type_name(ty.name.text())).collect();
+        let hiding = hosts.iter().filter(|name| is_common_type(name));
+        Whole {
+            program,
+            options,
+            hiding: hiding.cloned().collect(),
+            hosts: hosts.into_iter().collect(),
+            carriers: carriers(program),
+        }
+    }
+
+    /// Whether the host program supplies a type of this name.
+    pub fn is_host(&self, name: &str) -> bool {
+        self.hosts.contains(name)
+    }
+
+    /// Whether values of a type can hold endpoints, as far as the specification tells.
+    pub fn holds_endpoints(&self, ty: &Type) -> bool {
+        let mut found = false;
+        ty.walk(&mut |part| found |= is_endpoint(part) || self.is_carrier(part));
+        found
+    }
+
+    fn is_carrier(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Named(id) if self.carriers.contains(id))
+    }
+}
+
+fn is_endpoint(ty: &Type) -> bool {
+    matches!(ty, Type::Endpoint(_) | Type::Parameter(_))
+}
+
+/// From the types that name an endpoint themselves, against the direction of use.
+fn carriers(program: &Program) -> HashSet<TypeId> {
+    let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
+    let mut found = HashSet::new();
+    let mut pending = Vec::new();
+    for (index, declaration) in program.types.iter().enumerate() {
+        let id = TypeId::new(index);
+        let mut look = |ty: &Type| {
+            ty.walk(&mut |part| match part {
+                Type::Named(used) => users[used.index()].push(id),
+                Type::Endpoint(_) | Type::Parameter(_) => {
+                    if found.insert(id) {
+                        pending.push(id);
+                    }
+                }
+                Type::Builtin(_) | Type::List(_) | Type::Option(_) | Type::Tuple(_) => {}
+            });
+        };
+        match &declaration.definition {
+            Definition::Alias(target) => look(target),
+            Definition::Struct(fields) => fields.iter().for_each(|field| look(&field.ty)),
+            Definition::Enum(variants) => {
+                let entries = variants.iter().flat_map(|variant| &variant.entries);
+                entries.for_each(|entry| look(&entry.ty));
+            }
+            Definition::Extern(..) | Definition::Undeclared => {}
+        }
+    }
+    while let Some(id) = pending.pop() {
+        for user in &users[id.index()] {
+            if found.insert(*user) {
+                pending.push(*user);
+            }
+        }
+    }
+    found
+}
