@@ -1,6 +1,7 @@
 //! The Scala target: the shim, what is generated, and the programs that use it.
 
 mod misuse;
+mod snapshots;
 
 use crate::support::c::repository;
 use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};

@@ -1,5 +1,6 @@
 //! The Scala target: which files are written.
 
+mod endpoints;
 mod layout;
 mod names;
 mod payload;

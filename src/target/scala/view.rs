@@ -1,12 +1,11 @@
 //! What the templates are given: finished text and plain booleans, for one piece of a file at a time.
 
-use super::layout::{Code, declaration, docs, fits, typed};
-use super::payload::{check, moved, tuple};
-use super::place::{GENERATED, Place, tuple_paths, type_arguments};
+use super::layout::{declaration, docs, typed};
+use super::place::{GENERATED, Place, type_arguments};
 use super::spelling;
 use crate::endpoint::{Activity, Endpoint};
 use crate::graph::Capacity;
-use crate::protocol::{Message, Next, Side, State, StateId};
+use crate::protocol::{Direction, Entry, Message, Next, Side, State, StateId};
 use askama::Template;
 
 /// The first lines of a file.
@@ -46,63 +45,11 @@ pub struct MessageView {
     declaration: String,
 }
 
-/// A sending endpoint.
-#[derive(Template)]
-#[template(path = "scala/sender.scala.jinja")]
-pub struct SenderView {
-    class: ClassView,
-    has_methods: bool,
-    methods: Vec<MethodView>,
-}
-
-/// A receiving endpoint.
-#[derive(Template)]
-#[template(path = "scala/receiver.scala.jinja")]
-pub struct ReceiverView {
-    class: ClassView,
-    signature: String,
-    arms: Vec<ArmView>,
-}
-
-/// An endpoint where the session is over.
-#[derive(Template)]
-#[template(path = "scala/done.scala.jinja")]
-pub struct DoneView {
-    class: ClassView,
-}
-
-/// What the classes of all endpoints have in common.
-pub struct ClassView {
-    docs: String,
-    name: String,
-    parameters: String,
-    access: String,
-    base: String,
-    state: String,
-}
-
-/// How one message is sent.
-pub struct MethodView {
-    docs: String,
-    signature: String,
-    is_short: bool,
-    statements: Vec<String>,
-}
-
-/// How one message is made of what came.
-pub struct ArmView {
-    pattern: String,
-    /// What comes before the message; empty if the arm is one line.
-    tuple: Option<String>,
-    is_short: bool,
-    message: String,
-}
-
 /// One protocol, while its pieces are written.
 pub struct Writer<'a> {
-    place: Place<'a>,
-    endpoint: Endpoint<'a>,
-    object: String,
+    pub place: Place<'a>,
+    pub endpoint: Endpoint<'a>,
+    pub object: String,
 }
 
 impl<'a> Writer<'a> {
@@ -125,12 +72,12 @@ impl<'a> Writer<'a> {
         self.place.enter(self.state(id));
     }
 
-    fn state(&self, id: StateId) -> &'a State {
+    pub fn state(&self, id: StateId) -> &'a State {
         self.endpoint.protocol.protocol().state(id)
     }
 
     /// The object, as its own inside calls it.
-    fn this(&self) -> String {
+    pub fn this(&self) -> String {
         self.place.object(self.place.file, &self.object)
     }
 
@@ -195,7 +142,7 @@ impl<'a> Writer<'a> {
         self.place.hide(names);
         let mut fields = self.fields(message);
         if let Some(next) = self.next(message) {
-            let side = if state.direction == Some(crate::protocol::Direction::Send) {
+            let side = if state.direction == Some(Direction::Send) {
                 Side::Server
             } else {
                 Side::Client
@@ -234,9 +181,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn fields(&self, message: &Message) -> Vec<String> {
+    pub fn fields(&self, message: &Message) -> Vec<String> {
         let entries = message.entries.iter();
-        let field = |entry: &crate::protocol::Entry| {
+        let field = |entry: &Entry| {
             let name = spelling::entry_name(entry.name.text());
             typed(&name, &self.place.payload_type(&entry.ty))
         };
@@ -244,7 +191,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The class of the endpoint that follows a message, without the side.
-    fn next(&self, message: &Message) -> Option<String> {
+    pub fn next(&self, message: &Message) -> Option<String> {
         match &message.next {
             Next::End => None,
             Next::State { state, arguments } => {
@@ -255,218 +202,6 @@ impl<'a> Writer<'a> {
                 let name = spelling::type_name(self.state(*state).name.text());
                 Some(format!("{name}{}", type_arguments(&arguments)))
             }
-        }
-    }
-
-    /// One endpoint, ready to be written.
-    pub fn endpoint(&mut self, id: StateId) -> Box<dyn askama::DynTemplate> {
-        let state = self.state(id);
-        self.place.hide(std::iter::empty());
-        match self.endpoint.activity(id) {
-            Activity::Over => {
-                let class = self.class(state, "DoneEndpoint".to_owned());
-                Box::new(DoneView { class })
-            }
-            Activity::Sends => {
-                let class = self.class(state, "SendEndpoint".to_owned());
-                let methods = state.messages.iter().enumerate();
-                let methods: Vec<_> = methods
-                    .map(|(index, message)| self.method(state, index, message))
-                    .collect();
-                Box::new(SenderView {
-                    class,
-                    has_methods: !methods.is_empty(),
-                    methods,
-                })
-            }
-            Activity::Receives => {
-                let received = self.received(state);
-                let any = self.place.standard("Any");
-                let int = self.place.standard("Int");
-                let arms = state.messages.iter().enumerate();
-                let arms = arms
-                    .map(|(index, message)| self.arm(state, index, message))
-                    .collect();
-                let class = self.class(state, format!("RecvEndpoint[{received}]"));
-                let signature = format!(
-                    "protected def open(index: {int}, payload: {any}): {received} = index match {{"
-                );
-                Box::new(ReceiverView {
-                    class,
-                    signature,
-                    arms,
-                })
-            }
-        }
-    }
-
-    fn class(&self, state: &State, base: String) -> ClassView {
-        // Inside `object client`, `private[client]` would mean that object, where `init` is not.
-        let access = if matches!(self.object.as_str(), "client" | "server") {
-            String::new()
-        } else {
-            format!("private[{}] ", self.object)
-        };
-        ClassView {
-            docs: docs(&state.docs, 4),
-            name: spelling::type_name(state.name.text()),
-            parameters: self.place.parameter_list(),
-            access,
-            base,
-            state: spelling::literal(state.name.text()),
-        }
-    }
-
-    /// What `recv` gives: the message itself where there is only one, so that no match is needed.
-    fn received(&self, state: &State) -> String {
-        let any = format!("{}.{}", self.this(), spelling::type_name(state.name.text()));
-        match state.messages.as_slice() {
-            [only] => {
-                let (name, tail) = self.message_class(only);
-                format!("{any}.{name}{tail}")
-            }
-            _ => any + &self.place.parameter_list(),
-        }
-    }
-
-    /// The class of a message, and what makes a type of it.
-    fn message_class(&self, message: &Message) -> (String, String) {
-        let name = spelling::type_name(message.name.text());
-        let parameters = self.place.parameter_list();
-        let is_object =
-            parameters.is_empty() && message.entries.is_empty() && message.next == Next::End;
-        (
-            name,
-            if is_object {
-                ".type".to_owned()
-            } else {
-                parameters
-            },
-        )
-    }
-
-    fn method(&mut self, state: &State, index: usize, message: &Message) -> MethodView {
-        let whole = self.place.whole;
-        let names: Vec<String> = message
-            .entries
-            .iter()
-            .map(|entry| spelling::entry_name(entry.name.text()))
-            .collect();
-        let methods = state
-            .messages
-            .iter()
-            .map(|message| spelling::method_name(message.name.text()));
-        self.place.hide(methods.chain(names.iter().cloned()));
-        let next = self.next(message);
-        let unit = self.place.standard("Unit");
-        let is_moving = message
-            .entries
-            .iter()
-            .any(|entry| whole.holds_endpoints(&entry.ty));
-
-        let mut statements = Vec::new();
-        if is_moving {
-            statements.push(format!("val $moving = new {GENERATED}.Moving"));
-        }
-        let entries = message.entries.iter().zip(&names);
-        statements.extend(
-            entries
-                .clone()
-                .flat_map(|(entry, name)| check(whole, &entry.ty, entry.name.text(), name)),
-        );
-        let parts = entries
-            .map(|(entry, name)| moved(whole, &entry.ty, name))
-            .collect();
-        let mut arguments = vec![
-            Code::word("this"),
-            Code::word(index.to_string()),
-            tuple(parts),
-        ];
-        if is_moving {
-            arguments.push(Code::word("$moving"));
-        }
-        let send = Code::Call(
-            format!("{GENERATED}.{}", self.then(state, message)),
-            arguments,
-        );
-        let head = format!("def {}", spelling::method_name(message.name.text()));
-        let fields = self.fields(message);
-        let result = next.as_ref().unwrap_or(&unit);
-        let one_line = declaration(&head, &fields, &format!(": {result} = {}", send.flat()), 6);
-        let is_short = next.is_none() && statements.is_empty() && fits(6, &one_line);
-        let signature = if is_short {
-            one_line
-        } else {
-            statements.push(send.at(8));
-            statements.extend(next.as_ref().map(|next| format!("new {next}(this)")));
-            declaration(&head, &fields, &format!(": {result} = {{"), 6)
-        };
-        MethodView {
-            docs: docs(&message.docs, 6),
-            signature,
-            is_short,
-            statements,
-        }
-    }
-
-    /// Who speaks after a message.
-    fn then(&self, state: &State, message: &Message) -> &'static str {
-        match &message.next {
-            Next::End => "end",
-            Next::State { state: next, .. } => match self.state(*next).direction {
-                None => "end",
-                next if next == state.direction => "stay",
-                Some(_) => "turn",
-            },
-        }
-    }
-
-    fn arm(&self, state: &State, index: usize, message: &Message) -> ArmView {
-        let types: Vec<String> = message
-            .entries
-            .iter()
-            .map(|entry| self.place.payload_type(&entry.ty))
-            .collect();
-        let next = self
-            .next(message)
-            .map(|next| Code::word(format!("new {next}(this)")));
-        let paths = tuple_paths(types.len());
-        let mut values: Vec<Code> = match types.as_slice() {
-            [] => Vec::new(),
-            [only] => vec![Code::word(format!("payload.asInstanceOf[{only}]"))],
-            _ => paths
-                .iter()
-                .map(|path| Code::word(format!("values{path}")))
-                .collect(),
-        };
-        values.extend(next);
-        let (name, tail) = self.message_class(message);
-        let path = format!(
-            "{}.{}.{name}",
-            self.this(),
-            spelling::type_name(state.name.text())
-        );
-        let message = if tail == ".type" {
-            Code::Word(path)
-        } else {
-            Code::Call(path + &tail, values)
-        };
-        let pattern = format!("case {index} =>");
-        let is_tuple = types.len() > 1;
-        let one_line = format!("{pattern} {}", message.flat());
-        let is_short = !is_tuple && fits(8, &one_line);
-        let tuple = is_tuple
-            .then(|| super::place::nested(types, &|parts| format!("({})", parts.join(", "))));
-        let message = if is_short {
-            message.flat()
-        } else {
-            message.at(10)
-        };
-        ArmView {
-            pattern,
-            tuple,
-            is_short,
-            message,
         }
     }
 }

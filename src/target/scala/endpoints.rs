@@ -1,0 +1,275 @@
+//! The classes of the endpoints: how messages are sent, and how they are made of what came.
+
+use super::layout::{Code, declaration, docs, fits};
+use super::payload::{check, moved, tuple};
+use super::place::{GENERATED, nested, tuple_paths};
+use super::spelling;
+use super::view::Writer;
+use crate::endpoint::Activity;
+use crate::protocol::{Message, Next, State, StateId};
+use askama::Template;
+
+/// A sending endpoint.
+#[derive(Template)]
+#[template(path = "scala/sender.scala.jinja")]
+pub struct SenderView {
+    class: ClassView,
+    has_methods: bool,
+    methods: Vec<MethodView>,
+}
+
+/// A receiving endpoint.
+#[derive(Template)]
+#[template(path = "scala/receiver.scala.jinja")]
+pub struct ReceiverView {
+    class: ClassView,
+    signature: String,
+    arms: Vec<ArmView>,
+}
+
+/// An endpoint where the session is over.
+#[derive(Template)]
+#[template(path = "scala/done.scala.jinja")]
+pub struct DoneView {
+    class: ClassView,
+}
+
+/// What the classes of all endpoints have in common.
+pub struct ClassView {
+    docs: String,
+    name: String,
+    parameters: String,
+    access: String,
+    base: String,
+    state: String,
+}
+
+/// How one message is sent.
+pub struct MethodView {
+    docs: String,
+    signature: String,
+    is_short: bool,
+    statements: Vec<String>,
+}
+
+/// How one message is made of what came.
+pub struct ArmView {
+    pattern: String,
+    /// What comes before the message; empty if the arm is one line.
+    tuple: Option<String>,
+    is_short: bool,
+    message: String,
+}
+
+impl Writer<'_> {
+    /// One endpoint, ready to be written.
+    pub fn endpoint(&mut self, id: StateId) -> Box<dyn askama::DynTemplate> {
+        let state = self.state(id);
+        self.place.hide(std::iter::empty());
+        match self.endpoint.activity(id) {
+            Activity::Over => {
+                let class = self.class(state, "DoneEndpoint".to_owned());
+                Box::new(DoneView { class })
+            }
+            Activity::Sends => {
+                let class = self.class(state, "SendEndpoint".to_owned());
+                let methods = state.messages.iter().enumerate();
+                let methods: Vec<_> = methods
+                    .map(|(index, message)| self.method(state, index, message))
+                    .collect();
+                Box::new(SenderView {
+                    class,
+                    has_methods: !methods.is_empty(),
+                    methods,
+                })
+            }
+            Activity::Receives => {
+                let received = self.received(state);
+                let any = self.place.standard("Any");
+                let int = self.place.standard("Int");
+                let arms = state.messages.iter().enumerate();
+                let arms = arms
+                    .map(|(index, message)| self.arm(state, index, message))
+                    .collect();
+                let class = self.class(state, format!("RecvEndpoint[{received}]"));
+                let signature = format!(
+                    "protected def open(index: {int}, payload: {any}): {received} = index match {{"
+                );
+                Box::new(ReceiverView {
+                    class,
+                    signature,
+                    arms,
+                })
+            }
+        }
+    }
+
+    fn class(&self, state: &State, base: String) -> ClassView {
+        // Inside `object client`, `private[client]` would mean that object, where `init` is not.
+        let access = if matches!(self.object.as_str(), "client" | "server") {
+            String::new()
+        } else {
+            format!("private[{}] ", self.object)
+        };
+        ClassView {
+            docs: docs(&state.docs, 4),
+            name: spelling::type_name(state.name.text()),
+            parameters: self.place.parameter_list(),
+            access,
+            base,
+            state: spelling::literal(state.name.text()),
+        }
+    }
+
+    /// What `recv` gives: the message itself where there is only one, so that no match is needed.
+    fn received(&self, state: &State) -> String {
+        let any = format!("{}.{}", self.this(), spelling::type_name(state.name.text()));
+        match state.messages.as_slice() {
+            [only] => {
+                let (name, tail) = self.message_class(only);
+                format!("{any}.{name}{tail}")
+            }
+            _ => any + &self.place.parameter_list(),
+        }
+    }
+
+    /// The class of a message, and what makes a type of it.
+    fn message_class(&self, message: &Message) -> (String, String) {
+        let name = spelling::type_name(message.name.text());
+        let parameters = self.place.parameter_list();
+        let is_object =
+            parameters.is_empty() && message.entries.is_empty() && message.next == Next::End;
+        (
+            name,
+            if is_object {
+                ".type".to_owned()
+            } else {
+                parameters
+            },
+        )
+    }
+
+    fn method(&mut self, state: &State, index: usize, message: &Message) -> MethodView {
+        let whole = self.place.whole;
+        let names: Vec<String> = message
+            .entries
+            .iter()
+            .map(|entry| spelling::entry_name(entry.name.text()))
+            .collect();
+        let methods = state
+            .messages
+            .iter()
+            .map(|message| spelling::method_name(message.name.text()));
+        self.place.hide(methods.chain(names.iter().cloned()));
+        let next = self.next(message);
+        let unit = self.place.standard("Unit");
+        let is_moving = message
+            .entries
+            .iter()
+            .any(|entry| whole.holds_endpoints(&entry.ty));
+
+        let mut statements = Vec::new();
+        if is_moving {
+            statements.push(format!("val $moving = new {GENERATED}.Moving"));
+        }
+        let entries = message.entries.iter().zip(&names);
+        statements.extend(
+            entries
+                .clone()
+                .flat_map(|(entry, name)| check(whole, &entry.ty, entry.name.text(), name)),
+        );
+        let parts = entries
+            .map(|(entry, name)| moved(whole, &entry.ty, name))
+            .collect();
+        let mut arguments = vec![
+            Code::word("this"),
+            Code::word(index.to_string()),
+            tuple(parts),
+        ];
+        if is_moving {
+            arguments.push(Code::word("$moving"));
+        }
+        let send = Code::Call(
+            format!("{GENERATED}.{}", self.then(state, message)),
+            arguments,
+        );
+        let head = format!("def {}", spelling::method_name(message.name.text()));
+        let fields = self.fields(message);
+        let result = next.as_ref().unwrap_or(&unit);
+        let one_line = declaration(&head, &fields, &format!(": {result} = {}", send.flat()), 6);
+        let is_short = next.is_none() && statements.is_empty() && fits(6, &one_line);
+        let signature = if is_short {
+            one_line
+        } else {
+            statements.push(send.at(8));
+            statements.extend(next.as_ref().map(|next| format!("new {next}(this)")));
+            declaration(&head, &fields, &format!(": {result} = {{"), 6)
+        };
+        MethodView {
+            docs: docs(&message.docs, 6),
+            signature,
+            is_short,
+            statements,
+        }
+    }
+
+    /// Who speaks after a message.
+    fn then(&self, state: &State, message: &Message) -> &'static str {
+        match &message.next {
+            Next::End => "end",
+            Next::State { state: next, .. } => match self.state(*next).direction {
+                None => "end",
+                next if next == state.direction => "stay",
+                Some(_) => "turn",
+            },
+        }
+    }
+
+    fn arm(&self, state: &State, index: usize, message: &Message) -> ArmView {
+        let types: Vec<String> = message
+            .entries
+            .iter()
+            .map(|entry| self.place.payload_type(&entry.ty))
+            .collect();
+        let next = self
+            .next(message)
+            .map(|next| Code::word(format!("new {next}(this)")));
+        let paths = tuple_paths(types.len());
+        let mut values: Vec<Code> = match types.as_slice() {
+            [] => Vec::new(),
+            [only] => vec![Code::word(format!("payload.asInstanceOf[{only}]"))],
+            _ => paths
+                .iter()
+                .map(|path| Code::word(format!("values{path}")))
+                .collect(),
+        };
+        values.extend(next);
+        let (name, tail) = self.message_class(message);
+        let path = format!(
+            "{}.{}.{name}",
+            self.this(),
+            spelling::type_name(state.name.text())
+        );
+        let message = if tail == ".type" {
+            Code::Word(path)
+        } else {
+            Code::Call(path + &tail, values)
+        };
+        let pattern = format!("case {index} =>");
+        let is_tuple = types.len() > 1;
+        let one_line = format!("{pattern} {}", message.flat());
+        let is_short = !is_tuple && fits(8, &one_line);
+        let tuple = is_tuple.then(|| nested(types, &|parts| format!("({})", parts.join(", "))));
+        let message = if is_short {
+            message.flat()
+        } else {
+            message.at(10)
+        };
+        ArmView {
+            pattern,
+            tuple,
+            is_short,
+            message,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a protocol becomes: the text and the generated files, side by side.
+
+use duologue::compile::{Input, Request, compile};
+use duologue::files::Disk;
+use duologue::target::{self, Target};
+
+fn side_by_side(name: &str, text: &str) -> String {
+    let input = Input::Text {
+        path: format!("{name}.proto").into(),
+        bytes: text.as_bytes().to_vec(),
+    };
+    let request = Request {
+        inputs: vec![input],
+        ..Request::default()
+    };
+    let compilation = compile(&request, &Disk).unwrap_or_else(|failure| panic!("{failure:?}"));
+    let found = compilation.diagnostics;
+    let checked = compilation.checked.unwrap_or_else(|| panic!("{found:#?}"));
+    let mut shown = format!("--- {name}.proto\n{text}");
+    for file in target::generate(&checked, Target::Scala, &request.options).files {
+        shown += &format!("--- {}\n{}", file.path, file.text);
+    }
+    shown
+}
+
+#[test]
+fn a_dialogue() {
+    let text = "\
+//! How to greet.
+
+/// Hello, and what follows.
+proto! greeting {
+    /// The client's turn.
+    hello:send {
+        /// Names are not checked.
+        hello(name: str) -> answer,
+        leave -> !
+    }
+    answer:recv {
+        welcome -> hello,
+        go_away(until: u32?) -> !
+    }
+}
+";
+    insta::assert_snapshot!(side_by_side("greeting", text));
+}
+
+#[test]
+fn a_generic_protocol_and_its_instance() {
+    let text = "\
+#[allow(verbose-terminal)]
+proto! cell {
+    empty:send<T> { put(T) -> full<T>, give_up -> done }
+    full:recv<T> { get(value: T, again: bool) -> empty<T> }
+    done { }
+}
+
+/// Cells of text.
+proto! text_cell = cell<str>;
+";
+    insta::assert_snapshot!(side_by_side("cell", text));
+}
+
+#[test]
+fn types_with_endpoints_and_names_that_mean_something_else() {
+    let text = "\
+package acme.jobs;
+
+type string = [u8];
+struct job { id: u16, reply: reply::client::open }
+enum order { one(job), many([job], label: string), none }
+
+proto! reply { open:send { done(code: i8) -> ! } }
+
+#[allow(never-ends)]
+proto! type {
+    wait:send { wait(order, wait: bool) -> wait, match(next: (str, job?)) -> wait }
+}
+";
+    insta::assert_snapshot!(side_by_side("jobs", text));
+}
