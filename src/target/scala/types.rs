@@ -63,12 +63,12 @@ impl TypesView {
         TypesView {
             object: spelling::types_object(&declared.stem),
             file: file.to_owned(),
-            declarations: declarations.collect(),
+            declarations: declarations.filter(|text| !text.is_empty()).collect(),
         }
     }
 }
 
-fn write_type(place: &Place, id: TypeId) -> String {
+fn write_type(place: &mut Place, id: TypeId) -> String {
     let ty = place.whole.program.ty(id);
     let name = spelling::type_name(ty.name.text());
     match &ty.definition {
@@ -84,7 +84,7 @@ fn write_type(place: &Place, id: TypeId) -> String {
     }
 }
 
-fn record(place: &Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> String {
+fn record(place: &mut Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> String {
     let values: Vec<Value> = fields
         .iter()
         .map(|field| Value::of_field(field.name.text(), &field.ty))
@@ -115,17 +115,18 @@ fn record(place: &Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> 
     )
 }
 
-fn choice(place: &Place, id: TypeId, name: &str, variants: &[Variant]) -> String {
+fn choice(place: &mut Place, id: TypeId, name: &str, variants: &[Variant]) -> String {
     let ty = place.whole.program.ty(id);
     let is_carrier = place.whole.holds_endpoints(&Type::Named(id));
     let object = spelling::types_object(&place.whole.program.file(place.file).stem);
-    let write = |variant: &Variant| {
+    let mut write = |variant: &Variant| {
         let values: Vec<Value> = variant
             .entries
             .iter()
             .map(|entry| Value::of_field(entry.name.text(), &entry.ty))
             .collect();
         let variant_name = spelling::type_name(variant.name.text());
+        place.hide(values.iter().map(|value| value.name.clone()));
         let extends = format!(" extends {}.{name}", place.object(place.file, &object));
         let docs = docs(&variant.docs, 4);
         if values.is_empty() {
@@ -152,7 +153,7 @@ fn choice(place: &Place, id: TypeId, name: &str, variants: &[Variant]) -> String
         docs: docs(&ty.docs, 2),
         name: name.to_owned(),
         is_carrier,
-        variants: variants.iter().map(write).collect(),
+        variants: variants.iter().map(&mut write).collect(),
     };
     rendered(&view)
 }
@@ -174,7 +175,7 @@ impl<'a> Value<'a> {
 }
 
 fn write_values(
-    place: &Place,
+    place: &mut Place,
     docs: String,
     head: String,
     values: &[Value],
@@ -189,6 +190,7 @@ fn write_values(
         "  "
     };
     let whole = place.whole;
+    place.hide(values.iter().map(|value| value.name.clone()));
     let fields: Vec<String> = values
         .iter()
         .map(|value| typed(&value.name, &place.payload_type(value.ty)))
@@ -213,8 +215,14 @@ fn write_values(
     } else {
         format!("copy({})", changes.join(", "))
     };
-    let moved =
-        is_carrier.then(|| format!("def $moved($moving: {GENERATED}.Moving): {class} = {result}"));
+    let moved = is_carrier.then(|| {
+        let head = format!("def $moved($moving: {GENERATED}.Moving): {class} =");
+        if fits(indent.len() + 2, &format!("{head} {result}")) {
+            format!("{head} {result}")
+        } else {
+            format!("{head}\n{indent}    {result}")
+        }
+    });
     let has_body = moved.is_some() || !checks.is_empty();
     let tail = format!("{extends}{}", if has_body { " {" } else { "" });
     let declaration = declaration(&head, &fields, &tail, indent.len());
