@@ -50,11 +50,17 @@ fn sources() -> &'static [PathBuf] {
         fs::write(&main, main_program(&checked)).expect("the target folder can be written");
         let names = folder("names");
         generate(&protocols_in(&support.join("names")), Some("names"), &names);
+        let shared = folder("shared-names");
+        generate(
+            &protocols_in(&repository().join("tests/names")),
+            Some("shared"),
+            &shared,
+        );
         let corpus = folder("corpus");
         let count = write_corpus(&corpus);
         assert!(count > 40, "only {count} protocols of the corpus pass");
         let programs = repository().join("tests/run");
-        let written = [generated, names, corpus, programs];
+        let written = [generated, names, shared, corpus, programs];
         let mut sources: Vec<PathBuf> = written
             .iter()
             .flat_map(|folder| sources_in(folder))
