@@ -5,6 +5,7 @@
 mod cannot_finish;
 mod checked;
 mod clashing_names;
+mod deep_type;
 mod elsewhere;
 mod equivalent_states;
 mod expanding_recursion;
@@ -76,6 +77,7 @@ pub static RULES: &[Rule] = &[
     too_many_messages::RULE,
     recursive_type::RULE,
     expanding_recursion::RULE,
+    deep_type::RULE,
     unsatisfied_bound::RULE,
     not_dual::RULE,
     clashing_names::RULE,

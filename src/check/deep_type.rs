@@ -1,0 +1,182 @@
+//! A type that is nested more deeply than the compilers of the targets follow.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use crate::diagnostic::Diagnostic;
+use crate::protocol::{Definition, Entry, Next, Program, Protocol, Type, TypeId};
+use crate::source::Span;
+
+pub const RULE: Rule = Rule {
+    name: "deep-type",
+    summary: "a type is nested more deeply than compilers follow",
+    default: None,
+    page: include_str!("../../docs/rules/deep-type.md"),
+    find: Some(find),
+};
+
+/// How deep a payload may be, aliases, structs, enums and type arguments followed. rustc gives up behind 128 steps, of which a
+/// list takes four (`Vec`, its buffer, its pointer, its item) and its text or number at the end a few.
+const LIMIT: u32 = 96;
+/// What a list counts; everything else counts one.
+const LIST: u32 = 4;
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    if findings.has_errors(subject.program) {
+        return;
+    }
+    let program = subject.program;
+    let depths = Depths::of(program);
+    for file in &program.files {
+        for id in &file.instances {
+            let instance = program.instance(*id);
+            let arguments = instance
+                .arguments
+                .iter()
+                .map(|ty| depths.ty(ty, &[]))
+                .collect();
+            let protocol = program.protocol(instance.protocol);
+            look(protocol, arguments, &depths, findings);
+        }
+        for id in &file.protocols {
+            let protocol = program.protocol(*id);
+            let own = vec![1; protocol.start().parameters.len()];
+            look(protocol, own, &depths, findings);
+        }
+    }
+}
+
+/// Follows how deep the arguments of each state can be: a depth only grows, and stops at the limit.
+fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths<'_>, findings: &mut Findings) {
+    let mut known: Vec<Option<Vec<u32>>> = vec![None; protocol.states.len()];
+    known[0] = Some(start);
+    let mut waiting = vec![0];
+    while let Some(index) = waiting.pop() {
+        let own = known[index].clone().unwrap_or_default();
+        for message in &protocol.states[index].messages {
+            if let Some(entry) = message
+                .entries
+                .iter()
+                .find(|entry| depths.ty(&entry.ty, &own) > LIMIT)
+            {
+                tell(entry.ty_span, findings);
+                return;
+            }
+            if let Next::State { state, arguments } = &message.next {
+                let arguments: Vec<u32> = arguments.iter().map(|ty| depths.ty(ty, &own)).collect();
+                let there = &mut known[state.index()];
+                let grows = match there {
+                    None => true,
+                    Some(there) => arguments
+                        .iter()
+                        .zip(there.iter())
+                        .any(|(new, old)| new > old),
+                };
+                if grows {
+                    let old = there.take().unwrap_or_else(|| vec![0; arguments.len()]);
+                    *there = Some(
+                        old.into_iter()
+                            .zip(arguments)
+                            .map(|(old, new)| old.max(new))
+                            .collect(),
+                    );
+                    waiting.push(state.index());
+                }
+            }
+        }
+    }
+}
+
+fn tell(at: Span, findings: &mut Findings) {
+    findings.error(
+        Diagnostic::error(RULE.name, at, "this type is nested too deeply")
+            .label("followed through aliases, structs, enums and type arguments")
+            .note("a depth of 96 is allowed: a list counts four, everything else counts one")
+            .help("make it flatter: a list of structs instead of lists in lists"),
+    );
+}
+
+/// How deep each declared type is. Where a list closes a loop, the loop is gone round once.
+struct Depths<'a> {
+    program: &'a Program,
+    named: Vec<u32>,
+}
+
+impl<'a> Depths<'a> {
+    fn of(program: &'a Program) -> Depths<'a> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks = vec![Mark::New; program.types.len()];
+        let mut depths = Depths {
+            program,
+            named: vec![0; program.types.len()],
+        };
+        for root in 0..program.types.len() {
+            let mut path = vec![root];
+            while let Some(at) = path.last().copied() {
+                if marks[at] == Mark::New {
+                    marks[at] = Mark::Open;
+                    let mut parts = Vec::new();
+                    depths.each_part(TypeId::new(at), |ty| {
+                        ty.walk(&mut |part| {
+                            if let Type::Named(id) = part {
+                                parts.push(id.index());
+                            }
+                        })
+                    });
+                    path.extend(parts.into_iter().filter(|part| marks[*part] == Mark::New));
+                    continue;
+                }
+                if marks[at] == Mark::Open {
+                    marks[at] = Mark::Done;
+                    let mut depth = 0;
+                    depths.each_part(TypeId::new(at), |ty| depth = depth.max(depths.ty(ty, &[])));
+                    let is_alias = matches!(program.types[at].definition, Definition::Alias(_));
+                    depths.named[at] = (depth + u32::from(!is_alias)).min(2 * LIMIT);
+                }
+                path.pop();
+            }
+        }
+        depths
+    }
+
+    fn each_part(&self, id: TypeId, mut visit: impl FnMut(&Type)) {
+        let entries = |entries: &[Entry], visit: &mut dyn FnMut(&Type)| {
+            entries.iter().for_each(|entry| visit(&entry.ty));
+        };
+        match &self.program.ty(id).definition {
+            Definition::Alias(ty) => visit(ty),
+            Definition::Struct(fields) => fields.iter().for_each(|field| visit(&field.ty)),
+            Definition::Enum(variants) => {
+                variants
+                    .iter()
+                    .for_each(|variant| entries(&variant.entries, &mut visit));
+            }
+            Definition::Extern(..) | Definition::Undeclared => {}
+        }
+    }
+
+    /// How deep a type is, given the depths of the type arguments.
+    fn ty(&self, ty: &Type, arguments: &[u32]) -> u32 {
+        let deepest = |types: &[Type]| {
+            types
+                .iter()
+                .map(|ty| self.ty(ty, arguments))
+                .max()
+                .unwrap_or(0)
+        };
+        let depth = match ty {
+            Type::Builtin(_) => 1,
+            Type::Named(id) => self.named[id.index()].max(1),
+            Type::Parameter(index) => arguments.get(*index as usize).copied().unwrap_or(1),
+            Type::List(item) => LIST + self.ty(item, arguments),
+            Type::Option(item) => 1 + self.ty(item, arguments),
+            Type::Tuple(items) => 1 + deepest(items),
+            Type::Endpoint(endpoint) => 1 + deepest(&endpoint.arguments),
+        };
+        depth.min(2 * LIMIT)
+    }
+}
