@@ -22,6 +22,7 @@ mod spelling;
 mod spelling_clash;
 mod stuck_state;
 mod too_many_messages;
+mod too_many_values;
 mod unbounded_run;
 mod undeclared_type;
 mod unknown_rule;
@@ -75,6 +76,7 @@ pub static RULES: &[Rule] = &[
     elsewhere::TYPE_ARGUMENT_COUNT,
     missing_direction::RULE,
     too_many_messages::RULE,
+    too_many_values::RULE,
     recursive_type::RULE,
     expanding_recursion::RULE,
     deep_type::RULE,

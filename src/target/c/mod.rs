@@ -39,14 +39,12 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         generated.files.push(OutputFile { path, text });
     };
     for (id, unit) in units.units.iter().enumerate() {
-        if program.file(unit.file).is_input {
-            let view = UnitView::of(checked, &types, id);
-            write(&unit.file_name, "h", view.header());
-            write(&unit.file_name, "c", view.source());
-        }
+        let view = UnitView::of(checked, &types, id);
+        write(&unit.file_name, "h", view.header());
+        write(&unit.file_name, "c", view.source());
     }
     for (index, file) in program.files.iter().enumerate() {
-        if file.is_input && declared::has_types(&types, file) {
+        if declared::has_types(&types, file) {
             let id = FileId::new(index);
             let view = FileView::of(&types, id);
             let name = types.header_of(id);

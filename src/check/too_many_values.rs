@@ -1,0 +1,71 @@
+//! The values of a message, variant or struct become the parameters of one function in every target.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use crate::diagnostic::Diagnostic;
+use crate::name::Name;
+use crate::protocol::Definition;
+
+pub const RULE: Rule = Rule {
+    name: "too-many-values",
+    summary: "a message, variant or struct has more than 100 values",
+    default: None,
+    page: include_str!("../../docs/rules/too-many-values.md"),
+    find: Some(find),
+};
+
+/// How many values one message may carry. A method of the Java virtual machine has room for 255 parameters, of which wide numbers
+/// take two, and the endpoints need some.
+const MOST: usize = 100;
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let program = subject.program;
+    for declared in &program.types {
+        match &declared.definition {
+            Definition::Struct(fields) => {
+                look(
+                    "struct",
+                    &declared.name,
+                    fields.get(MOST).map(|field| &field.name),
+                    findings,
+                );
+            }
+            Definition::Enum(variants) => {
+                for variant in variants {
+                    look(
+                        "variant",
+                        &variant.name,
+                        variant.entries.get(MOST).map(|entry| &entry.name),
+                        findings,
+                    );
+                }
+            }
+            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {}
+        }
+    }
+    for state in program
+        .protocols
+        .iter()
+        .flat_map(|protocol| &protocol.states)
+    {
+        for message in &state.messages {
+            look(
+                "message",
+                &message.name,
+                message.entries.get(MOST).map(|entry| &entry.name),
+                findings,
+            );
+        }
+    }
+}
+
+fn look(what: &str, name: &Name, beyond: Option<&Name>, findings: &mut Findings) {
+    if let Some(beyond) = beyond {
+        findings.error(
+            Diagnostic::error(RULE.name, name.span, format!("the {what} `{name}` has more than {MOST} values"))
+                .related(beyond.span, "the first one too many")
+                .note("they become the parameters of one function, and no target takes any number of these")
+                .help("group values that belong together into a struct, or send a list"),
+        );
+    }
+}
