@@ -20,6 +20,9 @@ pub const RULE: Rule = Rule {
 /// Reports every state but the first of each group of equivalent ones.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for case in subject.cases() {
+        if !findings.is_asked_for(&RULE, case.protocol) {
+            continue;
+        }
         let classes = classes(case);
         let mut groups: BTreeMap<u32, Vec<StateId>> = BTreeMap::new();
         for (id, state) in case.reachable_states() {

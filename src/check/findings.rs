@@ -155,6 +155,19 @@ impl Findings {
         self.level(rule, place) > Level::Allow
     }
 
+    /// Whether a rule is heard outside of all attributes, or an attribute of the protocol, a state or a message speaks of it. Where
+    /// it is not, a costly rule need not look.
+    pub fn is_asked_for(&self, rule: &Rule, protocol: &Protocol) -> bool {
+        let states = protocol.states.iter();
+        let inner = states.flat_map(|state| {
+            let messages = state.messages.iter().flat_map(|message| &message.levels);
+            state.levels.iter().chain(messages)
+        });
+        let mut attributes = protocol.levels.iter().chain(inner);
+        self.levels.of(rule, Place::outside()) > Level::Allow
+            || attributes.any(|found| [rule.name, "all"].contains(&found.rule.text()))
+    }
+
     /// Whether an attribute said the level of something that was found.
     pub fn is_heeded(&self, attribute: &LevelAttribute) -> bool {
         self.heeded.contains(&attribute.rule.span)

@@ -1,41 +1,16 @@
 //! How the compiler grows: `cargo bench --bench scale` checks and generates protocols of up to 100,000 states and 400,000
 //! messages, and 10,000 small files in one call.
 //!
-//! Each size is measured in interleaved rounds and the median is shown. The last columns are what must hold: time at ten times
-//! the size is at most twelve times the time, and the peak of live memory stays below 4 KiB for each message.
+//! Each measurement is a process of its own, so that it pays for its own memory; sizes are measured in interleaved rounds and the
+//! median is shown. What must hold: ten times the size takes at most twelve times the time, and the most memory that the process
+//! ever had (the system's `VmHWM`, where there is `/proc`) stays below 4 KiB for each message.
 
 use duologue::compile::{Compilation, Files, Input, Request, compile};
 use duologue::target::{Options, Target, generate};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
-
-/// Counts live bytes and remembers the most there were.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on unchanged to the system's allocator, which keeps the contract; the counters hold no memory.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
-        PEAK.fetch_max(live, Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`, and the memory came from `System`.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use std::process::Command;
+use std::time::Instant;
 
 /// No file is ever read: the texts are at hand and import nothing.
 struct NoFiles;
@@ -77,37 +52,42 @@ fn protocol(name: &str, states: usize) -> String {
     text + "}\n"
 }
 
+/// One measurement, as the child process prints it.
+#[derive(Clone, Copy)]
 struct Measured {
-    check: Duration,
-    generate: Duration,
-    peak: usize,
-    text: usize,
+    check: f64,
+    generate: f64,
+    peak: f64,
+    text: f64,
 }
 
-fn measure(inputs: Vec<Input>) -> Measured {
+/// Checks and generates for all targets at once, as `duologue gen` does, and prints what it took.
+fn measure(inputs: Vec<Input>) {
     let request = Request {
         inputs,
         ..Request::default()
     };
-    PEAK.store(LIVE.load(Relaxed), Relaxed);
-    let before = LIVE.load(Relaxed);
     let start = Instant::now();
     let compilation: Compilation = compile(&request, &NoFiles).expect("nothing is read");
-    let check = start.elapsed();
+    let check = start.elapsed().as_secs_f64();
     let checked = compilation.checked.as_ref();
     let checked = checked.unwrap_or_else(|| panic!("{:?}", compilation.diagnostics.first()));
     let start = Instant::now();
     let outputs: Vec<_> = Target::ALL
         .map(|target| generate(checked, target, &Options::default()))
         .into();
-    let generate = start.elapsed();
+    let generate = start.elapsed().as_secs_f64();
     let files = outputs.iter().flat_map(|output| &output.files);
-    Measured {
-        check,
-        generate,
-        peak: PEAK.load(Relaxed).saturating_sub(before),
-        text: files.map(|file| file.text.len()).sum(),
-    }
+    let text: usize = files.map(|file| file.text.len()).sum();
+    println!("{check} {generate} {} {text}", peak());
+}
+
+/// The most memory that this process ever had, in bytes; 0 where the system does not tell.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    kilobytes.unwrap_or(0) * 1024
 }
 
 fn input(name: &str, text: String) -> Input {
@@ -117,30 +97,60 @@ fn input(name: &str, text: String) -> Input {
     }
 }
 
-fn median(mut rounds: Vec<Measured>) -> Measured {
-    rounds.sort_by_key(|round| round.check + round.generate);
-    rounds.swap_remove(rounds.len() / 2)
+fn inputs(what: &str) -> Vec<Input> {
+    match what.parse() {
+        Ok(states) => vec![input("large", protocol("large", states))],
+        Err(_) => (0..10_000)
+            .map(|file| input(&format!("file{file}"), protocol(&format!("p{file}"), 5)))
+            .collect(),
+    }
 }
 
-fn report(what: &str, messages: usize, measured: &Measured) -> f64 {
-    let seconds = |time: Duration| time.as_secs_f64();
-    println!(
-        "| {what} | {messages} | {:.3} | {:.3} | {:.0} | {:.0} |",
-        seconds(measured.check),
-        seconds(measured.generate),
-        measured.text as f64 / messages as f64,
-        measured.peak as f64 / messages as f64,
-    );
-    seconds(measured.check + measured.generate)
+/// Measures in a process of its own.
+fn measured(what: &str) -> Measured {
+    let program = std::env::current_exe().expect("the benchmark knows itself");
+    let output = Command::new(program)
+        .env(CHILD, what)
+        .output()
+        .expect("it starts");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let numbers: Vec<f64> = printed
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let [check, generate, peak, text] = numbers[..] else {
+        panic!(
+            "{what}: {printed}{}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+    };
+    Measured {
+        check,
+        generate,
+        peak,
+        text,
+    }
 }
+
+/// Names the child's task in its environment.
+const CHILD: &str = "DUOLOGUE_BENCH_SCALE";
 
 fn main() {
+    if let Ok(what) = std::env::var(CHILD) {
+        measure(inputs(&what));
+        return;
+    }
     const ROUNDS: usize = 3;
-    let sizes = [1_000, 10_000, 100_000];
-    let mut rounds: Vec<Vec<Measured>> = sizes.iter().map(|_| Vec::new()).collect();
+    let cases = [
+        ("1000", "1,000 states", 4_000.0),
+        ("10000", "10,000 states", 40_000.0),
+        ("100000", "100,000 states", 400_000.0),
+        ("files", "10,000 files of 5 states", 200_000.0),
+    ];
+    let mut rounds: Vec<Vec<Measured>> = cases.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
-        for (size, rounds) in sizes.iter().zip(&mut rounds) {
-            rounds.push(measure(vec![input("large", protocol("large", *size))]));
+        for ((what, ..), rounds) in cases.iter().zip(&mut rounds) {
+            rounds.push(measured(what));
         }
     }
     println!(
@@ -148,16 +158,20 @@ fn main() {
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     let mut times = Vec::new();
-    for (size, rounds) in sizes.iter().zip(rounds) {
-        times.push(report(&format!("{size} states"), size * 4, &median(rounds)));
+    for ((_, name, messages), mut rounds) in cases.into_iter().zip(rounds) {
+        rounds.sort_by(|one, other| {
+            (one.check + one.generate).total_cmp(&(other.check + other.generate))
+        });
+        let middle = rounds[ROUNDS / 2];
+        println!(
+            "| {name} | {messages} | {:.3} | {:.3} | {:.0} | {:.0} |",
+            middle.check,
+            middle.generate,
+            middle.text / messages,
+            middle.peak / messages,
+        );
+        times.push(middle.check + middle.generate);
     }
-    let many = || {
-        (0..10_000)
-            .map(|file| input(&format!("file{file}"), protocol(&format!("p{file}"), 5)))
-            .collect()
-    };
-    let rounds = (0..ROUNDS).map(|_| measure(many())).collect();
-    report("10,000 files of 5 states", 200_000, &median(rounds));
     println!();
     println!(
         "100,000 states against 10,000: {:.1} times the time (at most 12)",
