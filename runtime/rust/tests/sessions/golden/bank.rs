@@ -1,0 +1,239 @@
+//! The bank, in the shape that the compiler generates.
+
+pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Unbounded;
+
+pub fn init() -> (server::Login, client::Login) {
+    let slot = const {
+        ::duologue::Slot::new()
+            .fit::<(String, String)>()
+            .fit::<f64>()
+    };
+    let (first, second) = ::duologue::session(slot, CAPACITY);
+    (second, client::Login(first))
+}
+
+#[derive(Debug)]
+#[must_use = "a dropped endpoint closes its session"]
+pub enum Login {
+    Login(String, String, server::LoginResponse),
+}
+
+#[derive(Debug)]
+#[must_use = "a dropped endpoint closes its session"]
+pub enum LoginResponse {
+    Ok(client::Connected),
+    Invalid(client::Login),
+}
+
+#[derive(Debug)]
+#[must_use = "a dropped endpoint closes its session"]
+pub enum Connected {
+    Deposit(f64, server::Connected),
+    Withdrawal(f64, server::WithdrawalResponse),
+    Quit,
+}
+
+#[derive(Debug)]
+#[must_use = "a dropped endpoint closes its session"]
+pub enum WithdrawalResponse {
+    Money(f64, client::Connected),
+    InsufficientFunds(client::Connected),
+}
+
+pub mod client {
+    use super::state;
+
+    #[must_use = "a dropped endpoint closes its session"]
+    pub struct Login(pub(super) ::duologue::Sender<state::Login>);
+
+    impl Login {
+        pub fn login(
+            self,
+            username: String,
+            password: String,
+        ) -> Result<LoginResponse, ::duologue::SendError<(String, String)>> {
+            self.0.send::<0>((username, password))
+        }
+    }
+
+    pub type LoginResponse = ::duologue::Receiver<state::LoginResponse>;
+
+    #[must_use = "a dropped endpoint closes its session"]
+    pub struct Connected(pub(super) ::duologue::Sender<state::Connected>);
+
+    impl Connected {
+        pub fn deposit(self, money: f64) -> Result<Connected, ::duologue::SendError<f64>> {
+            self.0.send::<0>(money).map(Connected)
+        }
+
+        pub fn withdrawal(
+            self,
+            amount: f64,
+        ) -> Result<WithdrawalResponse, ::duologue::SendError<f64>> {
+            self.0.send::<1>(amount)
+        }
+
+        pub fn quit(self) -> Result<(), ::duologue::SendError<()>> {
+            self.0.send::<2>(())
+        }
+    }
+
+    pub type WithdrawalResponse = ::duologue::Receiver<state::WithdrawalResponse>;
+
+    ::duologue::endpoint!(Login);
+    ::duologue::endpoint!(Connected);
+}
+
+pub mod server {
+    use super::state;
+
+    pub type Login = ::duologue::Receiver<state::Login>;
+
+    #[must_use = "a dropped endpoint closes its session"]
+    pub struct LoginResponse(pub(super) ::duologue::Sender<state::LoginResponse>);
+
+    impl LoginResponse {
+        pub fn ok(self) -> Result<Connected, ::duologue::SendError<()>> {
+            self.0.send::<0>(())
+        }
+
+        pub fn invalid(self) -> Result<Login, ::duologue::SendError<()>> {
+            self.0.send::<1>(())
+        }
+    }
+
+    pub type Connected = ::duologue::Receiver<state::Connected>;
+
+    #[must_use = "a dropped endpoint closes its session"]
+    pub struct WithdrawalResponse(pub(super) ::duologue::Sender<state::WithdrawalResponse>);
+
+    impl WithdrawalResponse {
+        pub fn money(self, money: f64) -> Result<Connected, ::duologue::SendError<f64>> {
+            self.0.send::<0>(money)
+        }
+
+        pub fn insufficient_funds(self) -> Result<Connected, ::duologue::SendError<()>> {
+            self.0.send::<1>(())
+        }
+    }
+
+    ::duologue::endpoint!(LoginResponse);
+    ::duologue::endpoint!(WithdrawalResponse);
+}
+
+#[doc(hidden)]
+pub mod state {
+    use super::{client, server};
+
+    pub enum Login {}
+
+    impl ::duologue::State for Login {
+        type Message = super::Login;
+        const NAME: &'static str = "bank.login";
+
+        fn open(branch: ::duologue::Branch<Self>) -> super::Login {
+            let ((username, password), next) = branch.take::<0>();
+            super::Login::Login(username, password, server::LoginResponse(next))
+        }
+    }
+
+    impl ::duologue::Transition<0> for Login {
+        type Payload = (String, String);
+        type Next = ::duologue::Turn<LoginResponse>;
+    }
+
+    pub enum LoginResponse {}
+
+    impl ::duologue::State for LoginResponse {
+        type Message = super::LoginResponse;
+        const NAME: &'static str = "bank.login_response";
+
+        fn open(branch: ::duologue::Branch<Self>) -> super::LoginResponse {
+            match branch.index() {
+                0 => super::LoginResponse::Ok(client::Connected(branch.take::<0>().1)),
+                1 => super::LoginResponse::Invalid(client::Login(branch.take::<1>().1)),
+                _ => branch.refuse(),
+            }
+        }
+    }
+
+    impl ::duologue::Transition<0> for LoginResponse {
+        type Payload = ();
+        type Next = ::duologue::Turn<Connected>;
+    }
+
+    impl ::duologue::Transition<1> for LoginResponse {
+        type Payload = ();
+        type Next = ::duologue::Turn<Login>;
+    }
+
+    pub enum Connected {}
+
+    impl ::duologue::State for Connected {
+        type Message = super::Connected;
+        const NAME: &'static str = "bank.connected";
+
+        fn open(branch: ::duologue::Branch<Self>) -> super::Connected {
+            match branch.index() {
+                0 => {
+                    let (money, next) = branch.take::<0>();
+                    super::Connected::Deposit(money, next)
+                }
+                1 => {
+                    let (amount, next) = branch.take::<1>();
+                    super::Connected::Withdrawal(amount, server::WithdrawalResponse(next))
+                }
+                2 => {
+                    let ((), ()) = branch.take::<2>();
+                    super::Connected::Quit
+                }
+                _ => branch.refuse(),
+            }
+        }
+    }
+
+    impl ::duologue::Transition<0> for Connected {
+        type Payload = f64;
+        type Next = ::duologue::Stay<Connected>;
+    }
+
+    impl ::duologue::Transition<1> for Connected {
+        type Payload = f64;
+        type Next = ::duologue::Turn<WithdrawalResponse>;
+    }
+
+    impl ::duologue::Transition<2> for Connected {
+        type Payload = ();
+        type Next = ::duologue::End;
+    }
+
+    pub enum WithdrawalResponse {}
+
+    impl ::duologue::State for WithdrawalResponse {
+        type Message = super::WithdrawalResponse;
+        const NAME: &'static str = "bank.withdrawal_response";
+
+        fn open(branch: ::duologue::Branch<Self>) -> super::WithdrawalResponse {
+            match branch.index() {
+                0 => {
+                    let (money, next) = branch.take::<0>();
+                    super::WithdrawalResponse::Money(money, client::Connected(next))
+                }
+                1 => super::WithdrawalResponse::InsufficientFunds(client::Connected(
+                    branch.take::<1>().1,
+                )),
+                _ => branch.refuse(),
+            }
+        }
+    }
+
+    impl ::duologue::Transition<0> for WithdrawalResponse {
+        type Payload = f64;
+        type Next = ::duologue::Turn<Connected>;
+    }
+
+    impl ::duologue::Transition<1> for WithdrawalResponse {
+        type Payload = ();
+        type Next = ::duologue::Turn<Connected>;
+    }
+}
