@@ -36,6 +36,16 @@ impl Watched<'_> {
 
     /// Leaves a waiter to be woken; false if there is nothing to wait for. Replaces an earlier waiter.
     pub(crate) fn arm(&self, waiter: Waiter) -> bool {
+        self.announce(waiter);
+        barrier();
+        self.confirm()
+    }
+
+    /// The first third of [`Watched::arm`], for those who wait on many: says that this waiter is about to sleep, and
+    /// replaces an earlier one. After it come [`barrier`], once for all, and [`Watched::confirm`] for each.
+    ///
+    /// From here on the waiter may be woken, also if `confirm` finds that there is nothing to wait for.
+    pub(crate) fn announce(&self, waiter: Waiter) {
         self.disarm();
         let place = self.pipe.place(self.pipe.side());
         let mut waiter = Some(waiter);
@@ -46,12 +56,16 @@ impl Watched<'_> {
                 .compare_exchange(value, value | WAITS, AcqRel, Acquire)
                 .is_ok()
             {
-                return true;
+                return;
             }
             // SAFETY: the flag was never raised.
             waiter = unsafe { Place::take(place) };
         }
-        false
+    }
+
+    /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for.
+    pub(crate) fn confirm(&self) -> bool {
+        !self.is_ready()
     }
 
     /// Takes the waiter back, if it was not woken.
@@ -68,3 +82,9 @@ impl Watched<'_> {
         }
     }
 }
+
+/// What comes between [`Watched::announce`] and [`Watched::confirm`]: either the other side has seen the announcement
+/// when it looks for waiters, or this side sees what the other has done before. One is enough for many announcements.
+///
+/// Nothing is to be done as long as waiters are announced by a read-modify-write of the word that is awaited.
+pub(crate) fn barrier() {}
