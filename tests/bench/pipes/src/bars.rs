@@ -1,0 +1,111 @@
+//! What must hold: how many times as long a case may take as another one of its family, in one run.
+
+use crate::harness::Measured;
+use std::fmt;
+
+/// One bar.
+pub struct Bar {
+    /// The family.
+    pub family: &'static str,
+    /// The case that is judged.
+    pub case: &'static str,
+    /// The case that it is compared with.
+    pub against: &'static str,
+    /// How many times as long it may take at most.
+    pub most: f64,
+}
+
+const fn bar(family: &'static str, against: &'static str, most: f64) -> Bar {
+    Bar {
+        family,
+        case: crate::cases::OURS,
+        against,
+        most,
+    }
+}
+
+/// All bars.
+pub const BARS: &[Bar] = &[
+    bar("ping-pong, u64", "raw line (busy spin)", 1.10),
+    bar("ping-pong, u64", "kanal", 0.25),
+    bar("ping-pong, u64", "rtrb (busy spin)", 0.35),
+    bar(
+        "run of three and a reply, u64",
+        "raw line (busy spin)",
+        1.15,
+    ),
+    bar("stream, u64", "rtrb (busy spin)", 0.75),
+    bar("stream, u64", "crossbeam", 0.2),
+    bar("stream, u64", "std sync_channel", 0.2),
+    bar("stream, 24 bytes", "rtrb (busy spin)", 0.72),
+    bar("stream, 56 bytes", "rtrb (busy spin)", 0.45),
+    bar(
+        "bank session, one thread",
+        "five calls, malloc and free",
+        1.7,
+    ),
+    bar("bank session, one thread", "kanal x 2", 0.36),
+];
+
+/// Panics if a bar speaks of a case that there is not.
+pub fn all_find(measured: &[Measured]) {
+    for bar in BARS {
+        let (family, case, against) = (bar.family, bar.case, bar.against);
+        assert!(
+            bar.verdict(measured, 2).is_some(),
+            "{family} has no {case} or no {against}"
+        );
+    }
+}
+
+/// How a bar stands after a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// The ratio, which is small enough.
+    Met(f64),
+    /// The ratio, which is too large.
+    Missed(f64),
+    /// The ratio, if there is one, and why it says nothing.
+    NotJudged(Option<f64>, &'static str),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Met(_) => f.write_str("met"),
+            Verdict::Missed(_) => f.write_str("**missed**"),
+            Verdict::NotJudged(_, why) => write!(f, "not judged: {why}"),
+        }
+    }
+}
+
+impl Verdict {
+    /// The ratio that was measured.
+    pub fn ratio(&self) -> Option<f64> {
+        match *self {
+            Verdict::Met(ratio) | Verdict::Missed(ratio) => Some(ratio),
+            Verdict::NotJudged(ratio, _) => ratio,
+        }
+    }
+}
+
+/// Above this ratio of the limit's ninetieth percentile to its tenth, nothing is judged.
+const UNSTEADY: f64 = 4.0;
+
+impl Bar {
+    /// Judges by what was measured on so many cores; `None` if the run did not measure both cases.
+    pub fn verdict(&self, measured: &[Measured], cores: usize) -> Option<Verdict> {
+        let family = measured.iter().find(|one| one.family == self.family)?;
+        let (case, against) = (family.row(self.case)?, family.row(self.against)?);
+        let ratio = family.ratio(case, against);
+        Some(if cores < 2 {
+            Verdict::NotJudged(Some(ratio), "fewer than two cores")
+        } else if family.unsteadiness() > UNSTEADY {
+            Verdict::NotJudged(Some(ratio), "noisy")
+        } else if ratio <= self.most {
+            Verdict::Met(ratio)
+        } else {
+            Verdict::Missed(ratio)
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! The cases, one family a file.
+
+mod bank;
+mod ping_pong;
+mod run_of_three;
+mod stream;
+
+use crate::harness::{Case, Family, Job, Place};
+
+/// All families, in the order of the tables.
+pub fn families() -> Vec<Family> {
+    [
+        ping_pong::families(),
+        run_of_three::families(),
+        stream::families(),
+        bank::families(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The name of our own case in every family.
+pub const OURS: &str = "duologue";
+
+/// The two cores of everything that needs two.
+const LEFT: Place = Place::Core(0);
+const RIGHT: Place = Place::Core(1);
+
+/// A case of two threads: what makes the work of both.
+fn two<L, R>(name: impl Into<String>, make: impl Fn(u64) -> (L, R) + 'static) -> Case
+where
+    L: FnOnce() -> u64 + Send + 'static,
+    R: FnOnce() -> u64 + Send + 'static,
+{
+    Case::new(name, move |operations| {
+        let (left, right) = make(operations);
+        vec![Job::new(LEFT, left), Job::new(RIGHT, right)]
+    })
+}
+
+/// A case of one thread.
+fn alone(name: impl Into<String>, work: impl Fn(u64) -> u64 + Clone + Send + 'static) -> Case {
+    Case::new(name, move |operations| {
+        let work = work.clone();
+        vec![Job::new(LEFT, move || work(operations))]
+    })
+}

@@ -1,0 +1,93 @@
+//! A stream: values from one thread to another.
+
+use super::{OURS, two};
+use crate::harness::{Case, Family};
+use crate::payload::{Block, Payload, Record};
+use crate::peers::blocking::*;
+use crate::peers::raw::{Ring, SLOTS};
+use crate::protocols::stream::{Stream, init};
+
+/// Numbers, small blocks, and a struct that owns a string.
+pub fn families() -> Vec<Family> {
+    vec![
+        of::<u64, 1>(),
+        of::<Block<3>, 3>(),
+        of::<Block<7>, 7>(),
+        of::<Record, 1>(),
+    ]
+}
+
+/// `WORDS` are the words that the raw ring moves for each value.
+fn of<P: Payload, const WORDS: usize>() -> Family {
+    let name = format!("stream, {}", P::NAME);
+    Family::new(name, "message", P::sum)
+        .case(raw::<P, WORDS>())
+        .case(ours::<P>())
+        .case(channel::<Rtrb, P>())
+        .case(channel::<Ringbuf, P>())
+        .case(channel::<Kanal, P>())
+        .case(channel::<Crossbeam, P>())
+        .case(channel::<StdSync, P>())
+        .case(channel::<Std, P>())
+        .case(channel::<Flume, P>())
+        .case(channel::<Thingbuf, P>())
+        .case(channel::<Tokio, P>())
+        .case(channel::<AsyncChannel, P>())
+}
+
+/// The words of a value of `WORDS` words; of a struct that owns a string only the number, since no word of the string can move.
+fn raw<P: Payload, const WORDS: usize>() -> Case {
+    two("raw ring (busy spin)", |count| {
+        let ring = Ring::<WORDS>::new();
+        let other = ring.clone();
+        let sender = move || {
+            ring.send_all(count, |n| [n; WORDS]);
+            0
+        };
+        let receiver = move || {
+            let words = Block::<WORDS>::sum(count);
+            other
+                .recv_all(count)
+                .wrapping_sub(words)
+                .wrapping_add(P::sum(count))
+        };
+        (sender, receiver)
+    })
+}
+
+fn ours<P: Payload>() -> Case {
+    two(OURS, |count| {
+        let (server, client) = init::<P>();
+        let sender = move || {
+            let mut client = client;
+            for n in 0..count {
+                client = client.send(P::make(n)).expect("the server reads all");
+            }
+            0
+        };
+        let receiver = move || {
+            let (mut server, mut sum) = (server, 0_u64);
+            while let Ok(Stream::Send(value, next)) = server.recv() {
+                sum = sum.wrapping_add(value.read());
+                server = next;
+            }
+            sum
+        };
+        (sender, receiver)
+    })
+}
+
+fn channel<C: Channel<P>, P: Payload>() -> Case {
+    two(C::NAME, |count| {
+        let (mut tx, mut rx) = C::channel(SLOTS);
+        let sender = move || {
+            for n in 0..count {
+                C::send(&mut tx, P::make(n));
+            }
+            0
+        };
+        let receiver =
+            move || (0..count).fold(0_u64, |sum, _| sum.wrapping_add(C::recv(&mut rx).read()));
+        (sender, receiver)
+    })
+}

@@ -1,0 +1,170 @@
+//! The rounds of a family: the limit, each case, the limit again, and the cases in reverse order in every other round.
+
+use super::crew::{Crew, Slice};
+use super::family::{Case, Family, Judged};
+use super::statistics::{median, quantile};
+use std::time::Duration;
+
+/// How long to go on.
+#[derive(Clone, Copy, Debug)]
+pub enum Effort {
+    /// So many rounds of full slices.
+    Rounds(usize),
+    /// Each case once, as small as it can be: only to see that it works.
+    Quick,
+}
+
+/// What was measured in a family.
+pub struct Measured {
+    /// Its name.
+    pub family: String,
+    /// What is counted.
+    pub unit: &'static str,
+    /// How its cases are compared.
+    pub judged: Judged,
+    /// The cases that were measured, the limit first.
+    pub rows: Vec<Row>,
+}
+
+/// One case: the time of one unit in each round, in nanoseconds.
+pub struct Row {
+    /// The name of the case.
+    pub name: String,
+    /// One value per round.
+    pub times: Vec<f64>,
+}
+
+impl Row {
+    /// The median of its times.
+    pub fn median(&self) -> f64 {
+        median(&self.times)
+    }
+
+    /// The tenth percentile of its times.
+    pub fn tenth(&self) -> f64 {
+        quantile(&self.times, 0.1)
+    }
+
+    /// The quotients with another case, round by round.
+    fn quotients(&self, base: &Row) -> Vec<f64> {
+        let pairs = self.times.iter().zip(&base.times);
+        pairs.map(|(time, base)| time / base).collect()
+    }
+}
+
+impl Measured {
+    /// The case with this name.
+    pub fn row(&self, name: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+
+    /// How many times as long `row` takes as `base`: the figure by which this family is judged.
+    pub fn ratio(&self, row: &Row, base: &Row) -> f64 {
+        match self.judged {
+            Judged::Tenth => row.tenth() / base.tenth(),
+            Judged::Median => median(&row.quotients(base)),
+        }
+    }
+
+    /// The first quartile, the median and the third quartile of the quotients, round by round.
+    pub fn quartiles(&self, row: &Row, base: &Row) -> [f64; 3] {
+        let quotients = row.quotients(base);
+        [0.25, 0.5, 0.75].map(|part| quantile(&quotients, part))
+    }
+
+    /// How unsteady the limit was: its ninetieth percentile over its tenth.
+    pub fn unsteadiness(&self) -> f64 {
+        let limit = &self.rows[0];
+        quantile(&limit.times, 0.9) / limit.tenth()
+    }
+}
+
+/// Measures those cases of a family that `wanted` names; the limit always.
+pub fn measure(
+    crew: &mut Crew,
+    family: &Family,
+    wanted: impl Fn(&str) -> bool,
+    effort: Effort,
+) -> Measured {
+    let (limit, others) = family.cases.split_first().expect("a family has a limit");
+    let others: Vec<&Case> = others.iter().filter(|case| wanted(&case.name)).collect();
+    let mut bench = Bench { crew, family };
+    let rounds = match effort {
+        Effort::Rounds(rounds) => rounds,
+        Effort::Quick => 1,
+    };
+    let mut size = |case: &Case| match effort {
+        Effort::Rounds(_) => bench.operations(case),
+        Effort::Quick => 3.min(family.most),
+    };
+    let size_of_limit = size(limit);
+    let sizes: Vec<u64> = others.iter().map(|case| size(case)).collect();
+    let mut times_of_limit = Vec::new();
+    let mut times = vec![Vec::new(); others.len()];
+    for round in 0..rounds {
+        let before = bench.time(limit, size_of_limit);
+        let mut order: Vec<usize> = (0..others.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            times[index].push(bench.time(others[index], sizes[index]));
+        }
+        let after = bench.time(limit, size_of_limit);
+        times_of_limit.push((before * after).sqrt());
+    }
+    let limit = Row {
+        name: limit.name.clone(),
+        times: times_of_limit,
+    };
+    let others = others.iter().zip(times).map(|(case, times)| Row {
+        name: case.name.clone(),
+        times,
+    });
+    Measured {
+        family: family.name.clone(),
+        unit: family.unit,
+        judged: family.judged,
+        rows: std::iter::once(limit).chain(others).collect(),
+    }
+}
+
+struct Bench<'a> {
+    crew: &'a mut Crew,
+    family: &'a Family,
+}
+
+impl Bench<'_> {
+    /// Runs a case and sees that all messages arrived.
+    fn slice(&mut self, case: &Case, operations: u64) -> Slice {
+        let slice = case.run(self.crew, operations);
+        let expected = (self.family.sum)(operations);
+        assert_eq!(
+            slice.sum, expected,
+            "{}, {}: {operations} operations sum up to something else",
+            self.family.name, case.name
+        );
+        slice
+    }
+
+    /// Nanoseconds for one unit.
+    fn time(&mut self, case: &Case, operations: u64) -> f64 {
+        let units = operations as f64 * self.family.units as f64;
+        self.slice(case, operations).time.as_nanos() as f64 / units
+    }
+
+    /// How many operations fill a slice; finding out warms the case up.
+    fn operations(&mut self, case: &Case) -> u64 {
+        let mut operations = 1;
+        loop {
+            // The better of two, because the first slice of a case pays for what the later ones find ready.
+            let slices = [0; 2].map(|_| self.slice(case, operations).time);
+            let [first, second] = slices.map(|time| time.max(Duration::from_nanos(1)));
+            let fits = self.family.slice.as_secs_f64() / first.min(second).as_secs_f64();
+            if fits < 2.0 || operations >= self.family.most {
+                return ((operations as f64 * fits) as u64).clamp(1, self.family.most);
+            }
+            operations = ((operations as f64 * fits.min(8.0)) as u64).min(self.family.most);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the Rust pipes cost, beside other crates and beside what the machine can do.
+//!
+//! `cargo bench -p duologue-bench` measures everything; `-- --help` says how to measure less. How it is measured stands in
+//! `docs/benchmarks.md`.
+#![forbid(unsafe_code)]
+
+mod bars;
+mod cases;
+mod harness;
+mod payload;
+mod peers;
+mod report;
+
+/// The generated modules.
+#[allow(missing_docs)]
+mod protocols {
+    include!(concat!(env!("OUT_DIR"), "/mod.rs"));
+}
+
+use clap::Parser;
+use harness::{Crew, Effort, measure};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Measures the Rust pipes beside other crates and beside what the machine can do.
+#[derive(Parser)]
+#[command(name = "pipes")]
+struct Options {
+    /// Measure the families whose names contain one of these words; `family/case` takes only the cases that contain the second.
+    filters: Vec<String>,
+
+    /// How many rounds: each measures every case once.
+    #[arg(long, default_value_t = 101)]
+    rounds: usize,
+
+    /// Write the tables into this Markdown file, between its two marks; a relative path starts at the root of the repository.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+
+    /// Run each case once with a handful of messages and measure nothing: shows that all of them work.
+    #[arg(long)]
+    quick: bool,
+
+    /// Name the families and their cases, and do nothing.
+    #[arg(long)]
+    list: bool,
+
+    /// Fail if a bar is missed.
+    #[arg(long)]
+    strict: bool,
+
+    /// Cargo says this to every benchmark.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Whether a filter takes this case of this family.
+fn is_wanted(filters: &[String], family: &str, case: &str) -> bool {
+    let takes = |filter: &String| match filter.split_once('/') {
+        Some((first, second)) => family.contains(first) && case.contains(second),
+        None => family.contains(filter.as_str()),
+    };
+    filters.is_empty() || filters.iter().any(takes)
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let families = cases::families();
+    let families = families.iter().filter(|family| {
+        let mut cases = family.cases.iter();
+        cases.any(|case| is_wanted(&options.filters, &family.name, &case.name))
+    });
+    if options.list {
+        for family in families {
+            for case in &family.cases {
+                println!("{}/{}", family.name, case.name);
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
+    let effort = if options.quick {
+        Effort::Quick
+    } else {
+        Effort::Rounds(options.rounds.max(1))
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let machine = report::machine(cores);
+    println!("{machine}\n");
+    let mut crew = Crew::default();
+    let mut measured = Vec::new();
+    for family in families {
+        let wanted = |case: &str| is_wanted(&options.filters, &family.name, case);
+        let one = measure(&mut crew, family, wanted, effort);
+        if options.quick {
+            println!("{}: {} cases work", one.family, one.rows.len());
+        } else {
+            println!("{}", report::table(&one));
+        }
+        measured.push(one);
+    }
+    if options.quick {
+        if options.filters.is_empty() {
+            bars::all_find(&measured);
+            println!("every case works, and every bar finds its cases");
+        }
+        return ExitCode::SUCCESS;
+    }
+    let (bars, verdicts) = report::bars(&measured, cores);
+    println!("{bars}");
+    if let Some(path) = &options.write {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let page = root.join(path);
+        if let Err(error) = report::write(&page, &machine, &measured, &bars) {
+            eprintln!("{}: {error}", path.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    let is_missed = verdicts
+        .iter()
+        .any(|verdict| matches!(verdict, bars::Verdict::Missed(_)));
+    if options.strict && is_missed {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,105 @@
+//! What travels: numbers, small blocks, and a struct that owns a string.
+
+use std::fmt::Debug;
+
+/// A value made from a number, from which the receiver works out a number that it adds up.
+pub trait Payload: Clone + Debug + Default + Send + Sync + 'static {
+    /// How tables call it.
+    const NAME: &'static str;
+
+    /// The value that number `n` travels as.
+    fn make(n: u64) -> Self;
+
+    /// Uses the whole value up.
+    fn read(self) -> u64;
+
+    /// What the first so many values sum up to, without carry.
+    fn sum(count: u64) -> u64;
+}
+
+/// The sum of the numbers below `count`, without carry.
+pub fn triangle(count: u64) -> u64 {
+    let (even, odd) = if count.is_multiple_of(2) {
+        (count / 2, count.wrapping_sub(1))
+    } else {
+        ((count - 1) / 2, count)
+    };
+    even.wrapping_mul(odd)
+}
+
+impl Payload for u64 {
+    const NAME: &'static str = "u64";
+
+    fn make(n: u64) -> u64 {
+        n
+    }
+
+    fn read(self) -> u64 {
+        self
+    }
+
+    fn sum(count: u64) -> u64 {
+        triangle(count)
+    }
+}
+
+/// So many words in a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<const WORDS: usize>(pub [u64; WORDS]);
+
+impl<const WORDS: usize> Default for Block<WORDS> {
+    fn default() -> Self {
+        Block([0; WORDS])
+    }
+}
+
+impl<const WORDS: usize> Payload for Block<WORDS> {
+    const NAME: &'static str = match WORDS {
+        3 => "24 bytes",
+        7 => "56 bytes",
+        _ => "block",
+    };
+
+    fn make(n: u64) -> Self {
+        Block([n; WORDS])
+    }
+
+    fn read(self) -> u64 {
+        self.0.iter().fold(0, |sum, word| word.wrapping_add(sum))
+    }
+
+    fn sum(count: u64) -> u64 {
+        triangle(count).wrapping_mul(WORDS as u64)
+    }
+}
+
+/// Three fields, one of which owns memory: the sender allocates, the receiver frees.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    id: u64,
+    count: u32,
+    name: String,
+}
+
+const WORDS: &str = "a name of usual length";
+
+impl Payload for Record {
+    const NAME: &'static str = "struct with String";
+
+    fn make(n: u64) -> Record {
+        Record {
+            id: n,
+            count: 1,
+            name: WORDS.to_owned(),
+        }
+    }
+
+    fn read(self) -> u64 {
+        let length = self.name.len() as u64;
+        self.id.wrapping_add(u64::from(self.count) * length)
+    }
+
+    fn sum(count: u64) -> u64 {
+        triangle(count).wrapping_add(count.wrapping_mul(WORDS.len() as u64))
+    }
+}

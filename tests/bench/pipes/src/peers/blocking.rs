@@ -1,0 +1,148 @@
+//! Channels between threads.
+
+use std::fmt::Debug;
+
+/// What every channel can carry.
+pub trait Message: Clone + Debug + Default + Send + Sync + 'static {}
+
+impl<T: Clone + Debug + Default + Send + Sync + 'static> Message for T {}
+
+/// A channel whose ends wait as they do in use: those that have a way to block use it, the others spin and say so in their name.
+pub trait Channel<T>: 'static {
+    /// How tables call it.
+    const NAME: &'static str;
+
+    /// The end that sends.
+    type Tx: Send + 'static;
+
+    /// The end that receives.
+    type Rx: Send + 'static;
+
+    /// A channel for so many messages; those without a bound ignore it.
+    fn channel(capacity: usize) -> (Self::Tx, Self::Rx);
+
+    /// Waits while the channel is full.
+    fn send(tx: &mut Self::Tx, value: T);
+
+    /// Waits while the channel is empty.
+    fn recv(rx: &mut Self::Rx) -> T;
+}
+
+const GONE: &str = "both ends live as long as the slice";
+
+macro_rules! channels {
+    ($($(#[$doc:meta])* $peer:ident, $name:literal, $tx:ty, $rx:ty,
+        $make:expr, $send:expr, $recv:expr;)*) => {$(
+        $(#[$doc])*
+        pub struct $peer;
+
+        impl<T: Message> Channel<T> for $peer {
+            const NAME: &'static str = $name;
+            type Tx = $tx;
+            type Rx = $rx;
+
+            #[inline]
+            fn channel(capacity: usize) -> (Self::Tx, Self::Rx) {
+                let make: fn(usize) -> (Self::Tx, Self::Rx) = $make;
+                make(capacity)
+            }
+
+            #[inline]
+            fn send(tx: &mut Self::Tx, value: T) {
+                let send: fn(&mut Self::Tx, T) = $send;
+                send(tx, value);
+            }
+
+            #[inline]
+            fn recv(rx: &mut Self::Rx) -> T {
+                let recv: fn(&mut Self::Rx) -> T = $recv;
+                recv(rx)
+            }
+        }
+    )*};
+}
+
+channels! {
+    /// `std::sync::mpsc::sync_channel`.
+    StdSync, "std sync_channel",
+        std::sync::mpsc::SyncSender<T>, std::sync::mpsc::Receiver<T>,
+        std::sync::mpsc::sync_channel,
+        |tx, value| tx.send(value).expect(GONE),
+        |rx| rx.recv().expect(GONE);
+    /// `std::sync::mpsc::channel`.
+    Std, "std channel (unbounded)",
+        std::sync::mpsc::Sender<T>, std::sync::mpsc::Receiver<T>,
+        |_| std::sync::mpsc::channel(),
+        |tx, value| tx.send(value).expect(GONE),
+        |rx| rx.recv().expect(GONE);
+    /// `crossbeam_channel::bounded`.
+    Crossbeam, "crossbeam",
+        crossbeam_channel::Sender<T>, crossbeam_channel::Receiver<T>,
+        crossbeam_channel::bounded,
+        |tx, value| tx.send(value).expect(GONE),
+        |rx| rx.recv().expect(GONE);
+    /// `flume::bounded`.
+    Flume, "flume",
+        flume::Sender<T>, flume::Receiver<T>,
+        flume::bounded,
+        |tx, value| tx.send(value).expect(GONE),
+        |rx| rx.recv().expect(GONE);
+    /// `kanal::bounded`.
+    Kanal, "kanal",
+        kanal::Sender<T>, kanal::Receiver<T>,
+        kanal::bounded,
+        |tx, value| tx.send(value).expect(GONE),
+        |rx| rx.recv().expect(GONE);
+    /// `thingbuf::mpsc::blocking::channel`.
+    Thingbuf, "thingbuf",
+        thingbuf::mpsc::blocking::Sender<T>, thingbuf::mpsc::blocking::Receiver<T>,
+        thingbuf::mpsc::blocking::channel,
+        |tx, value| tx.send(value).expect(GONE),
+        |rx| rx.recv().expect(GONE);
+    /// `tokio::sync::mpsc::channel`, used by threads.
+    Tokio, "tokio mpsc (blocking)",
+        tokio::sync::mpsc::Sender<T>, tokio::sync::mpsc::Receiver<T>,
+        tokio::sync::mpsc::channel,
+        |tx, value| tx.blocking_send(value).expect(GONE),
+        |rx| rx.blocking_recv().expect(GONE);
+    /// `async_channel::bounded`, used by threads.
+    AsyncChannel, "async-channel (blocking)",
+        async_channel::Sender<T>, async_channel::Receiver<T>,
+        async_channel::bounded,
+        |tx, value| tx.send_blocking(value).expect(GONE),
+        |rx| rx.recv_blocking().expect(GONE);
+    /// `rtrb::RingBuffer`, which has no way to wait.
+    Rtrb, "rtrb (busy spin)",
+        rtrb::Producer<T>, rtrb::Consumer<T>,
+        rtrb::RingBuffer::new,
+        |tx, value| {
+            let mut value = value;
+            while let Err(rtrb::PushError::Full(back)) = tx.push(value) {
+                value = back;
+                std::hint::spin_loop();
+            }
+        },
+        |rx| loop {
+            if let Ok(value) = rx.pop() {
+                return value;
+            }
+            std::hint::spin_loop();
+        };
+    /// `ringbuf::HeapRb`, which has no way to wait.
+    Ringbuf, "ringbuf (busy spin)",
+        ringbuf::HeapProd<T>, ringbuf::HeapCons<T>,
+        |capacity| ringbuf::traits::Split::split(ringbuf::HeapRb::new(capacity)),
+        |tx, value| {
+            let mut value = value;
+            while let Err(back) = ringbuf::traits::Producer::try_push(tx, value) {
+                value = back;
+                std::hint::spin_loop();
+            }
+        },
+        |rx| loop {
+            if let Some(value) = ringbuf::traits::Consumer::try_pop(rx) {
+                return value;
+            }
+            std::hint::spin_loop();
+        };
+}
