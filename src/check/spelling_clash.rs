@@ -23,6 +23,7 @@ pub fn find(subject: &Subject<'_>, told: &HashSet<Span>, findings: &mut Findings
     (subject.spell)(subject.program, &mut |scope: Scope| {
         let (target, place) = (scope.target, scope.place);
         let declared = places.entry((target, place.clone())).or_default();
+        declared.reserve(scope.names.len());
         for name in scope.names {
             let key = if scope.ignores_case {
                 name.spelling.to_lowercase()

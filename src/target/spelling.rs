@@ -16,12 +16,30 @@ pub fn lower_camel(name: &str) -> String {
 
 /// `login_response`.
 pub fn snake(name: &str) -> String {
+    if is_plain_snake(name) {
+        return name.to_owned();
+    }
     converted(name, name.to_snake_case())
 }
 
 /// `LOGIN_RESPONSE`.
 pub fn shouty_snake(name: &str) -> String {
+    if is_plain_snake(name) {
+        return name.to_ascii_uppercase();
+    }
     converted(name, name.to_shouty_snake_case())
+}
+
+/// Whether a name is words of small letters and digits with one underscore between them, which is what most names are: there
+/// is nothing to convert.
+fn is_plain_snake(name: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9'))
+    };
+    name.starts_with(|first: char| first.is_ascii_lowercase()) && name.split('_').all(is_word)
 }
 
 /// A conversion may leave a name that starts with a digit (`_1` without its underscore), which no target accepts.
@@ -47,5 +65,30 @@ mod tests {
         assert_eq!(snake("SayHello"), "say_hello");
         assert_eq!(shouty_snake("SayHello"), "SAY_HELLO");
         assert_eq!(snake("_1"), "_1");
+    }
+
+    #[test]
+    fn names_that_are_snake_already_are_what_the_conversion_gives() {
+        for name in [
+            "a",
+            "login_response",
+            "a1_b2",
+            "x_1",
+            "s12",
+            "a__b",
+            "_a",
+            "a_",
+            "1a",
+            "aB",
+            "straße",
+            "é",
+        ] {
+            assert_eq!(snake(name), converted(name, name.to_snake_case()), "{name}");
+            assert_eq!(
+                shouty_snake(name),
+                converted(name, name.to_shouty_snake_case()),
+                "{name}"
+            );
+        }
     }
 }

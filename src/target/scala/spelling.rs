@@ -2,6 +2,8 @@
 
 use crate::target::spelling::{lower_camel, upper_camel};
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 /// Hard keywords of either version. The soft ones (`end`, `using`, `extension`, ...) need no escape.
 const KEYWORDS: [&str; 47] = [
@@ -184,9 +186,9 @@ pub fn is_in_sight(term: &str) -> bool {
 
 /// Whether a type of this name is in sight without any declaration.
 pub fn is_common_type(name: &str) -> bool {
-    TYPES_IN_SIGHT
-        .split_whitespace()
-        .any(|common| common == name)
+    static IN_SIGHT: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| TYPES_IN_SIGHT.split_whitespace().collect());
+    IN_SIGHT.contains(name)
 }
 
 /// A text as a literal.
