@@ -1,12 +1,13 @@
 //! Arguments that several commands share.
 
 use super::levels::Levels;
-use super::reports::Reports;
+use super::reports::{self, Reports};
 use super::terminal::Terminal;
 use super::{Failure, config, inputs};
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request, compile};
 use duologue::files::Disk;
+use duologue::relation::Verdict;
 use duologue::report;
 use duologue::target::Options;
 use std::path::PathBuf;
@@ -67,6 +68,16 @@ pub enum Findings {
     Reason,
 }
 
+/// What a way to check finds out beside findings.
+pub trait Answer {
+    /// Where versions were compared, the verdict on each protocol, for the reports that have a place for it.
+    fn verdicts(&self) -> Option<&[Verdict]> {
+        None
+    }
+}
+
+impl Answer for () {}
+
 impl Sources {
     /// Reads and checks what `paths` name, and prints what was found.
     pub fn compile(
@@ -90,7 +101,7 @@ impl Sources {
     }
 
     /// As [`Sources::compile`], with the way to check that is given.
-    pub fn compile_by<T>(
+    pub fn compile_by<T: Answer>(
         self,
         check: impl FnOnce(&Request) -> Result<(Compilation, T), Failure>,
         paths: &[PathBuf],
@@ -111,10 +122,11 @@ impl Sources {
             levels,
             options,
         };
-        let (compilation, more) = check(&request)?;
-        format.print(&compilation, findings, terminal)?;
-        self.reports.write(&compilation, terminal)?;
-        Ok((compilation, more))
+        let (compilation, answer) = check(&request)?;
+        let verdicts = answer.verdicts();
+        format.print(&compilation, verdicts, findings, terminal)?;
+        self.reports.write(&compilation, verdicts, terminal)?;
+        Ok((compilation, answer))
     }
 }
 
@@ -122,6 +134,7 @@ impl Format {
     fn print(
         self,
         compilation: &Compilation,
+        verdicts: Option<&[Verdict]>,
         findings: Findings,
         terminal: &Terminal,
     ) -> Result<(), Failure> {
@@ -145,7 +158,7 @@ impl Format {
                     say(report::short(diagnostic, sources) + "\n")?;
                 }
             }
-            Format::Json => say(report::json(found, sources))?,
+            Format::Json => say(reports::json(compilation, verdicts))?,
             Format::Sarif => say(report::sarif(found, sources))?,
             Format::Junit => say(report::junit(found, sources))?,
             Format::Github => say(report::github_annotations(found, sources))?,

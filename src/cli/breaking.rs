@@ -1,14 +1,14 @@
 //! `duologue breaking`: whether a change can be deployed, and which side first.
 
-use super::args::{Findings, Format, Sources, Style};
+use super::args::{Answer, Findings, Format, Sources, Style};
 use super::revision::Revision;
 use super::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
-use super::{Failure, Outcome, TEMPLATE, inputs};
+use super::{Failure, TEMPLATE, inputs};
 use clap::{Args, ValueEnum};
-use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::compile::{Compilation, Files, Request, compile};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
-use duologue::relation::{Change, Fate, Mixture, Renamed, Require, Rollout, Versions, versions};
+use duologue::relation::{Outcome, Require, Rollout, Verdict, versions};
 use duologue::target::Options;
 use std::path::{Path, PathBuf};
 
@@ -53,30 +53,21 @@ enum Order {
     SomeOrder,
 }
 
-/// The verdict on one protocol, in words.
-struct Verdict {
-    name: String,
-    is_added: bool,
-    /// `None` where there is only one version.
-    rollout: Option<Rollout>,
-    reason: String,
-    /// Whether old clients with new servers, and new clients with old servers, are sound.
-    sound: [bool; 2],
-}
-
 impl Breaking {
-    pub fn run(self, terminal: &Terminal) -> Outcome {
+    pub fn run(self, terminal: &Terminal) -> super::Outcome {
         let require = match self.require {
             Order::AnyOrder => Require::AnyOrder,
             Order::SomeOrder => Require::SomeOrder,
         };
-        let (against, paths) = (self.against, self.paths);
-        let by = |request: &Request| comparison(request, &paths, &against, require);
+        let against = self.against;
+        let old = Old::find(&against, &self.paths)?;
+        let here = old.still_here(&self.paths);
+        let by = |request: &Request| comparison(request, &self.paths, &old, require);
         let (options, format) = (Options::default(), self.style.format);
         let product = Findings::Product;
         let sources = self.sources;
         let (compiled, verdicts) =
-            sources.compile_by(by, &paths, options, format, product, terminal)?;
+            sources.compile_by(by, &here, options, format, product, terminal)?;
         let verdicts = match verdicts {
             Compared::Verdicts(verdicts) => verdicts,
             Compared::OldIsWrong => {
@@ -87,7 +78,7 @@ impl Breaking {
         };
         let table: String = verdicts
             .iter()
-            .map(|verdict| verdict.text(terminal))
+            .map(|verdict| text(verdict, terminal))
             .collect();
         match format {
             Format::Human => terminal.print(table)?,
@@ -109,22 +100,31 @@ enum Compared {
     NewIsWrong,
 }
 
+impl Answer for Compared {
+    fn verdicts(&self) -> Option<&[Verdict]> {
+        match self {
+            Compared::Verdicts(verdicts) => Some(verdicts),
+            Compared::OldIsWrong | Compared::NewIsWrong => None,
+        }
+    }
+}
+
 /// Checks both versions. The findings are those of the comparison, or of the version that has errors.
 fn comparison(
     request: &Request,
     paths: &[PathBuf],
-    against: &str,
+    old_version: &Old<'_>,
     require: Require,
 ) -> Result<(Compilation, Compared), Failure> {
     let mut new = checked(request, &Disk)?;
     let Some(new_checked) = &new.checked else {
         return Ok((new, Compared::NewIsWrong));
     };
-    let mut old = old_version(request, paths, against)?;
+    let mut old = old_version.check(request, paths)?;
     let mut verdicts = Vec::new();
     let mut found = Vec::new();
     let texts = std::mem::take(&mut old.sources);
-    let named = |name: &str| version_name(name, against);
+    let named = |name: &str| old_version.name_of(name);
     let Some(old_checked) = &old.checked else {
         // They are the only texts, so no span moves.
         old.sources.absorb(texts, named);
@@ -139,42 +139,71 @@ fn comparison(
     Ok((new, Compared::Verdicts(verdicts)))
 }
 
-/// How reports name a file of the old version: so that it is not taken for the one on the disk.
-fn version_name(name: &str, against: &str) -> String {
-    if Path::new(against).exists() {
-        name.to_owned()
-    } else {
-        format!("{name} @ {against}")
-    }
+/// Where the old version is.
+enum Old<'a> {
+    Path(&'a Path),
+    Revision(&'a str, Revision),
 }
 
-/// Reads and checks the old version; rules other than errors do not matter there.
-fn old_version(
-    request: &Request,
-    paths: &[PathBuf],
-    against: &str,
-) -> Result<Compilation, Failure> {
-    let mut old = Request {
-        levels: vec![("all".to_owned(), Level::Allow)],
-        ..request.clone()
-    };
-    let path = Path::new(against);
-    if path.exists() {
-        old.inputs = inputs::find(&[path.to_path_buf()], &[])?;
-        if path.is_dir() {
-            old.import_dirs.insert(0, path.to_path_buf());
+impl<'a> Old<'a> {
+    /// What `--against` names: a path if there is one, or a revision.
+    fn find(against: &'a str, paths: &[PathBuf]) -> Result<Old<'a>, Failure> {
+        let path = Path::new(against);
+        if path.exists() {
+            return Ok(Old::Path(path));
         }
-        return checked(&old, &Disk);
+        if paths.iter().any(|path| path.as_os_str() == "-") {
+            let words = "standard input has no older version in git; compare it with a file";
+            return Err(Failure::Usage(words.to_owned()));
+        }
+        let here = PathBuf::from(".");
+        let revision = Revision::open(against, paths.first().unwrap_or(&here))?;
+        Ok(Old::Revision(against, revision))
     }
-    let is_text = |input: &Input| matches!(input, Input::Text { .. });
-    if request.inputs.iter().any(is_text) {
-        let words = "standard input has no older version in git; compare it with a file";
-        return Err(Failure::Usage(words.to_owned()));
+
+    /// The paths under which there are protocols now. One without any is left out if the old version has some there: all of
+    /// these are removed.
+    fn still_here(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let is_removed = |path: &PathBuf| match self {
+            Old::Path(_) => false,
+            Old::Revision(_, revision) => {
+                let path = std::slice::from_ref(path);
+                let is_gone = !path[0].exists() || inputs::find(path, &[]).is_err();
+                is_gone && !revision.inputs(path, &[]).is_empty()
+            }
+        };
+        let here = paths.iter().filter(|path| !is_removed(path));
+        here.cloned().collect()
     }
-    let here = PathBuf::from(".");
-    let revision = Revision::open(against, paths.first().unwrap_or(&here))?;
-    old.inputs = revision.inputs(paths, &request.inputs);
-    checked(&old, &revision)
+
+    /// How reports name a file of the old version: so that it is not taken for the one on the disk.
+    fn name_of(&self, name: &str) -> String {
+        match self {
+            Old::Path(_) => name.to_owned(),
+            Old::Revision(against, _) => format!("{name} @ {against}"),
+        }
+    }
+
+    /// Reads and checks the old version; rules other than errors do not matter there.
+    fn check(&self, request: &Request, paths: &[PathBuf]) -> Result<Compilation, Failure> {
+        let mut old = Request {
+            levels: vec![("all".to_owned(), Level::Allow)],
+            ..request.clone()
+        };
+        match self {
+            Old::Path(path) => {
+                old.inputs = inputs::find(&[path.to_path_buf()], &[])?;
+                if path.is_dir() {
+                    old.import_dirs.insert(0, path.to_path_buf());
+                }
+                checked(&old, &Disk)
+            }
+            Old::Revision(_, revision) => {
+                old.inputs = revision.inputs(paths, &request.inputs);
+                checked(&old, revision)
+            }
+        }
+    }
 }
 
 /// Reads and checks one version.
@@ -185,84 +214,52 @@ pub fn checked(request: &Request, files: &dyn Files) -> Result<Compilation, Fail
     })
 }
 
-impl Verdict {
-    fn on(versions: &Versions<'_>) -> Verdict {
-        let mut verdict = Verdict {
-            name: versions.name.clone(),
-            is_added: false,
-            rollout: None,
-            reason: String::new(),
-            sound: [true, true],
-        };
-        match &versions.fate {
-            Fate::Added => verdict.is_added = true,
-            Fate::Removed(..) => {}
-            Fate::Kept(_, _, change) => {
-                verdict.rollout = Some(change.rollout());
-                verdict.reason = reason(change);
-                verdict.sound = [Mixture::OldClient, Mixture::OldServer]
-                    .map(|mixture| change.failure(mixture).is_none());
+/// The verdict for people, with the matrix unless all of it is sound.
+fn text(verdict: &Verdict, terminal: &Terminal) -> String {
+    let style = match verdict.outcome {
+        Outcome::Added => GOOD,
+        Outcome::Removed => ERROR,
+        Outcome::Kept { rollout, .. } => match rollout {
+            Rollout::Same | Rollout::AnyOrder => GOOD,
+            Rollout::ServerFirst | Rollout::ClientFirst => WARNING,
+            Rollout::Incompatible => ERROR,
+        },
+    };
+    let name = styled(NAME, &verdict.name);
+    let reason = if verdict.reason.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", verdict.reason)
+    };
+    let mut text = format!(
+        "{name}: {}{reason}\n",
+        styled(style, verdict.outcome.words())
+    );
+    let Outcome::Kept {
+        old_client,
+        new_client,
+        ..
+    } = verdict.outcome
+    else {
+        return text;
+    };
+    let is_shown = terminal.verbose || !old_client || !new_client;
+    if is_shown && !terminal.quiet {
+        let cell = |is_sound: bool| {
+            if is_sound {
+                styled(GOOD, "sound")
+            } else {
+                styled(ERROR, "UNSOUND")
             }
-        }
-        verdict
-    }
-
-    fn text(&self, terminal: &Terminal) -> String {
-        let (style, words) = match self.rollout {
-            None if self.is_added => (GOOD, "added"),
-            None => (ERROR, "incompatible: removed"),
-            Some(rollout) => {
-                let style = match rollout {
-                    Rollout::Same | Rollout::AnyOrder => GOOD,
-                    Rollout::ServerFirst | Rollout::ClientFirst => WARNING,
-                    Rollout::Incompatible => ERROR,
-                };
-                (style, rollout.words())
-            }
         };
-        let name = styled(NAME, &self.name);
-        let reason = if self.reason.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", self.reason)
+        let head = format_args!("{:16}{:12}new server", "", "old server");
+        text += &format!("{}\n", styled(QUIET, head));
+        let mut row = |name: &str, with_old: bool, with_new: bool| {
+            let with_old = cell(with_old) + if with_old { "       " } else { "     " };
+            text += &format!("    {name:<12}{with_old}{}\n", cell(with_new));
         };
-        let mut text = format!("{name}: {}{reason}\n", styled(style, words));
-        let is_shown = terminal.verbose || self.sound != [true, true];
-        if self.rollout.is_some() && is_shown && !terminal.quiet {
-            let cell = |is_sound: bool| {
-                if is_sound {
-                    styled(GOOD, "sound")
-                } else {
-                    styled(ERROR, "UNSOUND")
-                }
-            };
-            let head = format_args!("{:16}{:12}new server", "", "old server");
-            text += &format!("{}\n", styled(QUIET, head));
-            let [old_client, old_server] = self.sound;
-            let mut row = |name: &str, with_old: bool, with_new: bool| {
-                let with_old = cell(with_old) + if with_old { "       " } else { "     " };
-                text += &format!("    {name:<12}{with_old}{}\n", cell(with_new));
-            };
-            row("old client", true, old_client);
-            row("new client", old_server, true);
-        }
-        text
+        row("old client", true, old_client);
+        row("new client", new_client, true);
     }
-}
-
-fn reason(change: &Change<'_>) -> String {
-    match (change.rollout(), &change.renamed) {
-        (Rollout::AnyOrder, Some(Renamed { what, old, new })) => {
-            let change = match (old.as_str(), new.as_str()) {
-                ("", new) => format!("{what} `{new}` is new"),
-                (old, "") => format!("{what} `{old}` is gone"),
-                (old, new) => format!("{what} `{old}` became `{new}`"),
-            };
-            format!("{change}; nothing that travels has changed")
-        }
-        (Rollout::ServerFirst, _) => "new servers understand old clients".to_owned(),
-        (Rollout::ClientFirst, _) => "new clients understand old servers".to_owned(),
-        (Rollout::Incompatible, _) => "neither understands the other".to_owned(),
-        (Rollout::Same | Rollout::AnyOrder, _) => String::new(),
-    }
+    text
 }

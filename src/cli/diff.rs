@@ -1,4 +1,4 @@
-//! Unified diffs between a text and the same text laid out anew.
+//! Unified diffs: between a text and the same text laid out anew, and between any two texts.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 use std::fmt::Write as _;
@@ -10,18 +10,53 @@ const CONTEXT: usize = 3;
 /// How many pairs of lines are compared to find out what a stretch has in common; a larger one is shown as replaced.
 const PAIRS: usize = 1 << 20;
 
-/// What turns `old` into `new`, as `patch` reads it; empty if they are equal.
+/// The same where a whole text is one stretch.
+const PAIRS_OF_WHOLE: usize = 1 << 26;
+
+/// What turns `old` into `new`, as `patch` reads it; empty if they are equal. The texts may differ in anything; the time it takes
+/// grows with the number of differences, up to a bound.
+pub fn between(path: &str, old: &str, new: &str) -> String {
+    let (old, new) = (lines(old), lines(new));
+    let mut operations = Vec::new();
+    let whole = (0..old.len(), 0..new.len());
+    stretch(
+        &mut operations,
+        &old,
+        &new,
+        whole.0,
+        whole.1,
+        PAIRS_OF_WHOLE,
+    );
+    patch(path, &old, &new, operations)
+}
+
+/// What turns `old` into `new`, which is the same text laid out anew, as `patch` reads it; empty if they are equal.
 ///
 /// The texts are cut where the same words begin a line in both, so that it takes time in proportion to their length as long as
 /// only blanks, line ends and separators differ.
 pub fn unified(path: &str, old: &str, new: &str) -> String {
-    if old == new {
+    let (old, new) = (lines(old), lines(new));
+    let found = if old == new {
+        Vec::new()
+    } else {
+        operations(&old, &new)
+    };
+    patch(path, &old, &new, found)
+}
+
+/// The text of a patch.
+fn patch(path: &str, old: &[&str], new: &[&str], operations: Vec<DiffOp>) -> String {
+    let is_equal = |operation: &DiffOp| matches!(operation, DiffOp::Equal { .. });
+    if operations.iter().all(is_equal) {
         return String::new();
     }
-    let (old, new) = (lines(old), lines(new));
     let path = path.trim_start_matches('/');
-    let mut text = format!("--- a/{path}\n+++ b/{path}\n");
-    for hunk in group_diff_ops(operations(&old, &new), CONTEXT) {
+    let side = |mark: char, lines: &[&str]| match lines {
+        [] => "/dev/null".to_owned(),
+        _ => format!("{mark}/{path}"),
+    };
+    let mut text = format!("--- {}\n+++ {}\n", side('a', old), side('b', new));
+    for hunk in group_diff_ops(operations, CONTEXT) {
         let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
             continue;
         };
@@ -94,6 +129,7 @@ fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
             new,
             old_start..old_at,
             new_start..new_at,
+            PAIRS,
         );
     }
     operations
@@ -112,9 +148,10 @@ fn stretch(
     new: &[&str],
     old_range: Range<usize>,
     new_range: Range<usize>,
+    most_pairs: usize,
 ) {
     let (old_lines, new_lines) = (&old[old_range.clone()], &new[new_range.clone()]);
-    let found = if old_lines.len().saturating_mul(new_lines.len()) > PAIRS {
+    let found = if old_lines.len().saturating_mul(new_lines.len()) > most_pairs {
         vec![DiffOp::Replace {
             old_index: 0,
             old_len: old_lines.len(),

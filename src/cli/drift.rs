@@ -1,18 +1,31 @@
-//! `duologue gen --check`: what would change, and the command that changes it.
+//! `duologue gen --check` and `--diff`: what would change, and the command that changes it.
 
 use super::terminal::{ERROR, GOOD, NAME, PATH, Terminal, WARNING, styled};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, diff};
 use duologue::files::{Change, Outputs};
 use duologue::report::counted;
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// Prints each file that is not as it should be; says which command repairs it.
-pub fn report(outputs: &Outputs, orphans: &[PathBuf], terminal: &Terminal) -> Outcome {
+/// Prints each file that is not as it should be; says which command repairs it. With patches, these are what is printed, and the
+/// files are named beside.
+pub fn report(
+    outputs: &Outputs,
+    orphans: &[PathBuf],
+    with_patches: bool,
+    terminal: &Terminal,
+) -> Outcome {
     let mut drifted = 0;
     let mut line = |style, word: &str, path: &PathBuf, remark: &str| {
         drifted += 1;
         let word = styled(style, format_args!("{word:9}"));
-        terminal.print(format_args!("{word} {}{remark}\n", path.display()))
+        let line = format!("{word} {}{remark}\n", path.display());
+        if with_patches {
+            terminal.tell(line)
+        } else {
+            terminal.print(line)
+        }
     };
     for file in &outputs.files {
         match file.change {
@@ -35,6 +48,15 @@ pub fn report(outputs: &Outputs, orphans: &[PathBuf], terminal: &Terminal) -> Ou
     for path in orphans {
         line(WARNING, "orphaned", path, "")?;
     }
+    if with_patches {
+        let changed = outputs.files.iter();
+        let has_patch = |change| matches!(change, Change::New | Change::Updated);
+        let changed = changed.filter(|file| has_patch(file.change));
+        let changed = changed.map(|file| (&file.path, file.text.as_str()));
+        for (path, text) in changed.chain(orphans.iter().map(|path| (path, ""))) {
+            terminal.print_exactly(&patch(path, text)?)?;
+        }
+    }
     if drifted == 0 {
         let files = counted(outputs.files.len(), "generated file");
         let good = styled(GOOD, "up to date");
@@ -53,9 +75,24 @@ pub fn report(outputs: &Outputs, orphans: &[PathBuf], terminal: &Terminal) -> Ou
     Err(Failure::Findings)
 }
 
-/// The command that was given, without `--check` and with what it takes to change everything that was found.
+/// What turns the file on the disk, which need not be there, into one of that text.
+fn patch(path: &Path, text: &str) -> Result<String, Failure> {
+    let old = match fs::read(path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            let path = path.display();
+            return Err(Failure::Environment(format!("cannot read {path}: {error}")));
+        }
+    };
+    let shown = path.to_string_lossy();
+    Ok(diff::between(&shown, &old, text))
+}
+
+/// The command that was given, without `--check` and `--diff` and with what it takes to change everything that was found.
 fn repair(is_foreign: bool, has_orphans: bool) -> String {
-    let given = std::env::args().skip(1).filter(|word| word != "--check");
+    let given = std::env::args().skip(1);
+    let given = given.filter(|word| word != "--check" && word != "--diff");
     let mut words: Vec<String> = std::iter::once("duologue".to_owned())
         .chain(given.map(|word| quoted(&word)))
         .collect();

@@ -53,12 +53,12 @@ impl Dual {
         let (program, sources) = (checked.program(), &compiled.sources);
         if named.protocol.is_some() {
             for id in select(checked, named.protocol.as_deref())? {
-                terminal.print(dual::protocol(program, sources, id))?;
+                terminal.print_exactly(&dual::protocol(program, sources, id))?;
             }
         } else {
             let files = (0..program.files.len()).map(FileId::new);
             for id in files.filter(|id| program.file(*id).is_input) {
-                terminal.print(dual::file(program, sources, id))?;
+                terminal.print_exactly(&dual::file(program, sources, id))?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! `duologue dual --against`: whether a protocol is the other side of one that somebody else has written.
 
-use super::args::{Findings, Format, Sources};
+use super::args::{self, Findings, Format, Sources};
 use super::breaking::checked;
 use super::dual::select;
 use super::terminal::{GOOD, Terminal, styled};
@@ -75,6 +75,8 @@ pub fn compare(ours: &Named, theirs: &Named, sources: Sources, terminal: &Termin
 
 /// The names of both protocols if they are dual.
 type Answer = Option<(String, String)>;
+
+impl args::Answer for Answer {}
 
 fn compare_checked(
     request: &Request,

@@ -1,6 +1,7 @@
 //! `check --fix`: applies the repairs that keep the meaning, and checks again.
 
 use super::Failure;
+use super::args::Answer;
 use duologue::compile::{Compilation, Files, Input, Request, compile};
 use duologue::diagnostic::Edit;
 use duologue::files::{Disk, replace};
@@ -20,6 +21,8 @@ pub struct Fixed {
     /// In which files.
     pub files: Vec<PathBuf>,
 }
+
+impl Answer for Fixed {}
 
 /// The disk, with the repaired texts in place of what is there.
 struct Repaired<'a> {

@@ -23,6 +23,8 @@ const EXAMPLES: &str = "\
                                       every .proto file of a directory, in three languages
   duologue gen protocols --rust src/protocols --check
                                       write nothing; fail if a file is not up to date
+  duologue gen protocols --rust src/protocols --diff
+                                      the same, and show what would change
   duologue gen bank.proto --c gen --depfile gen/bank.d
                                       also tell make, Ninja or CMake what was read
 ";
@@ -39,6 +41,9 @@ pub struct Gen {
     /// Write nothing, and fail if a file is missing, not up to date, or no longer generated
     #[arg(long, conflicts_with_all = ["force", "clean", "depfile"])]
     check: bool,
+    /// As --check, and print what would change, as a patch
+    #[arg(long, conflicts_with_all = ["force", "clean", "depfile"])]
+    diff: bool,
     /// Overwrite files that duologue has not generated
     #[arg(long)]
     force: bool,
@@ -46,7 +51,7 @@ pub struct Gen {
     #[arg(long)]
     clean: bool,
     /// Print the paths of the files that would be written, and write nothing
-    #[arg(long, conflicts_with_all = ["check", "depfile"])]
+    #[arg(long, conflicts_with_all = ["check", "diff", "depfile"])]
     list_outputs: bool,
     /// Write which files were read, as a rule for make
     #[arg(long, alias = "dependency_out", value_name = "FILE")]
@@ -109,8 +114,8 @@ impl Gen {
         }
         let origins = Origins::of(&compiled);
         let orphans = outputs.orphans(&|origin| origins.is_gone_or_read(origin))?;
-        if self.check {
-            return drift::report(&outputs, &orphans, terminal);
+        if self.check || self.diff {
+            return drift::report(&outputs, &orphans, self.diff, terminal);
         }
         if !self.force {
             outputs.refuse_foreign()?;

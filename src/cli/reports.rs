@@ -4,6 +4,7 @@ use super::Failure;
 use super::terminal::Terminal;
 use clap::Args;
 use duologue::compile::Compilation;
+use duologue::relation::Verdict;
 use duologue::report;
 use std::env;
 use std::fs::OpenOptions;
@@ -61,7 +62,12 @@ fn parse(text: &str) -> Result<Report, String> {
 
 impl Reports {
     /// Writes every report that was asked for. The exit code does not depend on them.
-    pub fn write(&self, compilation: &Compilation, terminal: &Terminal) -> Result<(), Failure> {
+    pub fn write(
+        &self,
+        compilation: &Compilation,
+        verdicts: Option<&[Verdict]>,
+        terminal: &Terminal,
+    ) -> Result<(), Failure> {
         let mut annotates = env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
         let (found, sources) = (&compilation.diagnostics, &compilation.sources);
         for report in &self.report {
@@ -69,7 +75,7 @@ impl Reports {
                 Report::Github(on) => annotates = *on,
                 Report::File(kind, path) => {
                     let text = match kind {
-                        Kind::Json => report::json(found, sources),
+                        Kind::Json => json(compilation, verdicts),
                         Kind::Sarif => report::sarif(found, sources),
                         Kind::Junit => report::junit(found, sources),
                     };
@@ -80,13 +86,23 @@ impl Reports {
         if annotates {
             terminal.insist(report::github_annotations(found, sources))?;
             if let Some(path) = env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
-                let text = report::github_summary(found, sources);
+                let verdicts = report::github_verdicts(verdicts.unwrap_or_default());
+                let text = verdicts + &report::github_summary(found, sources);
                 let file = OpenOptions::new().append(true).create(true).open(&path);
                 let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
                 written.map_err(|error| unwritable(&path, &error))?;
             }
         }
         Ok(())
+    }
+}
+
+/// The findings, and where versions were compared the verdicts, as JSON.
+pub fn json(compilation: &Compilation, verdicts: Option<&[Verdict]>) -> String {
+    let (found, sources) = (&compilation.diagnostics, &compilation.sources);
+    match verdicts {
+        Some(verdicts) => report::json_of_versions(found, sources, verdicts),
+        None => report::json(found, sources),
     }
 }
 

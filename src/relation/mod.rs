@@ -30,6 +30,10 @@
 //! subtyping cut down to what the encoding of payloads can bear. The largest such relation is found by walking the pairs of
 //! states that dialogues reach, each once.
 //!
+//! That can be as many pairs as the product of both numbers of states, if both have loops of lengths without a common divisor. So
+//! once there are more pairs than states, those that behave alike are found by partition refinement, and one pair of each two
+//! classes is looked at. What is left is two versions that differ in loops whose own states all differ.
+//!
 //! **Theorem.** Let messages travel in two queues, in order and without loss, and let each party say only what its machine
 //! allows. If the starts fit, then in every run
 //!
@@ -63,14 +67,17 @@
 //! only programs see and no message.
 
 mod explain;
+mod quotient;
 mod rollout;
 mod shape;
+mod verdict;
 mod versions;
 mod walk;
 
 pub use explain::{Told, dialogue, not_dual};
 pub use rollout::{Change, Mixture, Renamed, Rollout};
 pub use shape::Origin;
+pub use verdict::{Outcome, Verdict};
 pub use versions::{Fate, Require, Versions, versions};
 
 use crate::protocol::{

@@ -24,6 +24,13 @@ pub enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node(u32);
 
+impl Node {
+    /// Its number, counted from 0.
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
+
 /// A state that a session is in: of which protocol, seen from which side, with which arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stand {
@@ -35,8 +42,9 @@ pub struct Stand {
     pub arguments: Box<[Node]>,
 }
 
+/// What a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Shape<'a> {
+pub enum Shape<'a> {
     /// `!`
     Over,
     Builtin(Builtin),
@@ -103,7 +111,7 @@ impl<'a> Shapes<'a> {
         }))
     }
 
-    fn program(&self, origin: Origin) -> &'a Program {
+    pub fn program(&self, origin: Origin) -> &'a Program {
         match origin {
             Origin::Left => self.programs[0],
             Origin::Right => self.programs[1],
@@ -122,7 +130,7 @@ impl<'a> Shapes<'a> {
     }
 
     /// A written type, whose parameters are `arguments`. Recurses as deep as types are written, which the syntax limits.
-    fn lower(&mut self, origin: Origin, ty: &'a Type, arguments: &[Node]) -> Node {
+    pub fn lower(&mut self, origin: Origin, ty: &'a Type, arguments: &[Node]) -> Node {
         let shape = match ty {
             Type::Builtin(builtin) => Shape::Builtin(*builtin),
             Type::Parameter(index) => match arguments.get(*index as usize) {
@@ -160,7 +168,7 @@ impl<'a> Shapes<'a> {
     }
 
     /// What an alias stands for in the end; any other node itself.
-    fn meaning(&mut self, node: Node) -> Node {
+    pub fn meaning(&mut self, node: Node) -> Node {
         if let Some(known) = self.meanings.get(&node) {
             return *known;
         }
@@ -229,6 +237,22 @@ impl<'a> Shapes<'a> {
         self.node(next)
     }
 
+    /// What a node is.
+    pub fn shape(&self, node: Node) -> &Shape<'a> {
+        &self.shapes[node.0 as usize]
+    }
+
+    /// How many nodes there are by now.
+    pub fn count(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// The node of this number.
+    pub fn nth(&self, index: usize) -> Option<Node> {
+        let number = u32::try_from(index).ok()?;
+        (index < self.shapes.len()).then_some(Node(number))
+    }
+
     /// Unites two nodes; whether they were apart before.
     pub fn unite(&mut self, one: Node, other: Node) -> bool {
         let (one, other) = (self.root(one), self.root(other));
@@ -273,7 +297,7 @@ impl<'a> Shapes<'a> {
     }
 
     /// What a message of a state carries.
-    fn entries_of(&mut self, node: Node, entries: &'a [Entry]) -> Vec<Node> {
+    pub fn entries_of(&mut self, node: Node, entries: &'a [Entry]) -> Vec<Node> {
         let Shape::State(stand) = &self.shapes[node.0 as usize] else {
             unreachable!("only states have messages")
         };

@@ -1,5 +1,6 @@
 //! Two protocols walked side by side, breadth first, up to the first disagreement.
 
+use super::quotient::classes;
 use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
 use super::{Clash, Disagreement, Place, Said, View};
 use crate::protocol::{Direction, Message, Side, State};
@@ -31,7 +32,9 @@ pub struct Walk<'a> {
     shapes: Shapes<'a>,
     demand: Demand,
     pairs: Vec<Pair>,
-    met: HashSet<(Node, Node)>,
+    met: HashSet<(u32, u32)>,
+    /// For each node its class, once it was worth finding out; until then each node is a class of its own.
+    classes: Option<Vec<u32>>,
 }
 
 impl<'a> Walk<'a> {
@@ -46,12 +49,16 @@ impl<'a> Walk<'a> {
             demand,
             pairs: Vec::new(),
             met: HashSet::new(),
+            classes: None,
         };
         walk.meet(left, right, None);
         walk
     }
 
     /// Walks to the end; the first disagreement has the shortest dialogue.
+    ///
+    /// Whether two states fit depends on how they behave and on nothing else. So once there are many pairs, one pair of each two
+    /// classes is enough: the first that is met, which is reached by the fewest messages.
     ///
     /// That holds also where equality unites states: a pair is passed over only if a chain of pairs that were met before, and
     /// hence not later, makes it equal, and one of these disagrees wherever the pair does.
@@ -72,6 +79,7 @@ impl<'a> Walk<'a> {
                         );
                         self.meet(ours, theirs, Some((at, our, their)));
                     }
+                    self.unite_classes();
                 }
                 Err(clash) => {
                     let (at, clash) = self.sooner(at, clash);
@@ -99,10 +107,35 @@ impl<'a> Walk<'a> {
         sooner.unwrap_or((at, clash))
     }
 
+    /// Finds out which states behave alike once there are more pairs than states and types, as there are not where most states of
+    /// one side meet one state of the other. Later pairs are met by class; those that were met before count for their classes.
+    fn unite_classes(&mut self) {
+        let is_worth_it = || self.pairs.len() > self.shapes.count();
+        if self.demand == Demand::Equal || self.classes.is_some() || !is_worth_it() {
+            return;
+        }
+        let classes = classes(&mut self.shapes);
+        let class = |node: Node| classes[node.index() as usize];
+        let pairs = self.pairs.iter();
+        self.met = pairs
+            .map(|pair| (class(pair.left), class(pair.right)))
+            .collect();
+        self.classes = Some(classes);
+    }
+
     fn meet(&mut self, left: Node, right: Node, came_by: Option<(usize, usize, usize)>) {
         let is_new = match self.demand {
             Demand::Equal => self.shapes.unite(left, right),
-            Demand::Fit { .. } => self.met.insert((left, right)),
+            Demand::Fit { minds_silence } => {
+                let class = |node: Node| match &self.classes {
+                    Some(classes) => classes[node.index() as usize],
+                    None => node.index(),
+                };
+                let pair = (class(left), class(right));
+                // What behaves alike fits, and only who minds silence has to look for it there.
+                let is_alike = self.classes.is_some() && !minds_silence && pair.0 == pair.1;
+                !is_alike && self.met.insert(pair)
+            }
         };
         if is_new {
             let depth = came_by.map_or(0, |(before, ..)| self.pairs[before].depth + 1);

@@ -2,6 +2,7 @@
 
 use super::record::{Record, records};
 use crate::diagnostic::Diagnostic;
+use crate::relation::{Outcome, Verdict};
 use crate::source::Sources;
 use std::fmt::Write;
 
@@ -60,6 +61,36 @@ pub fn summary(diagnostics: &[Diagnostic], sources: &Sources) -> String {
         );
     }
     text
+}
+
+/// A Markdown table of what became of each protocol, for `$GITHUB_STEP_SUMMARY`; empty if there are none.
+#[must_use]
+pub fn verdicts(verdicts: &[Verdict]) -> String {
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let mut text = "### Duologue: which side first?\n\n".to_owned();
+    text += "| protocol | verdict | old clients, new servers | new clients, old servers | why |\n";
+    text += "| --- | --- | --- | --- | --- |\n";
+    for verdict in verdicts {
+        let [old_client, new_client] = match verdict.outcome {
+            Outcome::Added | Outcome::Removed => ["", ""],
+            Outcome::Kept {
+                old_client,
+                new_client,
+                ..
+            } => [old_client, new_client]
+                .map(|is_sound| if is_sound { "sound" } else { "**unsound**" }),
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {old_client} | {new_client} | {} |",
+            verdict.name,
+            verdict.outcome.words(),
+            cell(&verdict.reason),
+        );
+    }
+    text + "\n"
 }
 
 fn words(record: &Record) -> String {

@@ -2,15 +2,68 @@
 
 use super::record::{Record, records};
 use crate::diagnostic::{Diagnostic, Level};
+use crate::relation::{Outcome, Verdict};
 use crate::source::Sources;
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Document {
+struct Document<'a> {
     version: u32,
     tool: Tool,
     diagnostics: Vec<Record>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocols: Option<Vec<Protocol<'a>>>,
     summary: Summary,
+}
+
+/// A protocol in two versions.
+#[derive(Serialize)]
+struct Protocol<'a> {
+    name: &'a str,
+    verdict: &'static str,
+    reason: &'a str,
+    /// For a protocol that is in both versions, which clients can talk with which servers.
+    sound: Option<Clients>,
+}
+
+#[derive(Serialize)]
+struct Clients {
+    old_client: Servers,
+    new_client: Servers,
+}
+
+#[derive(Serialize)]
+struct Servers {
+    old_server: bool,
+    new_server: bool,
+}
+
+impl Protocol<'_> {
+    fn of(verdict: &Verdict) -> Protocol<'_> {
+        let sound = match verdict.outcome {
+            Outcome::Added | Outcome::Removed => None,
+            Outcome::Kept {
+                old_client,
+                new_client,
+                ..
+            } => Some(Clients {
+                old_client: Servers {
+                    old_server: true,
+                    new_server: old_client,
+                },
+                new_client: Servers {
+                    old_server: new_client,
+                    new_server: true,
+                },
+            }),
+        };
+        Protocol {
+            name: &verdict.name,
+            verdict: verdict.outcome.word(),
+            reason: &verdict.reason,
+            sound,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -29,6 +82,20 @@ struct Summary {
 /// The findings as JSON; ends with a line break.
 #[must_use]
 pub fn json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    document(diagnostics, sources, None)
+}
+
+/// The findings of a comparison of versions as JSON, with the verdict on each protocol; ends with a line break.
+#[must_use]
+pub fn json_of_versions(
+    diagnostics: &[Diagnostic],
+    sources: &Sources,
+    verdicts: &[Verdict],
+) -> String {
+    document(diagnostics, sources, Some(verdicts))
+}
+
+fn document(diagnostics: &[Diagnostic], sources: &Sources, verdicts: Option<&[Verdict]>) -> String {
     let at = |level| {
         diagnostics
             .iter()
@@ -42,6 +109,7 @@ pub fn json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             version: env!("CARGO_PKG_VERSION"),
         },
         diagnostics: records(diagnostics, sources),
+        protocols: verdicts.map(|verdicts| verdicts.iter().map(Protocol::of).collect()),
         summary: Summary {
             errors: at(Level::Deny),
             warnings: at(Level::Warn),

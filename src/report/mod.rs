@@ -13,9 +13,11 @@ mod record;
 mod sarif;
 
 #[cfg(feature = "reports")]
-pub use github::{annotations as github_annotations, summary as github_summary};
+pub use github::{
+    annotations as github_annotations, summary as github_summary, verdicts as github_verdicts,
+};
 #[cfg(feature = "reports")]
-pub use json::json;
+pub use json::{json, json_of_versions};
 #[cfg(feature = "reports")]
 pub use junit::junit;
 #[cfg(feature = "reports")]

@@ -134,14 +134,18 @@ impl Resolver {
             count => format!("{count} type arguments"),
         };
         let text = format!(
-            "this state takes {}, {given} {} given",
+            "state `{}` takes {}, {given} {} given",
+            head.name,
             number(wanted),
             if given == 1 { "is" } else { "are" }
         );
         let error = Diagnostic::error("type-argument-count", span, text)
-            .related(head.name, "the state is declared here");
+            .related(head.name.span, "the state is declared here");
         let error = match (wanted, given) {
-            (0, _) => error.help("remove them: the state has no type parameters"),
+            (0, _) => error.help(format!(
+                "remove them: `{}` has no type parameters",
+                head.name
+            )),
             (_, 0) => error
                 .note("type parameters belong to states; none is handed on in silence")
                 .help("write the arguments behind the state, in `<` and `>`"),
@@ -176,9 +180,9 @@ impl Resolver {
             }
             let error = match nearest(name.text(), known.iter().copied()) {
                 Some(near) => {
-                    let place = self.parameters[protocol.index()][states[near]].name;
+                    let place = &self.parameters[protocol.index()][states[near]].name;
                     error
-                        .related(place, "a state with a similar name is declared here")
+                        .related(place.span, "a state with a similar name is declared here")
                         .fix(format!("did you mean `{near}`?"), span, near, false)
                 }
                 None if matches!(

@@ -68,7 +68,7 @@ impl Resolver {
             ItemKind::Protocol(protocol) => {
                 let id = ProtocolId::new(self.program.protocols.len());
                 let heads = protocol.states.iter().map(|state| StateHead {
-                    name: state.name.span,
+                    name: state.name.clone(),
                     parameters: u32::try_from(state.parameters.len()).expect("few parameters"),
                 });
                 self.parameters.push(heads.collect());

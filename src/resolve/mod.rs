@@ -80,7 +80,7 @@ struct Resolver {
 /// What other states need to know of a state before it is resolved.
 #[derive(Debug)]
 struct StateHead {
-    name: Span,
+    name: Name,
     parameters: u32,
 }
 

@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
 
     fn lead(&mut self, at: Range<usize>, faults: &mut Faults) {
         if !self.faulty(&at, faults) {
-            self.parse_piece(Rule::tail_piece, at, |_, _| {});
+            self.parse_nothing(at);
         }
     }
 
@@ -108,8 +108,29 @@ impl<'a> Reader<'a> {
             };
         }
         if !self.faulty(&tail, faults) {
-            self.parse_piece(Rule::tail_piece, tail, |_, _| {});
+            self.parse_nothing(tail);
         }
+    }
+
+    /// What stands between two items: nothing. A semicolon, which may stand behind a protocol only and once, is reported.
+    fn parse_nothing(&mut self, at: Range<usize>) {
+        if !self.parse_piece(Rule::tail_piece, at.clone(), |_, _| {}) {
+            return;
+        }
+        let text = &self.text[..at.end];
+        let stray = failure::next_token(text, at.start);
+        if stray.is_empty() {
+            return;
+        }
+        let more = text[stray.end..].bytes();
+        let more = more.take_while(|byte| *byte == b';').count();
+        let span = Span::new(self.source, stray.start, stray.end + more);
+        let (words, repair) = match more {
+            0 => ("this semicolon ends nothing", "remove it"),
+            _ => ("these semicolons end nothing", "remove them"),
+        };
+        let error = Diagnostic::error("syntax", span, words);
+        self.builder.report(error.fix(repair, span, "", true));
     }
 
     /// A protocol is its header, its states, and what is left: each is parsed alone.
@@ -137,7 +158,10 @@ impl<'a> Reader<'a> {
         if let Some(close) = body.close {
             let tail = close + 1..piece.at.end;
             if !self.faulty(&tail, faults) {
-                self.parse_piece(Rule::tail_piece, tail, |_, _| {});
+                let first = failure::next_token(&self.text[..tail.end], tail.start);
+                let is_end = &self.text[first.clone()] == ";";
+                let start = if is_end { first.end } else { tail.start };
+                self.parse_nothing(start..tail.end);
             }
         }
         let is_broken = self.builder.reported() > reported;

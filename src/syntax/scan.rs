@@ -254,7 +254,8 @@ impl Scanner<'_> {
         let found = match token.kind {
             b'!' if one == Some(b"proto") => Some((1, PieceKind::Protocol)),
             STRING if one == Some(b"import") && at_line_start(1) => Some((1, PieceKind::Import)),
-            WORD if one == Some(b"package") && self.open.is_empty() => {
+            // Elsewhere `package` is a name like any other, such as that of a bound.
+            WORD if one == Some(b"package") && self.open.is_empty() && self.is_behind_item(1) => {
                 Some((1, PieceKind::Package))
             }
             b'=' if one.is_some() && two == Some(b"type") && at_line_start(2) => {
@@ -286,6 +287,19 @@ impl Scanner<'_> {
             end: None,
             body: None,
         });
+    }
+
+    /// Whether an item may begin with the token `back` tokens ago: the item before is complete, or so it seems from a new line
+    /// that does not go on with a list.
+    fn is_behind_item(&self, back: usize) -> bool {
+        let Some(piece) = self.scan.pieces.last() else {
+            return true;
+        };
+        let is_closed = |body: &Body| body.close.is_some();
+        let token = |back: usize| self.recent[self.recent.len() - back];
+        let goes_on = token(back + 1).is_some_and(|before| matches!(before.kind, b':' | b'+'));
+        let starts_line = token(back).is_some_and(|token| token.starts_line);
+        piece.end.is_some() || piece.body.as_ref().is_some_and(is_closed) || starts_line && !goes_on
     }
 
     /// Where the part of the current item ends that is known to belong to it.

@@ -4,26 +4,12 @@
 //! Each size is measured in interleaved rounds and the median is shown. What must hold: ten times the states take at most
 //! fifteen times the time, which leaves room for memory that no longer fits into caches.
 
-use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::compile::{Compilation, Input, Request, compile};
 use duologue::diagnostic::Level;
+use duologue::files::Disk;
 use duologue::protocol::ProtocolId;
 use duologue::relation::{Change, Rollout, View};
-use std::io;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// No file is ever read: the texts are at hand and import nothing.
-struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn identity(&self, _: &Path) -> io::Result<PathBuf> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 /// A protocol in which each state has four messages: on to the next state, and to three others far and near.
 fn protocol(prefix: &str, states: usize, last: &str) -> Compilation {
@@ -53,7 +39,7 @@ fn protocol(prefix: &str, states: usize, last: &str) -> Compilation {
         levels: vec![("all".to_owned(), Level::Allow)],
         ..Request::default()
     };
-    compile(&request, &NoFiles).expect("nothing is read")
+    compile(&request, &Disk).expect("nothing is read")
 }
 
 fn measure(old: &Compilation, new: &Compilation, expected: Rollout) -> Duration {

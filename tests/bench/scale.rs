@@ -5,25 +5,11 @@
 //! median is shown. What must hold: ten times the size takes at most twelve times the time, and the most memory that the process
 //! ever had (the system's `VmHWM`, where there is `/proc`) stays below 4 KiB for each message.
 
-use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::compile::{Compilation, Input, Request, compile};
+use duologue::files::Disk;
 use duologue::target::{Options, Target, generate};
-use std::io;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-
-/// No file is ever read: the texts are at hand and import nothing.
-struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn identity(&self, _: &Path) -> io::Result<PathBuf> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 /// A protocol in which each state has four messages: on to the next state, and to three others far and near.
 fn protocol(name: &str, states: usize) -> String {
@@ -68,7 +54,7 @@ fn measure(inputs: Vec<Input>) {
         ..Request::default()
     };
     let start = Instant::now();
-    let compilation: Compilation = compile(&request, &NoFiles).expect("nothing is read");
+    let compilation: Compilation = compile(&request, &Disk).expect("nothing is read");
     let check = start.elapsed().as_secs_f64();
     let checked = compilation.checked.as_ref();
     let checked = checked.unwrap_or_else(|| panic!("{:?}", compilation.diagnostics.first()));

@@ -1,6 +1,7 @@
 //! Generation from a `build.rs`: the package in `tests/example` is copied out of the repository, built and run.
 
-use crate::support::program::{Scratch, repository, run};
+use crate::support::program::{Scratch, run};
+use crate::support::repository;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

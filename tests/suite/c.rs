@@ -3,9 +3,8 @@
 mod generated;
 mod programs;
 
-use crate::support::c::{
-    Compiler, Program, Watch, files_in, repository, runtime, scratch, succeed,
-};
+use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};
+use crate::support::{repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

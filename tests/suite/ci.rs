@@ -1,6 +1,7 @@
 //! The CI kit: every command that it runs exists, and what the page shows is what the program prints.
 
-use crate::support::program::{Scratch, repository, run};
+use crate::support::program::{Scratch, run};
+use crate::support::repository;
 use serde_json::Value;
 use std::fs;
 

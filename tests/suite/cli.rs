@@ -148,7 +148,7 @@ mod views {
     fn the_dual_of_the_dual_is_the_same_text() {
         let mut seen = 0;
         for folder in ["protocols", "tests/corpus/2012", "tests/corpus/literature"] {
-            let folder = crate::support::program::repository().join(folder);
+            let folder = crate::support::repository().join(folder);
             for entry in std::fs::read_dir(folder).expect("the folder is there") {
                 let path = entry.expect("it can be read").path();
                 let scratch = Scratch::new("dual-of-dual");
@@ -186,6 +186,15 @@ mod views {
         assert_snapshot!(scratch.transcript("dual office.proto printer"));
         assert_snapshot!(scratch.transcript("dual office.proto office"));
         assert_snapshot!(scratch.transcript("dual office.proto pinter"));
+    }
+
+    #[test]
+    fn a_dual_keeps_control_characters() {
+        let text = "// caf\u{1b}[31me \u{7}\nproto! p {\n    s:send { m -> ! }\n}\n";
+        let scratch = Scratch::with("dual-control", &[("p.proto", text)]);
+        let output = run(scratch.duologue("dual p.proto"), b"");
+        let expected = text.replace("send", "recv");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     }
 
     #[test]
@@ -240,7 +249,7 @@ mod usage {
             let help = lines.join("\n");
             page += &format!("\n## {}\n\n```text\n{help}\n```\n", name.trim_end());
         }
-        let path = crate::support::program::repository().join("docs/cli.md");
+        let path = crate::support::repository().join("docs/cli.md");
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(&path, &page).expect("the page can be written");
         }

@@ -1,6 +1,6 @@
 //! The contract table of the runtimes: every test that it links to exists.
 
-use crate::support::program::repository;
+use crate::support::repository;
 use std::fs;
 
 #[test]

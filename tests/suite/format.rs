@@ -3,7 +3,7 @@
 mod command;
 mod random;
 
-use crate::support::program::repository;
+use crate::support::repository;
 use duologue::source::{SourceId, Sources};
 use duologue::syntax::format::{
     Difference, Layout, Unformatted, WIDTH, format, format_with, lay_out,

@@ -142,6 +142,36 @@ fn a_write_that_fails_leaves_nothing() {
     assert_eq!(blocked.files("out"), ["out/c/bank.h/x"]);
 }
 
+/// What `--diff` prints makes the files what `gen` would make them.
+#[test]
+fn drift_as_a_patch() {
+    let scratch = Scratch::with("gen-patch", &[("bank.proto", BANK), ("light.proto", LIGHT)]);
+    let both = "gen bank.proto light.proto --c out/c --scala out/scala";
+    assert!(run(scratch.duologue(both), b"").status.success());
+    let text = scratch.read("out/scala/protocols/light.scala");
+    let changed = text.replace("def on(): On", "def onn(): On");
+    scratch.write("out/scala/protocols/light.scala", changed);
+    assert_snapshot!(scratch.transcript(&format!("{both} --diff")));
+
+    scratch.write("light.proto", LIGHT.replace("light", "lamp"));
+    fs::remove_file(scratch.path("out/c/bank.c")).expect("it was written");
+    let before = texts(&scratch, "out");
+    let patch = run(scratch.duologue(&format!("{both} --diff")), b"");
+    assert_eq!(patch.status.code(), Some(1));
+    assert_eq!(texts(&scratch, "out"), before, "nothing is written");
+    let mut git = std::process::Command::new("git");
+    git.current_dir(scratch.path("."))
+        .args(["apply", "--unsafe-paths", "-p1"]);
+    git.env("GIT_CEILING_DIRECTORIES", scratch.path(".."));
+    let applied = run(git, &patch.stdout);
+    assert!(applied.status.success(), "{applied:?}");
+    let checked = run(scratch.duologue(&format!("{both} --diff")), b"");
+    assert!(
+        checked.status.success() && checked.stdout.is_empty(),
+        "{checked:?}"
+    );
+}
+
 #[test]
 fn drift() {
     let scratch = Scratch::with("gen-drift", &[("bank.proto", BANK), ("light.proto", LIGHT)]);

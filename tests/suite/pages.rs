@@ -1,6 +1,6 @@
 //! The pages of the documentation: none is missing, none is stale, and their links lead somewhere.
 
-use crate::support::program::repository;
+use crate::support::repository;
 use crate::tidy::{files, relative, sources};
 use std::collections::BTreeSet;
 use std::fs;

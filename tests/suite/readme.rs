@@ -1,7 +1,8 @@
 //! The README: its protocol, its diagram and its error are what the program reads and prints, and its programs are those of the
 //! pages on the targets, which are compiled and run.
 
-use crate::support::program::{Scratch, repository, run};
+use crate::support::program::{Scratch, run};
+use crate::support::repository;
 use std::fs;
 
 fn read(path: &str) -> String {

@@ -1,10 +1,10 @@
 //! Reports for machines: their shape, their escapes, and that the exit code does not depend on them.
 
 use crate::support::program::Scratch;
+use crate::support::sarif::keeps_to_schema;
 use insta::assert_snapshot;
 use serde_json::Value;
 use std::fs;
-use std::process::Command;
 
 /// An error with a second place and a fix, a warning, and a name of the file that every format has to escape.
 const WRONG: &str = "proto! bank {\n    login:send { login(str) -> conected }\n    connected:recv { ok -> ! }\n}\n\
@@ -94,55 +94,6 @@ fn wrong_reports_are_refused() {
     );
 }
 
-/// The schema that the SARIF library was made from, out of the library's own package.
-fn sarif_schema() -> Value {
-    // Packages of other platforms need not be there, so the metadata is asked for this one only.
-    let rustc = Command::new("rustc")
-        .arg("-vV")
-        .output()
-        .expect("rustc runs");
-    let about = String::from_utf8_lossy(&rustc.stdout).into_owned();
-    let host = about
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .expect("rustc names its host");
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--offline",
-            "--filter-platform",
-            host,
-            "--manifest-path",
-        ])
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
-        .output()
-        .expect("cargo runs");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
-    let packages = metadata["packages"].as_array().expect("a list of packages");
-    let library = packages
-        .iter()
-        .find(|package| package["name"] == "serde-sarif");
-    let manifest = library.expect("it is a dependency")["manifest_path"]
-        .as_str()
-        .expect("a path");
-    let schema = std::path::Path::new(manifest)
-        .with_file_name("src")
-        .join("schema.json");
-    let text = fs::read_to_string(schema).expect("the package has the schema");
-    let mut schema: Value = serde_json::from_str(&text).expect("a JSON document");
-    // The published schema has one pattern that is no regular expression, for a property that is not written here.
-    for part in ["run", "toolComponent"] {
-        let language = &mut schema["definitions"][part]["properties"]["language"];
-        language
-            .as_object_mut()
-            .expect("the schema describes languages")
-            .remove("pattern");
-    }
-    schema
-}
-
 #[test]
 fn sarif_keeps_to_its_schema() {
     let scratch = scratch("report-sarif");
@@ -151,12 +102,7 @@ fn sarif_keeps_to_its_schema() {
         .output()
         .expect("it runs");
     let document: Value = serde_json::from_slice(&output.stdout).expect("a JSON document");
-    let schema = jsonschema::validator_for(&sarif_schema()).expect("a schema");
-    let errors: Vec<String> = schema
-        .iter_errors(&document)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    keeps_to_schema(&document);
     let run = &document["runs"][0];
     assert_snapshot!(
         "sarif-results",

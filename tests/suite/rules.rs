@@ -4,60 +4,15 @@ mod duality;
 mod growth;
 mod scale;
 
+use crate::support::repository;
+use crate::support::texts::Texts;
 use duologue::check::{RULES, rule};
-use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::compile::Compilation;
 use duologue::diagnostic::Level;
 use duologue::report::{Look, full, short, summary};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// A few texts by name, as if they lay in one folder.
-#[derive(Default)]
-struct Texts(BTreeMap<PathBuf, Vec<u8>>);
-
-impl Texts {
-    fn with(mut self, name: &str, text: impl Into<Vec<u8>>) -> Texts {
-        self.0.insert(name.into(), text.into());
-        self
-    }
-
-    /// Compiles some of them; the others are there to be imported.
-    fn compile_some(&self, inputs: Vec<PathBuf>, levels: &[(&str, Level)]) -> Compilation {
-        let levels = levels
-            .iter()
-            .map(|(name, level)| ((*name).to_owned(), *level));
-        let request = Request {
-            inputs: inputs.into_iter().map(Input::Path).collect(),
-            levels: levels.collect(),
-            ..Request::default()
-        };
-        compile(&request, self).expect("all inputs are there")
-    }
-
-    fn compile(&self) -> Compilation {
-        self.compile_some(self.0.keys().cloned().collect(), &[])
-    }
-}
-
-impl Files for Texts {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let text = self.0.get(&self.identity(path)?);
-        text.cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn identity(&self, path: &Path) -> io::Result<PathBuf> {
-        let path: PathBuf = path.components().collect();
-        let is_there = self.0.contains_key(&path);
-        let path = is_there.then_some(path);
-        path.ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-}
 
 fn one(text: &str) -> Compilation {
     Texts::default().with("a.proto", text).compile()
@@ -108,10 +63,10 @@ fn fixtures(rule: &Path) -> Vec<(String, Texts, Vec<PathBuf>)> {
                 texts = texts.with(&name, fs::read(&file).expect("a fixture can be read"));
             }
             let main = PathBuf::from("main.proto");
-            let inputs = if texts.0.contains_key(&main) {
+            let inputs = if texts.has(&main) {
                 vec![main]
             } else {
-                texts.0.keys().cloned().collect()
+                texts.names()
             };
             found.push((stem, texts, inputs));
         } else if path

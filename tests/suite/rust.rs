@@ -1,9 +1,9 @@
 //! The Rust target: what is generated, and the programs that use it.
 
-use crate::support::c::{is_named, repository, succeed};
 use crate::support::rust::{
     Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch, tool,
 };
+use crate::support::{is_named, repository, succeed};
 use duologue::target::{self, Options, Target};
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,7 @@
 mod misuse;
 mod snapshots;
 
-use crate::support::c::repository;
+use crate::support::repository;
 use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;

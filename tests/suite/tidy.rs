@@ -1,6 +1,6 @@
 //! The shape of the repository: who may name whom, how long files are, and that nothing is left behind.
 
-use crate::support::program::repository;
+use crate::support::repository;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("graph", &["protocol"]),
     ("partition", &[]),
     ("promela", &["protocol", "graph"]),
-    ("relation", &["source", "name", "diagnostic", "protocol"]),
+    (
+        "relation",
+        &["source", "name", "diagnostic", "protocol", "partition"],
+    ),
     (
         "check",
         &[
@@ -51,7 +54,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "target",
         ],
     ),
-    ("report", &["source", "diagnostic", "check"]),
+    ("report", &["source", "diagnostic", "relation", "check"]),
     ("diagram", &["source", "protocol", "graph"]),
     ("dual", &["source", "protocol"]),
     ("files", &["compile", "target"]),

@@ -114,14 +114,7 @@ impl<'a> FileView<'a> {
         };
         render(&head, &mut text);
         text.push_str(&body);
-        let includes: Vec<String> = declarations.protocols.into_iter().collect();
-        let foot = FootView {
-            has_includes: !includes.is_empty(),
-            includes,
-        };
-        text.push('\n');
-        render(&foot, &mut text);
-        text.push('\n');
+        FootView::write(declarations.protocols, &mut text);
         text
     }
 

@@ -10,6 +10,7 @@ use crate::check::CheckedProgram;
 use crate::graph::Capacity;
 use crate::protocol::{Direction, Entry, Message, Next, Protocol, Side, State, Type};
 use askama::Template;
+use std::collections::BTreeSet;
 
 /// How many messages a run without bound may have under way.
 const ROOM: u32 = 64;
@@ -43,8 +44,21 @@ struct HeadView {
 #[derive(Template)]
 #[template(path = "c/foot.h.jinja")]
 pub struct FootView {
-    pub has_includes: bool,
-    pub includes: Vec<String>,
+    has_includes: bool,
+    includes: Vec<String>,
+}
+
+impl FootView {
+    /// Ends a header, which includes the headers of these protocols behind its own types.
+    pub fn write(protocols: BTreeSet<String>, text: &mut String) {
+        let foot = FootView {
+            has_includes: !protocols.is_empty(),
+            includes: protocols.into_iter().collect(),
+        };
+        text.push('\n');
+        render(&foot, text);
+        text.push('\n');
+    }
 }
 
 #[derive(Template)]
@@ -203,14 +217,7 @@ impl<'a> UnitView<'a> {
             self.functions(index, &mut functions);
             render(&FunctionsView { functions }, &mut text);
         }
-        let includes: Vec<String> = declarations.protocols.into_iter().collect();
-        let foot = FootView {
-            has_includes: !includes.is_empty(),
-            includes,
-        };
-        text.push('\n');
-        render(&foot, &mut text);
-        text.push('\n');
+        FootView::write(declarations.protocols, &mut text);
         text
     }
 

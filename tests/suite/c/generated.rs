@@ -1,7 +1,8 @@
 //! What is generated: it compiles as C and as C++ without a warning, and reads well.
 
 use super::{generate, hosts, protocols};
-use crate::support::c::{Compiler, Program, Watch, files_in, repository, sources_in};
+use crate::support::c::{Compiler, Program, Watch, files_in, sources_in};
+use crate::support::repository;
 use std::path::{Path, PathBuf};
 
 /// Every source and every header by itself compiles as C and as C++, without a warning.

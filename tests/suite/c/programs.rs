@@ -1,7 +1,8 @@
 //! Programs that use what is generated: conversations, payloads of every kind, misuse, and those of the documentation.
 
 use super::{generate, hosts, protocols, quiet};
-use crate::support::c::{Program, Watch, repository, runtime, sources_in};
+use crate::support::c::{Program, Watch, runtime, sources_in};
+use crate::support::repository;
 
 /// The conversations: the case, what its endpoints are called, and the state they start in.
 const CASES: &[(&str, &str, &str)] = &[

@@ -175,3 +175,11 @@ fn names_that_an_operating_system_keeps_for_itself_are_fine() {
         clean(&format!("proto! {name} {{ s:send {{ m -> ! }} }}"));
     }
 }
+
+#[test]
+fn a_bound_may_be_called_like_a_keyword() {
+    let bounds = "extern bound package;\nextern bound import;\n";
+    let types = "extern type box: package import;\nextern type bag: import +\n    package copy;\n";
+    let protocol = "proto! p { s:send<T: package import> { m(T, box, bag) -> ! } }";
+    clean(&format!("{bounds}{types}{protocol}"));
+}

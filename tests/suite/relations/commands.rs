@@ -1,7 +1,9 @@
 //! `duologue breaking` and `duologue dual --against`: what they print, in repositories, folders and shallow clones.
 
 use crate::support::program::Scratch;
+use crate::support::sarif::keeps_to_schema;
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 use std::process::Command;
 
 const OLD: &str = "import \"types.proto\";
@@ -182,4 +184,176 @@ proto! hasty {
     assert_snapshot!(scratch.transcript(&format!("{against}#bank ours.proto#hasty")));
     assert_snapshot!(scratch.transcript(&format!("{against} ours.proto hasty")));
     assert_snapshot!(scratch.transcript(&format!("{against}#bank ours.proto#nasty")));
+}
+
+fn printed(scratch: &Scratch, command: &str) -> Value {
+    let output = scratch.duologue(command).output().expect("it runs");
+    serde_json::from_slice(&output.stdout).expect("a JSON document")
+}
+
+/// The one of a list that has this rule.
+fn find<'a>(list: &'a Value, key: &str, rule: &str) -> &'a Value {
+    let mut list = list.as_array().expect("a list").iter();
+    let found = list.find(|found| found[key] == rule);
+    found.unwrap_or_else(|| panic!("there is no {rule}"))
+}
+
+/// File, line, column and words of each step.
+fn steps(dialogue: &Value) -> Vec<String> {
+    let steps = dialogue.as_array().expect("a list of steps").iter();
+    let step = |step: &Value| {
+        let (path, start) = (&step["path"], &step["range"]["start"]);
+        let (path, label) = (path.as_str().expect("a path"), &step["label"]);
+        let label = label.as_str().expect("words");
+        format!("{path}:{}:{}: {label}", start["line"], start["column"])
+    };
+    steps.map(step).collect()
+}
+
+/// The same of the one code flow of a SARIF result.
+fn flow(result: &Value) -> Vec<String> {
+    let flows = result["codeFlows"].as_array().expect("a dialogue");
+    assert_eq!(flows.len(), 1);
+    let steps = &flows[0]["threadFlows"][0]["locations"];
+    let steps = steps.as_array().expect("a list of steps").iter();
+    let step = |step: &Value| {
+        let place = &step["location"]["physicalLocation"];
+        let path = place["artifactLocation"]["uri"].as_str();
+        let label = step["location"]["message"]["text"].as_str();
+        let (path, label) = (path.expect("a path"), label.expect("words"));
+        let region = &place["region"];
+        format!(
+            "{path}:{}:{}: {label}",
+            region["startLine"], region["startColumn"]
+        )
+    };
+    steps.map(step).collect()
+}
+
+#[test]
+fn a_dialogue_goes_into_reports_for_machines() {
+    let scratch = history("breaking-steps");
+    let found = printed(
+        &scratch,
+        "breaking protocols/bank.proto --against v1 --format json",
+    );
+    let locked = [
+        "protocols/bank.proto @ v1:3:18: client: login",
+        "protocols/bank.proto:4:56: server: locked",
+    ];
+    let rule = "incompatible-with-old-client";
+    let finding = find(&found["diagnostics"], "rule", rule);
+    assert_eq!(steps(&finding["dialogue"]), locked);
+    let sarif = printed(
+        &scratch,
+        "breaking protocols/bank.proto --against v1 --format sarif",
+    );
+    keeps_to_schema(&sarif);
+    let escaped = locked.map(|step| step.replace(" @ ", "%20%40%20"));
+    let result = find(&sarif["runs"][0]["results"], "ruleId", rule);
+    assert_eq!(flow(result), escaped);
+}
+
+#[test]
+fn a_dialogue_that_two_files_disagree_on_is_told_step_by_step() {
+    let bank =
+        "proto! bank { login:send { login -> answer } answer:recv { ok -> !, no -> login } }\n";
+    let claim = "import \"bank.proto\";\n#[dual_of(bank)]\n\
+                 proto! served { in:recv { login -> out } out:send { ok -> !, no -> in, never -> ! } }\n";
+    let scratch = Scratch::with(
+        "dual-steps",
+        &[("bank.proto", bank), ("served.proto", claim)],
+    );
+    let expected = [
+        "served.proto:3:27: server: login",
+        "served.proto:3:72: client: never",
+    ];
+    let found = printed(&scratch, "check served.proto --format json");
+    assert_eq!(found["diagnostics"][0]["rule"], "not-dual");
+    assert_eq!(steps(&found["diagnostics"][0]["dialogue"]), expected);
+    let sarif = printed(&scratch, "check served.proto --format sarif");
+    keeps_to_schema(&sarif);
+    assert_eq!(flow(&sarif["runs"][0]["results"][0]), expected);
+    let command = "dual served.proto#served --against bank.proto#bank --report json=found.json";
+    let output = scratch.duologue(command).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let written = std::fs::read(scratch.path("found.json")).expect("the report was written");
+    let found: Value = serde_json::from_slice(&written).expect("a JSON document");
+    assert_eq!(steps(&found["diagnostics"][0]["dialogue"]), expected);
+}
+
+#[test]
+fn verdicts_are_part_of_json() {
+    let scratch = history("breaking-json");
+    let found = printed(&scratch, "breaking --against v1 --format json");
+    let sound = |old_client: bool, new_client: bool| {
+        json!({
+            "old_client": { "old_server": true, "new_server": old_client },
+            "new_client": { "old_server": new_client, "new_server": true },
+        })
+    };
+    let verdict = |name: &str, verdict: &str, reason: &str, sound: Value| json!({ "name": name, "verdict": verdict, "reason": reason, "sound": sound });
+    let expected = [
+        verdict(
+            "asks",
+            "server-first",
+            "new servers understand old clients",
+            sound(true, false),
+        ),
+        verdict(
+            "asks_on",
+            "client-first",
+            "new clients understand old servers",
+            sound(false, true),
+        ),
+        verdict(
+            "bank",
+            "incompatible",
+            "neither understands the other",
+            sound(false, false),
+        ),
+        verdict("came", "added", "", Value::Null),
+        verdict("gone", "removed", "", Value::Null),
+        verdict(
+            "light",
+            "any-order",
+            "state `on` became `shining`; nothing that travels has changed",
+            sound(true, true),
+        ),
+    ];
+    assert_eq!(found["protocols"], json!(expected));
+    let mut command = scratch.duologue("breaking --against v1 -q --report json=found.json");
+    let summary = scratch.path("summary.md");
+    command
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", &summary);
+    let output = command.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let read = |name: &str| std::fs::read_to_string(scratch.path(name)).expect("it was written");
+    let written: Value = serde_json::from_str(&read("found.json")).expect("a JSON document");
+    assert_eq!(written["protocols"], found["protocols"]);
+    assert_snapshot!(read("summary.md"));
+    let same = printed(&scratch, "breaking --against . --format json");
+    let verdicts = same["protocols"].as_array().expect("a verdict for each");
+    assert!(
+        verdicts.iter().all(|verdict| verdict["verdict"] == "same"),
+        "{same}"
+    );
+    let check = printed(&scratch, "check --format json");
+    assert_eq!(check.get("protocols"), None);
+}
+
+#[test]
+fn files_that_are_gone_are_removed_protocols() {
+    let scratch = history("breaking-gone");
+    std::fs::remove_file(scratch.path("protocols/deep/asks.proto")).expect("it was there");
+    assert_snapshot!(scratch.transcript("breaking protocols/deep --against v1 --format short"));
+    std::fs::remove_dir(scratch.path("protocols/deep")).expect("it is empty");
+    for path in ["protocols/deep", "protocols/deep/asks.proto"] {
+        let answer = scratch.transcript(&format!("breaking {path} --against v1 --format short"));
+        let removed = "protocols/deep/asks.proto @ v1:1:8: error[protocol-removed]";
+        assert!(answer.contains(removed), "{answer}");
+    }
+    let answer = scratch.transcript("breaking protocols/never --against v1");
+    assert!(answer.ends_with("--- exit 3 ---\n"), "{answer}");
 }

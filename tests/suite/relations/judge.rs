@@ -4,7 +4,8 @@
 use super::machine::{Chance, Machine, Message, State, Turn};
 use super::oracle::{Fault, explore};
 use super::{compiled, program};
-use crate::support::program::{Scratch, repository};
+use crate::support::program::Scratch;
+use crate::support::repository;
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::diagnostic::Level;

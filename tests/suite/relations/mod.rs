@@ -6,38 +6,17 @@ mod machine;
 mod oracle;
 mod versions;
 
-use duologue::compile::{Compilation, Files, Input, Request, compile};
+use crate::support::texts::Texts;
+use duologue::compile::Compilation;
 use duologue::diagnostic::Level;
 use duologue::protocol::{Program, ProtocolId};
 use duologue::relation::{self, Change, Rollout, View};
 use machine::{Chance, Machine};
 use oracle::{Fault, Want, explore, shortest};
-use std::io;
-use std::path::{Path, PathBuf};
-
-/// No file is ever read: the texts are at hand and import nothing.
-struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn identity(&self, _: &Path) -> io::Result<PathBuf> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 fn compiled(text: &str) -> Compilation {
-    let request = Request {
-        inputs: vec![Input::Text {
-            path: "test.proto".into(),
-            bytes: text.as_bytes().to_vec(),
-        }],
-        levels: vec![("all".to_owned(), Level::Allow)],
-        ..Request::default()
-    };
-    let compilation = compile(&request, &NoFiles).expect("nothing is read");
+    let texts = Texts::default().with("test.proto", text);
+    let compilation = texts.compile_some(texts.names(), &[("all", Level::Allow)]);
     let first = compilation.diagnostics.first();
     assert!(compilation.checked.is_some(), "{first:?}\n{text}");
     compilation

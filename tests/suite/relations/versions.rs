@@ -361,3 +361,42 @@ fn long_chains_part_at_their_ends() {
     let view: View<'_> = view(&old);
     assert!(relation::not_dual(view, view.turned()).is_none());
 }
+
+/// A loop of so many states, which a session enters after `go`; the start may have more messages, and so may each state.
+fn ring(length: usize, at_start: &str, in_state: impl Fn(usize) -> bool) -> String {
+    let state = |at: usize| {
+        let next = (at + 1) % length;
+        let more = if in_state(at) { ", shout -> !" } else { "" };
+        format!("r{at}:send {{ turn(point, loops::client::s) -> r{next}, stop -> !{more} }}\n")
+    };
+    let states: String = (0..length).map(state).collect();
+    format!("proto! rings {{ start:send {{ go -> r0{at_start} }}\n{states} }} {SHARED}")
+}
+
+/// Loops whose lengths have no common divisor meet in as many pairs of states as the product of their lengths: 900 millions here.
+#[test]
+fn states_that_behave_alike_are_compared_once() {
+    let old = compiled(&ring(30_011, "", |_| false));
+    let new = compiled(&ring(30_013, ", leave -> !", |_| false));
+    let change = Change::between(view(&old), view(&new));
+    assert_eq!(change.rollout(), Rollout::ServerFirst);
+    let failure = change.old_server.expect("old servers do not know `leave`");
+    assert_eq!(failure.dialogue.len(), 1);
+    assert!(relation::failure(view(&old), view(&new)).is_none());
+}
+
+/// The client may shout in every eleventh state, and the server does not hear it in every thirteenth, so they part in the 143rd.
+/// Its client's loop is twice as long as it has to be, and the place is the one in it that the dialogue leads to.
+#[test]
+fn a_dialogue_leads_to_the_states_themselves_and_not_to_others_like_them() {
+    let client = compiled(&ring(22, "", |at| at % 11 == 10));
+    let server = compiled(&ring(13, "", |at| at != 12));
+    let failure = relation::misfit(view(&client), view(&server)).expect("`shout` is not heard");
+    assert_eq!(failure.dialogue.len(), 1 + 142 + 1);
+    let (relation::Place::State(left), relation::Place::State(right)) =
+        (failure.left, failure.right)
+    else {
+        panic!("nothing is over: {:?}", failure.clash);
+    };
+    assert_eq!([left.name.text(), right.name.text()], ["r10", "r12"]);
+}

@@ -4,7 +4,7 @@
 //! below is what should stand there.
 
 use super::read;
-use crate::support::c::repository;
+use crate::support::repository;
 use crate::support::scala::{Scala, folder, sources_in};
 use std::fs;
 use std::path::{Path, PathBuf};

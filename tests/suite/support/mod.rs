@@ -3,5 +3,68 @@
 pub mod c;
 pub mod program;
 pub mod rust;
+pub mod sarif;
 pub mod scala;
 pub mod texts;
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The root of the repository.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs a command to its end and hands back what it printed; the command and its complaints if it fails.
+pub fn succeed(command: &mut Command) -> Result<String, String> {
+    const PATIENCE: Duration = Duration::from_secs(300);
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("output-{}", unique()));
+    let create = |ending| {
+        File::create(output.with_extension(ending)).expect("the target folder can be written")
+    };
+    let read = |ending| {
+        let bytes = std::fs::read(output.with_extension(ending)).expect("it was written above");
+        std::fs::remove_file(output.with_extension(ending)).expect("it was written above");
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    command
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(create("out"))
+        .stderr(create("err"));
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("the child is ours") {
+            Some(status) => break Ok(status),
+            None if start.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                let _ = child.wait();
+                break Err(format!("hangs: still running after {PATIENCE:?}"));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let (out, err) = (read("out"), read("err"));
+    match status {
+        Ok(status) if status.success() => Ok(out),
+        Ok(status) => Err(format!("{command:?}\n{status}\n{out}{err}")),
+        Err(hang) => Err(format!("{command:?}\n{hang}\n{out}{err}")),
+    }
+}
+
+fn unique() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Whether `DUOLOGUE_TEST_WITH` names the tool.
+pub fn is_named(tool: &str) -> bool {
+    let named = std::env::var("DUOLOGUE_TEST_WITH").unwrap_or_default();
+    named.split(',').any(|name| name.trim() == tool)
+}

@@ -6,11 +6,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The root of the repository.
-pub fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// A folder of one test's own, empty at first.
 pub struct Scratch(PathBuf);
 

@@ -1,6 +1,6 @@
 //! The Rust toolchain as the tests call it: the compiler itself, without Cargo, so that a program is built in a moment.
 
-use super::c::{repository, succeed};
+use super::{repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;

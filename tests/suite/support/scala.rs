@@ -1,6 +1,6 @@
 //! The Scala toolchain as the tests call it: Maven finds the class path, `java` does everything else.
 
-use super::c::{repository, succeed};
+use super::{repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;

@@ -1,12 +1,50 @@
 //! Compiling texts that are at hand, without touching the disk.
 
 use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::diagnostic::Level;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// Files that exist only here.
-struct Texts(BTreeMap<PathBuf, Vec<u8>>);
+/// A few texts by name, as if they lay in one folder.
+#[derive(Default)]
+pub struct Texts(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Texts {
+    /// One text more.
+    pub fn with(mut self, name: &str, text: impl Into<Vec<u8>>) -> Texts {
+        self.0.insert(name.into(), text.into());
+        self
+    }
+
+    /// Whether there is a text of this name.
+    pub fn has(&self, name: &Path) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The names of all texts.
+    pub fn names(&self) -> Vec<PathBuf> {
+        self.0.keys().cloned().collect()
+    }
+
+    /// Compiles some of them; the others are there to be imported.
+    pub fn compile_some(&self, inputs: Vec<PathBuf>, levels: &[(&str, Level)]) -> Compilation {
+        let levels = levels
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), *level));
+        let request = Request {
+            inputs: inputs.into_iter().map(Input::Path).collect(),
+            levels: levels.collect(),
+            ..Request::default()
+        };
+        compile(&request, self).expect("all inputs are there")
+    }
+
+    /// Compiles all of them.
+    pub fn compile(&self) -> Compilation {
+        self.compile_some(self.names(), &[])
+    }
+}
 
 impl Files for Texts {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -36,14 +74,11 @@ fn plain(path: &Path) -> PathBuf {
 
 /// Compiles the first text; the others are there to be imported.
 pub fn compile_texts(texts: &[(&str, &[u8])]) -> Compilation {
-    let request = Request {
-        inputs: vec![Input::Path(texts[0].0.into())],
-        ..Request::default()
-    };
-    let files = texts
+    let first = texts[0].0.into();
+    let texts = texts
         .iter()
-        .map(|(path, text)| (path.into(), text.to_vec()));
-    compile(&request, &Texts(files.collect())).expect("the first text can be read")
+        .fold(Texts::default(), |all, (name, text)| all.with(name, *text));
+    texts.compile_some(vec![first], &[])
 }
 
 /// Compiles one text.

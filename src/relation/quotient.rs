@@ -1,0 +1,121 @@
+//! States and types that no dialogue can tell apart.
+//!
+//! Whether a client and a server fit is asked of pairs of states, and two loops of lengths that have no common divisor meet in as
+//! many pairs as the product of their lengths. Mostly their states behave alike: one class of them on each side, and one pair.
+
+use super::shape::{Node, Origin, Shape, Shapes};
+use crate::partition::{Edge, coarsest};
+use crate::protocol::{Builtin, Definition, Direction, TypeId};
+use std::collections::HashMap;
+
+/// What is to be seen of a node itself: nodes with different looks differ whatever they lead to.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Look<'a> {
+    Over,
+    /// Whose turn it is, and the messages in the order of their names, with the numbers of their entries.
+    State(Direction, Vec<(&'a str, usize)>),
+    Builtin(Builtin),
+    Parameter(u32),
+    Host(&'a str),
+    List,
+    Option,
+    Tuple(usize),
+    /// The names of the fields, in order.
+    Struct(Vec<&'a str>),
+    /// The variants, in order, with the numbers of their entries.
+    Enum(Vec<(&'a str, usize)>),
+    /// An alias of itself, which is an error elsewhere.
+    Nothing,
+}
+
+/// What a node leads to: the name and the position by which it does, and the node there.
+type Parts<'a> = Vec<(&'a str, usize, Node)>;
+
+/// For each node, also for those that are only met now, its class: nodes of one class behave alike, whichever of the two programs
+/// they belong to. Nodes that are made later have no class, and there are none: all that can be reached is looked at.
+pub fn classes(shapes: &mut Shapes<'_>) -> Vec<u32> {
+    let mut looks: HashMap<Look<'_>, u32> = HashMap::new();
+    let mut labels: HashMap<(&str, usize), u32> = HashMap::new();
+    let mut colours = Vec::new();
+    let mut edges = Vec::new();
+    let mut at = 0;
+    while let Some(node) = shapes.nth(at) {
+        let (look, parts) = shapes.look(node);
+        let number = |count: usize| u32::try_from(count).expect("fewer than 2^32 kinds of nodes");
+        let next = number(looks.len());
+        colours.push(*looks.entry(look).or_insert(next));
+        for (name, position, part) in parts {
+            let next = number(labels.len());
+            let label = *labels.entry((name, position)).or_insert(next);
+            edges.push(Edge {
+                from: number(at),
+                to: part.index(),
+                label,
+            });
+        }
+        at += 1;
+    }
+    coarsest(&colours, &edges)
+}
+
+impl<'a> Shapes<'a> {
+    /// What is to be seen of a node, and what it leads to. An alias is what it stands for.
+    fn look(&mut self, node: Node) -> (Look<'a>, Parts<'a>) {
+        let node = self.meaning(node);
+        match self.shape(node).clone() {
+            Shape::Over => (Look::Over, Vec::new()),
+            Shape::Builtin(builtin) => (Look::Builtin(builtin), Vec::new()),
+            Shape::Parameter(index) => (Look::Parameter(index), Vec::new()),
+            Shape::Host(name) => (Look::Host(name), Vec::new()),
+            Shape::List(item) => (Look::List, vec![("", 0, item)]),
+            Shape::Option(item) => (Look::Option, vec![("", 0, item)]),
+            Shape::Tuple(items) => {
+                let parts = items.iter().enumerate();
+                let parts = parts.map(|(position, item)| ("", position, *item));
+                (Look::Tuple(items.len()), parts.collect())
+            }
+            Shape::Declared(origin, id) => self.look_of_declared(origin, id),
+            Shape::State(_) => self.look_of_state(node),
+        }
+    }
+
+    fn look_of_declared(&mut self, origin: Origin, id: TypeId) -> (Look<'a>, Parts<'a>) {
+        match &self.program(origin).ty(id).definition {
+            Definition::Struct(fields) => {
+                let names = fields.iter().map(|field| field.name.text()).collect();
+                let types = fields.iter().enumerate();
+                let parts = types.map(|(at, field)| ("", at, self.lower(origin, &field.ty, &[])));
+                (Look::Struct(names), parts.collect())
+            }
+            Definition::Enum(variants) => {
+                let names = variants.iter();
+                let names = names.map(|variant| (variant.name.text(), variant.entries.len()));
+                let entries = variants.iter().flat_map(|variant| &variant.entries);
+                let types = entries.enumerate();
+                let parts = types.map(|(at, entry)| ("", at, self.lower(origin, &entry.ty, &[])));
+                (Look::Enum(names.collect()), parts.collect())
+            }
+            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+                (Look::Nothing, Vec::new())
+            }
+        }
+    }
+
+    fn look_of_state(&mut self, node: Node) -> (Look<'a>, Parts<'a>) {
+        let Some((_, state, turn)) = self.stand(node) else {
+            return (Look::Over, Vec::new());
+        };
+        let messages = state.messages.iter();
+        let messages = messages.map(|message| (message.name.text(), message.entries.len()));
+        let mut messages: Vec<(&str, usize)> = messages.collect();
+        messages.sort_unstable();
+        let mut parts = Vec::new();
+        for (position, message) in state.messages.iter().enumerate() {
+            let name = message.name.text();
+            parts.push((name, 0, self.after(node, position)));
+            let entries = self.entries_of(node, &message.entries);
+            parts.extend((1..).zip(entries).map(|(at, entry)| (name, at, entry)));
+        }
+        (Look::State(turn, messages), parts)
+    }
+}

@@ -1,0 +1,102 @@
+//! What a change to a protocol comes to, in a few words.
+
+use super::{Change, Fate, Mixture, Renamed, Rollout, Versions};
+
+/// What a change to a protocol comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The protocol's name with its package.
+    pub name: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, in a few words; may be empty.
+    pub reason: String,
+}
+
+/// What became of a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It is in both versions.
+    Kept {
+        /// In which order the sides can be deployed.
+        rollout: Rollout,
+        /// Whether an old client can talk with a new server.
+        old_client: bool,
+        /// Whether a new client can talk with an old server.
+        new_client: bool,
+    },
+}
+
+impl Verdict {
+    /// The verdict on one protocol.
+    #[must_use]
+    pub fn on(versions: &Versions<'_>) -> Verdict {
+        let (outcome, reason) = match &versions.fate {
+            Fate::Added => (Outcome::Added, String::new()),
+            Fate::Removed(..) => (Outcome::Removed, String::new()),
+            Fate::Kept(_, _, change) => {
+                let is_sound = |mixture| change.failure(mixture).is_none();
+                let outcome = Outcome::Kept {
+                    rollout: change.rollout(),
+                    old_client: is_sound(Mixture::OldClient),
+                    new_client: is_sound(Mixture::OldServer),
+                };
+                (outcome, reason(change))
+            }
+        };
+        Verdict {
+            name: versions.name.clone(),
+            outcome,
+            reason,
+        }
+    }
+}
+
+impl Outcome {
+    /// One word for programs that read it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Added => "added",
+            Outcome::Removed => "removed",
+            Outcome::Kept { rollout, .. } => match rollout {
+                Rollout::Same => "same",
+                Rollout::AnyOrder => "any-order",
+                Rollout::ServerFirst => "server-first",
+                Rollout::ClientFirst => "client-first",
+                Rollout::Incompatible => "incompatible",
+            },
+        }
+    }
+
+    /// The words that people read.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Outcome::Added => "added",
+            Outcome::Removed => "incompatible: removed",
+            Outcome::Kept { rollout, .. } => rollout.words(),
+        }
+    }
+}
+
+fn reason(change: &Change<'_>) -> String {
+    match (change.rollout(), &change.renamed) {
+        (Rollout::AnyOrder, Some(Renamed { what, old, new })) => {
+            let change = match (old.as_str(), new.as_str()) {
+                ("", new) => format!("{what} `{new}` is new"),
+                (old, "") => format!("{what} `{old}` is gone"),
+                (old, new) => format!("{what} `{old}` became `{new}`"),
+            };
+            format!("{change}; nothing that travels has changed")
+        }
+        (Rollout::ServerFirst, _) => "new servers understand old clients".to_owned(),
+        (Rollout::ClientFirst, _) => "new clients understand old servers".to_owned(),
+        (Rollout::Incompatible, _) => "neither understands the other".to_owned(),
+        (Rollout::Same | Rollout::AnyOrder, _) => String::new(),
+    }
+}
