@@ -1,7 +1,7 @@
 //! The benchmark of the pipes: every case works and moves what it says it moves. How long it takes is nobody's business here.
 
-use crate::support::c::is_named;
-use crate::support::program::{repository, run};
+use crate::support::program::run;
+use crate::support::{is_named, repository};
 use std::process::Command;
 
 /// The benchmark in its quick form, where `DUOLOGUE_TEST_WITH` names it: nothing else compiles the crates that it compares with.
