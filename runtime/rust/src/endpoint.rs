@@ -13,6 +13,7 @@ use crate::park;
 use crate::pipe::{pair, Found, Pipe};
 use crate::ready::Recv;
 use crate::scheme::{Follow, State, Transition};
+use crate::wait::Waiter;
 use crate::watched::Watched;
 
 /// Begins a session in state `S`: the end that sends first, and the end that receives first.
@@ -32,6 +33,9 @@ pub struct Sender<S> {
     // Invariant: a longer-lived state must not pass for a shorter-lived one, since the peer reads at the original type.
     state: PhantomData<fn(S) -> S>,
 }
+
+/// The sender's next endpoint, and whoever waits for the message.
+type Published<N, P> = Result<(<N as Follow>::Mine, Option<Waiter>), SendError<P>>;
 
 impl<S> Sender<S> {
     pub(crate) fn new(pipe: Pipe) -> Sender<S> {
@@ -59,19 +63,29 @@ impl<S> Sender<S> {
     where
         S: Transition<INDEX>,
     {
+        let (next, waiter) = self.publish(payload)?;
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+        Ok(next)
+    }
+
+    /// Sends, and leaves it to the caller to wake the receiver.
+    #[inline]
+    pub(crate) fn publish<const INDEX: u8>(
+        self,
+        payload: S::Payload,
+    ) -> Published<S::Next, S::Payload>
+    where
+        S: Transition<INDEX>,
+    {
         assert!(
             self.pipe.room_in_slots().fits::<S::Payload>(),
             "the session of `{}` was begun with a slot that is too small",
             S::NAME
         );
         match self.into_pipe().send(INDEX, payload, S::Next::THEN) {
-            Ok((pipe, waiter)) => {
-                let next = S::Next::mine(pipe);
-                if let Some(waiter) = waiter {
-                    waiter.wake();
-                }
-                Ok(next)
-            }
+            Ok((pipe, waiter)) => Ok((S::Next::mine(pipe), waiter)),
             Err(payload) => Err(SendError::new(payload, Closed::new(S::NAME))),
         }
     }

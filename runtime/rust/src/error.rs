@@ -105,6 +105,16 @@ pub enum TryRecvError<E> {
     Closed(Closed),
 }
 
+impl<E> TryRecvError<E> {
+    /// The same with another type around the endpoint.
+    pub fn map<F>(self, wrap: impl FnOnce(E) -> F) -> TryRecvError<F> {
+        match self {
+            TryRecvError::Empty(endpoint) => TryRecvError::Empty(wrap(endpoint)),
+            TryRecvError::Closed(closed) => TryRecvError::Closed(closed),
+        }
+    }
+}
+
 impl<E> fmt::Display for TryRecvError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -124,3 +134,41 @@ impl<E> fmt::Debug for TryRecvError<E> {
 }
 
 impl<E> Error for TryRecvError<E> {}
+
+/// Why `try_` of a shared sender did not send.
+pub enum TrySendError<P> {
+    /// The peer is a whole ring behind; here is the payload, unchanged.
+    Full(P),
+    /// The peer is gone; the payload is in the error.
+    Closed(SendError<P>),
+}
+
+impl<P> TrySendError<P> {
+    /// The payload of the message that was not sent.
+    pub fn into_payload(self) -> P {
+        match self {
+            TrySendError::Full(payload) => payload,
+            TrySendError::Closed(error) => error.into_payload(),
+        }
+    }
+}
+
+impl<P> fmt::Display for TrySendError<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrySendError::Full(_) => f.write_str("the peer has to read before more can be sent"),
+            TrySendError::Closed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<P> fmt::Debug for TrySendError<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrySendError::Full(_) => f.write_str("Full"),
+            TrySendError::Closed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<P> Error for TrySendError<P> {}

@@ -18,6 +18,9 @@
 //! them, `pipe` the same without types: how a message is published, found, and how a side leaves, with the argument why
 //! that is sound. `cell` is the one allocation of a session, `position` the arithmetic of its ring, `wait`, `watched`
 //! and `park` how a side sleeps, `ready` the same for tasks, and `burial` how unread messages are destroyed without recursion.
+//! Above them stand the operations on several endpoints: `group` is what `select` and the macro of that name share, with
+//! `turn` for fairness; `port_set` waits on any number of what `ports` calls receiving; `shared` lets many send, and
+//! `service` begins sessions whose server runs elsewhere.
 
 #![doc = include_str!("variance.md")]
 
@@ -25,19 +28,38 @@ mod burial;
 mod cell;
 mod endpoint;
 mod error;
+mod group;
 mod park;
 mod pipe;
+mod port_set;
+mod ports;
 mod position;
 mod ready;
 mod scheme;
+mod select;
+mod select_macro;
+mod service;
+mod shared;
 mod sync;
+mod turn;
 mod wait;
 mod watched;
 
 pub use cell::{Capacity, Slot};
 pub use endpoint::{session, Branch, Receiver, Sender};
-pub use error::{Closed, SendError, TryRecvError};
+pub use error::{Closed, SendError, TryRecvError, TrySendError};
+pub use port_set::{PortKey, PortSet, PortSetRecv};
+pub use ports::Receive;
 #[doc(hidden)]
 pub use ready::Watch;
 pub use ready::{Endpoint, Ready, Recv};
 pub use scheme::{End, Finish, Finished, Next, State, Stay, Transition, Turn};
+pub use select::{NoEndpoints, Select, SelectReady};
+pub use service::{spawn_service, spawn_service_with, try_spawn_service};
+pub use shared::{SharedSend, SharedSender};
+
+/// What the macros expand to.
+#[doc(hidden)]
+pub mod expansion {
+    pub use crate::group::{wait, wait_async};
+}

@@ -36,12 +36,12 @@ pub(crate) fn until(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
 }
 
 #[cfg(not(loom))]
-fn park_timeout(patience: std::time::Duration) {
+pub(crate) fn park_timeout(patience: std::time::Duration) {
     std::thread::park_timeout(patience);
 }
 
 /// loom has no clock: time stands still, so that a timeout is explored as a sequence of early looks.
 #[cfg(loom)]
-fn park_timeout(_patience: std::time::Duration) {
+pub(crate) fn park_timeout(_patience: std::time::Duration) {
     loom::thread::yield_now();
 }

@@ -42,6 +42,12 @@ pub trait Endpoint {
 #[doc(hidden)]
 pub struct Watch<'a>(pub(crate) Watched<'a>);
 
+// SAFETY: it stands for the exclusive borrow of an endpoint, which is `Send`; only an exclusive borrow makes one.
+unsafe impl Send for Watch<'_> {}
+// SAFETY: a shared reference lets nobody outside this crate do anything, and this crate arms and disarms through one
+// only where it has taken the `Watch` from whoever called.
+unsafe impl Sync for Watch<'_> {}
+
 impl<S> Endpoint for Sender<S> {
     fn watch(&mut self) -> Watch<'_> {
         Watch(self.watched())

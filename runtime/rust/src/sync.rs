@@ -3,13 +3,19 @@
 #[cfg(not(loom))]
 pub(crate) use std::{
     hint::spin_loop,
-    sync::atomic::{AtomicBool, AtomicU64},
+    sync::{
+        atomic::{AtomicBool, AtomicPtr, AtomicU64},
+        Mutex, MutexGuard,
+    },
     thread::{current, park, yield_now, Thread},
 };
 
 #[cfg(loom)]
 pub(crate) use loom::{
     hint::spin_loop,
-    sync::atomic::{AtomicBool, AtomicU64},
+    sync::{
+        atomic::{AtomicBool, AtomicPtr, AtomicU64},
+        Mutex, MutexGuard,
+    },
     thread::{current, park, yield_now, Thread},
 };

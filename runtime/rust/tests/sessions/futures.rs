@@ -11,7 +11,7 @@ use duologue::{Capacity, Closed, Endpoint};
 
 use crate::golden::stream;
 
-struct Unpark(Thread, AtomicUsize);
+pub struct Unpark(pub Thread, pub AtomicUsize);
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
@@ -20,7 +20,7 @@ impl Wake for Unpark {
     }
 }
 
-fn block_on<F: Future>(future: F) -> F::Output {
+pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(thread::current(), AtomicUsize::new(0))));
     let mut future = pin!(future);
     loop {

@@ -1,0 +1,124 @@
+//! Waiting until one of several endpoints is ready.
+//!
+//! The same waiter is left at every endpoint, and whoever wakes it may leave it at the others: it is taken back from
+//! all of them before the answer is given. So the next operation of an endpoint that was not chosen finds it as if
+//! nobody had ever waited.
+
+use std::future::Future;
+use std::pin::{pin, Pin};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::ready::Watch;
+use crate::sync::{current, park, spin_loop};
+use crate::turn;
+use crate::wait::Waiter;
+
+/// How many looks at endpoints are worth the sleep that they may save.
+const LOOKS: usize = if cfg!(loom) { 0 } else { 100 };
+
+/// The first endpoint that is ready, beginning at `start`.
+pub(crate) fn find(ends: &[Watch<'_>], start: usize) -> Option<usize> {
+    let (before, behind) = ends.split_at(start);
+    let is_ready = |end: &Watch<'_>| end.0.is_ready();
+    let behind = behind.iter().position(is_ready).map(|at| at + start);
+    behind.or_else(|| before.iter().position(is_ready))
+}
+
+/// Waits until an endpoint is ready, or until the deadline.
+pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>) -> Option<usize> {
+    for _ in 0..=LOOKS / ends.len() {
+        if let Some(ready) = find(ends, start) {
+            return Some(ready);
+        }
+        spin_loop();
+    }
+    let _armed = Armed(ends);
+    if let Some(ready) = arm(ends, start, || Waiter::Thread(current())) {
+        return Some(ready);
+    }
+    loop {
+        if let Some(ready) = find(ends, start) {
+            return Some(ready);
+        }
+        match deadline {
+            None => park(),
+            Some(deadline) => {
+                let now = Instant::now();
+                if now >= deadline {
+                    return None;
+                }
+                crate::park::park_timeout(deadline - now);
+            }
+        }
+    }
+}
+
+/// Leaves a waiter at every endpoint; stops at one that is ready.
+fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Option<usize> {
+    let (before, behind) = ends.split_at(start);
+    let is_ready = |end: &Watch<'_>| !end.0.arm(waiter());
+    let behind = behind.iter().position(is_ready).map(|at| at + start);
+    behind.or_else(|| before.iter().position(is_ready))
+}
+
+/// Takes the waiters back, also when the future that left them is dropped.
+struct Armed<'e, 'a>(&'e [Watch<'a>]);
+
+impl Drop for Armed<'_, '_> {
+    fn drop(&mut self) {
+        for end in self.0 {
+            end.0.disarm();
+        }
+    }
+}
+
+/// The future of one look at all endpoints: it leaves the task's waker at those that are not ready.
+pub(crate) struct Any<'e, 'a> {
+    armed: Armed<'e, 'a>,
+    start: usize,
+}
+
+impl<'e, 'a> Any<'e, 'a> {
+    pub(crate) fn new(ends: &'e [Watch<'a>], start: usize) -> Any<'e, 'a> {
+        Any {
+            armed: Armed(ends),
+            start,
+        }
+    }
+}
+
+impl Future for Any<'_, '_> {
+    type Output = usize;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
+        let ends = self.armed.0;
+        let ready = find(ends, self.start);
+        let ready =
+            ready.or_else(|| arm(ends, self.start, || Waiter::Task(context.waker().clone())));
+        ready.map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+/// For [`select!`](crate::select): waits until one of the endpoints is ready and gives its place, or their number when
+/// the patience is over.
+#[doc(hidden)]
+pub fn wait<const N: usize>(ends: [Watch<'_>; N], patience: Option<Duration>) -> usize {
+    let deadline = patience.map(|patience| Instant::now().checked_add(patience));
+    until(&ends, turn::next(N), deadline.flatten()).unwrap_or(N)
+}
+
+/// For `select! { async; ... }`: waits until one of the endpoints is ready and gives its place, or their number when
+/// the other future is done before.
+#[doc(hidden)]
+pub async fn wait_async<const N: usize>(ends: [Watch<'_>; N], limit: impl Future) -> usize {
+    let mut limit = pin!(limit);
+    let mut any = Any::new(&ends, turn::next(N));
+    std::future::poll_fn(move |context| {
+        if let Poll::Ready(ready) = Pin::new(&mut any).poll(context) {
+            return Poll::Ready(ready);
+        }
+        limit.as_mut().poll(context).map(|_| N)
+    })
+    .await
+}

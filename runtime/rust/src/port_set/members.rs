@@ -1,0 +1,223 @@
+//! The members of a port set: numbered places that are used again, of which some are linked into lists.
+
+/// Which list a member is on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum List {
+    /// To be looked at, in this order.
+    Hot = 0,
+    /// Looked at in vain, and without a waiter.
+    Tried = 1,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Ends {
+    first: u32,
+    last: u32,
+    count: u32,
+}
+
+struct Place<V> {
+    /// `None` while the place is free.
+    value: Option<V>,
+    /// How often the place became free.
+    generation: u32,
+    list: Option<List>,
+    /// The neighbours on the list; `next` also links the free places.
+    previous: u32,
+    next: u32,
+}
+
+/// Values in numbered places. Every operation takes constant time.
+pub(super) struct Members<V> {
+    places: Vec<Place<V>>,
+    lists: [Ends; 2],
+    free: u32,
+    count: usize,
+}
+
+impl<V> Members<V> {
+    pub(super) fn new() -> Members<V> {
+        let nobody = Ends {
+            first: NOBODY,
+            last: NOBODY,
+            count: 0,
+        };
+        Members {
+            places: Vec::new(),
+            lists: [nobody; 2],
+            free: NOBODY,
+            count: 0,
+        }
+    }
+
+    /// How many members there are.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Adds a member, which is on no list, and gives its number. Takes the place that became free last.
+    pub(super) fn insert(&mut self, value: V) -> u32 {
+        self.count += 1;
+        if self.free != NOBODY {
+            let at = self.free;
+            let place = &mut self.places[at as usize];
+            self.free = place.next;
+            place.value = Some(value);
+            return at;
+        }
+        let at = u32::try_from(self.places.len())
+            .ok()
+            .filter(|at| *at != NOBODY);
+        let at = at.expect("a port set has at most 4,294,967,295 members");
+        self.places.push(Place {
+            value: Some(value),
+            generation: 0,
+            list: None,
+            previous: NOBODY,
+            next: NOBODY,
+        });
+        at
+    }
+
+    /// Takes a member out, from its list as well.
+    pub(super) fn remove(&mut self, at: u32) -> Option<V> {
+        let value = self.places.get_mut(at as usize)?.value.take()?;
+        self.unlink(at);
+        let place = &mut self.places[at as usize];
+        place.generation = place.generation.wrapping_add(1);
+        place.next = self.free;
+        self.free = at;
+        self.count -= 1;
+        Some(value)
+    }
+
+    pub(super) fn get_mut(&mut self, at: u32) -> Option<&mut V> {
+        self.places.get_mut(at as usize)?.value.as_mut()
+    }
+
+    /// Tells the member in a place from those that had the place before.
+    pub(super) fn generation(&self, at: u32) -> Option<u32> {
+        let place = self.places.get(at as usize)?;
+        place.value.is_some().then_some(place.generation)
+    }
+
+    /// How many members a list has.
+    pub(super) fn count(&self, list: List) -> usize {
+        self.lists[list as usize].count as usize
+    }
+
+    pub(super) fn first(&self, list: List) -> Option<u32> {
+        let first = self.lists[list as usize].first;
+        (first != NOBODY).then_some(first)
+    }
+
+    /// Puts a member at the end of a list, wherever it was before.
+    pub(super) fn append(&mut self, list: List, at: u32) {
+        self.unlink(at);
+        let ends = &mut self.lists[list as usize];
+        let last = ends.last;
+        ends.last = at;
+        ends.count += 1;
+        match last {
+            NOBODY => ends.first = at,
+            last => self.places[last as usize].next = at,
+        }
+        let place = &mut self.places[at as usize];
+        place.list = Some(list);
+        place.previous = last;
+        place.next = NOBODY;
+    }
+
+    /// Puts a member at the beginning of a list, wherever it was before.
+    pub(super) fn prepend(&mut self, list: List, at: u32) {
+        self.unlink(at);
+        let ends = &mut self.lists[list as usize];
+        let first = ends.first;
+        ends.first = at;
+        ends.count += 1;
+        match first {
+            NOBODY => ends.last = at,
+            first => self.places[first as usize].previous = at,
+        }
+        let place = &mut self.places[at as usize];
+        place.list = Some(list);
+        place.previous = NOBODY;
+        place.next = first;
+    }
+
+    /// Puts the whole of one list behind the other.
+    pub(super) fn append_all(&mut self, from: List, to: List) {
+        while let Some(at) = self.first(from) {
+            self.append(to, at);
+        }
+    }
+
+    /// Takes a member off its list, if it is on one.
+    pub(super) fn unlink(&mut self, at: u32) {
+        let place = &mut self.places[at as usize];
+        let Some(list) = place.list.take() else {
+            return;
+        };
+        let (previous, next) = (place.previous, place.next);
+        let ends = &mut self.lists[list as usize];
+        ends.count -= 1;
+        match previous {
+            NOBODY => ends.first = next,
+            previous => self.places[previous as usize].next = next,
+        }
+        match next {
+            NOBODY => ends.last = previous,
+            next => self.places[next as usize].previous = previous,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{List, Members};
+
+    fn listed(members: &mut Members<char>, list: List) -> String {
+        let mut found = String::new();
+        while let Some(at) = members.first(list) {
+            found.extend(members.get_mut(at).map(|value| *value));
+            members.unlink(at);
+        }
+        assert_eq!(members.count(list), 0);
+        found
+    }
+
+    #[test]
+    fn lists_keep_their_order_whatever_is_taken_from_them() {
+        let mut members = Members::new();
+        let [a, b, c, d] = ['a', 'b', 'c', 'd'].map(|value| members.insert(value));
+        for at in [a, b, c] {
+            members.append(List::Hot, at);
+        }
+        members.prepend(List::Hot, d);
+        assert_eq!(members.remove(b), Some('b'));
+        members.append(List::Tried, a);
+        assert_eq!(
+            (members.count(List::Hot), members.count(List::Tried)),
+            (2, 1)
+        );
+        members.append_all(List::Tried, List::Hot);
+        assert_eq!(listed(&mut members, List::Hot), "dca");
+        assert_eq!(listed(&mut members, List::Tried), "");
+        assert_eq!(members.len(), 3);
+    }
+
+    #[test]
+    fn a_free_place_is_used_again_by_another_generation() {
+        let mut members = Members::new();
+        let first = members.insert('a');
+        let before = members.generation(first);
+        assert_eq!(members.remove(first), Some('a'));
+        assert_eq!(members.generation(first), None);
+        assert_eq!(members.remove(first), None);
+        let second = members.insert('b');
+        assert_eq!(first, second);
+        assert_ne!(members.generation(second), before);
+    }
+}

@@ -1,0 +1,321 @@
+//! Receiving from any number of endpoints.
+//!
+//! A member is *hot* when a look at it may be worth while: it is new, it gave a message and came back, or it rang.
+//! Hot members are looked at without leaving a waiter, so their senders run at the full speed of a pipe that nobody waits
+//! for. A look in vain makes a member *tried*, and when there is nothing hot, or after a number of messages, the set
+//! leaves a waiter with every tried member, whose bell (see `doorbell`) then makes it hot again. Members with a waiter
+//! cost nothing. So per message a member is looked at twice in vain and armed once at most, which is constant.
+
+mod doorbell;
+mod members;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::error::{Closed, TryRecvError};
+use crate::ports::Receive;
+use crate::sync::{current, park, spin_loop, yield_now};
+use crate::wait::Waiter;
+use doorbell::{Doorbell, Panel, BELLS};
+use members::{List, Members};
+
+/// How many messages one session may give in a row while others may have some, too.
+const BURST: u32 = 64;
+
+/// How many looks at members are worth the sleep that they may save.
+const LOOKS: usize = if cfg!(loom) { 0 } else { 100 };
+
+/// How often to let other threads run before sleeping.
+const YIELDS: u32 = if cfg!(loom) { 0 } else { 4 };
+
+/// A set of receiving endpoints, from which messages are received as they come.
+///
+/// Every endpoint comes with a value of the program's own, which is given back with the message, or with the news that
+/// the peer is gone. The endpoint that follows the message is in the message: to go on with the session, insert it again.
+/// Inserting, removing and receiving take constant time, however many endpoints there are, and messages need no allocation.
+///
+/// A session that has more to say is heard again at once, up to 64 messages in a row; then the others have their turn.
+///
+/// Endpoints of different states or protocols fit into one set as variants of an enum: see [`ports!`](crate::ports).
+///
+/// ```
+/// # use duologue_runtime::{Closed, PortSet, Receive};
+/// # fn greet<R: Receive>(guests: Vec<R>, next: impl Fn(R::Message) -> Option<R>) {
+/// let mut set = PortSet::new();
+/// for (number, guest) in guests.into_iter().enumerate() {
+///     set.insert(guest, number);
+/// }
+/// while let Some((number, message)) = set.recv() {
+///     let Ok(message) = message else { continue }; // guest `number` is gone
+///     if let Some(guest) = next(message) {
+///         set.insert(guest, number);
+///     }
+/// }
+/// # }
+/// ```
+pub struct PortSet<R, T = ()> {
+    members: Members<(R, T)>,
+    panels: Vec<Arc<Panel>>,
+    doorbell: Arc<Doorbell>,
+    /// Whether the set left a waiter at the doorbell and did not take it back.
+    sleeps: bool,
+    /// The session that gave the last message, and how many more it may give in a row.
+    burst: (usize, u32),
+    /// How many messages were received since the tried members were looked at again.
+    received: u32,
+}
+
+/// Names an endpoint in a [`PortSet`], as long as it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PortKey {
+    at: u32,
+    generation: u32,
+}
+
+impl<R: Receive, T> PortSet<R, T> {
+    /// An empty set.
+    pub fn new() -> PortSet<R, T> {
+        PortSet {
+            members: Members::new(),
+            panels: Vec::new(),
+            doorbell: Doorbell::new(),
+            sleeps: false,
+            burst: (0, 0),
+            received: 0,
+        }
+    }
+
+    /// Adds an endpoint, and the value that comes back with its message. The key is for [`remove`](PortSet::remove).
+    pub fn insert(&mut self, port: R, with: T) -> PortKey {
+        let mut port = port;
+        let (last, left) = self.burst;
+        let goes_on = left > 0 && last == session(&mut port);
+        let at = self.members.insert((port, with));
+        if goes_on {
+            self.members.prepend(List::Hot, at);
+        } else {
+            self.members.append(List::Hot, at);
+        }
+        let generation = self.members.generation(at).unwrap_or_default();
+        PortKey { at, generation }
+    }
+
+    /// Takes an endpoint out again, with its value. `None` if it is not there any more.
+    pub fn remove(&mut self, key: PortKey) -> Option<(R, T)> {
+        if self.members.generation(key.at) != Some(key.generation) {
+            return None;
+        }
+        let (mut port, with) = self.members.remove(key.at)?;
+        port.watch().0.disarm();
+        Some((port, with))
+    }
+
+    /// How many endpoints are in the set.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there is no endpoint in the set.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Waits for a message of any endpoint, and takes that endpoint out: gives its value, and the message or the news
+    /// that its peer is gone and everything it sent has been read. `None`, at once, if the set is empty.
+    pub fn recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
+        self.wait(None)
+    }
+
+    /// Like [`recv`](PortSet::recv), but never waits: `None` also if nothing has come yet.
+    pub fn try_recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
+        self.wake_up();
+        let members = &mut self.members;
+        // SAFETY: this is the set; it does not sleep, and it keeps its panels.
+        unsafe {
+            self.doorbell.answer(|at| {
+                // A place that became free in the meantime, or was taken by another member, rings once in vain.
+                let at = u32::try_from(at).unwrap_or(u32::MAX);
+                if members.get_mut(at).is_some() {
+                    members.append(List::Hot, at);
+                }
+            });
+        }
+        while let Some(at) = self.members.first(List::Hot) {
+            let (port, _) = self.members.get_mut(at)?;
+            if !port.is_ready() {
+                self.members.append(List::Tried, at);
+                continue;
+            }
+            let session = session(port);
+            let (port, with) = self.members.remove(at)?;
+            let message = match port.try_receive() {
+                Ok(message) => Ok(message),
+                Err(TryRecvError::Closed(closed)) => Err(closed),
+                Err(TryRecvError::Empty(same)) => {
+                    let at = self.members.insert((same, with));
+                    self.members.append(List::Tried, at);
+                    continue;
+                }
+            };
+            self.count(session);
+            return Some((with, message));
+        }
+        None
+    }
+
+    /// Like [`recv`](PortSet::recv), but waits no longer than this: `None` also if nothing came.
+    pub fn recv_timeout(&mut self, patience: Duration) -> Option<(T, Result<R::Message, Closed>)> {
+        self.wait(Instant::now().checked_add(patience))
+    }
+
+    /// A future that does what [`recv`](PortSet::recv) does. It can be dropped at any time; nothing is lost.
+    pub fn recv_async(&mut self) -> PortSetRecv<'_, R, T> {
+        PortSetRecv { set: self }
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>) -> Option<(T, Result<R::Message, Closed>)> {
+        let (mut looks, mut yields) = (0, 0);
+        while !self.is_empty() {
+            if let Some(received) = self.try_recv() {
+                return Some(received);
+            }
+            looks += self.members.count(List::Tried) + 1;
+            if looks < LOOKS {
+                spin_loop();
+                self.members.append_all(List::Tried, List::Hot);
+            } else if yields < YIELDS && self.members.count(List::Tried) < LOOKS {
+                yields += 1;
+                yield_now();
+                self.members.append_all(List::Tried, List::Hot);
+            } else if !self.settle() && self.sleep(Waiter::Thread(current())) {
+                let patience =
+                    deadline.map(|deadline| deadline.checked_duration_since(Instant::now()));
+                match patience {
+                    None => park(),
+                    Some(Some(patience)) if !patience.is_zero() => {
+                        crate::park::park_timeout(patience)
+                    }
+                    Some(_) => return self.try_recv(),
+                }
+            }
+        }
+        None
+    }
+
+    /// Notes that a session gave a message.
+    fn count(&mut self, session: usize) {
+        self.burst = match self.burst {
+            (last, left) if last == session && left > 0 => (session, left - 1),
+            _ => (session, BURST - 1),
+        };
+        self.received += 1;
+        if self.received >= BURST {
+            self.received = 0;
+            self.settle();
+        }
+    }
+
+    /// Leaves a waiter with all tried members, and makes hot those that are ready after all. Says whether there is
+    /// something hot.
+    fn settle(&mut self) -> bool {
+        while let Some(at) = self.members.first(List::Tried) {
+            let (panel, bell) = (at as usize / BELLS, at as usize % BELLS);
+            while self.panels.len() <= panel {
+                let base = self.panels.len() * BELLS;
+                self.panels.push(Panel::new(&self.doorbell, base));
+            }
+            self.members.unlink(at);
+            let waker = self.panels[panel].waker(bell);
+            let armed = match self.members.get_mut(at) {
+                Some((port, _)) => port.watch().0.arm(Waiter::Task(waker)),
+                None => true,
+            };
+            if !armed {
+                self.members.append(List::Hot, at);
+            }
+        }
+        self.members.first(List::Hot).is_some()
+    }
+
+    /// Leaves a waiter for the next ring; false if somebody rang.
+    fn sleep(&mut self, waiter: Waiter) -> bool {
+        self.wake_up();
+        // SAFETY: this is the set, and no waiter of it is left.
+        self.sleeps = unsafe { self.doorbell.sleep(waiter) };
+        self.sleeps
+    }
+
+    fn wake_up(&mut self) {
+        if self.sleeps {
+            self.sleeps = false;
+            // SAFETY: this is the set.
+            unsafe { self.doorbell.retract() };
+        }
+    }
+}
+
+/// Tells sessions apart.
+fn session(port: &mut impl Receive) -> usize {
+    port.watch().0.pipe.session()
+}
+
+impl<R: Receive, T> Default for PortSet<R, T> {
+    fn default() -> PortSet<R, T> {
+        PortSet::new()
+    }
+}
+
+impl<R: Receive, T> Extend<(R, T)> for PortSet<R, T> {
+    fn extend<I: IntoIterator<Item = (R, T)>>(&mut self, ports: I) {
+        for (port, with) in ports {
+            self.insert(port, with);
+        }
+    }
+}
+
+impl<R: Receive, T> FromIterator<(R, T)> for PortSet<R, T> {
+    fn from_iter<I: IntoIterator<Item = (R, T)>>(ports: I) -> PortSet<R, T> {
+        let mut set = PortSet::new();
+        set.extend(ports);
+        set
+    }
+}
+
+impl<R, T> fmt::Debug for PortSet<R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PortSet({} endpoints)", self.members.len())
+    }
+}
+
+/// The future of [`PortSet::recv_async`].
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct PortSetRecv<'s, R: Receive, T> {
+    set: &'s mut PortSet<R, T>,
+}
+
+impl<R: Receive, T> Future for PortSetRecv<'_, R, T> {
+    type Output = Option<(T, Result<R::Message, Closed>)>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let set = &mut *self.set;
+        while !set.is_empty() {
+            if let Some(received) = set.try_recv() {
+                return Poll::Ready(Some(received));
+            }
+            if !set.settle() && set.sleep(Waiter::Task(context.waker().clone())) {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+impl<R: Receive, T> Drop for PortSetRecv<'_, R, T> {
+    fn drop(&mut self) {
+        self.set.wake_up();
+    }
+}

@@ -1,0 +1,219 @@
+//! The syntax of `select!`, which becomes a wait and a `match` per endpoint.
+
+/// Waits on several endpoints of different protocols and receives from one that is ready.
+///
+/// Each endpoint, a variable or field that can be borrowed mutably, has an arm for each message that it can receive, and
+/// one for `closed`; what is missing does not compile (E0004 names it). If several endpoints are ready, each has its
+/// turn. The endpoints that were not chosen stay as they are. The whole is an expression, and `?`, `break`, `continue`
+/// and `return` work in the arms.
+///
+/// ```
+/// # use duologue_runtime as duologue;
+/// # mod foo {
+/// #     pub enum Foo { DoFoo(duologue_runtime::Receiver<S>) }
+/// #     pub struct S;
+/// #     impl duologue_runtime::State for S {
+/// #         type Message = Foo;
+/// #         const NAME: &'static str = "foo.foo";
+/// #         fn open(branch: duologue_runtime::Branch<Self>) -> Foo { Foo::DoFoo(branch.take::<0>().1) }
+/// #     }
+/// #     impl duologue_runtime::Transition<0> for S { type Payload = (); type Next = duologue_runtime::Stay<S>; }
+/// # }
+/// # mod bar {
+/// #     pub enum Bar { DoBar(u8, duologue_runtime::Receiver<S>), DoBaz(bool, duologue_runtime::Receiver<S>) }
+/// #     pub struct S;
+/// #     impl duologue_runtime::State for S {
+/// #         type Message = Bar;
+/// #         const NAME: &'static str = "bar.bar";
+/// #         fn open(branch: duologue_runtime::Branch<Self>) -> Bar {
+/// #             match branch.index() {
+/// #                 0 => { let (x, next) = branch.take::<0>(); Bar::DoBar(x, next) }
+/// #                 1 => { let (x, next) = branch.take::<1>(); Bar::DoBaz(x, next) }
+/// #                 _ => branch.refuse(),
+/// #             }
+/// #         }
+/// #     }
+/// #     impl duologue_runtime::Transition<0> for S { type Payload = u8; type Next = duologue_runtime::Stay<S>; }
+/// #     impl duologue_runtime::Transition<1> for S { type Payload = bool; type Next = duologue_runtime::Stay<S>; }
+/// # }
+/// # type Ends = (duologue_runtime::Receiver<foo::S>, duologue_runtime::Receiver<bar::S>);
+/// # fn keep(_: duologue_runtime::Receiver<foo::S>) {}
+/// # fn wait((mut foo, mut bar): Ends) -> Result<u8, duologue_runtime::Closed> {
+/// let number = duologue::select! {
+///     foo => {
+///         foo::Foo::DoFoo -> next => { keep(next); 1 }
+///         closed(why) => return Err(why),
+///     }
+///     bar => {
+///         bar::Bar::DoBar(x) -> _next { x }
+///         bar::Bar::DoBaz(..) => 0,
+///         closed => 6,
+///     }
+///     after(std::time::Duration::from_secs(1)) => 7,
+/// };
+/// # Ok(number)
+/// # }
+/// ```
+///
+/// * `Message -> next => value` and `Message(payload) -> next => value`: the message, its payload as patterns, and a
+///   pattern for the next endpoint. `Message(payload) -> next { block }` does without the arrow. Without `->` the pattern
+///   is that of the enum's variant as it stands.
+/// * `closed => value` or `closed(why) => value`: the peer is gone; `why` is a [`Closed`](crate::Closed).
+/// * `ready => value`, as the only arm of an endpoint: the endpoint is not received from but only known to be ready. So
+///   an endpoint that waits for room to send can stand beside those that wait for messages.
+/// * `after(duration) => value`: no endpoint was ready for so long.
+///
+/// `select! { async; ... }` is the same for tasks: it awaits, on any executor, and the limit is a future, as in
+/// `after(tokio::time::sleep(duration)) => value`. A task that is dropped there loses nothing but its endpoints.
+///
+/// A select without endpoints does not compile.
+#[macro_export]
+macro_rules! select {
+    (async; $($arms:tt)*) => {
+        $crate::__select!(@ends async [] () $($arms)*)
+    };
+    ($($arms:tt)*) => {
+        $crate::__select!(@ends thread [] () $($arms)*)
+    };
+}
+
+/// The steps of [`select!`]: `@ends` collects endpoints, `@limit` the rest of an `after` arm, `@wait` writes the wait,
+/// `@choose` the choice, `@arm` and `@body` the arms of one `match`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select {
+    (@ends $mode:ident [] ()) => {
+        ::core::compile_error!("`select!` needs an endpoint: nothing else could end the wait")
+    };
+    (@ends $mode:ident [] ($($limit:tt)+)) => {
+        ::core::compile_error!("`select!` needs an endpoint: to wait for time alone, sleep")
+    };
+    (@ends $mode:ident [$($ends:tt)+] ($($limit:tt)*)) => {
+        {
+            let chosen: usize = $crate::__select!(@wait $mode [$($ends)+] ($($limit)*));
+            $crate::__select!(@choose chosen (0) [$($ends)+] ($($limit)*))
+        }
+    };
+    (@ends $mode:ident $ends:tt () after($limit:expr) => $($rest:tt)+) => {
+        $crate::__select!(@limit $mode $ends ($limit) $($rest)+)
+    };
+    (@ends $mode:ident $ends:tt ($($limit:tt)+) after($again:expr) => $($rest:tt)+) => {
+        ::core::compile_error!("`select!` has two `after` arms")
+    };
+    (@ends $mode:ident [$($ends:tt)*] $limit:tt $end:ident $(.$field:tt)* => { $($arms:tt)* }, $($rest:tt)*) => {
+        $crate::__select!(@ends $mode [$($ends)* { ($end $(.$field)*) $($arms)* }] $limit $($rest)*)
+    };
+    (@ends $mode:ident [$($ends:tt)*] $limit:tt $end:ident $(.$field:tt)* => { $($arms:tt)* } $($rest:tt)*) => {
+        $crate::__select!(@ends $mode [$($ends)* { ($end $(.$field)*) $($arms)* }] $limit $($rest)*)
+    };
+
+    (@limit $mode:ident $ends:tt ($limit:expr) $body:block, $($rest:tt)*) => {
+        $crate::__select!(@ends $mode $ends ({ $limit } $body) $($rest)*)
+    };
+    (@limit $mode:ident $ends:tt ($limit:expr) $body:block $($rest:tt)*) => {
+        $crate::__select!(@ends $mode $ends ({ $limit } $body) $($rest)*)
+    };
+    (@limit $mode:ident $ends:tt ($limit:expr) $body:expr, $($rest:tt)*) => {
+        $crate::__select!(@ends $mode $ends ({ $limit } $body) $($rest)*)
+    };
+    (@limit $mode:ident $ends:tt ($limit:expr) $body:expr) => {
+        $crate::__select!(@ends $mode $ends ({ $limit } $body))
+    };
+
+    (@wait thread [$({ ($($end:tt)+) $($arms:tt)* })+] ()) => {
+        $crate::expansion::wait(
+            [$($crate::Endpoint::watch(&mut $($end)+)),+],
+            ::core::option::Option::None,
+        )
+    };
+    (@wait thread [$({ ($($end:tt)+) $($arms:tt)* })+] ({ $limit:expr } $body:expr)) => {
+        $crate::expansion::wait(
+            [$($crate::Endpoint::watch(&mut $($end)+)),+],
+            ::core::option::Option::Some($limit),
+        )
+    };
+    (@wait async [$({ ($($end:tt)+) $($arms:tt)* })+] ()) => {
+        $crate::expansion::wait_async(
+            [$($crate::Endpoint::watch(&mut $($end)+)),+],
+            ::core::future::pending::<()>(),
+        )
+        .await
+    };
+    (@wait async [$({ ($($end:tt)+) $($arms:tt)* })+] ({ $limit:expr } $body:expr)) => {
+        $crate::expansion::wait_async(
+            [$($crate::Endpoint::watch(&mut $($end)+)),+],
+            $limit,
+        )
+        .await
+    };
+
+    (@choose $chosen:ident ($at:expr) [] ()) => {
+        ::core::unreachable!("the wait ends when an endpoint is ready")
+    };
+    (@choose $chosen:ident ($at:expr) [] ({ $limit:expr } $body:expr)) => {
+        $body
+    };
+    (@choose $chosen:ident ($at:expr) [{ $end:tt $($arms:tt)* } $($ends:tt)*] $limit:tt) => {
+        if $chosen == $at {
+            $crate::__select!(@arm $end [] $($arms)*)
+        } else {
+            $crate::__select!(@choose $chosen ($at + 1) [$($ends)*] $limit)
+        }
+    };
+
+    (@arm $end:tt [] ready => $body:expr $(,)?) => {
+        $body
+    };
+    (@arm ($($end:tt)+) [$($arms:tt)*]) => {
+        match $crate::Receive::receive($($end)+) { $($arms)* }
+    };
+    (@arm $end:tt $arms:tt closed => $($rest:tt)+) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Err(_)) $($rest)+)
+    };
+    (@arm $end:tt $arms:tt closed($why:pat) => $($rest:tt)+) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Err($why)) $($rest)+)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ ($($value:pat),* $(,)?) -> $next:ident { $($body:tt)* } $($rest:tt)*) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+($($value,)* $next)))
+            { $($body)* } $($rest)*)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ ($($value:pat),* $(,)?) -> $next:pat => $($rest:tt)+) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+($($value,)* $next))) $($rest)+)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ ($($value:pat),* $(,)?) { $($body:tt)* } $($rest:tt)*) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+($($value),*)))
+            { $($body)* } $($rest)*)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ -> $next:ident { $($body:tt)* } $($rest:tt)*) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+($next))) { $($body)* } $($rest)*)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ -> $next:pat => $($rest:tt)+) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+($next))) $($rest)+)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ { $($body:tt)* } $($rest:tt)*) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+)) { $($body)* } $($rest)*)
+    };
+    (@arm $end:tt $arms:tt $message:pat => $($rest:tt)+) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($message)) $($rest)+)
+    };
+
+    (@body $end:tt [$($arms:tt)*] ($pattern:pat) $body:block, $($rest:tt)*) => {
+        $crate::__select!(@arm $end [$($arms)* $pattern => $body,] $($rest)*)
+    };
+    (@body $end:tt [$($arms:tt)*] ($pattern:pat) $body:block $($rest:tt)*) => {
+        $crate::__select!(@arm $end [$($arms)* $pattern => $body,] $($rest)*)
+    };
+    (@body $end:tt [$($arms:tt)*] ($pattern:pat) $body:expr, $($rest:tt)*) => {
+        $crate::__select!(@arm $end [$($arms)* $pattern => $body,] $($rest)*)
+    };
+    (@body $end:tt [$($arms:tt)*] ($pattern:pat) $body:expr) => {
+        $crate::__select!(@arm $end [$($arms)* $pattern => $body,])
+    };
+
+    (@$step:ident $($other:tt)*) => {
+        ::core::compile_error!(
+            "`select!` expects `endpoint => { Message(payload) -> next => value, closed => value }` for each endpoint, \
+             and at most one `after(duration) => value`"
+        )
+    };
+}

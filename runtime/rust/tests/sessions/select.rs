@@ -1,0 +1,224 @@
+//! Waiting on several endpoints at once: the macro and the dynamic form.
+
+use std::thread;
+use std::time::Duration;
+
+use duologue::{select, Capacity, Closed, Endpoint, NoEndpoints, Receive, Select};
+
+use crate::golden::bank;
+use crate::golden::stream::{self, Stream};
+
+#[test]
+fn the_message_of_the_ready_endpoint_is_received_and_the_other_endpoint_stays() -> Result<(), Closed>
+{
+    let (mut numbers, more_numbers) = stream::init::<u32>();
+    let (mut texts, more_texts) = stream::init::<&str>();
+    let _more_texts = more_texts.send("a")?;
+    let heard = select! {
+        numbers => {
+            Stream::Send(number) -> _ => number,
+            Stream::Stop => 1,
+            closed => 2,
+        }
+        texts => {
+            Stream::Send(text, _) => {
+                assert_eq!(text, "a");
+                let _more_numbers = more_numbers.send(7)?;
+                assert!(matches!(numbers.recv()?, Stream::Send(7, _)));
+                10
+            }
+            Stream::Stop => 11,
+            closed => 12,
+        }
+    };
+    assert_eq!(heard, 10);
+    Ok(())
+}
+
+#[test]
+fn each_endpoint_has_its_turn() -> Result<(), Closed> {
+    const ROUNDS: usize = 1_000;
+    let mut heard = [0_usize; 3];
+    let ends = [0, 1, 2].map(|_| stream::init::<u32>());
+    let [(mut a, mut to_a), (mut b, mut to_b), (mut c, mut to_c)] = ends;
+    for _ in 0..ROUNDS {
+        (to_a, to_b, to_c) = (to_a.send(1)?, to_b.send(1)?, to_c.send(1)?);
+        // Three messages, one for each: every one of the three rounds finds what is left.
+        for _ in 0..3 {
+            select! {
+                a => { Stream::Send(_) -> next => { heard[0] += 1; a = next }, Stream::Stop => return Ok(()), closed(why) => return Err(why) }
+                b => { Stream::Send(_) -> next => { heard[1] += 1; b = next }, Stream::Stop => return Ok(()), closed(why) => return Err(why) }
+                c => { Stream::Send(_) -> next => { heard[2] += 1; c = next }, Stream::Stop => return Ok(()), closed(why) => return Err(why) }
+            }
+        }
+    }
+    assert_eq!(heard, [ROUNDS; 3]);
+    Ok(())
+}
+
+#[test]
+fn the_lowest_place_does_not_always_win() -> Result<(), Closed> {
+    const ROUNDS: usize = 1_000;
+    // All are always ready, and two selects take turns.
+    let (mut pair, mut three) = ([0_usize; 2], [0_usize; 3]);
+    let mut clients = Vec::new();
+    let mut servers = Vec::new();
+    for _ in 0..5 {
+        let (server, client) = stream::init::<u32>();
+        clients.push(client.send(1)?);
+        servers.push(server);
+    }
+    let (of_pair, of_three) = servers.split_at_mut(2);
+    for _ in 0..ROUNDS {
+        pair[Select::from_iter(of_pair.iter_mut()).ready().expect("two")] += 1;
+        three[Select::from_iter(of_three.iter_mut())
+            .ready()
+            .expect("three")] += 1;
+    }
+    for (times, fair) in [
+        (pair[0], ROUNDS / 2),
+        (three[0], ROUNDS / 3),
+        (three[2], ROUNDS / 3),
+    ] {
+        assert!(times.abs_diff(fair) <= 8, "{pair:?} {three:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_endpoint_that_closes_is_an_answer() {
+    let (mut numbers, client) = stream::init::<u32>();
+    let (mut login, _bank_client) = bank::init();
+    drop(client);
+    let why = select! {
+        numbers => {
+            Stream::Send(..) | Stream::Stop => None,
+            closed(why) => Some(why),
+        }
+        login => {
+            bank::Login::Login(name, _password) -> answer { drop((name, answer)); None }
+            closed => None,
+        }
+    };
+    assert_eq!(why.map(|why| why.state()), Some("Stream"));
+}
+
+#[test]
+fn time_passes_and_the_endpoints_are_as_before() -> Result<(), Closed> {
+    let (mut numbers, client) = stream::init::<u32>();
+    let mut rounds = 0;
+    let late = loop {
+        let number = select! {
+            numbers => {
+                Stream::Send(number) -> _next => break number,
+                Stream::Stop => return Ok(()),
+                closed(why) => return Err(why),
+            }
+            after(Duration::from_millis(1)) => {
+                rounds += 1;
+                if rounds < 3 { continue }
+                rounds
+            }
+        };
+        drop(client.send(number)?);
+        break match numbers.recv()? {
+            Stream::Send(number, _) => number,
+            Stream::Stop => 0,
+        };
+    };
+    assert_eq!(late, 3);
+    Ok(())
+}
+
+#[test]
+fn a_sender_that_waits_for_room_may_stand_beside_receivers() -> Result<(), Closed> {
+    let (server, client) = stream::init_with::<u32>(Capacity::Bounded(2));
+    let (mut answers, more_answers) = stream::init::<u32>();
+    let mut client = client.send(1)?.send(2)?;
+    assert!(!client.is_ready());
+    let reading = thread::spawn(move || {
+        let _more_answers = more_answers.send(3)?;
+        let Stream::Send(1, server) = server.recv()? else {
+            panic!("1")
+        };
+        let Stream::Send(2, server) = server.recv()? else {
+            panic!("2")
+        };
+        let Stream::Send(3, _) = server.recv()? else {
+            panic!("3")
+        };
+        Ok::<(), Closed>(())
+    });
+    loop {
+        select! {
+            client => { ready => { client = client.send(3)?; break } }
+            answers => {
+                Stream::Send(3) -> next => answers = next,
+                Stream::Send(..) | Stream::Stop => panic!("the answer is 3"),
+                closed => answers = stream::init().0,
+            }
+        }
+    }
+    drop(client);
+    reading.join().expect("no panic")
+}
+
+#[test]
+fn threads_wait_and_are_woken() -> Result<(), Closed> {
+    const MESSAGES: u32 = if cfg!(miri) { 20 } else { 2_000 };
+    let (mut evens, mut odds) = (stream::init::<u32>(), stream::init::<u32>());
+    let send = |mut client: stream::client::Stream<u32>, first: u32| {
+        thread::spawn(move || {
+            for number in (first..MESSAGES).step_by(2) {
+                client = client.send(number)?;
+                if number % 16 < 2 {
+                    thread::yield_now();
+                }
+            }
+            client.stop().map_err(Closed::from)
+        })
+    };
+    let senders = [send(evens.1, 0), send(odds.1, 1)];
+    let (mut even, mut odd) = (Some(0), Some(1));
+    while even.is_some() || odd.is_some() {
+        // A finished stream stays an endpoint that is closed, so it is no longer waited for.
+        match (even, odd) {
+            (Some(expected), Some(_)) => select! {
+                odds.0 => { Stream::Send(n) -> next => { assert_eq!(Some(n), odd); odd = Some(n + 2); odds.0 = next }
+                    Stream::Stop => { odd = None; odds.0 = stream::init().0 } closed(why) => return Err(why) }
+                evens.0 => { Stream::Send(n) -> next => { assert_eq!(n, expected); even = Some(n + 2); evens.0 = next }
+                    Stream::Stop => { even = None; evens.0 = stream::init().0 } closed(why) => return Err(why) }
+            },
+            (Some(_), None) => match evens.0.recv()? {
+                Stream::Send(n, next) => (even, evens.0) = (Some(n + 2), next),
+                Stream::Stop => break,
+            },
+            (None, _) => match odds.0.recv()? {
+                Stream::Send(n, next) => (odd, odds.0) = (Some(n + 2), next),
+                Stream::Stop => break,
+            },
+        }
+    }
+    for sender in senders {
+        sender.join().expect("no panic")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn any_number_of_endpoints_of_different_protocols() -> Result<(), Box<dyn std::error::Error>> {
+    let (mut numbers, client) = stream::init::<u32>();
+    let (mut login, _bank_client) = bank::init();
+    let mut select = Select::new();
+    assert_eq!(select.try_ready(), Err(NoEndpoints));
+    assert_eq!(select.ready(), Err(NoEndpoints));
+    assert_eq!(select.add(&mut login), 0);
+    assert_eq!(select.add(&mut numbers as &mut dyn Endpoint), 1);
+    assert_eq!(select.try_ready(), Ok(None));
+    assert_eq!(select.ready_within(Duration::from_millis(1)), Ok(None));
+    let sending = thread::spawn(move || client.send(5));
+    assert_eq!(select.ready(), Ok(1));
+    assert!(matches!(numbers.receive()?, Stream::Send(5, _)));
+    let _client = sending.join().expect("no panic")?;
+    Ok(())
+}
