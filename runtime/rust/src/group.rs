@@ -13,6 +13,7 @@ use crate::ready::Watch;
 use crate::sync::{current, park, spin_loop};
 use crate::turn;
 use crate::wait::Waiter;
+use crate::watched::barrier;
 
 /// How many looks at endpoints are worth the sleep that they may save.
 const LOOKS: usize = if cfg!(loom) { 0 } else { 100 };
@@ -54,10 +55,14 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
     }
 }
 
-/// Leaves a waiter at every endpoint; stops at one that is ready.
+/// Leaves a waiter at every endpoint, and finds out whether one is ready.
 fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Option<usize> {
+    for end in ends {
+        end.0.announce(waiter());
+    }
+    barrier();
     let (before, behind) = ends.split_at(start);
-    let is_ready = |end: &Watch<'_>| !end.0.arm(waiter());
+    let is_ready = |end: &Watch<'_>| !end.0.confirm();
     let behind = behind.iter().position(is_ready).map(|at| at + start);
     behind.or_else(|| before.iter().position(is_ready))
 }

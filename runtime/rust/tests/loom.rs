@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
 use duologue::{Capacity, Endpoint, TryRecvError};
-use golden::{greeting, stream};
+use golden::{
+    greeting,
+    stream::{self, Stream},
+};
 use loom::thread;
 
 fn model(conversation: impl Fn() + Send + Sync + 'static) {
@@ -140,5 +143,157 @@ fn a_timeout_that_meets_the_message_loses_nothing() {
         };
         assert!(server.recv().is_err());
         sending.join().expect("no panic");
+    });
+}
+
+/// A session of one state, which the models share: what is sent is a number, and the ring has this many slots.
+type Numbers = (stream::server::Stream<u32>, stream::client::Stream<u32>);
+
+fn numbers(slots: usize) -> Numbers {
+    stream::init_with(Capacity::Bounded(slots))
+}
+
+#[test]
+fn a_select_is_woken_by_whoever_comes_first_and_leaves_no_waiter() {
+    model(|| {
+        let (mut left, to_left) = numbers(2);
+        let (mut right, to_right) = numbers(2);
+        let send =
+            |client: stream::client::Stream<u32>| thread::spawn(move || drop(client.send(1)));
+        let senders = [send(to_left), send(to_right)];
+        let (next, other) = duologue::select! {
+            left => {
+                Stream::Send(1) -> next => (next, right),
+                Stream::Send(..) | Stream::Stop => panic!("1"),
+                closed => panic!("1"),
+            }
+            right => {
+                Stream::Send(1) -> next => (next, left),
+                Stream::Send(..) | Stream::Stop => panic!("1"),
+                closed => panic!("1"),
+            }
+        };
+        // The other one still has its message, and then both are closed.
+        let Ok(Stream::Send(1, other)) = other.recv() else {
+            panic!("the other 1")
+        };
+        assert!(next.recv().is_err() && other.recv().is_err());
+        for sender in senders {
+            sender.join().expect("no panic");
+        }
+    });
+}
+
+#[test]
+fn a_select_that_is_given_up_loses_nothing() {
+    model(|| {
+        let (mut left, to_left) = numbers(2);
+        let (mut right, _to_right) = numbers(2);
+        let sending = thread::spawn(move || drop(to_left.send(1)));
+        let late = duologue::select! {
+            left => { ready => false }
+            right => { ready => panic!("nobody spoke") }
+            after(std::time::Duration::ZERO) => true
+        };
+        assert!(late || left.is_ready());
+        assert!(matches!(left.recv(), Ok(Stream::Send(1, _))));
+        sending.join().expect("no panic");
+    });
+}
+
+#[test]
+fn a_port_set_sleeps_and_is_woken() {
+    model(|| {
+        let mut set = duologue::PortSet::new();
+        let (left, to_left) = numbers(2);
+        let (right, to_right) = numbers(2);
+        set.insert(left, 1);
+        set.insert(right, 2);
+        let send = |client: stream::client::Stream<u32>, number| {
+            thread::spawn(move || drop(client.send(number)))
+        };
+        let senders = [send(to_left, 1), send(to_right, 2)];
+        let (mut heard, mut closed) = (0, 0);
+        while let Some((number, message)) = set.recv() {
+            match message {
+                Ok(Stream::Send(message, next)) => {
+                    assert_eq!(message, number);
+                    heard += number;
+                    set.insert(next, number);
+                }
+                Ok(Stream::Stop) => panic!("nobody stops"),
+                Err(_) => closed += number,
+            }
+        }
+        assert_eq!((heard, closed), (3, 3));
+        for sender in senders {
+            sender.join().expect("no panic");
+        }
+    });
+}
+
+#[test]
+fn a_port_that_is_taken_out_is_as_if_it_had_never_been_in() {
+    model(|| {
+        let mut set = duologue::PortSet::new();
+        let (port, client) = numbers(2);
+        let key = set.insert(port, ());
+        let sending = thread::spawn(move || drop(client.send(1)));
+        let port = match set.recv_timeout(std::time::Duration::ZERO) {
+            Some(((), Ok(Stream::Send(1, next)))) => {
+                drop(next);
+                None
+            }
+            Some(_) => panic!("1"),
+            None => set.remove(key),
+        };
+        drop(set);
+        if let Some((port, ())) = port {
+            assert!(matches!(port.recv(), Ok(Stream::Send(1, _))));
+        }
+        sending.join().expect("no panic");
+    });
+}
+
+#[test]
+fn shared_senders_wait_for_room_and_are_woken() {
+    model(|| {
+        let slot = duologue::Slot::new().fit::<u32>();
+        let (sender, mut server) =
+            duologue::session::<stream::state::Stream<u32>>(slot, Capacity::Bounded(1));
+        let shared = duologue::SharedSender::new(sender);
+        let other = shared.clone();
+        let sending = thread::spawn(move || {
+            other.send::<0>(1).expect("somebody listens");
+        });
+        let reading = thread::spawn(move || {
+            let mut sum = 0;
+            while let Ok(Stream::Send(number, next)) = server.recv() {
+                sum += number;
+                server = next;
+            }
+            sum
+        });
+        shared.send::<0>(2).expect("somebody listens");
+        drop(shared);
+        sending.join().expect("no panic");
+        assert_eq!(reading.join().expect("no panic"), 3);
+    });
+}
+
+#[test]
+fn a_receiver_that_leaves_wakes_the_shared_senders() {
+    model(|| {
+        let slot = duologue::Slot::new().fit::<u32>();
+        let (sender, server) =
+            duologue::session::<stream::state::Stream<u32>>(slot, Capacity::Bounded(1));
+        let shared = duologue::SharedSender::new(sender);
+        shared.send::<0>(0).expect("there is room");
+        let other = shared.clone();
+        let sending = thread::spawn(move || other.send::<0>(1).is_err());
+        let leaving = thread::spawn(move || drop(server));
+        let refused = shared.send::<0>(2).is_err();
+        assert!(refused && sending.join().expect("no panic"));
+        leaving.join().expect("no panic");
     });
 }

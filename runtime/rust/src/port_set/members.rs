@@ -113,6 +113,12 @@ impl<V> Members<V> {
         (first != NOBODY).then_some(first)
     }
 
+    /// The member behind this one on its list.
+    pub(super) fn next(&self, at: u32) -> Option<u32> {
+        let place = self.places.get(at as usize)?;
+        (place.list.is_some() && place.next != NOBODY).then_some(place.next)
+    }
+
     /// Puts a member at the end of a list, wherever it was before.
     pub(super) fn append(&mut self, list: List, at: u32) {
         self.unlink(at);

@@ -13,13 +13,14 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::error::{Closed, TryRecvError};
 use crate::ports::Receive;
 use crate::sync::{current, park, spin_loop, yield_now};
 use crate::wait::Waiter;
+use crate::watched::barrier;
 use doorbell::{Doorbell, Panel, BELLS};
 use members::{List, Members};
 
@@ -222,23 +223,33 @@ impl<R: Receive, T> PortSet<R, T> {
     /// Leaves a waiter with all tried members, and makes hot those that are ready after all. Says whether there is
     /// something hot.
     fn settle(&mut self) -> bool {
-        while let Some(at) = self.members.first(List::Tried) {
-            let (panel, bell) = (at as usize / BELLS, at as usize % BELLS);
-            while self.panels.len() <= panel {
-                let base = self.panels.len() * BELLS;
-                self.panels.push(Panel::new(&self.doorbell, base));
+        let mut next = self.members.first(List::Tried);
+        if next.is_some() {
+            while let Some(at) = next {
+                let waker = self.waker(at as usize);
+                if let Some((port, _)) = self.members.get_mut(at) {
+                    port.watch().0.announce(Waiter::Task(waker));
+                }
+                next = self.members.next(at);
             }
+            barrier();
+        }
+        while let Some(at) = self.members.first(List::Tried) {
             self.members.unlink(at);
-            let waker = self.panels[panel].waker(bell);
-            let armed = match self.members.get_mut(at) {
-                Some((port, _)) => port.watch().0.arm(Waiter::Task(waker)),
-                None => true,
-            };
-            if !armed {
+            let watch = self.members.get_mut(at).map(|(port, _)| port.watch().0);
+            if watch.is_some_and(|watched| !watched.confirm()) {
                 self.members.append(List::Hot, at);
             }
         }
         self.members.first(List::Hot).is_some()
+    }
+
+    fn waker(&mut self, at: usize) -> Waker {
+        while self.panels.len() <= at / BELLS {
+            let base = self.panels.len() * BELLS;
+            self.panels.push(Panel::new(&self.doorbell, base));
+        }
+        self.panels[at / BELLS].waker(at % BELLS)
     }
 
     /// Leaves a waiter for the next ring; false if somebody rang.
