@@ -140,7 +140,8 @@ impl Builder {
         self
     }
 
-    /// Sets the level of a rule, or of all with the name `all`; the later call wins.
+    /// Sets the level of a rule, or of all with the name `all`; the later call wins. `duologue.toml` is not read, since it may lie
+    /// outside of the package.
     #[must_use]
     pub fn level(mut self, rule: impl Into<String>, level: Level) -> Builder {
         self.levels.push((rule.into(), level));

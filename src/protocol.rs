@@ -244,8 +244,11 @@ pub struct LevelAttribute {
     pub rule: Name,
     /// The level it sets.
     pub level: crate::diagnostic::Level,
-    /// The whole attribute with the blanks behind it, if it names this rule only.
-    pub whole: Option<crate::source::Span>,
+    /// Whether the attribute names this rule only.
+    pub is_alone: bool,
+    /// What has to go for the rule not to be named: the attribute with the blanks behind it, or the rule with a comma. `None` if
+    /// a comment would go with it.
+    pub removal: Option<crate::source::Span>,
 }
 
 /// A point where it is known who speaks next and what may be said.

@@ -50,9 +50,14 @@ fn look(attributes: &[LevelAttribute], place: Place<'_>, findings: &mut Findings
                 name.span,
                 format!("`{name}` is allowed, but does not occur here"),
             );
-            match attribute.whole {
-                Some(whole) => finding.fix("remove the attribute", whole, "", true),
-                None => finding.help("remove it from the attribute"),
+            let help = if attribute.is_alone {
+                "remove the attribute"
+            } else {
+                "remove it from the attribute"
+            };
+            match attribute.removal {
+                Some(removal) => finding.fix(help, removal, "", true),
+                None => finding.help(help),
             }
         });
     }

@@ -75,14 +75,20 @@ pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
     Ok((compilation, fixed))
 }
 
-/// The files that may be written, by the name that reports show.
+/// The files that may be written, by the name that reports show. Two files of one such name, whose own names are no UTF-8, are
+/// left alone.
 fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
     let mut paths = BTreeMap::new();
+    let mut ambiguous = Vec::new();
     for input in &request.inputs {
         match input {
             Input::Path(path) => {
                 if let Ok(identity) = Disk.identity(path) {
-                    paths.insert(path.display().to_string(), identity);
+                    let name = path.display().to_string();
+                    let other = paths.insert(name.clone(), identity.clone());
+                    if other.is_some_and(|other| other != identity) {
+                        ambiguous.push(name);
+                    }
                 }
             }
             Input::Text { .. } => {
@@ -91,6 +97,9 @@ fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
                 return Err(Failure::Usage(words.to_owned()));
             }
         }
+    }
+    for name in ambiguous {
+        paths.remove(&name);
     }
     Ok(paths)
 }

@@ -44,3 +44,42 @@ fn standard_input_is_not_repaired() {
     let scratch = Scratch::new("fix-stdin");
     assert_snapshot!("fix-stdin", scratch.transcript("check --fix -"));
 }
+
+/// Rules go from an attribute one by one, with their commas; a comment stays, and with it what it may be about.
+#[test]
+fn suppressions_of_nothing_are_removed() {
+    let text = "#[allow(stuck-state, never-ends, unreachable-state, cannot-finish)]\n\
+                proto! beat {\n    alive:send { beat -> alive }\n}\n\
+                #[allow(stuck-state, /* still one */ cannot-finish)]\n\
+                proto! light {\n    on:send { off -> ! }\n}\n";
+    let scratch = Scratch::with("fix-suppressions", &[("beat.proto", text)]);
+    scratch.transcript("check --fix beat.proto");
+    let expected = text.replace(
+        "(stuck-state, never-ends, unreachable-state, cannot-finish)",
+        "(never-ends)",
+    );
+    assert_eq!(scratch.read("beat.proto"), expected);
+}
+
+/// Two names that are no UTF-8 look the same in reports; a repair of one file must not become the text of the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_reports_cannot_tell_apart_are_left_alone() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let scratch = Scratch::with("fix-names", &[]);
+    let text = |name: &str| format!("proto! {name} {{ a:send {{ x -> done }} done {{ }} }}\n");
+    let paths = [b'\xfe', b'\xff'].map(|byte| {
+        let name = [b'n', byte, b'.', b'p', b'r', b'o', b't', b'o'];
+        scratch.path(".").join(OsStr::from_bytes(&name))
+    });
+    for (path, name) in paths.iter().zip(["one", "other"]) {
+        std::fs::write(path, text(name)).expect("it can be written");
+    }
+    let answer = scratch.transcript("check --fix --format short .");
+    assert_eq!(answer.matches("[verbose-terminal]").count(), 2, "{answer}");
+    for (path, name) in paths.iter().zip(["one", "other"]) {
+        let now = std::fs::read_to_string(path).expect("it can be read");
+        assert_eq!(now, text(name));
+    }
+}

@@ -183,6 +183,25 @@ impl<'a> Builder<'a> {
         Span::new(self.source, span.start as usize, span.end as usize + blanks)
     }
 
+    /// For each argument of an attribute, what has to go for it not to be named.
+    fn removals(&self, attribute: &Attribute) -> Vec<Option<Span>> {
+        let spans: Vec<Span> = attribute.arguments.iter().map(|name| name.span).collect();
+        let places = spans.iter().enumerate().map(|(at, span)| {
+            let (start, end) = match (at, spans.get(at + 1)) {
+                (0, None) => {
+                    let whole = self.with_blanks(attribute.span);
+                    (whole.start, whole.end)
+                }
+                (0, Some(next)) => (span.start, next.start),
+                (_, _) => (spans[at - 1].end, span.end),
+            };
+            let place = Span::new(self.source, start as usize, end as usize);
+            let text = &self.text[place.range()];
+            (!text.contains("//") && !text.contains("/*")).then_some(place)
+        });
+        places.collect()
+    }
+
     /// Sorts attributes into levels and, where it may stand, `dual_of`.
     fn sort(
         &mut self,
@@ -198,13 +217,15 @@ impl<'a> Builder<'a> {
                 let error = Diagnostic::error("syntax", span, text);
                 self.report(error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"));
             } else if let Some(level) = attribute.level() {
-                let whole = (attribute.arguments.len() == 1).then(|| self.with_blanks(span));
-                let levels_here = attribute.arguments.into_iter().map(|rule| LevelAttribute {
+                let removals = self.removals(&attribute);
+                let is_alone = removals.len() == 1;
+                let rules = attribute.arguments.into_iter().zip(removals);
+                levels.extend(rules.map(|(rule, removal)| LevelAttribute {
                     rule,
                     level,
-                    whole,
-                });
-                levels.extend(levels_here);
+                    is_alone,
+                    removal,
+                }));
                 if levels.len() > LEVEL_LIMIT {
                     levels.truncate(LEVEL_LIMIT);
                     let text = "attributes name more than 64 rules before one declaration";

@@ -32,7 +32,7 @@ same! {
     Import { path; span }
     Item { docs, name, kind }
     Protocol { levels, dual_of, states, is_broken }
-    LevelAttribute { rule, level, whole }
+    LevelAttribute { rule, level, is_alone; removal }
     State { docs, levels, name, direction, parameters, messages; direction_span, span }
     Parameter { name, bounds }
     Message { docs, levels, name, entries, next; next_span }
