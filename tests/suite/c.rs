@@ -64,6 +64,11 @@ fn two_threads_agree() {
 }
 
 #[test]
+fn one_of_many_is_waited_for() {
+    check_runtime("ready.c");
+}
+
+#[test]
 fn memory_that_runs_out_is_given_back() {
     check_runtime("memory.c");
 }

@@ -93,6 +93,7 @@ duo_session *duo_session_take(const duo_protocol *protocol)
         side->position = 0;
         atomic_store_explicit(&side->taken, 1, memory_order_relaxed);
         atomic_store_explicit(&side->waiting, 0, memory_order_relaxed);
+        atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
     }
     return session;
 }

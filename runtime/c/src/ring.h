@@ -20,6 +20,9 @@
  *     word. Both are read-modify-writes of one word, so one comes first: if WAIT does, the sender
  *     finds it and wakes; if the message does, the compare-and-swap fails and finds the message. The
  *     kernel compares the word once more before it lets the receiver sleep.
+ *     A bell is hung up in the same way, with a flag of its own. The sender that finds the flag rings
+ *     the bell and then takes it down (release); a side uses its handle, and whoever hung the bell
+ *     lets go of it, only when the bell is down (acquire). So both outlive the ringing.
  * (c) Leaving. The same order decides between DEAD (by a receiver that leaves, where it awaits) and
  *     the word that the sender publishes there, be it a message or CLOSED: whoever comes second
  *     finds the other's word, knows that the peer is done, and gives the session back. At the last
@@ -100,21 +103,26 @@ static inline void advance(duo_session *session, duo_side *side, duo_edge edge)
     side->limit = side->number + session->capacity;
 }
 
+static inline duo_side *peer_of(duo_session *session, const duo_side *side)
+{
+    return &session->sides[role_of(side) == DUO_CLIENT ? DUO_SERVER : DUO_CLIENT];
+}
+
 /*
  * Publishes `word` in the slot of a message whose side has done all else. True if the peer left
  * before: then nobody will read it, and the session is the caller's to give back.
  */
-static inline bool publish(duo_slot *slot, uint64_t word)
+static inline bool publish(duo_slot *slot, uint64_t word, duo_side *peer)
 {
     uint64_t before = atomic_exchange_explicit(&slot->word, word, memory_order_acq_rel);
     if (before & DUO_WORD_DEAD) return true;
     if (before & DUO_WORD_WAIT) duo_wake(&slot->word);
+    if (before & DUO_WORD_BELL) {
+        duo_bell *bell = atomic_load_explicit(&peer->bell, memory_order_relaxed);
+        bell->ring(bell);
+        atomic_store_explicit(&peer->bell, NULL, memory_order_release);
+    }
     return false;
-}
-
-static inline duo_side *peer_of(duo_session *session, const duo_side *side)
-{
-    return &session->sides[role_of(side) == DUO_CLIENT ? DUO_SERVER : DUO_CLIENT];
 }
 
 /* Whether the ring has room, after a look at how far the receiver is. */

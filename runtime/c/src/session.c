@@ -13,6 +13,14 @@ static duo_endpoint handle_of(duo_session *session, const duo_side *side)
     return handle;
 }
 
+duo_side *duo_look_at(duo_endpoint endpoint)
+{
+    if (endpoint.session == NULL) return NULL;
+    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
+    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    return turn == endpoint.turn ? side : NULL;
+}
+
 duo_side *duo_claim(duo_endpoint endpoint)
 {
     if (endpoint.session == NULL) return NULL;
@@ -22,12 +30,13 @@ duo_side *duo_claim(duo_endpoint endpoint)
     uint64_t turn = endpoint.turn;
     bool good = atomic_compare_exchange_strong_explicit(&side->turn, &turn, turn + 2,
                                                         memory_order_relaxed, memory_order_relaxed);
-    return good ? side : NULL;
+    if (!good) return NULL;
 #else
     if (atomic_load_explicit(&side->turn, memory_order_relaxed) != endpoint.turn) return NULL;
     atomic_store_explicit(&side->turn, endpoint.turn + 2, memory_order_relaxed);
-    return side;
 #endif
+    if (atomic_load_explicit(&side->bell, memory_order_acquire) != NULL) duo_take_down(side);
+    return side;
 }
 
 void duo_unclaim(duo_side *side)
@@ -40,7 +49,8 @@ void duo_unclaim(duo_side *side)
 static void leave_as_sender(duo_session *session, duo_side *side)
 {
     duo_slot *slot = slot_at(session, side->position);
-    if (publish(slot, word_of(side->number, 0, DUO_WORD_CLOSED))) duo_session_give(session);
+    uint64_t word = word_of(side->number, 0, DUO_WORD_CLOSED);
+    if (publish(slot, word, peer_of(session, side))) duo_session_give(session);
 }
 
 /* The block of a message, for which its slot has but a pointer. */
@@ -166,8 +176,9 @@ duo_status duo_send(duo_endpoint from, const duo_message *message, const void *e
 
     uint64_t word = word_of(side->number, message->index, 0);
     duo_endpoint after = handle_of(session, side);
+    duo_side *peer = peer_of(session, side);
     advance(session, side, message->edge);
-    if (publish(slot, word)) {
+    if (publish(slot, word, peer)) {
         if (type != NULL && type->moves) duo_move_back(type, payload);
         if (block != NULL) duo_release(block);
         duo_session_give(session);

@@ -28,10 +28,20 @@ typedef struct duo_slot {
 #define DUO_WORD_DEAD UINT64_C(2)
 /* In place of a message: the sender left. */
 #define DUO_WORD_CLOSED UINT64_C(4)
+/* The receiver has hung up a bell, for the sender to ring when it exchanges this word. */
+#define DUO_WORD_BELL UINT64_C(8)
 #define DUO_WORD_INDEX_SHIFT 8
 #define DUO_WORD_NUMBER_SHIFT 16
 
-/* One side's own half of a session, in a line of its own. The peer reads `taken` and `waiting`. */
+/* Rung by a sender for a receiver that waits on many endpoints. */
+typedef struct duo_bell {
+    void (*ring)(struct duo_bell *bell);
+} duo_bell;
+
+/*
+ * One side's own half of a session, in a line of its own. The peer reads `taken` and `waiting`, and
+ * while the flag is up `bell`.
+ */
 typedef struct duo_side {
     /*
      * The turn that the one good handle of this side carries; bit 0 is the side. It only grows, also
@@ -48,8 +58,13 @@ typedef struct duo_side {
     _Atomic uint64_t taken;
     /* As receiver: what the sender asks of it and hears from it when the ring is full. */
     _Atomic uint64_t waiting;
-    /* On the list of endpoints to be closed: the next of them, and the state this one is in. */
-    struct duo_side *next_closing;
+    union {
+        /* As receiver: the bell that hangs here, until the sender has rung it or it was taken down. */
+        _Atomic(duo_bell *) bell;
+        /* On the list of endpoints to be closed, where no bell hangs: the next of them. */
+        struct duo_side *next_closing;
+    };
+    /* On that list: the state this one is in. */
     const duo_state *state;
 } duo_side;
 
@@ -101,7 +116,17 @@ void duo_move_back(const duo_type *type, void *value);
 /* Closes the endpoints inside `value` and destroys its host values. */
 void duo_destroy(const duo_type *type, void *value);
 
+/* bell.c */
+/* Hangs up a bell where a side awaits a message; false (and nothing) if there is one. */
+bool duo_hang(duo_side *side, duo_bell *bell);
+/* Takes down the bell of a side; afterwards nobody rings it. */
+void duo_take_down(duo_side *side);
+/* Whether a message is there, or the word that the peer left. */
+bool duo_is_ready(duo_side *side);
+
 /* session.c */
+/* The side of a handle that is still good, or NULL. Uses nothing up. */
+duo_side *duo_look_at(duo_endpoint endpoint);
 /* Uses up a handle: its side, or NULL if it was used before. The side's turn is then two higher. */
 duo_side *duo_claim(duo_endpoint endpoint);
 /* Makes the handle that was claimed good again. */

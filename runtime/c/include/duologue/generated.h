@@ -9,6 +9,7 @@
 #define DUOLOGUE_GENERATED_H
 
 #include "duologue.h"
+#include "duologue/ready.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -122,10 +123,6 @@ typedef struct duo_protocol {
     /* The largest size of entries that travel without a block, at least that of a pointer. */
     size_t payload;
 } duo_protocol;
-
-/* How long to wait, in nanoseconds. */
-#define DUO_AT_ONCE UINT64_C(0)
-#define DUO_FOREVER UINT64_MAX
 
 /* Makes a session. On failure (DUO_NO_MEMORY) both places are zeroed. */
 DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server,

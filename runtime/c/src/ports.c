@@ -1,0 +1,275 @@
+/*
+ * Sets of endpoints. Each has a bell of its own; ringing it puts the endpoint on the list `rung`,
+ * which any number of senders push to and the set's thread takes whole.
+ *
+ * Why no ring is missed: a sender pushes, then exchanges `asleep`; the set's thread exchanges
+ * `asleep`, then looks at the list, then sleeps on the word. Both exchanges are read-modify-writes of
+ * one word. If the sender's comes second, it finds that the thread sleeps and wakes it; if it comes
+ * first, the thread's synchronises with it and sees the push. The same holds for `signalled` and
+ * the descriptor.
+ */
+#define _GNU_SOURCE
+#include "ring.h"
+
+#include <errno.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/eventfd.h>
+#endif
+
+typedef struct duo_port_node {
+    duo_bell bell;
+    duo_ports *ports;
+    duo_endpoint endpoint;
+    void *with;
+    /* Counts the endpoints that were here, so that no old `duo_port` removes a new one. */
+    uint64_t generation;
+    /* On the list `rung`, in the queue, or among the free: the next. */
+    struct duo_port_node *next;
+    /* The one that was made before. */
+    struct duo_port_node *older;
+    /* On the list or in the queue. The sender writes it while the bell hangs, the set afterwards. */
+    bool is_rung;
+    bool is_removed;
+} node;
+
+struct duo_ports {
+    /* Rung, the latest first. */
+    _Atomic(node *) rung;
+    /* 1 while the set's thread sleeps on it, or is about to. */
+    _Atomic uint64_t asleep;
+    /* The descriptor was written to since it was read last. */
+    _Atomic bool signalled;
+    /* -1 until somebody asks. */
+    _Atomic int descriptor;
+    /* Ready and not reported, the earliest first. */
+    node *first;
+    node **last;
+    node *free;
+    node *newest;
+    size_t count;
+};
+
+static void signal_descriptor(duo_ports *ports)
+{
+    int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_acquire);
+    if (descriptor < 0) return;
+    if (atomic_exchange_explicit(&ports->signalled, true, memory_order_acq_rel)) return;
+    uint64_t one = 1;
+    /* It cannot be full: nobody writes twice before it is read. */
+    while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
+}
+
+static void ring(duo_bell *bell)
+{
+    node *rung = (node *)(void *)bell;
+    duo_ports *ports = rung->ports;
+    rung->is_rung = true;
+    node *before = atomic_load_explicit(&ports->rung, memory_order_relaxed);
+    do rung->next = before;
+    while (!atomic_compare_exchange_weak_explicit(&ports->rung, &before, rung, memory_order_release,
+                                                  memory_order_relaxed));
+    if (atomic_exchange_explicit(&ports->asleep, 0, memory_order_acq_rel) != 0)
+        duo_wake(&ports->asleep);
+    signal_descriptor(ports);
+}
+
+static void append(duo_ports *ports, node *ready)
+{
+    ready->next = NULL;
+    *ports->last = ready;
+    ports->last = &ready->next;
+}
+
+/* Moves what was rung to the end of the queue, the earliest first; false if there was nothing. */
+static bool collect(duo_ports *ports)
+{
+    if (atomic_load_explicit(&ports->signalled, memory_order_relaxed)) {
+        uint64_t count;
+        int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_relaxed);
+        while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) continue;
+        atomic_exchange_explicit(&ports->signalled, false, memory_order_acq_rel);
+    }
+    if (atomic_load_explicit(&ports->rung, memory_order_relaxed) == NULL) return false;
+    node *rung = atomic_exchange_explicit(&ports->rung, NULL, memory_order_acquire);
+    node *earliest = NULL;
+    while (rung != NULL) {
+        node *earlier = rung->next;
+        rung->next = earliest;
+        earliest = rung;
+        rung = earlier;
+    }
+    while (earliest != NULL) {
+        node *later = earliest->next;
+        append(ports, earliest);
+        earliest = later;
+    }
+    return true;
+}
+
+/*
+ * Sees to it that nobody rings the bell of an endpoint; a sender that has pushed it rings on for a
+ * moment. If the handle was used meanwhile, whoever used it saw to it.
+ */
+static void silence(node *here)
+{
+    duo_side *side = duo_look_at(here->endpoint);
+    if (side == NULL) return;
+    /* A reported endpoint may hang in another set. */
+    if (atomic_load_explicit(&side->bell, memory_order_acquire) == &here->bell) duo_take_down(side);
+}
+
+static void forget(duo_ports *ports, node *gone)
+{
+    gone->generation += 1;
+    gone->is_rung = gone->is_removed = false;
+    gone->next = ports->free;
+    ports->free = gone;
+}
+
+/* The endpoint that is ready for longest, no longer in the set; NULL if none is in the queue. */
+static node *next_ready(duo_ports *ports)
+{
+    while (ports->first != NULL) {
+        node *ready = ports->first;
+        ports->first = ready->next;
+        if (ports->first == NULL) ports->last = &ports->first;
+        bool is_removed = ready->is_removed;
+        silence(ready);
+        forget(ports, ready);
+        if (is_removed) continue;
+        ports->count -= 1;
+        return ready;
+    }
+    return NULL;
+}
+
+duo_ports *duo_ports_new(void)
+{
+    duo_ports *ports = duo_allocate(sizeof *ports);
+    if (ports == NULL) return NULL;
+    atomic_init(&ports->rung, NULL);
+    atomic_init(&ports->asleep, 0);
+    atomic_init(&ports->signalled, false);
+    atomic_init(&ports->descriptor, -1);
+    ports->first = ports->free = ports->newest = NULL;
+    ports->last = &ports->first;
+    ports->count = 0;
+    return ports;
+}
+
+void duo_ports_free(duo_ports *ports)
+{
+    if (ports == NULL) return;
+    while (ports->newest != NULL) {
+        node *gone = ports->newest;
+        ports->newest = gone->older;
+        silence(gone);
+        duo_release(gone);
+    }
+    int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_relaxed);
+    if (descriptor >= 0) close(descriptor);
+    duo_release(ports);
+}
+
+size_t duo_ports_count(const duo_ports *ports)
+{
+    return ports->count;
+}
+
+static node *new_node(duo_ports *ports)
+{
+    node *made = ports->free;
+    if (made != NULL) {
+        ports->free = made->next;
+        return made;
+    }
+    made = duo_allocate(sizeof *made);
+    if (made == NULL) return NULL;
+    *made = (node){.bell = {ring}, .ports = ports, .older = ports->newest};
+    ports->newest = made;
+    return made;
+}
+
+duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, duo_port *port)
+{
+    duo_side *side = duo_look_at(endpoint);
+    if (side == NULL || atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
+        return DUO_USED;
+    node *added = new_node(ports);
+    if (added == NULL) return DUO_NO_MEMORY;
+    added->endpoint = endpoint;
+    added->with = with;
+    if (port != NULL) *port = (duo_port){added, added->generation};
+    ports->count += 1;
+    if (!duo_hang(side, &added->bell)) {
+        added->is_rung = true;
+        append(ports, added);
+        signal_descriptor(ports);
+    }
+    return DUO_OK;
+}
+
+bool duo_ports_remove(duo_ports *ports, duo_port port)
+{
+    node *removed = port.node;
+    if (removed == NULL || removed->generation != port.generation) return false;
+    silence(removed);
+    ports->count -= 1;
+    if (removed->is_rung) {
+        /* It stays on its list until the list comes to it. */
+        removed->generation += 1;
+        removed->is_removed = true;
+    } else {
+        forget(ports, removed);
+    }
+    return true;
+}
+
+duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
+{
+    struct timespec deadline = {0};
+    bool has_deadline = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
+    if (has_deadline) deadline = duo_deadline(wait);
+    bool in_time = wait != DUO_AT_ONCE;
+    for (;;) {
+        bool is_news = ports->first == NULL && collect(ports);
+        node *ready = next_ready(ports);
+        if (ready != NULL) {
+            *with = ready->with;
+            if (ports->first != NULL) signal_descriptor(ports);
+            return DUO_OK;
+        }
+        if (is_news) continue;
+        if (!in_time || ports->count == 0) return DUO_EMPTY;
+        for (int look = 0; look < LOOKS + YIELDS; look++) {
+            if (atomic_load_explicit(&ports->rung, memory_order_relaxed) != NULL) break;
+            if (look < LOOKS) relax();
+            else sched_yield();
+        }
+        atomic_exchange_explicit(&ports->asleep, 1, memory_order_acq_rel);
+        if (atomic_load_explicit(&ports->rung, memory_order_acquire) == NULL)
+            in_time = duo_wait(&ports->asleep, 1, has_deadline ? &deadline : NULL);
+        atomic_store_explicit(&ports->asleep, 0, memory_order_relaxed);
+    }
+}
+
+int duo_ports_descriptor(duo_ports *ports)
+{
+    int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_relaxed);
+#ifdef __linux__
+    if (descriptor >= 0) return descriptor;
+    descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (descriptor < 0) return descriptor;
+    atomic_store_explicit(&ports->descriptor, descriptor, memory_order_release);
+    /*
+     * A sender that exchanges `asleep` later sees the descriptor; what an earlier one has pushed is
+     * found by whoever now reads it.
+     */
+    atomic_exchange_explicit(&ports->asleep, 0, memory_order_acq_rel);
+    signal_descriptor(ports);
+#else
+    errno = ENOSYS;
+#endif
+    return descriptor;
+}

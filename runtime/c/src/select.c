@@ -1,0 +1,63 @@
+/* Waiting for one of a few endpoints: one bell for all of them, hung up for the time of the call. */
+#include "ring.h"
+
+typedef struct select_bell {
+    duo_bell bell;
+    _Atomic uint64_t rung;
+} select_bell;
+
+static void ring(duo_bell *bell)
+{
+    select_bell *waiting = (select_bell *)(void *)bell;
+    atomic_store_explicit(&waiting->rung, 1, memory_order_release);
+    duo_wake(&waiting->rung);
+}
+
+/* One look at all endpoints, beginning at `first`: DUO_OK, DUO_EMPTY, or DUO_USED. */
+static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first, size_t *which)
+{
+    for (size_t i = 0; i < count; i++) {
+        *which = (first + i) % count;
+        duo_side *side = duo_look_at(endpoints[*which]);
+        if (side == NULL) return DUO_USED;
+        if (duo_is_ready(side)) return DUO_OK;
+    }
+    return DUO_EMPTY;
+}
+
+/* Sleeps until the bell was rung for one of the endpoints; false if the time was over before. */
+static bool doze(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline)
+{
+    select_bell bell = {{ring}, 0};
+    size_t hung = 0;
+    while (hung < count && duo_hang(duo_look_at(endpoints[hung]), &bell.bell)) hung++;
+    bool in_time = true;
+    if (hung == count) {
+        while (in_time && atomic_load_explicit(&bell.rung, memory_order_acquire) == 0)
+            in_time = duo_wait(&bell.rung, 0, deadline);
+    }
+    for (size_t i = 0; i < hung; i++) duo_take_down(duo_look_at(endpoints[i]));
+    return in_time;
+}
+
+duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait, size_t *which)
+{
+    static _Thread_local size_t begin;
+    if (count == 0) return DUO_EMPTY;
+    size_t first = begin++ % count;
+    duo_status status = look(endpoints, count, first, which);
+    if (wait == DUO_AT_ONCE) return status;
+    for (size_t looks = 0; status == DUO_EMPTY && looks < LOOKS / count + YIELDS; looks++) {
+        if (looks < LOOKS / count) relax();
+        else sched_yield();
+        status = look(endpoints, count, first, which);
+    }
+    struct timespec deadline = {0};
+    if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
+    bool in_time = true;
+    while (status == DUO_EMPTY && in_time) {
+        in_time = doze(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline);
+        status = look(endpoints, count, first, which);
+    }
+    return status;
+}

@@ -1,0 +1,356 @@
+/* Waiting for one of many: a call for a few endpoints, and sets for any number of them. */
+#include <poll.h>
+#include <sched.h>
+
+#include "check.h"
+#include "duologue/ready.h"
+#include "golden.h"
+
+enum { MANY = 100000, SENDERS = 4, MESSAGES = 20000 };
+
+static const uint64_t MOMENT = 2000000;
+
+typedef struct line {
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+} line;
+
+static line new_line(void)
+{
+    line made = {{{0}}, {{0}}};
+    CHECK(numbers_init(&made.in, &made.out) == DUO_OK);
+    return made;
+}
+
+static void close_line(line gone)
+{
+    CHECK(numbers_client_stream_close(gone.out) == DUO_OK);
+    CHECK(numbers_server_stream_close(gone.in) == DUO_OK);
+}
+
+static void say(line *to, uint64_t value)
+{
+    CHECK(numbers_client_stream_send_send(to->out, value, &to->out) == DUO_OK);
+}
+
+static uint64_t hear(line *from)
+{
+    numbers_stream_t got;
+    CHECK(numbers_server_stream_try_recv(from->in, &got) == DUO_OK);
+    from->in = got.as.send.next;
+    return got.as.send.value;
+}
+
+static void select_answers_at_once(void)
+{
+    size_t which = 7;
+    CHECK(duo_select(NULL, 0, DUO_FOREVER, &which) == DUO_EMPTY && which == 7);
+    line one = new_line(), other = new_line();
+    duo_endpoint both[] = {DUO_READY(one.in), DUO_READY(other.in)};
+    CHECK(duo_select(both, 2, DUO_AT_ONCE, &which) == DUO_EMPTY);
+    CHECK(duo_select(both, 2, MOMENT, &which) == DUO_EMPTY);
+    say(&other, 5);
+    CHECK(duo_select(both, 2, DUO_FOREVER, &which) == DUO_OK && which == 1);
+    /* Nothing was consumed, and the endpoint that was not chosen is as good as before. */
+    CHECK(duo_select(both, 2, DUO_FOREVER, &which) == DUO_OK && which == 1);
+    CHECK(hear(&other) == 5);
+    CHECK(duo_select(both, 2, DUO_AT_ONCE, &which) == DUO_USED && which == 1);
+    say(&one, 6);
+    CHECK(hear(&one) == 6);
+    close_line(one);
+    close_line(other);
+}
+
+/* Both are ready all the time: each is chosen every second time. */
+static void select_is_fair(void)
+{
+    line one = new_line(), other = new_line();
+    say(&one, 1);
+    say(&other, 1);
+    size_t chosen[2] = {0, 0}, which;
+    for (int i = 0; i < 100; i++) {
+        duo_endpoint both[] = {DUO_READY(one.in), DUO_READY(other.in)};
+        CHECK(duo_select(both, 2, DUO_FOREVER, &which) == DUO_OK);
+        chosen[which]++;
+        line *ready = which == 0 ? &one : &other;
+        hear(ready);
+        say(ready, 1);
+    }
+    CHECK(chosen[0] == 50 && chosen[1] == 50);
+    close_line(one);
+    close_line(other);
+}
+
+static void *say_late(void *context)
+{
+    line *to = context;
+    doze();
+    say(to, 9);
+    return NULL;
+}
+
+static void *leave_late(void *context)
+{
+    ping_client_ping_t *client = context;
+    doze();
+    CHECK(ping_client_ping_close(*client) == DUO_OK);
+    return NULL;
+}
+
+/* Endpoints of different protocols; a message wakes, and so does a peer that leaves. */
+static void select_is_woken(void)
+{
+    line quiet = new_line();
+    ping_server_ping_t server = {0};
+    ping_client_ping_t client = {0};
+    CHECK(ping_init(&server, &client) == DUO_OK);
+    duo_endpoint both[] = {DUO_READY(server), DUO_READY(quiet.in)};
+    size_t which;
+    pthread_t thread = start(say_late, &quiet);
+    CHECK(duo_select(both, 2, DUO_FOREVER, &which) == DUO_OK && which == 1);
+    finish(thread);
+    CHECK(hear(&quiet) == 9);
+    both[1] = DUO_READY(quiet.in);
+    thread = start(leave_late, &client);
+    CHECK(duo_select(both, 2, DUO_FOREVER, &which) == DUO_OK && which == 0);
+    finish(thread);
+    ping_ping_t asked;
+    CHECK(ping_server_ping_recv(server, &asked) == DUO_CLOSED);
+    close_line(quiet);
+}
+
+static void ports_report_in_order(void)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    void *with = NULL;
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
+    line lines[3];
+    for (int i = 0; i < 3; i++) {
+        lines[i] = new_line();
+        if (i == 2) say(&lines[2], 2);
+        CHECK(duo_ports_add(ports, DUO_READY(lines[i].in), &lines[i], NULL) == DUO_OK);
+    }
+    CHECK(duo_ports_count(ports) == 3);
+    say(&lines[1], 1);
+    say(&lines[0], 0);
+    const int order[] = {2, 1, 0};
+    for (int i = 0; i < 3; i++) {
+        CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK);
+        line *ready = with;
+        CHECK(ready == &lines[order[i]]);
+        CHECK(hear(ready) == (uint64_t)order[i]);
+    }
+    CHECK(duo_ports_count(ports) == 0);
+    CHECK(duo_ports_add(ports, DUO_READY(lines[0].in), NULL, NULL) == DUO_OK);
+    CHECK(duo_ports_wait(ports, MOMENT, &with) == DUO_EMPTY);
+    /* Closed is news as well. */
+    CHECK(numbers_client_stream_close(lines[0].out) == DUO_OK);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == NULL);
+    numbers_stream_t got;
+    CHECK(numbers_server_stream_try_recv(lines[0].in, &got) == DUO_CLOSED);
+    duo_ports_free(ports);
+    close_line(lines[1]);
+    close_line(lines[2]);
+}
+
+static void ports_forget_what_is_removed(void)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    line quiet = new_line(), ready = new_line();
+    duo_port first, second;
+    CHECK(duo_ports_add(ports, DUO_READY(quiet.in), &quiet, &first) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_READY(quiet.in), &quiet, NULL) == DUO_USED);
+    CHECK(duo_ports_add(ports, DUO_READY(ready.in), &ready, &second) == DUO_OK);
+    say(&ready, 1);
+    CHECK(duo_ports_remove(ports, first) && !duo_ports_remove(ports, first));
+    CHECK(duo_ports_remove(ports, second) && !duo_ports_remove(ports, second));
+    void *with;
+    CHECK(duo_ports_count(ports) == 0);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
+    /* Their places are used again, and old names do not reach the new endpoints. */
+    CHECK(duo_ports_add(ports, DUO_READY(quiet.in), &quiet, NULL) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_READY(ready.in), &ready, NULL) == DUO_OK);
+    CHECK(!duo_ports_remove(ports, first) && !duo_ports_remove(ports, second));
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &ready);
+    CHECK(!duo_ports_remove(ports, (duo_port){NULL, 0}));
+    /* An endpoint may be used, closed or sent away while it hangs in a set, and a set may go first. */
+    CHECK(numbers_server_stream_close(quiet.in) == DUO_OK);
+    CHECK(numbers_client_stream_close(quiet.out) == DUO_OK);
+    CHECK(hear(&ready) == 1);
+    CHECK(duo_ports_add(ports, DUO_READY(ready.in), &ready, NULL) == DUO_OK);
+    duo_ports_free(ports);
+    say(&ready, 2);
+    CHECK(hear(&ready) == 2);
+    close_line(ready);
+}
+
+/* A sender that never stops does not keep the others from being heard. */
+static void ports_are_fair(void)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    line lines[2] = {new_line(), new_line()};
+    for (int i = 0; i < 2; i++) {
+        say(&lines[i], 0);
+        say(&lines[i], 0);
+        CHECK(duo_ports_add(ports, DUO_READY(lines[i].in), &lines[i], NULL) == DUO_OK);
+    }
+    line *before = NULL;
+    for (int i = 0; i < 100; i++) {
+        void *with;
+        CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with != before);
+        before = with;
+        hear(before);
+        say(before, 0);
+        CHECK(duo_ports_add(ports, DUO_READY(before->in), before, NULL) == DUO_OK);
+    }
+    duo_ports_free(ports);
+    close_line(lines[0]);
+    close_line(lines[1]);
+}
+
+/* As many endpoints as memory holds: the ones that speak are found among those that do not. */
+static void a_hundred_thousand(void)
+{
+    duo_ports *ports = duo_ports_new();
+    ping_server_ping_t *servers = calloc(MANY, sizeof *servers);
+    ping_client_ping_t *clients = calloc(MANY, sizeof *clients);
+    CHECK(ports != NULL && servers != NULL && clients != NULL);
+    for (size_t i = 0; i < MANY; i++) {
+        CHECK(ping_init(&servers[i], &clients[i]) == DUO_OK);
+        CHECK(duo_ports_add(ports, DUO_READY(servers[i]), &servers[i], NULL) == DUO_OK);
+    }
+    for (size_t i = 0; i < MANY; i += 1000) {
+        ping_client_pong_t waiting;
+        CHECK(ping_client_ping_send_ping(clients[i], i, &waiting) == DUO_OK);
+        void *with;
+        CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &servers[i]);
+        ping_ping_t asked;
+        CHECK(ping_server_ping_recv(servers[i], &asked) == DUO_OK && asked.as.ping.value == i);
+        CHECK(ping_server_pong_send_enough(asked.as.ping.next) == DUO_OK);
+        ping_pong_t answer;
+        CHECK(ping_client_pong_recv(waiting, &answer) == DUO_OK);
+    }
+    CHECK(duo_ports_count(ports) == MANY - MANY / 1000);
+    for (size_t i = 0; i < MANY; i++) {
+        if (i % 1000 == 0) continue;
+        CHECK(ping_client_ping_close(clients[i]) == DUO_OK);
+        CHECK(ping_server_ping_close(servers[i]) == DUO_OK);
+    }
+    duo_ports_free(ports);
+    free(servers);
+    free(clients);
+}
+
+static void a_descriptor(void)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    line lines[2] = {new_line(), new_line()};
+    for (int i = 0; i < 2; i++)
+        CHECK(duo_ports_add(ports, DUO_READY(lines[i].in), &lines[i], NULL) == DUO_OK);
+    struct pollfd watched = {duo_ports_descriptor(ports), POLLIN, 0};
+#ifdef __linux__
+    CHECK(watched.fd >= 0 && duo_ports_descriptor(ports) == watched.fd);
+    void *with;
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY);
+    CHECK(poll(&watched, 1, 0) == 0);
+    pthread_t thread = start(say_late, &lines[0]);
+    CHECK(poll(&watched, 1, -1) == 1);
+    finish(thread);
+    say(&lines[1], 3);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK && with == &lines[0]);
+    /* Readable as long as an endpoint is left. */
+    CHECK(poll(&watched, 1, 0) == 1);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK && with == &lines[1]);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY);
+    CHECK(poll(&watched, 1, 0) == 0);
+    CHECK(hear(&lines[0]) == 9 && hear(&lines[1]) == 3);
+    /* Whoever is ready when it is added counts, too. */
+    say(&lines[0], 4);
+    CHECK(duo_ports_add(ports, DUO_READY(lines[0].in), &lines[0], NULL) == DUO_OK);
+    CHECK(poll(&watched, 1, 0) == 1);
+#endif
+    duo_ports_free(ports);
+    close_line(lines[0]);
+    close_line(lines[1]);
+}
+
+static void *flood(void *context)
+{
+    line *to = context;
+    for (uint64_t i = 1; i <= MESSAGES; i++) {
+        if (i % 4000 == 0) doze();
+        say(to, i);
+    }
+    CHECK(numbers_client_stream_close(to->out) == DUO_OK);
+    return NULL;
+}
+
+/* Four threads send, one hears all of them; nothing is lost, doubled or out of order. */
+static void many_senders(bool by_select)
+{
+    line lines[SENDERS];
+    uint64_t heard[SENDERS] = {0};
+    duo_endpoint set[SENDERS];
+    size_t names[SENDERS], open = SENDERS;
+    pthread_t threads[SENDERS];
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    for (size_t i = 0; i < SENDERS; i++) {
+        lines[i] = new_line();
+        names[i] = i;
+        set[i] = DUO_READY(lines[i].in);
+        if (!by_select) CHECK(duo_ports_add(ports, set[i], &names[i], NULL) == DUO_OK);
+        threads[i] = start(flood, &lines[i]);
+    }
+    numbers_server_stream_t in[SENDERS];
+    for (size_t i = 0; i < SENDERS; i++) in[i].receives = set[i];
+    while (open > 0) {
+        size_t which = 0;
+        if (by_select) {
+            CHECK(duo_select(set, open, DUO_FOREVER, &which) == DUO_OK);
+        } else {
+            void *with;
+            CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK);
+            which = *(size_t *)with;
+        }
+        size_t name = by_select ? names[which] : which;
+        numbers_stream_t got;
+        duo_status status = numbers_server_stream_try_recv(in[name], &got);
+        if (status == DUO_CLOSED) {
+            open--;
+            if (by_select) {
+                names[which] = names[open];
+                set[which] = set[open];
+            }
+            continue;
+        }
+        CHECK(status == DUO_OK && got.as.send.value == ++heard[name]);
+        in[name] = got.as.send.next;
+        if (by_select) set[which] = DUO_READY(in[name]);
+        else CHECK(duo_ports_add(ports, DUO_READY(in[name]), &names[name], NULL) == DUO_OK);
+    }
+    for (size_t i = 0; i < SENDERS; i++) {
+        finish(threads[i]);
+        CHECK(heard[i] == MESSAGES);
+    }
+    duo_ports_free(ports);
+}
+
+int main(void)
+{
+    select_answers_at_once();
+    select_is_fair();
+    select_is_woken();
+    ports_report_in_order();
+    ports_forget_what_is_removed();
+    ports_are_fair();
+    a_hundred_thousand();
+    a_descriptor();
+    many_senders(true);
+    many_senders(false);
+    return 0;
+}
