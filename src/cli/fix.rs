@@ -114,6 +114,8 @@ fn check(request: &Request, texts: &BTreeMap<PathBuf, String>) -> Result<Compila
 /// For each source the safe repairs, none overlapping another; each is made whole or not at all.
 fn edits(compilation: &Compilation) -> BTreeMap<SourceId, Vec<&[Edit]>> {
     let mut chosen: BTreeMap<SourceId, Vec<&[Edit]>> = BTreeMap::new();
+    // Starts and ends of what is chosen: no two touch, unless one repair has both, so the ends are in the order of the starts.
+    let mut taken: BTreeMap<SourceId, BTreeMap<u32, u32>> = BTreeMap::new();
     let helps = compilation
         .diagnostics
         .iter()
@@ -122,16 +124,18 @@ fn edits(compilation: &Compilation) -> BTreeMap<SourceId, Vec<&[Edit]>> {
         let Some(first) = help.edits.first() else {
             continue;
         };
-        let before = chosen.entry(first.span.source).or_default();
+        let taken = taken.entry(first.span.source).or_default();
         let touches = |edit: &Edit| {
-            let taken = before.iter().copied().flatten();
-            let mut touching = taken.filter(|other| {
-                other.span.start <= edit.span.end && edit.span.start <= other.span.end
-            });
-            touching.next().is_some()
+            let nearest = taken.range(..=edit.span.end).next_back();
+            nearest.is_some_and(|(_, end)| *end >= edit.span.start)
         };
         if !help.edits.iter().any(touches) {
-            before.push(&help.edits);
+            for edit in &help.edits {
+                let end = taken.entry(edit.span.start).or_default();
+                *end = edit.span.end.max(*end);
+            }
+            let repairs = chosen.entry(first.span.source).or_default();
+            repairs.push(&help.edits);
         }
     }
     chosen.retain(|_, repairs| !repairs.is_empty());

@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
 use clap::{Args, ValueEnum};
 use duologue::report::Look;
+use std::env;
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -92,6 +93,7 @@ impl Terminal {
         Look {
             is_styled: true,
             is_unicode: !self.ascii,
+            has_links: shows_links(),
             ..Look::default()
         }
     }
@@ -133,4 +135,29 @@ impl Terminal {
 /// `text` in a style.
 pub fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
+}
+
+/// Whether the terminal is known to show links; `FORCE_HYPERLINK` decides where it is set, as for other programs.
+fn shows_links() -> bool {
+    if let Some(forced) = env::var_os("FORCE_HYPERLINK") {
+        return forced != "0";
+    }
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_one = |name: &str, known: &[&str]| {
+        env::var(name).is_ok_and(|value| known.iter().any(|known| value.starts_with(known)))
+    };
+    let vte = env::var("VTE_VERSION").ok();
+    vte.and_then(|version| version.parse().ok())
+        .is_some_and(|version: u32| version >= 5000)
+        || ["WT_SESSION", "KONSOLE_VERSION", "DOMTERM"]
+            .into_iter()
+            .any(is_set)
+        || is_one(
+            "TERM_PROGRAM",
+            &["iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper"],
+        )
+        || is_one(
+            "TERM",
+            &["xterm-kitty", "xterm-ghostty", "alacritty", "foot"],
+        )
 }

@@ -41,6 +41,8 @@ pub struct Look {
     pub is_styled: bool,
     /// Whether to draw frames with box-drawing characters instead of `|`, `-` and `^`.
     pub is_unicode: bool,
+    /// Whether a styled report links the name of a rule with its page, for terminals that show links.
+    pub has_links: bool,
     /// How many columns there are; longer source lines are cut around what is marked.
     pub width: usize,
 }
@@ -51,6 +53,7 @@ impl Default for Look {
         Look {
             is_styled: false,
             is_unicode: false,
+            has_links: false,
             width: 140,
         }
     }
@@ -59,7 +62,7 @@ impl Default for Look {
 impl Look {
     fn renderer(self) -> Renderer {
         let renderer = if self.is_styled {
-            Renderer::styled().hyperlink(false)
+            Renderer::styled().hyperlink(self.has_links)
         } else {
             Renderer::plain()
         };
@@ -80,6 +83,10 @@ pub fn full(diagnostic: &Diagnostic, sources: &Sources, look: Look) -> String {
     let title = words(diagnostic.level)
         .primary_title(diagnostic.message.as_str())
         .id(diagnostic.rule);
+    let title = match page_of(diagnostic.rule) {
+        Some(address) => title.id_url(address),
+        None => title,
+    };
     let mut groups = vec![Group::with_title(title)];
     let places = std::iter::once(&diagnostic.primary).chain(&diagnostic.related);
     let places: Vec<&Label> = places.collect();
@@ -101,6 +108,14 @@ pub fn full(diagnostic: &Diagnostic, sources: &Sources, look: Look) -> String {
     groups.insert(0, first);
     groups.extend(repairs);
     look.renderer().render(&groups)
+}
+
+/// Where the page of a rule can be read; `None` for what is no rule.
+fn page_of(name: &str) -> Option<String> {
+    let is_rule = crate::check::every_rule().any(|rule| rule.name == name);
+    let version = env!("CARGO_PKG_VERSION");
+    let pages = format!("https://github.com/duologue/duologue/blob/v{version}/docs/rules");
+    is_rule.then(|| format!("{pages}/{name}.md"))
 }
 
 /// One line: `file:line:column: level[rule]: message`, as editors read it.

@@ -141,6 +141,27 @@ mod colour {
     }
 }
 
+/// The name of a rule is a link to its page where the terminal shows links, and nowhere else.
+#[test]
+fn a_rule_links_to_its_page() {
+    let files = [("p.proto", "proto! p { s:send { m -> t } t:recv { } }\n")];
+    let scratch = Scratch::with("links", &files);
+    let shown = |color: &str, links: &str| {
+        let mut command = scratch.duologue(&format!("check p.proto --color {color}"));
+        command.env("FORCE_HYPERLINK", links);
+        String::from_utf8_lossy(&run(command, b"").stdout).into_owned()
+    };
+    let link = "\u{1b}]8;;https://github.com/duologue/duologue/blob/v";
+    let text = shown("always", "1");
+    assert!(text.contains(link), "{text}");
+    assert!(
+        text.contains("/docs/rules/stuck-state.md\u{1b}\\"),
+        "{text}"
+    );
+    assert!(!shown("always", "0").contains(link));
+    assert!(!shown("never", "1").contains(link));
+}
+
 mod views {
     use super::*;
 
