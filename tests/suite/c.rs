@@ -1,5 +1,6 @@
 //! The C target: the shim, what is generated, and the programs that use it.
 
+mod cmake;
 mod generated;
 mod programs;
 

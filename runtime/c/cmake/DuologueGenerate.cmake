@@ -1,0 +1,77 @@
+# duologue_generate(TARGET target PROTOCOLS file... [IMPORT_DIRS directory...] [OPTIONS option...])
+#
+# Compiles protocols to C, adds the result to a target, and links the runtime to it. All protocols of a program belong into one
+# call, since names are compared between them. Relative paths are relative to the current source directory. OPTIONS are handed
+# to `duologue gen`: levels of rules (`-D never-ends`), `--c-prefix`, and so on.
+#
+# The compiler is looked for in PATH; DUOLOGUE_EXECUTABLE names another one.
+#
+# What is generated depends on every file that was read, imported ones included: an edit of one of them generates anew, and asks
+# CMake again which files there are. An error in a protocol stops the configuration or the build, and is shown as the compiler
+# says it.
+
+function(duologue_generate)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "PROTOCOLS;IMPORT_DIRS;OPTIONS")
+  if(NOT arg_TARGET OR NOT arg_PROTOCOLS OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "duologue_generate(TARGET target PROTOCOLS file... [IMPORT_DIRS directory...] [OPTIONS option...])")
+  endif()
+  if(NOT TARGET ${arg_TARGET})
+    message(FATAL_ERROR "duologue_generate: there is no target ${arg_TARGET}: call add_executable or add_library before")
+  endif()
+  find_program(DUOLOGUE_EXECUTABLE duologue DOC "The Duologue protocol compiler")
+  if(NOT DUOLOGUE_EXECUTABLE)
+    message(FATAL_ERROR "duologue is not in PATH: `cargo install duologue`, or set DUOLOGUE_EXECUTABLE")
+  endif()
+
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${arg_TARGET}.protocols)
+  set(depfile ${CMAKE_CURRENT_BINARY_DIR}/${arg_TARGET}.protocols.d)
+  set(protocols)
+  foreach(protocol IN LISTS arg_PROTOCOLS)
+    cmake_path(ABSOLUTE_PATH protocol NORMALIZE)
+    list(APPEND protocols ${protocol})
+  endforeach()
+  set(options ${arg_OPTIONS})
+  foreach(directory IN LISTS arg_IMPORT_DIRS)
+    cmake_path(ABSOLUTE_PATH directory NORMALIZE)
+    list(APPEND options -I ${directory})
+  endforeach()
+  set(generate ${DUOLOGUE_EXECUTABLE} gen ${protocols} --c ${folder} ${options})
+
+  # What there is to compile is known only to the compiler, so it runs once now.
+  execute_process(COMMAND ${generate} --quiet --clean --depfile ${depfile} RESULT_VARIABLE failed ERROR_VARIABLE findings)
+  if(failed)
+    message(FATAL_ERROR "duologue gen failed:\n${findings}")
+  endif()
+  execute_process(COMMAND ${generate} --quiet --list-outputs OUTPUT_VARIABLE outputs COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE "\n$" "" outputs "${outputs}")
+  string(REPLACE "\n" ";" outputs "${outputs}")
+
+  # In the depfile, what follows the colon was read.
+  file(READ ${depfile} read)
+  string(REGEX REPLACE "^.*: \\\\\n" "" read "${read}")
+  string(REGEX REPLACE " \\\\\n *|\n" ";" read "${read}")
+  foreach(file IN LISTS read)
+    string(STRIP "${file}" file)
+    if(file)
+      string(REPLACE "\\ " " " file "${file}")
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    endif()
+  endforeach()
+
+  # A file that has not changed keeps its time, by which a build would think it old.
+  add_custom_command(
+    OUTPUT ${outputs}
+    COMMAND ${generate} --quiet --depfile ${depfile}
+    COMMAND ${CMAKE_COMMAND} -E touch ${outputs}
+    DEPENDS ${protocols} ${DUOLOGUE_EXECUTABLE}
+    DEPFILE ${depfile}
+    COMMENT "Compiling protocols for ${arg_TARGET}"
+    VERBATIM)
+  target_sources(${arg_TARGET} PRIVATE ${outputs})
+  target_include_directories(${arg_TARGET} PUBLIC ${folder})
+  target_link_libraries(${arg_TARGET} PUBLIC Duologue::duologue)
+  # Endpoints of the wrong state must not compile: before GCC 14 these are warnings only.
+  target_compile_options(${arg_TARGET} PRIVATE
+    $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,AppleClang>:-Werror=incompatible-pointer-types>
+    $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,AppleClang>:-Werror=implicit-function-declaration>)
+endfunction()

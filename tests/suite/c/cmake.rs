@@ -1,0 +1,169 @@
+//! The CMake package and the pkg-config file of the shim, where `DUOLOGUE_TEST_WITH` names `cmake`.
+
+use crate::support::c::{runtime, scratch};
+use crate::support::{is_named, repository, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const GENERATORS: [&str; 2] = ["Unix Makefiles", "Ninja"];
+
+/// A tool that was named, or how to get it.
+fn tool(name: &str, package: &str) -> Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    assert!(
+        is_there,
+        "{name} is not installed: apt-get install -y --no-install-recommends {package}"
+    );
+    Command::new(name)
+}
+
+fn cmake() -> Command {
+    tool("cmake", "cmake")
+}
+
+/// Installs the shim below a folder.
+fn installed(folder: &Path) -> PathBuf {
+    let prefix = folder.join("installed");
+    let build = folder.join("shim");
+    let mut configure = cmake();
+    configure.arg("-S").arg(runtime()).arg("-B").arg(&build);
+    configure.args([
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror",
+    ]);
+    configure.args(["-DCMAKE_INSTALL_LIBDIR=lib"]);
+    configure.arg(format!("-DCMAKE_INSTALL_PREFIX={}", prefix.display()));
+    succeed(&mut configure).expect("the shim is configured");
+    succeed(cmake().arg("--build").arg(&build)).expect("the shim is built");
+    succeed(cmake().arg("--install").arg(&build)).expect("the shim is installed");
+    prefix
+}
+
+/// The example in a folder of its own, whose name has a space.
+fn example(folder: &Path) -> PathBuf {
+    let source = folder.join("the example");
+    let original = repository().join("tests/cmake");
+    for file in [
+        "CMakeLists.txt",
+        "main.c",
+        "protocols/thermostat.proto",
+        "protocols/units.proto",
+    ] {
+        let to = source.join(file);
+        fs::create_dir_all(to.parent().expect("it is in a folder")).expect("it can be made");
+        fs::copy(original.join(file), to).expect("it can be copied");
+    }
+    source
+}
+
+fn edit(file: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(file).expect("it can be read");
+    assert!(text.contains(from), "{} has no {from}", file.display());
+    fs::write(file, text.replace(from, to)).expect("it can be written");
+}
+
+#[test]
+fn an_edit_of_an_imported_file_builds_again() {
+    if !is_named("cmake") {
+        return;
+    }
+    let folder = scratch("cmake");
+    let prefix = installed(&folder);
+    tool("ninja", "ninja-build");
+    for generator in GENERATORS {
+        let folder = folder.join(generator);
+        let (source, build) = (example(&folder), folder.join("build"));
+        let mut configure = cmake();
+        configure
+            .arg("-S")
+            .arg(&source)
+            .arg("-B")
+            .arg(&build)
+            .args(["-G", generator]);
+        configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+        configure.arg(format!(
+            "-DDUOLOGUE_EXECUTABLE={}",
+            env!("CARGO_BIN_EXE_duologue")
+        ));
+        configure.arg("-DCMAKE_C_FLAGS=-Wall -Wextra -Werror");
+        succeed(&mut configure).expect("the example is configured");
+        let make = || succeed(cmake().arg("--build").arg(&build));
+        let told = || succeed(&mut Command::new(build.join("thermostat"))).expect("it runs");
+        make().expect("it builds");
+        assert_eq!(told(), "21 degrees, in 4 bytes\n", "{generator}");
+        let compiles = |output: String| output.contains("Building C object");
+        assert!(
+            !compiles(make().expect("it builds")),
+            "{generator}: nothing had changed"
+        );
+
+        let units = source.join("protocols/units.proto");
+        edit(&units, "i32", "i64");
+        assert!(
+            compiles(make().expect("it builds")),
+            "{generator}: a type had changed"
+        );
+        assert_eq!(told(), "21 degrees, in 8 bytes\n", "{generator}");
+
+        // A protocol more, in the imported file, is a file more.
+        edit(
+            &units,
+            "type celsius",
+            "proto! alarm { quiet:recv { ring -> ! } }\n\ntype celsius",
+        );
+        make().expect("it builds");
+        let objects = build.join("CMakeFiles/thermostat.dir/thermostat.protocols");
+        assert!(
+            objects.join("alarm.c.o").is_file(),
+            "{generator}: alarm.c is not compiled"
+        );
+
+        edit(&units, "-> !", "-> gone");
+        let complaint = make().expect_err("the protocol is wrong");
+        assert!(
+            complaint.contains("units.proto:") && complaint.contains("gone"),
+            "{complaint}"
+        );
+        edit(&units, "-> gone", "-> !");
+        make().expect("it builds");
+        assert!(
+            !compiles(make().expect("it builds")),
+            "{generator}: nothing had changed"
+        );
+    }
+}
+
+#[test]
+fn pkg_config_finds_the_shim() {
+    if !is_named("cmake") {
+        return;
+    }
+    let folder = scratch("pkg-config");
+    let prefix = installed(&folder);
+    let mut ask = tool("pkg-config", "pkg-config");
+    ask.args(["--cflags", "--libs", "duologue"]);
+    ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+    let flags = succeed(&mut ask).expect("pkg-config knows the shim");
+    let generated = folder.join("generated");
+    let mut generate = Command::new(env!("CARGO_BIN_EXE_duologue"));
+    generate
+        .arg("gen")
+        .arg(repository().join("tests/cmake/protocols/thermostat.proto"));
+    succeed(generate.arg("--c").arg(&generated)).expect("the protocol is correct");
+    let program = folder.join("thermostat");
+    let mut compile = Command::new("gcc");
+    compile
+        .arg(repository().join("tests/cmake/main.c"))
+        .arg(generated.join("thermostat.c"));
+    compile
+        .arg("-I")
+        .arg(&generated)
+        .args(flags.split_whitespace());
+    succeed(compile.arg("-o").arg(&program)).expect("the program is compiled");
+    assert_eq!(
+        succeed(&mut Command::new(program)).expect("it runs"),
+        "21 degrees, in 4 bytes\n"
+    );
+}
