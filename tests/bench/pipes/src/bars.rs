@@ -1,6 +1,6 @@
 //! What must hold: how many times as long a case may take as another one of its family, in one run.
 
-use crate::harness::Measured;
+use crate::harness::{Judged, Measured, SHARED};
 use std::fmt;
 
 /// One bar.
@@ -45,6 +45,37 @@ pub const BARS: &[Bar] = &[
         1.7,
     ),
     bar("bank session, one thread", "kanal x 2", 0.36),
+    bar("bank session, one task", "rumpsteak", 0.35),
+    bar("bank session, one task", "tokio mpsc x 2", 0.2),
+    bar(
+        "bank session, two threads",
+        "two round trips of a raw line (busy spin)",
+        2.4,
+    ),
+    bar("bank session, two threads", "kanal x 2", 0.28),
+    bar("ring of 100 tasks, 1 worker", "tokio mpsc", 0.50),
+    bar("ring of 100 tasks, 2 workers", "kanal", 1.0),
+    Bar {
+        family: "fan-in of 4, u64",
+        case: "duologue PortSet",
+        against: "crossbeam, shared sender",
+        most: 0.30,
+    },
+    Bar {
+        family: "fan-in of 4, u64",
+        case: "duologue PortSet",
+        against: "crossbeam Select",
+        most: 0.1,
+    },
+    // The same cost: what is left is the memory of the sessions that do not fit into a cache.
+    Bar {
+        family: "port set with silent sessions, u64",
+        case: "100000 sessions",
+        against: "10 sessions",
+        most: 1.2,
+    },
+    bar("ping-pong on one core, u64", "sched_yield hand-over", 1.1),
+    bar("four pairs on two cores, u64", "kanal", 1.0),
 ];
 
 /// Panics if a bar speaks of a case that there is not.
@@ -93,13 +124,22 @@ impl Verdict {
 const UNSTEADY: f64 = 4.0;
 
 impl Bar {
+    /// How the limit of the family stands against the same case: the least that can be reached on this machine.
+    pub fn least(&self, measured: &[Measured]) -> Option<f64> {
+        let family = measured.iter().find(|one| one.family == self.family)?;
+        Some(family.ratio(&family.rows[0], family.row(self.against)?))
+    }
+
     /// Judges by what was measured on so many cores; `None` if the run did not measure both cases.
     pub fn verdict(&self, measured: &[Measured], cores: usize) -> Option<Verdict> {
         let family = measured.iter().find(|one| one.family == self.family)?;
         let (case, against) = (family.row(self.case)?, family.row(self.against)?);
         let ratio = family.ratio(case, against);
-        Some(if cores < 2 {
+        let talks = family.judged == Judged::Tenth;
+        Some(if talks && cores < 2 {
             Verdict::NotJudged(Some(ratio), "fewer than two cores")
+        } else if talks && family.distance < SHARED {
+            Verdict::NotJudged(Some(ratio), "the two CPUs share a core")
         } else if family.unsteadiness() > UNSTEADY {
             Verdict::NotJudged(Some(ratio), "noisy")
         } else if ratio <= self.most {

@@ -67,6 +67,18 @@ pub fn table(family: &Measured) -> String {
         "### {}\n\nNanoseconds per {}; ratios to *{}*, {judged}.\n\n",
         family.family, family.unit, limit.name
     );
+    if family.judged == Judged::Tenth {
+        let distance = time(family.distance);
+        let aside = match family.set_aside {
+            0 => String::new(),
+            rounds => format!("; {rounds} rounds in which the two CPUs shared a core are left out"),
+        };
+        write!(
+            text,
+            "A line's round trip between the cores took {distance} ns{aside}.\n\n"
+        )
+        .expect("a string takes all");
+    }
     text += "| case | median | tenth percentile | ratio | quartiles of the ratio |\n";
     text += "| --- | ---: | ---: | ---: | ---: |\n";
     for row in &family.rows {
@@ -86,18 +98,20 @@ pub fn table(family: &Measured) -> String {
 
 /// The bars that the run can say something about, with their verdicts.
 pub fn bars(measured: &[Measured], cores: usize) -> (String, Vec<Verdict>) {
-    let mut text = "| family | case | compared with | at most | measured | |\n".to_owned();
-    text += "| --- | --- | --- | ---: | ---: | --- |\n";
+    let mut text =
+        "| family | case | compared with | at most | measured | the limit has | |\n".to_owned();
+    text += "| --- | --- | --- | ---: | ---: | ---: | --- |\n";
     let mut verdicts = Vec::new();
     for bar in BARS {
         let Some(verdict) = bar.verdict(measured, cores) else {
             continue;
         };
         let found = verdict.ratio().map_or_else(String::new, ratio);
+        let least = bar.least(measured).map_or_else(String::new, ratio);
         let (family, case, against, most) = (bar.family, bar.case, bar.against, bar.most);
         writeln!(
             text,
-            "| {family} | {case} | {against} | {most:.2} | {found} | {verdict} |"
+            "| {family} | {case} | {against} | {most:.2} | {found} | {least} | {verdict} |"
         )
         .expect("a string takes all");
         verdicts.push(verdict);

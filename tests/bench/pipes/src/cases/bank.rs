@@ -1,54 +1,47 @@
 //! A session from its creation to its end: the customer logs in, pays in, draws money and leaves.
 
+use super::bank_words::{Word, must_be};
+use super::session_typed;
 use super::{OURS, alone};
-use crate::harness::{Case, Family, Judged};
+use crate::harness::{Case, Family};
 use crate::payload::triangle;
 use crate::peers::blocking::*;
 use crate::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse, init};
 use std::hint::black_box;
 
+/// The name of the limit on one thread.
+pub const CALLS: &str = "five calls, malloc and free";
+
 /// Both ends on one thread.
 pub fn families() -> Vec<Family> {
-    let mut family = Family::new("bank session, one thread", "session", triangle)
-        .case(calls())
-        .case(ours())
-        .case(channels::<Rtrb>())
-        .case(channels::<Ringbuf>())
-        .case(channels::<Kanal>())
-        .case(channels::<Crossbeam>())
-        .case(channels::<StdSync>())
-        .case(channels::<Std>())
-        .case(channels::<Flume>())
-        .case(channels::<Thingbuf>());
-    family.judged = Judged::Median;
-    vec![family]
-}
-
-/// What the two say to each other where there is only a channel each way.
-#[derive(Clone, Debug, Default)]
-pub enum Word {
-    /// Nothing yet.
-    #[default]
-    Nothing,
-    /// The customer's name and password.
-    Login(u64, u64),
-    /// The customer is known.
-    Ok,
-    /// The customer pays in.
-    Deposit(u64),
-    /// The customer wants money.
-    Withdrawal(u64),
-    /// The customer gets it.
-    Money(u64),
+    vec![
+        Family::new("bank session, one thread", "session", triangle)
+            .steady()
+            .case(calls())
+            .case(ours())
+            .case(channels::<Rtrb>())
+            .case(channels::<Ringbuf>())
+            .case(channels::<Kanal>())
+            .case(channels::<Crossbeam>())
+            .case(channels::<StdSync>())
+            .case(channels::<Std>())
+            .case(channels::<Flume>())
+            .case(channels::<Thingbuf>())
+            .case(alone("session_types", |count| {
+                (0..count)
+                    .map(session_typed::session)
+                    .fold(0, u64::wrapping_add)
+            })),
+    ]
 }
 
 /// Five calls that the compiler may not inline, and 192 bytes that come and go.
-fn calls() -> Case {
+pub fn calls() -> Case {
     #[inline(never)]
     fn call(n: u64) -> u64 {
         black_box(n)
     }
-    alone("five calls, malloc and free", |count| {
+    alone(CALLS, |count| {
         (0..count).fold(0, |sum, n| {
             let place = black_box(Box::<[u64; 24]>::new_uninit());
             let last = (0..5).fold(n, |n, _| call(n));
@@ -96,25 +89,15 @@ fn channels<C: Channel<Word>>() -> Case {
             let (mut to_server, mut server) = C::channel(2);
             let (mut to_client, mut client) = C::channel(2);
             C::send(&mut to_server, Word::Login(n, n));
-            let Word::Login(name, password) = C::recv(&mut server) else {
-                panic!("out of turn");
-            };
+            must_be!(C::recv(&mut server), Login(name, password));
             C::send(&mut to_client, Word::Ok);
-            let Word::Ok = C::recv(&mut client) else {
-                panic!("out of turn");
-            };
+            must_be!(C::recv(&mut client), Ok);
             C::send(&mut to_server, Word::Deposit(name & password));
-            let Word::Deposit(deposit) = C::recv(&mut server) else {
-                panic!("out of turn");
-            };
+            must_be!(C::recv(&mut server), Deposit(deposit));
             C::send(&mut to_server, Word::Withdrawal(deposit));
-            let Word::Withdrawal(amount) = C::recv(&mut server) else {
-                panic!("out of turn");
-            };
+            must_be!(C::recv(&mut server), Withdrawal(amount));
             C::send(&mut to_client, Word::Money(amount));
-            let Word::Money(money) = C::recv(&mut client) else {
-                panic!("out of turn");
-            };
+            must_be!(C::recv(&mut client), Money(money));
             sum.wrapping_add(money)
         })
     })

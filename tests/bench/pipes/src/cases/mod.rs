@@ -1,9 +1,23 @@
 //! The cases, one family a file.
 
 mod bank;
+mod bank_tasks;
+mod bank_threads;
+mod bank_words;
+mod dialectic_bank;
+mod fan_in;
+mod one_core;
+mod par_bank;
+mod parallel_map;
 mod ping_pong;
+mod port_set;
+mod ring_tasks;
+mod ring_threads;
+mod rumpsteak_bank;
 mod run_of_three;
+mod session_typed;
 mod stream;
+mod text;
 
 use crate::harness::{Case, Family, Job, Place};
 
@@ -14,6 +28,15 @@ pub fn families() -> Vec<Family> {
         run_of_three::families(),
         stream::families(),
         bank::families(),
+        bank_tasks::families(),
+        bank_threads::families(),
+        ring_tasks::families(),
+        ring_threads::families(),
+        fan_in::families(),
+        port_set::families(),
+        one_core::families(),
+        parallel_map::families(),
+        text::families(),
     ]
     .into_iter()
     .flatten()

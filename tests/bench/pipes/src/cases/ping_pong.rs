@@ -1,6 +1,6 @@
 //! Ping-pong: a value there and the same value back.
 
-use super::{OURS, two};
+use super::{OURS, session_typed, two};
 use crate::harness::{Case, Family};
 use crate::payload::Payload;
 use crate::payload::Record;
@@ -9,19 +9,28 @@ use crate::peers::raw::Line;
 use crate::protocols::ping_pong::{Ping, Pong, init};
 use std::sync::Arc;
 
+/// What the two threads do.
+pub type Sides = (
+    Box<dyn FnOnce() -> u64 + Send>,
+    Box<dyn FnOnce() -> u64 + Send>,
+);
+
 /// The name of the limit: one cache line that goes there and back.
 pub const LIMIT: &str = "raw line (busy spin)";
 
 /// With a number, and with a struct that owns a string. The limit is the same for both.
 pub fn families() -> Vec<Family> {
-    vec![of::<u64>(), of::<Record>()]
+    vec![
+        of::<u64>().case(two("session_types", session_typed::ping_pong)),
+        of::<Record>(),
+    ]
 }
 
 fn of<P: Payload>() -> Family {
     let name = format!("ping-pong, {}", P::NAME);
     Family::new(name, "round trip", P::sum)
         .case(raw::<P>())
-        .case(ours::<P>())
+        .case(two(OURS, session::<P>))
         .case(channel::<Rtrb, P>(2))
         .case(channel::<Ringbuf, P>(2))
         .case(channel::<Kanal, P>(1))
@@ -56,50 +65,52 @@ fn raw<P: Payload>() -> Case {
     })
 }
 
-fn ours<P: Payload>() -> Case {
-    two(OURS, |count| {
-        let (server, client) = init::<P>();
-        let caller = move || {
-            let (mut client, mut sum) = (client, 0_u64);
-            for n in 0..count {
-                let waiting = client.ping(P::make(n)).expect("the server answers");
-                let Pong::Pong(value, next) = waiting.recv().expect("the server answers");
-                sum = sum.wrapping_add(value.read());
-                client = next;
+/// Both sides of a session, for so many round trips.
+pub fn session<P: Payload>(count: u64) -> Sides {
+    let (server, client) = init::<P>();
+    let caller = move || {
+        let (mut client, mut sum) = (client, 0_u64);
+        for n in 0..count {
+            let waiting = client.ping(P::make(n)).expect("the server answers");
+            let Pong::Pong(value, next) = waiting.recv().expect("the server answers");
+            sum = sum.wrapping_add(value.read());
+            client = next;
+        }
+        sum
+    };
+    let answerer = move || {
+        let mut server = server;
+        while let Ok(Ping::Ping(value, answer)) = server.recv() {
+            match answer.pong(value) {
+                Ok(next) => server = next,
+                Err(_) => break,
             }
-            sum
-        };
-        let answerer = move || {
-            let mut server = server;
-            while let Ok(Ping::Ping(value, answer)) = server.recv() {
-                match answer.pong(value) {
-                    Ok(next) => server = next,
-                    Err(_) => break,
-                }
-            }
-            0
-        };
-        (caller, answerer)
-    })
+        }
+        0
+    };
+    (Box::new(caller), Box::new(answerer))
+}
+
+/// Both sides of a channel each way.
+pub fn channels<C: Channel<P>, P: Payload>(capacity: usize, count: u64) -> Sides {
+    let (mut there, mut arriving) = C::channel(capacity);
+    let (mut back, mut returning) = C::channel(capacity);
+    let caller = move || {
+        (0..count).fold(0_u64, |sum, n| {
+            C::send(&mut there, P::make(n));
+            sum.wrapping_add(C::recv(&mut returning).read())
+        })
+    };
+    let answerer = move || {
+        for _ in 0..count {
+            let value = C::recv(&mut arriving);
+            C::send(&mut back, value);
+        }
+        0
+    };
+    (Box::new(caller), Box::new(answerer))
 }
 
 fn channel<C: Channel<P>, P: Payload>(capacity: usize) -> Case {
-    two(C::NAME, move |count| {
-        let (mut there, mut arriving) = C::channel(capacity);
-        let (mut back, mut returning) = C::channel(capacity);
-        let caller = move || {
-            (0..count).fold(0_u64, |sum, n| {
-                C::send(&mut there, P::make(n));
-                sum.wrapping_add(C::recv(&mut returning).read())
-            })
-        };
-        let answerer = move || {
-            for _ in 0..count {
-                let value = C::recv(&mut arriving);
-                C::send(&mut back, value);
-            }
-            0
-        };
-        (caller, answerer)
-    })
+    two(C::NAME, move |count| channels::<C, P>(capacity, count))
 }

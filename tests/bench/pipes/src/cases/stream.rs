@@ -21,8 +21,9 @@ pub fn families() -> Vec<Family> {
 fn of<P: Payload, const WORDS: usize>() -> Family {
     let name = format!("stream, {}", P::NAME);
     Family::new(name, "message", P::sum)
-        .case(raw::<P, WORDS>())
+        .case(batches::<P>())
         .case(ours::<P>())
+        .case(raw::<P, WORDS>())
         .case(channel::<Rtrb, P>())
         .case(channel::<Ringbuf, P>())
         .case(channel::<Kanal, P>())
@@ -50,6 +51,40 @@ fn raw<P: Payload, const WORDS: usize>() -> Case {
                 .recv_all(count)
                 .wrapping_sub(words)
                 .wrapping_add(P::sum(count))
+        };
+        (sender, receiver)
+    })
+}
+
+/// Many values at a time, in vectors that go to and fro: how fast memory can change cores, if no value has to be seen before a thousand
+/// others follow.
+fn batches<P: Payload>() -> Case {
+    const BATCH: u64 = 1024;
+    two("batches of 1024 (busy spin)", |count| {
+        let (mut full, mut arriving) = <Rtrb as Channel<Vec<P>>>::channel(2);
+        let (mut empty, mut returning) = <Rtrb as Channel<Vec<P>>>::channel(2);
+        for _ in 0..2 {
+            Rtrb::send(&mut empty, Vec::with_capacity(BATCH as usize));
+        }
+        let batches = count.div_ceil(BATCH);
+        let sender = move || {
+            for batch in 0..batches {
+                let numbers = batch * BATCH..count.min((batch + 1) * BATCH);
+                let mut values = Rtrb::recv(&mut returning);
+                values.extend(numbers.map(P::make));
+                Rtrb::send(&mut full, values);
+            }
+            0
+        };
+        let receiver = move || {
+            (0..batches).fold(0_u64, |mut sum, _| {
+                let mut values = Rtrb::recv(&mut arriving);
+                for value in values.drain(..) {
+                    sum = sum.wrapping_add(value.read());
+                }
+                Rtrb::send(&mut empty, values);
+                sum
+            })
         };
         (sender, receiver)
     })

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 pub enum Place {
     /// On the core with this number, counted among those that this process may use.
     Core(usize),
+    /// Wherever the scheduler puts it.
+    Anywhere,
 }
 
 /// What one thread does in a slice, and the number that it gives so that all can see that it was done.
@@ -39,6 +41,18 @@ impl Job {
 pub struct Clock {
     started: Instant,
     stopped: Option<Instant>,
+}
+
+impl Clock {
+    /// The time counts from then: what was done before was preparation.
+    pub fn start_at(&mut self, started: Instant) {
+        self.started = started;
+    }
+
+    /// The time counts until here: what comes is clearing away.
+    pub fn stop(&mut self) {
+        self.stopped = Some(Instant::now());
+    }
 }
 
 /// What came of one slice.
@@ -131,8 +145,7 @@ impl Crew {
 fn stand_ready(place: Place) -> mpsc::Sender<Task> {
     let (tasks, to_do) = mpsc::channel::<Task>();
     thread::spawn(move || {
-        {
-            let Place::Core(number) = place;
+        if let Place::Core(number) = place {
             let cores = core_affinity::get_core_ids().unwrap_or_default();
             // A machine with one core measures nothing that is judged, but it can run the cases.
             let core = cores.get(number).or(cores.first());

@@ -24,6 +24,8 @@ pub struct Family {
     pub slice: Duration,
     /// How the cases are compared.
     pub judged: Judged,
+    /// Of how many rounds of others it has one: more than 1 where slices have to be long.
+    pub thinned: usize,
     /// How many operations a slice has at most, whatever the time.
     pub most: u64,
     /// What so many operations sum up to, whoever does them.
@@ -45,10 +47,33 @@ impl Family {
             units: 1,
             slice: Duration::from_micros(1500),
             judged: Judged::Tenth,
+            thinned: 1,
             most: u64::MAX,
             sum: Box::new(sum),
             cases: Vec::new(),
         }
+    }
+
+    /// With slices of so many milliseconds, and as many fewer rounds.
+    #[must_use]
+    pub fn slices(mut self, milliseconds: u64, thinned: usize) -> Family {
+        self.slice = Duration::from_millis(milliseconds);
+        self.thinned = thinned;
+        self
+    }
+
+    /// Where one operation is so many units.
+    #[must_use]
+    pub fn units(mut self, units: u64) -> Family {
+        self.units = units;
+        self
+    }
+
+    /// Judged by the median of the ratios, as one thread can be.
+    #[must_use]
+    pub fn steady(mut self) -> Family {
+        self.judged = Judged::Median;
+        self
     }
 
     /// Adds a case.

@@ -1,10 +1,12 @@
 //! How things are measured: threads that stand ready, slices of a millisecond or two, and what is made of many of them.
 
 mod crew;
+mod distance;
 mod family;
 mod rounds;
 mod statistics;
 
-pub use crew::{Crew, Job, Place};
+pub use crew::{Clock, Crew, Job, Place};
+pub use distance::SHARED;
 pub use family::{Case, Family, Judged};
 pub use rounds::{Effort, Measured, measure};

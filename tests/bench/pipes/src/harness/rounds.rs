@@ -1,6 +1,7 @@
 //! The rounds of a family: the limit, each case, the limit again, and the cases in reverse order in every other round.
 
 use super::crew::{Crew, Slice};
+use super::distance::{SHARED, distance};
 use super::family::{Case, Family, Judged};
 use super::statistics::{median, quantile};
 use std::time::Duration;
@@ -22,6 +23,11 @@ pub struct Measured {
     pub unit: &'static str,
     /// How its cases are compared.
     pub judged: Judged,
+    /// Nanoseconds that a cache line took to the other core and back, in the median of the rounds that count. 0 where only one
+    /// core is at work.
+    pub distance: f64,
+    /// How many rounds do not count, because the two CPUs shared a core then.
+    pub set_aside: usize,
     /// The cases that were measured, the limit first.
     pub rows: Vec<Row>,
 }
@@ -90,29 +96,48 @@ pub fn measure(
     let others: Vec<&Case> = others.iter().filter(|case| wanted(&case.name)).collect();
     let mut bench = Bench { crew, family };
     let rounds = match effort {
-        Effort::Rounds(rounds) => rounds,
+        Effort::Rounds(rounds) => (rounds / family.thinned).max(5),
         Effort::Quick => 1,
     };
     let mut size = |case: &Case| match effort {
         Effort::Rounds(_) => bench.operations(case),
         Effort::Quick => 3.min(family.most),
     };
-    let size_of_limit = size(limit);
-    let sizes: Vec<u64> = others.iter().map(|case| size(case)).collect();
+    let mut size_of_limit = size(limit);
+    let mut sizes: Vec<u64> = others.iter().map(|case| size(case)).collect();
     let mut times_of_limit = Vec::new();
     let mut times = vec![Vec::new(); others.len()];
+    let mut distances = Vec::new();
+    let needs_two = family.judged == Judged::Tenth && matches!(effort, Effort::Rounds(_));
     for round in 0..rounds {
-        let before = bench.time(limit, size_of_limit);
+        if needs_two {
+            distances.push(distance(bench.crew));
+        }
+        let before = bench.time(limit, &mut size_of_limit);
         let mut order: Vec<usize> = (0..others.len()).collect();
         if round % 2 == 1 {
             order.reverse();
         }
         for index in order {
-            times[index].push(bench.time(others[index], sizes[index]));
+            times[index].push(bench.time(others[index], &mut sizes[index]));
         }
-        let after = bench.time(limit, size_of_limit);
+        let after = bench.time(limit, &mut size_of_limit);
         times_of_limit.push((before * after).sqrt());
     }
+    let apart: Vec<bool> = distances.iter().map(|one| *one >= SHARED).collect();
+    let kept = apart.iter().filter(|is_apart| **is_apart).count();
+    let mut set_aside = 0;
+    if kept >= distances.len() / 4 {
+        set_aside = distances.len() - kept;
+        let all = times
+            .iter_mut()
+            .chain([&mut times_of_limit, &mut distances]);
+        for values in all {
+            let mut apart = apart.iter();
+            values.retain(|_| apart.next().is_none_or(|is_apart| *is_apart));
+        }
+    }
+    let distance = if needs_two { median(&distances) } else { 0.0 };
     let limit = Row {
         name: limit.name.clone(),
         times: times_of_limit,
@@ -125,6 +150,8 @@ pub fn measure(
         family: family.name.clone(),
         unit: family.unit,
         judged: family.judged,
+        distance,
+        set_aside,
         rows: std::iter::once(limit).chain(others).collect(),
     }
 }
@@ -147,20 +174,27 @@ impl Bench<'_> {
         slice
     }
 
-    /// Nanoseconds for one unit.
-    fn time(&mut self, case: &Case, operations: u64) -> f64 {
-        let units = operations as f64 * self.family.units as f64;
-        self.slice(case, operations).time.as_nanos() as f64 / units
+    /// Nanoseconds for one unit. A slice that turns out far too short makes the next one longer.
+    fn time(&mut self, case: &Case, operations: &mut u64) -> f64 {
+        let units = *operations as f64 * self.family.units as f64;
+        let time = self.slice(case, *operations).time;
+        if time < self.family.slice / 2 {
+            *operations = (*operations * 2).min(self.family.most);
+        }
+        time.as_nanos() as f64 / units
     }
 
     /// How many operations fill a slice; finding out warms the case up.
     fn operations(&mut self, case: &Case) -> u64 {
         let mut operations = 1;
         loop {
-            // The better of two, because the first slice of a case pays for what the later ones find ready.
-            let slices = [0; 2].map(|_| self.slice(case, operations).time);
-            let [first, second] = slices.map(|time| time.max(Duration::from_nanos(1)));
-            let fits = self.family.slice.as_secs_f64() / first.min(second).as_secs_f64();
+            // The best of a few: the first slice of a case pays for what the later ones find ready, and any can be disturbed.
+            let slices = (0..4).map(|_| self.slice(case, operations).time);
+            let best = slices
+                .min()
+                .unwrap_or_default()
+                .max(Duration::from_nanos(1));
+            let fits = self.family.slice.as_secs_f64() / best.as_secs_f64();
             if fits < 2.0 || operations >= self.family.most {
                 return ((operations as f64 * fits) as u64).clamp(1, self.family.most);
             }

@@ -2,3 +2,4 @@
 
 pub mod blocking;
 pub mod raw;
+pub mod tasks;

@@ -23,8 +23,14 @@ impl Line {
     /// Spins until it is turn `turn` and takes the word.
     #[inline]
     pub fn take(&self, turn: u64) -> u64 {
+        self.take_with(turn, spin_loop)
+    }
+
+    /// Takes the word when it is turn `turn`, and until then does something over and over.
+    #[inline]
+    pub fn take_with(&self, turn: u64, meanwhile: impl Fn()) -> u64 {
         while self.turn.load(Ordering::Acquire) != turn {
-            spin_loop();
+            meanwhile();
         }
         self.value.load(Ordering::Relaxed)
     }
@@ -33,11 +39,12 @@ impl Line {
 /// The slots of a [`Ring`].
 pub const SLOTS: usize = 1024;
 
-struct Slot<const WORDS: usize> {
-    /// The number of the message in the slot, counted from 1.
-    number: AtomicU64,
-    words: [AtomicU64; WORDS],
-}
+/// The words of a cache line.
+const LINE: usize = 8;
+
+#[derive(Default)]
+#[repr(align(64))]
+struct Words([AtomicU64; LINE]);
 
 #[repr(align(128))]
 struct Apart(AtomicU64);
@@ -45,21 +52,27 @@ struct Apart(AtomicU64);
 /// A ring for one sender and one receiver, in which each slot says itself which message it holds: one line carries both, and the
 /// receiver says only every half ring how far it is.
 pub struct Ring<const WORDS: usize> {
-    slots: Box<[Slot<WORDS>]>,
+    /// Each slot is the number of its message, counted from 1, and the words of it. None lies on two lines.
+    lines: Box<[Words]>,
     read: Apart,
 }
 
 impl<const WORDS: usize> Ring<WORDS> {
     /// An empty ring for both sides.
     pub fn new() -> Arc<Ring<WORDS>> {
-        let slot = |_| Slot {
-            number: AtomicU64::new(0),
-            words: [const { AtomicU64::new(0) }; WORDS],
-        };
+        const { assert!(LINE.is_multiple_of(WORDS + 1)) };
+        let lines = SLOTS * (WORDS + 1) / LINE;
         Arc::new(Ring {
-            slots: (0..SLOTS).map(slot).collect(),
+            lines: (0..lines).map(|_| Words::default()).collect(),
             read: Apart(AtomicU64::new(0)),
         })
+    }
+
+    /// The slot of the message with this number: its own number, and its words.
+    fn slot(&self, n: u64) -> (&AtomicU64, &[AtomicU64]) {
+        let first = n as usize % SLOTS * (WORDS + 1);
+        let slot = &self.lines[first / LINE].0[first % LINE..][..WORDS + 1];
+        (&slot[0], &slot[1..])
     }
 
     /// Sends the blocks that belong to the numbers below `count`.
@@ -70,11 +83,11 @@ impl<const WORDS: usize> Ring<WORDS> {
                 room = self.read.0.load(Ordering::Acquire) + SLOTS as u64;
                 spin_loop();
             }
-            let slot = &self.slots[n as usize % SLOTS];
-            for (place, word) in slot.words.iter().zip(block(n)) {
+            let (number, words) = self.slot(n);
+            for (place, word) in words.iter().zip(block(n)) {
                 place.store(word, Ordering::Relaxed);
             }
-            slot.number.store(n + 1, Ordering::Release);
+            number.store(n + 1, Ordering::Release);
         }
     }
 
@@ -82,11 +95,11 @@ impl<const WORDS: usize> Ring<WORDS> {
     pub fn recv_all(&self, count: u64) -> u64 {
         let mut sum = 0_u64;
         for n in 0..count {
-            let slot = &self.slots[n as usize % SLOTS];
-            while slot.number.load(Ordering::Acquire) != n + 1 {
+            let (number, words) = self.slot(n);
+            while number.load(Ordering::Acquire) != n + 1 {
                 spin_loop();
             }
-            for word in &slot.words {
+            for word in words {
                 sum = sum.wrapping_add(word.load(Ordering::Relaxed));
             }
             if (n + 1).is_multiple_of(SLOTS as u64 / 2) {

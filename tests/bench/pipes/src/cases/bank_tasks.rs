@@ -1,0 +1,103 @@
+//! The bank as futures: both sides of each session in one task.
+
+use super::bank::calls;
+use super::bank_words::{Word, must_be};
+use super::{LEFT, OURS, dialectic_bank, par_bank, rumpsteak_bank};
+use crate::harness::{Case, Family, Job};
+use crate::payload::triangle;
+use crate::peers::tasks::*;
+use crate::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse, init};
+use futures::join;
+use std::future::Future;
+
+/// Each session is made, held and dropped before the next.
+pub fn families() -> Vec<Family> {
+    vec![
+        Family::new("bank session, one task", "session", triangle)
+            .steady()
+            .case(calls())
+            .case(sessions(OURS, session))
+            .case(sessions("rumpsteak", rumpsteak_bank::session))
+            .case(sessions("par", par_bank::session))
+            .case(sessions("dialectic", dialectic_bank::session))
+            .case(channels::<Tokio>())
+            .case(channels::<Kanal>())
+            .case(channels::<Flume>())
+            .case(channels::<AsyncChannel>())
+            .case(channels::<Thingbuf>()),
+    ]
+}
+
+/// One session after another, by the executor of one thread.
+fn sessions<F>(name: impl Into<String>, session: fn(u64) -> F) -> Case
+where
+    F: Future<Output = u64> + 'static,
+{
+    Case::new(name, move |count| {
+        vec![Job::new(LEFT, move || {
+            futures::executor::block_on(async {
+                let mut sum = 0_u64;
+                for n in 0..count {
+                    sum = sum.wrapping_add(session(n).await);
+                }
+                sum
+            })
+        })]
+    })
+}
+
+const OPEN: &str = "both ends are here";
+
+async fn session(n: u64) -> u64 {
+    let (server, client) = init();
+    let customer = async {
+        let waiting = client.login(n, n).expect(OPEN);
+        let LoginResponse::Ok(client) = waiting.recv_async().await.expect(OPEN) else {
+            panic!("the bank said ok");
+        };
+        let client = client.deposit(n).expect(OPEN);
+        let waiting = client.withdrawal(n).expect(OPEN);
+        match waiting.recv_async().await.expect(OPEN) {
+            WithdrawalResponse::Money(money, _client) => money,
+            WithdrawalResponse::InsufficientFunds(_) => panic!("the bank has money"),
+        }
+    };
+    let bank = async {
+        let Login::Login(_name, _password, server) = server.recv_async().await.expect(OPEN);
+        let server = server.ok().expect(OPEN);
+        let Connected::Deposit(_, server) = server.recv_async().await.expect(OPEN) else {
+            panic!("the customer pays in");
+        };
+        let Connected::Withdrawal(amount, server) = server.recv_async().await.expect(OPEN) else {
+            panic!("the customer draws money");
+        };
+        let _closing = server.money(amount).expect(OPEN);
+    };
+    join!(customer, bank).0
+}
+
+/// The same over a channel each way.
+fn channels<C: Channel<Word>>() -> Case {
+    sessions(format!("{} x 2", C::NAME), over_channels::<C>)
+}
+
+async fn over_channels<C: Channel<Word>>(n: u64) -> u64 {
+    let (mut to_bank, mut from_customer) = C::channel(2);
+    let (mut to_customer, mut from_bank) = C::channel(2);
+    let customer = async {
+        C::send(&mut to_bank, Word::Login(n, n)).await;
+        must_be!(C::recv(&mut from_bank).await, Ok);
+        C::send(&mut to_bank, Word::Deposit(n)).await;
+        C::send(&mut to_bank, Word::Withdrawal(n)).await;
+        must_be!(C::recv(&mut from_bank).await, Money(money));
+        money
+    };
+    let bank = async {
+        must_be!(C::recv(&mut from_customer).await, Login(_name, _password));
+        C::send(&mut to_customer, Word::Ok).await;
+        must_be!(C::recv(&mut from_customer).await, Deposit(_deposit));
+        must_be!(C::recv(&mut from_customer).await, Withdrawal(amount));
+        C::send(&mut to_customer, Word::Money(amount)).await;
+    };
+    join!(customer, bank).0
+}

@@ -1,0 +1,84 @@
+//! Channels between tasks.
+
+use super::blocking::Message;
+use std::future::Future;
+
+/// A channel whose ends are awaited.
+pub trait Channel<T>: 'static {
+    /// How tables call it.
+    const NAME: &'static str;
+
+    /// The end that sends.
+    type Tx: Send + 'static;
+
+    /// The end that receives.
+    type Rx: Send + 'static;
+
+    /// A channel for so many messages.
+    fn channel(capacity: usize) -> (Self::Tx, Self::Rx);
+
+    /// Is done when the message is in the channel.
+    fn send(tx: &mut Self::Tx, value: T) -> impl Future<Output = ()> + Send;
+
+    /// Is done when there is a message.
+    fn recv(rx: &mut Self::Rx) -> impl Future<Output = T> + Send;
+}
+
+const GONE: &str = "both ends live as long as the slice";
+
+macro_rules! channels {
+    ($($(#[$doc:meta])* $peer:ident, $name:literal, $tx:ty, $rx:ty, $make:expr;)*) => {$(
+        $(#[$doc])*
+        pub struct $peer;
+
+        impl<T: Message> Channel<T> for $peer {
+            const NAME: &'static str = $name;
+            type Tx = $tx;
+            type Rx = $rx;
+
+            fn channel(capacity: usize) -> (Self::Tx, Self::Rx) {
+                $make(capacity)
+            }
+
+            async fn send(tx: &mut Self::Tx, value: T) {
+                tx.send(value).await.expect(GONE);
+            }
+
+            async fn recv(rx: &mut Self::Rx) -> T {
+                rx.recv().await.expect(GONE)
+            }
+        }
+    )*};
+}
+
+channels! {
+    /// `tokio::sync::mpsc`.
+    Tokio, "tokio mpsc", tokio::sync::mpsc::Sender<T>, tokio::sync::mpsc::Receiver<T>, tokio::sync::mpsc::channel;
+    /// `kanal::bounded_async`.
+    Kanal, "kanal", kanal::AsyncSender<T>, kanal::AsyncReceiver<T>, kanal::bounded_async;
+    /// `async_channel::bounded`.
+    AsyncChannel, "async-channel", async_channel::Sender<T>, async_channel::Receiver<T>, async_channel::bounded;
+    /// `thingbuf::mpsc`.
+    Thingbuf, "thingbuf", thingbuf::mpsc::Sender<T>, thingbuf::mpsc::Receiver<T>, thingbuf::mpsc::channel;
+}
+
+/// `flume::bounded`.
+pub struct Flume;
+
+impl<T: Message> Channel<T> for Flume {
+    const NAME: &'static str = "flume";
+    type Tx = flume::Sender<T>;
+    type Rx = flume::Receiver<T>;
+
+    fn channel(capacity: usize) -> (Self::Tx, Self::Rx) {
+        flume::bounded(capacity)
+    }
+
+    async fn send(tx: &mut Self::Tx, value: T) {
+        tx.send_async(value).await.expect(GONE);
+    }
+
+    async fn recv(rx: &mut Self::Rx) -> T {
+        rx.recv_async().await.expect(GONE)
+    }
+}
