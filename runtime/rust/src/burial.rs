@@ -51,6 +51,7 @@ struct Burial {
 }
 
 /// How many burials had begun by now: what a session notes when it begins.
+#[inline]
 pub(crate) fn begun() -> u64 {
     BEGUN.load(Relaxed)
 }

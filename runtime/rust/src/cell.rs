@@ -1,85 +1,16 @@
-//! The one allocation of a session: a header, a place to wait for each side, and the ring that serves both directions.
+//! The one block of a session: a header, what each side writes, and the ring that serves both directions.
 
-use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
+use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
-use std::mem::{align_of, size_of};
-use std::ptr::NonNull;
+use std::ptr::{addr_of_mut, NonNull};
+use std::sync::atomic::Ordering::Relaxed;
 
+use crate::layout::Layout;
 use crate::pipe::Pipe;
-use crate::position::MAX_CAPACITY;
+use crate::pool;
+use crate::position::renewed;
 use crate::sync::AtomicU64;
 use crate::wait::Place;
-
-/// How many messages can be in flight at once: the longest run of messages in one direction.
-///
-/// One ring serves both directions because a state has one direction: a side speaks only after it has read all that
-/// the other said, so messages are in flight in one direction at a time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Capacity {
-    /// No run is longer than this, so a send never waits.
-    Bounded(usize),
-    /// A run may go on for ever, so a send waits when the peer is [`Capacity::RING`] messages behind.
-    Unbounded,
-}
-
-impl Capacity {
-    /// The slots of a session whose runs are unbounded. A power of two.
-    pub const RING: usize = 64;
-
-    /// The slots of the ring, and after how many of them the receiver tells the sender that they are free.
-    ///
-    /// In a bounded run nobody asks, so the receiver says so only at the end of the ring, which such a run reaches
-    /// only in a state that has no message to send.
-    fn ring(self) -> (usize, usize) {
-        match self {
-            Capacity::Bounded(slots) => (slots.max(1), slots.max(1)),
-            Capacity::Unbounded => (Capacity::RING, Capacity::RING / 2),
-        }
-    }
-}
-
-/// The size and alignment of the room that each slot of a ring has for a payload.
-///
-/// ```
-/// # use duologue_runtime::Slot;
-/// const ROOM: Slot = Slot::new().fit::<u64>().fit::<(String, u8)>();
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot {
-    pub(crate) size: usize,
-    pub(crate) align: usize,
-}
-
-impl Slot {
-    /// No room: for messages without payload.
-    pub const fn new() -> Slot {
-        Slot { size: 0, align: 1 }
-    }
-
-    /// At least enough room for a payload of this type.
-    pub const fn fit<P>(self) -> Slot {
-        let (size, align) = (size_of::<P>(), align_of::<P>());
-        Slot {
-            size: if size > self.size { size } else { self.size },
-            align: if align > self.align {
-                align
-            } else {
-                self.align
-            },
-        }
-    }
-
-    /// Whether there is room for a payload of this type.
-    pub(crate) const fn fits<P>(self) -> bool {
-        size_of::<P>() <= self.size && align_of::<P>() <= self.align
-    }
-}
-
-impl Default for Slot {
-    fn default() -> Slot {
-        Slot::new()
-    }
-}
 
 /// What a side must know about its state once its type is forgotten.
 pub(crate) struct Stance {
@@ -89,160 +20,235 @@ pub(crate) struct Stance {
     pub(crate) discard: fn(Pipe),
 }
 
-/// What only one side writes, in a cache line of its own.
+/// Where a side tells the other that it waits or leaves, in a cache line of its own: the sender reads it with nearly
+/// every message, and it changes only when the receiver goes to sleep.
 #[repr(align(64))]
 pub(crate) struct Side {
+    /// See `flags`.
+    pub(crate) flags: AtomicU64,
+    /// When this side said that it is a task: see `watched`. The other side never looks here.
+    pub(crate) task: AtomicU64,
     pub(crate) place: Place,
-    /// Set whenever this side begins to receive, so that a receiving endpoint can be dropped without knowing its state:
-    /// then no type that contains an endpoint needs a bound. The other side never looks here.
-    pub(crate) stance: UnsafeCell<&'static Stance>,
 }
 
-impl Side {
-    fn new() -> Side {
-        Side {
+/// What a side writes for itself with every message it waits for, in a cache line of its own.
+#[repr(align(64))]
+pub(crate) struct Own {
+    /// Set whenever this side begins to receive, so that a receiving endpoint can be dropped without knowing its state:
+    /// then no type that contains an endpoint needs a bound.
+    pub(crate) stance: UnsafeCell<&'static Stance>,
+    /// The next block of a list: see `pool`.
+    next: Option<NonNull<Cell>>,
+}
+
+/// The header of a session. The lines of the ring follow it in the same block.
+#[repr(C, align(64))]
+pub(crate) struct Cell {
+    pub(crate) layout: Layout,
+    /// An epoch that is newer than all stamps in the ring, for the next session in this block.
+    epoch: u32,
+    /// How many burials had begun anywhere when the session was created: see `burial`.
+    pub(crate) born: u64,
+    /// Which segment the receiver has emptied last, and flags: see `room`. It changes twice in a lap, so that it can
+    /// share a line with the constants.
+    pub(crate) credit: AtomicU64,
+    pub(crate) sides: [Side; 2],
+    pub(crate) own: [Own; 2],
+    /// Shows loom when payloads are written and read.
+    #[cfg(loom)]
+    pub(crate) witnesses: Vec<loom::cell::UnsafeCell<()>>,
+}
+
+impl Cell {
+    /// Begins a session, and gives its first epoch.
+    #[inline]
+    pub(crate) fn begin(layout: Layout, born: u64) -> (NonNull<Cell>, u32) {
+        let (size, align) = layout.block();
+        if let Some((class, _)) = pool::class(size, align) {
+            if let Some(cell) = pool::take(class) {
+                // SAFETY: a block of the pool is nobody else's, and its header is initialised; `reset` left it as a
+                // new one, save for layout, epoch and birth.
+                unsafe {
+                    let header = cell.as_ptr();
+                    (*header).born = born;
+                    if (*header).layout == layout {
+                        return (cell, (*header).epoch);
+                    }
+                    (*header).layout = layout;
+                    Cell::clear(cell);
+                }
+                return (cell, 1);
+            }
+        }
+        (Cell::allocate(layout, born), 1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate(layout: Layout, born: u64) -> NonNull<Cell> {
+        let block = Cell::block(&layout);
+        // SAFETY: a header is never empty.
+        let Some(cell) = NonNull::new(unsafe { alloc(block) }.cast::<Cell>()) else {
+            handle_alloc_error(block)
+        };
+        let side = || Side {
+            flags: AtomicU64::new(0),
+            task: AtomicU64::new(0),
             place: Place::new(),
+        };
+        let own = || Own {
             stance: UnsafeCell::new(&Stance {
                 name: "",
                 discard: Pipe::leave,
             }),
-        }
-    }
-}
-
-/// Keeps what the two sides write in cache lines of their own.
-#[repr(align(64))]
-pub(crate) struct Line<T>(pub(crate) T);
-
-/// What precedes the payload in a slot.
-#[repr(C)]
-pub(crate) struct Stamp {
-    /// Epoch and index of the message in the slot, and flags: see `pipe`.
-    pub(crate) word: AtomicU64,
-    /// Shows loom when the payload is written and read.
-    #[cfg(loom)]
-    pub(crate) witness: loom::cell::UnsafeCell<()>,
-}
-
-/// The header of a session. The slots follow it in the same block.
-#[repr(C, align(64))]
-pub(crate) struct Cell {
-    pub(crate) capacity: usize,
-    /// The receiver reports free slots whenever it has emptied this many, and at the end of the ring.
-    pub(crate) segment: usize,
-    /// What fits into a slot.
-    pub(crate) room: Slot,
-    /// How many burials had begun anywhere when the session was created: see `burial`.
-    pub(crate) born: u64,
-    stride: usize,
-    first_slot: usize,
-    payload: usize,
-    block: Layout,
-    /// Which segment the receiver has emptied last, and flags: see `pipe`.
-    pub(crate) credit: Line<AtomicU64>,
-    /// What side 0 and side 1 have for themselves.
-    pub(crate) sides: [Side; 2],
-}
-
-impl Cell {
-    /// Allocates a session. Panics if the ring would be larger than the address space.
-    pub(crate) fn allocate(room: Slot, capacity: Capacity, born: u64) -> NonNull<Cell> {
-        let (slots, segment) = capacity.ring();
-        assert!(
-            slots <= MAX_CAPACITY,
-            "a run of {slots} messages is too long for a ring"
-        );
-        let plan = || {
-            let room = Layout::from_size_align(room.size, room.align).ok()?;
-            let (slot, payload) = Layout::new::<Stamp>().extend(room).ok()?;
-            let slot = slot.pad_to_align();
-            let ring =
-                Layout::from_size_align(slot.size().checked_mul(slots)?, slot.align()).ok()?;
-            let (block, first_slot) = Layout::new::<Cell>().extend(ring).ok()?;
-            Some((slot.size(), payload, first_slot, block.pad_to_align()))
+            next: None,
         };
-        let Some((stride, payload, first_slot, block)) = plan() else {
-            panic!(
-                "a ring of {slots} slots of {} bytes is too large",
-                room.size
-            )
-        };
-        // SAFETY: a header is never empty.
-        let memory = unsafe { alloc(block) };
-        let Some(cell) = NonNull::new(memory.cast::<Cell>()) else {
-            handle_alloc_error(block)
-        };
-        let credit = Line(AtomicU64::new(0));
-        let sides = [Side::new(), Side::new()];
         let header = Cell {
-            capacity: slots,
-            segment,
-            room,
+            layout,
+            epoch: 1,
             born,
-            stride,
-            first_slot,
-            payload,
-            block,
-            credit,
-            sides,
+            credit: AtomicU64::new(0),
+            sides: [side(), side()],
+            own: [own(), own()],
+            #[cfg(loom)]
+            witnesses: (0..layout.lines() * layout.per_line())
+                .map(|_| loom::cell::UnsafeCell::new(()))
+                .collect(),
         };
-        // SAFETY: the block is new and has room for a header and then `slots` slots at `stride`.
+        // SAFETY: the block is new and has room for a header and then the lines of the layout.
         unsafe {
             cell.write(header);
-            for index in 0..slots {
-                let word = AtomicU64::new(0);
-                Cell::slot(cell, index).cast_mut().write(Stamp {
-                    word,
-                    #[cfg(loom)]
-                    witness: loom::cell::UnsafeCell::new(()),
-                });
-            }
+            Cell::clear(cell);
         }
         cell
     }
 
-    /// The slot with this index.
+    /// Writes all words anew.
     ///
     /// # Safety
-    /// The session is allocated and has that many slots.
-    pub(crate) unsafe fn slot(cell: NonNull<Cell>, index: usize) -> *const Stamp {
-        // SAFETY: by the caller; the offsets are those of `allocate`, inside the block that `cell` points to.
-        unsafe {
-            let (first, stride) = ((*cell.as_ptr()).first_slot, (*cell.as_ptr()).stride);
-            cell.as_ptr()
-                .cast::<u8>()
-                .add(first + index * stride)
-                .cast()
+    /// The header is initialised, and nobody else uses the block.
+    unsafe fn clear(cell: NonNull<Cell>) {
+        // SAFETY: by the caller.
+        let layout = unsafe { (*cell.as_ptr()).layout };
+        for line in 0..layout.lines() {
+            // SAFETY: the block has these lines.
+            unsafe { Cell::word(cell, line).cast_mut().write(AtomicU64::new(0)) };
         }
     }
 
-    /// Where the payload of the slot with this index lies.
+    fn block(layout: &Layout) -> std::alloc::Layout {
+        let (size, align) = layout.block();
+        let size = pool::class(size, align).map_or(size, |(_, size)| size);
+        match std::alloc::Layout::from_size_align(size, align) {
+            Ok(block) => block,
+            Err(_) => panic!("a ring of {size} bytes is too large"),
+        }
+    }
+
+    /// The word of this line.
     ///
     /// # Safety
-    /// As for [`Cell::slot`].
-    pub(crate) unsafe fn payload(cell: NonNull<Cell>, index: usize) -> *mut u8 {
+    /// The session is allocated and has that many lines.
+    #[inline]
+    pub(crate) unsafe fn word(cell: NonNull<Cell>, line: usize) -> *const AtomicU64 {
+        // SAFETY: by the caller; the layout lies inside the block that `cell` points to.
+        unsafe {
+            let offset = (*cell.as_ptr()).layout.line(line);
+            cell.as_ptr().cast::<u8>().add(offset).cast()
+        }
+    }
+
+    /// Where the payload of this place in this line lies.
+    ///
+    /// # Safety
+    /// The session is allocated and has that many lines and places.
+    #[inline]
+    pub(crate) unsafe fn payload(cell: NonNull<Cell>, line: usize, place: usize) -> *mut u8 {
         // SAFETY: by the caller, as above.
         unsafe {
-            Cell::slot(cell, index)
-                .cast::<u8>()
-                .cast_mut()
-                .add((*cell.as_ptr()).payload)
+            let offset = (*cell.as_ptr()).layout.payload(line, place);
+            cell.as_ptr().cast::<u8>().add(offset)
         }
     }
 
-    /// Gives the memory back. Payloads that are still in the ring are not destroyed.
+    /// Ends the session, of which `epoch` was the newest. Payloads that are still in the ring are not destroyed.
     ///
     /// # Safety
     /// Nobody uses the session any more.
-    pub(crate) unsafe fn free(cell: NonNull<Cell>) {
-        // SAFETY: by the caller; the header and slots were written by `allocate` with this layout.
+    #[inline]
+    pub(crate) unsafe fn end(cell: NonNull<Cell>, epoch: u32) {
+        // SAFETY: by the caller, this is the only user.
         unsafe {
-            let block = (*cell.as_ptr()).block;
-            for index in 0..(*cell.as_ptr()).capacity {
-                Cell::slot(cell, index).cast_mut().drop_in_place();
+            let header = cell.as_ptr();
+            let layout = (*header).layout;
+            let (size, align) = layout.block();
+            if let Some((class, _)) = pool::class(size, align) {
+                // A session after `epoch` could turn before it has rewritten anything.
+                let next = renewed(epoch);
+                (*header).epoch = next;
+                Cell::reset(header);
+                if next == 1 {
+                    Cell::clear(cell);
+                }
+                if pool::keep(class, cell) {
+                    return;
+                }
+            }
+            Cell::release(cell);
+        }
+    }
+
+    /// Makes what a session changes in its header as it was.
+    ///
+    /// # Safety
+    /// The header is initialised, and nobody else uses the block.
+    #[inline]
+    unsafe fn reset(header: *mut Cell) {
+        // SAFETY: by the caller.
+        unsafe {
+            (*header).credit.store(0, Relaxed);
+            for side in &(*header).sides {
+                side.flags.store(0, Relaxed);
+                side.task.store(0, Relaxed);
+                side.place.clear();
+            }
+        }
+    }
+
+    /// Gives the memory back.
+    ///
+    /// # Safety
+    /// The header is initialised, and nobody else uses the block.
+    #[cold]
+    #[inline(never)]
+    pub(crate) unsafe fn release(cell: NonNull<Cell>) {
+        // SAFETY: by the caller; `allocate` made the block with this layout, and a block of the pool that got another
+        // one stayed in its class, which alone decides the size and alignment.
+        unsafe {
+            let layout = (*cell.as_ptr()).layout;
+            for line in 0..layout.lines() {
+                Cell::word(cell, line).cast_mut().drop_in_place();
             }
             cell.drop_in_place();
-            dealloc(cell.as_ptr().cast(), block);
+            dealloc(cell.as_ptr().cast(), Cell::block(&layout));
         }
+    }
+
+    /// The next block in a list.
+    ///
+    /// # Safety
+    /// The header is initialised, and nobody else uses the block.
+    pub(crate) unsafe fn next(cell: NonNull<Cell>) -> Option<NonNull<Cell>> {
+        // SAFETY: by the caller.
+        unsafe { (*cell.as_ptr()).own[0].next }
+    }
+
+    /// Puts another block behind this one in a list.
+    ///
+    /// # Safety
+    /// As for [`Cell::next`].
+    pub(crate) unsafe fn set_next(cell: NonNull<Cell>, next: Option<NonNull<Cell>>) {
+        // SAFETY: by the caller.
+        unsafe { *addr_of_mut!((*cell.as_ptr()).own[0].next) = next };
     }
 }

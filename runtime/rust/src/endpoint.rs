@@ -7,8 +7,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
 use crate::burial::bury;
-use crate::cell::{Capacity, Slot, Stance};
+use crate::cell::Stance;
 use crate::error::{Closed, SendError, TryRecvError};
+use crate::layout::{Capacity, Layout, Slot};
 use crate::park;
 use crate::pipe::{pair, Found, Pipe};
 use crate::ready::Recv;
@@ -19,9 +20,11 @@ use crate::watched::Watched;
 /// Begins a session in state `S`: the end that sends first, and the end that receives first.
 ///
 /// `slot` holds any payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated
-/// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once.
+/// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once at most: a
+/// thread keeps the memory of ended sessions for new ones, up to some 200 KiB.
+#[inline(always)]
 pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver<S>) {
-    let (first, second) = pair(slot, capacity, 1);
+    let (first, second) = pair(Layout::of(slot, capacity));
     (Sender::new(first), Receiver::new(second))
 }
 
@@ -38,13 +41,18 @@ pub struct Sender<S> {
 type Published<N, P> = Result<(<N as Follow>::Mine, Option<Waiter>), SendError<P>>;
 
 impl<S> Sender<S> {
-    pub(crate) fn new(pipe: Pipe) -> Sender<S> {
+    #[inline]
+    pub(crate) fn new(pipe: Pipe) -> Sender<S>
+    where
+        S: State,
+    {
         Sender {
-            pipe: ManuallyDrop::new(pipe),
+            pipe: ManuallyDrop::new(pipe.sending(S::STAYS)),
             state: PhantomData,
         }
     }
 
+    #[inline]
     fn into_pipe(self) -> Pipe {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so the pipe is not used again.
@@ -55,7 +63,7 @@ impl<S> Sender<S> {
     ///
     /// Waits only if the run is unbounded and the peer is a whole ring behind. Gives the payload back if the peer is
     /// gone. Panics if the session was begun with a slot that is too small.
-    #[inline]
+    #[inline(always)]
     pub fn send<const INDEX: u8>(
         self,
         payload: S::Payload,
@@ -71,7 +79,7 @@ impl<S> Sender<S> {
     }
 
     /// Sends, and leaves it to the caller to wake the receiver.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn publish<const INDEX: u8>(
         self,
         payload: S::Payload,
@@ -79,11 +87,9 @@ impl<S> Sender<S> {
     where
         S: Transition<INDEX>,
     {
-        assert!(
-            self.pipe.room_in_slots().fits::<S::Payload>(),
-            "the session of `{}` was begun with a slot that is too small",
-            S::NAME
-        );
+        if !self.pipe.layout().fits::<S::Payload>(INDEX) {
+            does_not_fit(S::NAME);
+        }
         match self.into_pipe().send(INDEX, payload, S::Next::THEN) {
             Ok((pipe, waiter)) => Ok((S::Next::mine(pipe), waiter)),
             Err(payload) => Err(SendError::new(payload, Closed::new(S::NAME))),
@@ -91,11 +97,14 @@ impl<S> Sender<S> {
     }
 
     pub(crate) fn watched(&self) -> Watched<'_> {
-        Watched {
-            pipe: &self.pipe,
-            sends: true,
-        }
+        Watched::for_room(&self.pipe)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn does_not_fit(state: &str) -> ! {
+    panic!("the session of `{state}` was begun with a slot that is too small")
 }
 
 impl<S> Drop for Sender<S> {
@@ -117,17 +126,20 @@ pub struct Receiver<S> {
 impl<S: State> Receiver<S> {
     const STANCE: &'static Stance = &Stance {
         name: S::NAME,
-        discard: |pipe| drop(Receiver::<S>::new(pipe).opened()),
+        discard: |pipe| {
+            drop(Receiver::<S>::new(pipe).try_recv());
+        },
     };
 
-    pub(crate) fn new(mut pipe: Pipe) -> Receiver<S> {
-        pipe.stand(Self::STANCE);
+    #[inline]
+    pub(crate) fn new(pipe: Pipe) -> Receiver<S> {
         Receiver {
-            pipe: ManuallyDrop::new(pipe),
+            pipe: ManuallyDrop::new(pipe.receiving(Self::STANCE, S::STAYS)),
             state: PhantomData,
         }
     }
 
+    #[inline]
     fn into_pipe(self) -> Pipe {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so the pipe is not used again.
@@ -140,18 +152,24 @@ impl<S: State> Receiver<S> {
     pub fn recv(self) -> Result<S::Message, Closed> {
         loop {
             match self.pipe.find() {
-                Found::Message(_) | Found::Closed => return self.opened(),
-                Found::Nothing(_) => {
-                    park::until(self.watched(), None);
-                }
+                Found::Message(word) => return Ok(self.open(word)),
+                Found::Closed => return Err(self.closed()),
+                Found::Nothing(_) => self.wait(),
             }
         }
     }
 
+    #[cold]
+    fn wait(&self) {
+        park::until(self.watched(), None);
+    }
+
     /// Like [`recv`](Receiver::recv), but never waits: gives the endpoint back if there is no message yet.
+    #[inline]
     pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
         match self.pipe.find() {
-            Found::Message(_) | Found::Closed => self.opened().map_err(TryRecvError::Closed),
+            Found::Message(word) => Ok(self.open(word)),
+            Found::Closed => Err(TryRecvError::Closed(self.closed())),
             Found::Nothing(_) => Err(TryRecvError::Empty(self)),
         }
     }
@@ -168,30 +186,27 @@ impl<S: State> Receiver<S> {
         Recv::new(self)
     }
 
-    /// Opens the message, or frees the session that was found closed.
-    fn opened(self) -> Result<S::Message, Closed> {
-        let pipe = self.into_pipe();
-        match pipe.find() {
-            Found::Message(index) => Ok(S::open(Branch {
-                pipe,
-                index,
-                state: PhantomData,
-            })),
-            Found::Closed => {
-                pipe.free();
-                Err(Closed::new(S::NAME))
-            }
-            Found::Nothing(_) => unreachable!("what was found in a slot stays there"),
-        }
+    /// Opens the message that was found in this word.
+    #[inline(always)]
+    fn open(self, word: u64) -> S::Message {
+        S::open(Branch {
+            pipe: self.into_pipe(),
+            word,
+            state: PhantomData,
+        })
+    }
+
+    /// Ends a session that was found closed.
+    #[cold]
+    fn closed(self) -> Closed {
+        self.into_pipe().free();
+        Closed::new(S::NAME)
     }
 }
 
 impl<S> Receiver<S> {
     pub(crate) fn watched(&self) -> Watched<'_> {
-        Watched {
-            pipe: &self.pipe,
-            sends: false,
-        }
+        Watched::for_message(&self.pipe)
     }
 }
 
@@ -211,7 +226,7 @@ impl<S> Drop for Receiver<S> {
 /// its session are leaked: the runtime does not know the payload's type.
 pub struct Branch<S> {
     pipe: Pipe,
-    index: u8,
+    word: u64,
     state: PhantomData<fn(S) -> S>,
 }
 
@@ -219,24 +234,22 @@ impl<S: State> Branch<S> {
     /// Which message of the state it is.
     #[inline]
     pub fn index(&self) -> u8 {
-        self.index
+        self.pipe.index(self.word)
     }
 
     /// Takes the payload out, and gives the endpoint that follows. Panics if the message is another one.
-    #[inline]
+    #[inline(always)]
     pub fn take<const INDEX: u8>(self) -> (S::Payload, <S::Next as Follow>::Theirs)
     where
         S: Transition<INDEX>,
     {
-        assert!(
-            self.index == INDEX,
-            "message {} of `{}` taken as message {INDEX}",
-            self.index,
-            S::NAME
-        );
+        if self.index() != INDEX {
+            taken_wrongly(self.index(), INDEX, S::NAME);
+        }
         // SAFETY: a branch exists only for a message that was found. Its sender was in state `S` as well, since both
         // ends began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
-        let (payload, pipe, waiter) = unsafe { self.pipe.take::<S::Payload>(S::Next::THEN) };
+        let (payload, pipe, waiter) =
+            unsafe { self.pipe.take::<S::Payload>(self.word, S::Next::THEN) };
         let next = S::Next::theirs(pipe);
         if let Some(waiter) = waiter {
             waiter.wake();
@@ -246,8 +259,14 @@ impl<S: State> Branch<S> {
 
     /// For the arm of a `match` that no message reaches.
     pub fn refuse(self) -> S::Message {
-        unreachable!("message {} of `{}`, which has fewer", self.index, S::NAME)
+        unreachable!("message {} of `{}`, which has fewer", self.index(), S::NAME)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn taken_wrongly(index: u8, wanted: u8, state: &str) -> ! {
+    panic!("message {index} of `{state}` taken as message {wanted}")
 }
 
 macro_rules! common {

@@ -49,7 +49,7 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
                 if now >= deadline {
                     return None;
                 }
-                crate::park::park_timeout(deadline - now);
+                crate::sync::park_timeout(deadline - now);
             }
         }
     }
@@ -57,10 +57,13 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
 
 /// Leaves a waiter at every endpoint, and finds out whether one is ready.
 fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Option<usize> {
+    let mut needs_barrier = false;
     for end in ends {
-        end.0.announce(waiter());
+        needs_barrier |= end.0.announce(waiter());
     }
-    barrier();
+    if needs_barrier {
+        barrier();
+    }
     let (before, behind) = ends.split_at(start);
     let is_ready = |end: &Watch<'_>| !end.0.confirm();
     let behind = behind.iter().position(is_ready).map(|at| at + start);

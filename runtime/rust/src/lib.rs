@@ -16,24 +16,41 @@
 //!
 //! `scheme` has the traits by which generated code describes states and transitions, `endpoint` the typed ends over
 //! them, `pipe` the same without types: how a message is published, found, and how a side leaves, with the argument why
-//! that is sound. `cell` is the one allocation of a session, `position` the arithmetic of its ring, `wait`, `watched`
-//! and `park` how a side sleeps, `ready` the same for tasks, and `burial` how unread messages are destroyed without recursion.
+//! that is sound. `cell` is the one block of a session, `layout` what lies where in it, `pool` where blocks go for the
+//! next session, and `position` the arithmetic of the ring. `wait`, `watched` and `park` are how a side sleeps, with the
+//! `flags` by which it says so, the `barrier` that lets the other side not pay for it, and the `processor` that tells
+//! whether looking again is of use; `ready` is the same for tasks. `burial` is how unread messages are destroyed
+//! without recursion.
 //! Above them stand the operations on several endpoints: `group` is what `select` and the macro of that name share, with
 //! `turn` for fairness; `port_set` waits on any number of what `ports` calls receiving; `shared` lets many send, and
 //! `service` begins sessions whose server runs elsewhere.
 
 #![doc = include_str!("variance.md")]
 
+#[cfg(all(test, not(loom)))]
+extern crate self as duologue;
+
+#[cfg(all(test, not(loom)))]
+#[path = "../tests/sessions/golden.rs"]
+mod golden;
+
+mod barrier;
 mod burial;
 mod cell;
+#[cfg(all(test, not(loom)))]
+mod counted;
 mod endpoint;
 mod error;
+mod flags;
 mod group;
+mod layout;
 mod park;
 mod pipe;
+mod pool;
 mod port_set;
 mod ports;
 mod position;
+mod processor;
 mod ready;
 mod scheme;
 mod select;
@@ -45,9 +62,12 @@ mod turn;
 mod wait;
 mod watched;
 
-pub use cell::{Capacity, Slot};
+#[cfg(loom)]
+#[doc(hidden)]
+pub use barrier::model_barrier;
 pub use endpoint::{session, Branch, Receiver, Sender};
 pub use error::{Closed, SendError, TryRecvError, TrySendError};
+pub use layout::{Capacity, Slot};
 pub use port_set::{PortKey, PortSet, PortSetRecv};
 pub use ports::Receive;
 #[doc(hidden)]

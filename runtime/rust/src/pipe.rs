@@ -1,48 +1,66 @@
-//! One side of a session without its types: how a message is published, found, and how a side leaves.
+//! One side of a session without its types: how a message is published and found.
 //!
 //! # The words
 //!
-//! A slot's word holds the epoch of the message in it (see `position`), the message's index among those of its state,
-//! and flags. Only the sender of the current run changes it, by one `swap` per message, save for the flags `WAITS`
-//! and `DEAD`, which the receiver sets with a compare-and-swap in the slot that it will read next. The credit word
-//! holds the segment that the receiver has emptied last in an unbounded run, and flags.
+//! The word of a line (see `layout`) holds the epoch of the messages in it and how many of them there are (see
+//! `position`), the index of each among the messages of its state, the processor on which the sender runs, and flags:
+//!
+//! ```text
+//! 63      42 41   39 38       31 30     3   2      1      0
+//! | epoch   | count | processor | indexes | CLOSED DEAD WAITS |
+//! ```
+//!
+//! # Two ways to publish
+//!
+//! A receiver that finds nothing may go to sleep, so the sender must learn of it; and one that leaves must not be sent
+//! to. Which of two ways is used, both sides know from the position:
+//!
+//! - *Swapped*, where the run begins and cannot go on (an alternating dialogue), and everywhere if the system has no
+//!   asymmetric barrier. The receiver sets `WAITS` or `DEAD` in the word with a compare-and-swap, the sender publishes
+//!   with a swap, and the order of the two in the word decides. Nothing else is needed.
+//! - *Stored*, in runs. The sender stores the word and then reads the receiver's flags, which are in another line (see
+//!   `flags`). It costs no read-modify-write and does not make the line wait for one, so a run of three is as fast as
+//!   one message. A receiver that sleeps pays for the barrier (see `barrier`).
+//!
+//! A task that waits in runs would pay with every message, so it says in its flags that it is a task. A sender that
+//! has seen this swaps in runs, too, and then also reads the flags; `watched` says how the receiver knows.
 //!
 //! # Why it is sound
 //!
-//! - *Payload.* It is written before the `swap` (Release) and read after a load (Acquire) that saw the epoch.
-//!   A slot is written again by its next sender, who has either read a message that its last reader sent afterwards (a
-//!   turn), or has seen in the credit word (Acquire) that the reader had emptied it (Release).
-//! - *Waiting.* See `wait`: the flag is set and the word changed by read-modify-writes of one word.
-//! - *Leaving.* A sender leaves by publishing `CLOSED` as its last message, or, if the ring is full, by setting
-//!   `ORPHANED` in the credit word; the receiver, when it reports the next segment, finds that and writes `CLOSED` in
-//!   the sender's name. A receiver leaves by setting `DEAD` in the slot that it would read next; if there is a message
-//!   already, it consumes that first. Each is a read-modify-write of the word that the other side changes, too, so
-//!   exactly one of the two sees that the other has gone. That one frees the session.
-//! - *Freeing.* After its last `swap` a sender touches the session only if the word returned `WAITS` (to fetch the
-//!   waiter) or `DEAD` (then it is alone). The receiver waits for the former in `Place::settle` before it frees.
-//! - *Scrubbing.* When epochs start again at 1 (see `position`) the receiver of the turning message clears the stamps
-//!   of all slots but slot 0. All messages are read, the peer looks at slot 0 only, so nobody else uses them.
+//! - *Payload.* It is written before the word (Release) and read after a load (Acquire) that saw the count. A place is
+//!   written again by its next sender, who has either read a message that its last reader sent afterwards (a turn),
+//!   or has seen in the credit word (Acquire) that the reader had emptied it (Release). A store of a word by the same
+//!   sender as the one before it, and a compare-and-swap of flags into it by the receiver, keep what was released.
+//! - *Waiting*: see `watched`. *Leaving* and the last message: see `pipe/leave.rs`.
+//! - *The session lives* while a sender reads flags after a message that is not the last: it is ended either by the
+//!   receiver of the last message, or by whoever is left alone, and both need something that this sender has not done.
+//! - *Clearing.* When epochs start again at 1 (see `position`) the receiver of the turning message clears the stamps
+//!   of all lines but the first. All messages are read, the peer looks at the first line only, so nobody else uses them.
 
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use crate::burial;
-use crate::cell::{Capacity, Cell, Slot, Stamp, Stance};
-use crate::position::Position;
+use crate::cell::{Cell, Side, Stance};
+use crate::layout::Layout;
+use crate::position::{Position, MAX_PER_LINE};
 use crate::sync::AtomicU64;
 use crate::wait::{Place, Waiter};
-use crate::watched::Watched;
+use crate::{barrier, burial, processor};
+
+mod leave;
+mod room;
+
+pub(crate) use room::Room;
 
 /// In any word: the side that does not change the word waits for its change.
 pub(crate) const WAITS: u64 = 1;
-/// In a slot: the receiver is gone.
+/// In a line: the receiver is gone.
 const DEAD: u64 = 2;
-/// In a slot, in place of a message: the sender is gone.
+/// In a line, behind its messages: the sender is gone.
 const CLOSED: u64 = 4;
-/// In the credit word: the receiver is consuming its last messages and will then be gone.
-const LEAVING: u64 = 2;
-/// In the credit word: the sender went away while the ring was full.
-const ORPHANED: u64 = 4;
+
+const INDEXES_SHIFT: u32 = 3;
+const INDEXES: u64 = ((1 << 28) - 1) << INDEXES_SHIFT;
 
 /// What follows a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,18 +73,13 @@ pub enum Then {
     End,
 }
 
-/// What the receiver finds in its next slot.
+/// What the receiver finds in its next place.
+#[derive(Clone, Copy)]
 pub(crate) enum Found {
-    Message(u8),
+    /// The word that has the message.
+    Message(u64),
     Closed,
     Nothing(u64),
-}
-
-/// Whether the sender may write into its next slot.
-pub(crate) enum Room {
-    Free,
-    Full(u64),
-    Leaving,
 }
 
 /// One side of a session, at one position. Whoever has it may use it as the type scheme says: exactly one side holds
@@ -77,53 +90,103 @@ pub struct Pipe {
 }
 
 /// Both sides of a new session: side 0, side 1.
-pub(crate) fn pair(room: Slot, capacity: Capacity, epoch: u32) -> (Pipe, Pipe) {
-    let cell = Cell::allocate(room, capacity, burial::begun());
-    (
-        Pipe {
-            cell,
-            at: Position::first(0, epoch),
-        },
-        Pipe {
-            cell,
-            at: Position::first(1, epoch),
-        },
-    )
+#[inline]
+pub(crate) fn pair(layout: Layout) -> (Pipe, Pipe) {
+    let (cell, epoch) = Cell::begin(layout, burial::begun());
+    sides(cell, epoch, !barrier::is_there())
+}
+
+#[inline]
+fn sides(cell: NonNull<Cell>, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
+    let side = |side| Pipe {
+        cell,
+        at: Position::first(side, epoch, swaps),
+    };
+    (side(0), side(1))
 }
 
 impl Pipe {
-    // SAFETY of the accessors below: the session is freed only by consuming the last `Pipe` of it, or after the peer
+    // SAFETY of the accessors below: the session is ended only by consuming the last `Pipe` of it, or after the peer
     // did the same and said so; as long as a `Pipe` exists, its session is allocated. They reach single fields through
-    // the raw pointer, so that no reference to the whole header lives while the peer frees it.
+    // the raw pointer, so that no reference to the whole header lives while the peer ends it.
 
-    fn slot(&self, index: usize) -> &Stamp {
-        // SAFETY: as above; positions stay below the capacity.
-        unsafe { &*Cell::slot(self.cell, index) }
+    #[inline]
+    fn word_of(&self, line: usize) -> &AtomicU64 {
+        // SAFETY: as above; positions stay below the number of lines.
+        unsafe { &*Cell::word(self.cell, line) }
     }
 
+    #[inline]
     pub(crate) fn word(&self) -> &AtomicU64 {
-        &self.slot(self.at.slot()).word
+        self.word_of(self.at.line())
     }
 
-    pub(crate) fn credit(&self) -> &AtomicU64 {
-        // SAFETY: as above.
-        unsafe { &(*self.cell.as_ptr()).credit.0 }
+    #[inline]
+    pub(crate) fn layout(&self) -> &Layout {
+        // SAFETY: as above; nobody changes it.
+        unsafe { &*addr_of!((*self.cell.as_ptr()).layout) }
     }
 
-    pub(crate) fn place(&self, side: usize) -> *const Place {
+    #[inline]
+    pub(crate) fn side(&self, side: usize) -> *const Side {
         // SAFETY: as above; there are two sides.
-        unsafe { addr_of!((*self.cell.as_ptr()).sides[side].place) }
+        unsafe { addr_of!((*self.cell.as_ptr()).sides[side]) }
     }
 
+    /// The flags of a side.
+    #[inline]
+    pub(crate) fn flags(&self, side: usize) -> &AtomicU64 {
+        // SAFETY: as above.
+        unsafe { &*addr_of!((*self.side(side)).flags) }
+    }
+
+    /// Where this side waits.
+    pub(crate) fn place(&self) -> *const Place {
+        // SAFETY: as above.
+        unsafe { addr_of!((*self.side(self.at.side())).place) }
+    }
+
+    /// The number of the other side.
+    #[inline]
+    fn peer(&self) -> usize {
+        1 - self.at.side()
+    }
+
+    /// Fetches the peer's waiter.
+    ///
+    /// # Safety
+    /// The caller lowered the peer's flag.
+    unsafe fn waiter_of_peer(&self) -> Option<Waiter> {
+        // SAFETY: as above; by the caller.
+        unsafe { Place::take(addr_of!((*self.side(self.peer())).place)) }
+    }
+
+    #[inline]
     fn stance(&self) -> *mut &'static Stance {
         // SAFETY: as above; there are two sides.
-        unsafe { (*addr_of!((*self.cell.as_ptr()).sides[self.side()].stance)).get() }
+        unsafe { (*addr_of!((*self.cell.as_ptr()).own[self.at.side()].stance)).get() }
     }
 
-    /// Begins to receive in a state.
-    pub(crate) fn stand(&mut self, stance: &'static Stance) {
-        // SAFETY: only this side looks at its stance, and it is borrowed exclusively.
+    /// Begins to receive in a state, which has messages that keep the direction or has none.
+    #[inline]
+    pub(crate) fn receiving(self, stance: &'static Stance, stays: bool) -> Pipe {
+        // SAFETY: only this side looks at its stance, and the pipe is not borrowed.
         unsafe { *self.stance() = stance };
+        self.sending(stays)
+    }
+
+    /// Begins to send in a state, which has messages that keep the direction or has none.
+    #[inline]
+    pub(crate) fn sending(self, stays: bool) -> Pipe {
+        self.moved(self.at.in_state(stays))
+    }
+
+    #[inline]
+    fn moved(&self, at: Position) -> Pipe {
+        Pipe {
+            cell: self.cell,
+            at,
+        }
     }
 
     /// The state in which this side receives.
@@ -139,31 +202,16 @@ impl Pipe {
         (stance.discard)(self);
     }
 
-    fn capacity(&self) -> usize {
-        // SAFETY: as above.
-        unsafe { (*self.cell.as_ptr()).capacity }
-    }
-
-    fn segment(&self) -> usize {
-        // SAFETY: as above.
-        unsafe { (*self.cell.as_ptr()).segment }
-    }
-
-    /// What fits into a slot.
-    pub(crate) fn room_in_slots(&self) -> Slot {
-        // SAFETY: as above.
-        unsafe { (*self.cell.as_ptr()).room }
-    }
-
     /// How many burials had begun anywhere when the session was created.
     pub(crate) fn born(&self) -> u64 {
-        // SAFETY: as above.
+        // SAFETY: as above; nobody changes it.
         unsafe { (*self.cell.as_ptr()).born }
     }
 
-    /// Which side of its session this is.
-    pub(crate) fn side(&self) -> usize {
-        self.at.side()
+    /// Where this side stands.
+    #[inline]
+    pub(crate) fn at(&self) -> Position {
+        self.at
     }
 
     /// Tells sessions apart.
@@ -171,44 +219,165 @@ impl Pipe {
         self.cell.as_ptr() as usize
     }
 
+    /// Whether messages here are certain to be swapped, as far as the position tells.
+    #[inline]
+    pub(crate) fn swaps(&self) -> bool {
+        self.at.always_swaps() || self.at.alternates()
+    }
+
     /// Publishes a message and steps on; or gives the payload back because the peer is gone.
     ///
     /// Waits while the ring is full. The waiter, if there is one, is for the caller to wake once it has the next
-    /// endpoint in hand. The payload must fit (see [`Pipe::room_in_slots`]).
+    /// endpoint in hand. The payload must fit (see [`Layout::fits`]).
+    #[inline(always)]
     pub(crate) fn send<P>(
         self,
         index: u8,
         payload: P,
         then: Then,
     ) -> Result<(Pipe, Option<Waiter>), P> {
-        if !self.has_room() && !self.wait_for_room() {
+        if self.at.begins_used_line() && !self.has_room() && !self.wait_for_room() {
             self.leave();
             return Err(payload);
         }
-        // SAFETY: the slot is free (there is room), it is the sender's, and the payload fits.
+        if self.swaps() {
+            return self.exchange(index, payload, then);
+        }
+        if then == Then::End {
+            return self.finish(index, payload);
+        }
+        if !self.at.is_plain() || self.at.begins_run() && self.peer_is_task() {
+            return self.exchange_in_run(index, payload, then);
+        }
+        // SAFETY: the place is free (there is room), it is the sender's, and the payload fits.
         unsafe { self.write(payload) };
-        let stamp = (u64::from(self.at.epoch()) << 32) | (u64::from(index) << 8);
-        let old = self.word().swap(stamp, AcqRel);
+        self.word().store(self.stamp(index, then), Release);
+        barrier::light();
+        if self.flags(self.peer()).load(Acquire) == 0 {
+            return Ok((self.stepped(then), None));
+        }
+        self.noticed(then, None)
+    }
+
+    /// Publishes by a swap where the peer would wait, or have died, in the word.
+    #[inline(always)]
+    fn exchange<P>(self, index: u8, payload: P, then: Then) -> Result<(Pipe, Option<Waiter>), P> {
+        // SAFETY: as in `send`.
+        unsafe { self.write(payload) };
+        let old = self.word().swap(self.stamp(index, then), AcqRel);
         if old & (WAITS | DEAD) == 0 {
             return Ok((self.stepped(then), None));
         }
+        // SAFETY: `old` was returned by the swap that published a payload of this type.
+        match unsafe { self.answered(old) } {
+            Ok(waiter) => Ok((self.stepped(then), waiter)),
+            Err(payload) => Err(payload),
+        }
+    }
+
+    /// After a swap that found flags: the peer's waiter, or the payload because the peer is gone.
+    ///
+    /// # Safety
+    /// The swap replaced `old` by a message with a payload of this type.
+    #[cold]
+    unsafe fn answered<P>(&self, old: u64) -> Result<Option<Waiter>, P> {
         if old & DEAD != 0 {
             // SAFETY: the receiver is gone, so the payload that was just written is nobody else's.
             let payload = unsafe { self.read() };
-            self.free();
+            self.moved(self.at).free();
             return Err(payload);
         }
-        // SAFETY: the swap lowered the peer's flag. Until `take` returns, the peer does not free the session.
-        let waiter = unsafe { Place::take(self.place(1 - self.side())) };
-        Ok((self.stepped(then), waiter))
+        // SAFETY: the swap lowered the peer's flag. Until `take` returns, the peer does not end the session.
+        Ok(unsafe { self.waiter_of_peer() })
     }
 
-    /// Takes the payload of the message that was found, releases its slot and steps on. After [`Then::End`] the
-    /// session is freed, and the pipe returned is not to be used.
+    /// Publishes by a swap in a run: the peer may have left a flag in the word or in its flags.
+    #[inline(never)]
+    fn exchange_in_run<P>(
+        mut self,
+        index: u8,
+        payload: P,
+        then: Then,
+    ) -> Result<(Pipe, Option<Waiter>), P> {
+        self.at = self.at.knowing_task();
+        // SAFETY: as in `send`.
+        unsafe { self.write(payload) };
+        let old = self.word().swap(self.stamp(index, then), AcqRel);
+        let waiter = if old & (WAITS | DEAD) == 0 {
+            None
+        } else {
+            // SAFETY: as in `exchange`.
+            unsafe { self.answered(old) }?
+        };
+        barrier::light();
+        self.noticed(then, waiter)
+    }
+
+    /// The word that publishes the message at this position after those before it in its line.
+    #[inline(always)]
+    fn stamp(&self, index: u8, then: Then) -> u64 {
+        let mut word = self.at.with();
+        let place = self.at.place();
+        if place > 0 {
+            // What this side itself wrote; the flags of the peer are not repeated.
+            word |= self.word().load(Relaxed) & INDEXES;
+        }
+        if index > 0 {
+            word |= u64::from(index) << (INDEXES_SHIFT + self.layout().index_shift(place));
+        }
+        if then == Then::Turn {
+            word |= processor::stamp();
+        }
+        word
+    }
+
+    #[inline]
+    fn stepped(&self, then: Then) -> Pipe {
+        let at = match then {
+            Then::Stay => self.stayed(),
+            Then::Turn => self.at.turned(),
+            Then::End => self.at,
+        };
+        self.moved(at)
+    }
+
+    #[inline]
+    fn stayed(&self) -> Position {
+        let layout = self.layout();
+        match self.at.next_place(layout.per_line()) {
+            Some(at) => at,
+            None => self.at.next_line(layout.lines()),
+        }
+    }
+
+    /// Looks into the next place.
+    #[inline]
+    pub(crate) fn find(&self) -> Found {
+        let word = self.word().load(Acquire);
+        let ahead = self.at.ahead(word);
+        if ahead.wrapping_sub(1) < MAX_PER_LINE as u64 {
+            Found::Message(word)
+        } else if ahead == 0 && word & CLOSED != 0 {
+            Found::Closed
+        } else {
+            Found::Nothing(word)
+        }
+    }
+
+    /// The index of the message that was found here, among those of its state.
+    #[inline]
+    pub(crate) fn index(&self, word: u64) -> u8 {
+        self.layout()
+            .index((word & INDEXES) >> INDEXES_SHIFT, self.at.place())
+    }
+
+    /// Takes the payload of the message that was found in this word, releases its place and steps on. After
+    /// [`Then::End`] the session is over and there is no pipe.
     ///
     /// # Safety
     /// [`Pipe::find`] found a message, its payload is a `P`, and `then` is what follows it.
-    pub(crate) unsafe fn take<P>(self, then: Then) -> (P, Option<Pipe>, Option<Waiter>) {
+    #[inline(always)]
+    pub(crate) unsafe fn take<P>(self, word: u64, then: Then) -> (P, Option<Pipe>, Option<Waiter>) {
         // SAFETY: by the caller; the load that found the message acquired its payload.
         let payload = unsafe { self.read() };
         match then {
@@ -216,248 +385,80 @@ impl Pipe {
                 self.free();
                 (payload, None, None)
             }
-            Then::Stay => {
-                let waiter = self.report_emptied();
-                (payload, Some(self.stepped(then)), waiter)
-            }
+            Then::Stay => match self.at.next_place(self.layout().per_line()) {
+                Some(at) => (payload, Some(self.moved(at)), None),
+                None => {
+                    let waiter = self.report_emptied();
+                    let at = self.at.next_line(self.layout().lines());
+                    (payload, Some(self.moved(at)), waiter)
+                }
+            },
             Then::Turn => {
-                let next = self.stepped(then);
+                let next = self.moved(self.at.turned().with_processor_of(word));
                 if next.at.epoch() == 1 {
-                    next.scrub();
+                    next.clear();
                 }
                 (payload, Some(next), None)
             }
         }
     }
 
-    fn stepped(self, then: Then) -> Pipe {
-        let at = match then {
-            Then::Stay => self.at.stayed(self.capacity()),
-            Then::Turn => self.at.turned(),
-            Then::End => self.at,
-        };
-        Pipe {
-            cell: self.cell,
-            at,
-        }
-    }
-
-    /// Looks into the next slot.
-    pub(crate) fn find(&self) -> Found {
-        let word = self.word().load(Acquire);
-        if (word >> 32) as u32 != self.at.epoch() {
-            Found::Nothing(word)
-        } else if word & CLOSED != 0 {
-            Found::Closed
-        } else {
-            Found::Message((word >> 8) as u8)
-        }
-    }
-
     /// Ends the session for a receiver that found it closed, or whoever else is alone with it.
+    #[inline]
     pub(crate) fn free(self) {
         // SAFETY: the peer is gone, except that it may still be fetching this side's waiter.
         unsafe {
-            (*self.place(self.side())).settle();
-            Cell::free(self.cell);
+            (*self.place()).settle();
+            Cell::end(self.cell, self.at.epoch());
         }
     }
 
-    /// Ends the session for a sender: publishes that it is gone. Never waits.
-    pub(crate) fn leave(self) {
-        loop {
-            let credit = self.credit().load(Acquire);
-            if self.needs_room() && !self.emptied_enough(credit) {
-                let orphaned = (credit & !WAITS) | ORPHANED;
-                if self
-                    .credit()
-                    .compare_exchange(credit, orphaned, AcqRel, Relaxed)
-                    .is_ok()
-                {
-                    return;
-                }
-                continue;
-            }
-            let old = self
-                .word()
-                .swap((u64::from(self.at.epoch()) << 32) | CLOSED, AcqRel);
-            if old & DEAD != 0 {
-                self.free();
-            } else if old & WAITS != 0 {
-                // SAFETY: the swap lowered the peer's flag; as in `send`.
-                if let Some(waiter) = unsafe { Place::take(self.place(1 - self.side())) } {
-                    waiter.wake();
-                }
-            }
-            return;
-        }
-    }
-
-    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first.
-    pub(crate) fn die(self) -> Result<(), Pipe> {
-        loop {
-            match self.find() {
-                Found::Message(_) => return Err(self),
-                Found::Closed => {
-                    self.free();
-                    return Ok(());
-                }
-                Found::Nothing(word) => {
-                    let dead = (word & !WAITS) | DEAD;
-                    if self
-                        .word()
-                        .compare_exchange(word, dead, AcqRel, Acquire)
-                        .is_ok()
-                    {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-    }
-
-    /// Tells a sender that lives that nobody wants more, so that it does not feed a receiver that is leaving.
-    pub(crate) fn announce_leaving(&self) {
-        let mut credit = self.credit().load(Relaxed);
-        while credit & LEAVING == 0 {
-            let leaving = (credit & !WAITS) | LEAVING;
-            match self
-                .credit()
-                .compare_exchange_weak(credit, leaving, AcqRel, Relaxed)
-            {
-                Ok(old) => {
-                    if let Some(waiter) = self.waiter_of(old) {
-                        waiter.wake();
-                    }
-                    return;
-                }
-                Err(now) => credit = now,
-            }
-        }
-    }
-
-    /// Called by the receiver when it has emptied the current slot: reports a segment if that was its last.
-    fn report_emptied(&self) -> Option<Waiter> {
-        let emptied = self.at.slot() + 1;
-        if emptied != self.segment() && emptied != self.capacity() {
-            return None;
-        }
-        let (which, start) = if emptied == self.segment() {
-            (0, 0)
-        } else {
-            (1, self.segment())
-        };
-        let count = segment_count(self.at.epoch(), which);
-        let mut credit = self.credit().load(Relaxed);
-        let old = loop {
-            let report = (count << 8) | (credit & LEAVING);
-            match self
-                .credit()
-                .compare_exchange_weak(credit, report, AcqRel, Relaxed)
-            {
-                Ok(old) => break old,
-                Err(now) => credit = now,
-            }
-        };
-        if old & ORPHANED != 0 {
-            // The sender stopped before this segment, one lap later, and is gone: the slot is this side's alone.
-            let epoch = self.at.epoch().wrapping_add(1);
-            self.slot(start)
-                .word
-                .store((u64::from(epoch) << 32) | CLOSED, Release);
-        }
-        self.waiter_of(old)
-    }
-
-    /// The sender's waiter, if the change of the credit word from `old` lowered the sender's flag.
-    fn waiter_of(&self, old: u64) -> Option<Waiter> {
-        if old & WAITS == 0 {
-            return None;
-        }
-        // SAFETY: the caller's change lowered the flag.
-        unsafe { Place::take(self.place(1 - self.side())) }
-    }
-
-    fn scrub(&self) {
-        for index in 1..self.capacity() {
-            self.slot(index).word.store(0, Relaxed);
+    #[cold]
+    fn clear(&self) {
+        for line in 1..self.layout().lines() {
+            self.word_of(line).store(0, Relaxed);
         }
         self.credit().store(0, Relaxed);
     }
 
-    /// Whether the sender stands before a segment that it has filled before in this run.
-    fn needs_room(&self) -> bool {
-        self.at.is_lapping() && (self.at.slot() == 0 || self.at.slot() == self.segment())
-    }
-
-    /// Whether the receiver has emptied the segment before which the sender stands, and possibly the one after it.
-    fn emptied_enough(&self, credit: u64) -> bool {
-        let which = u64::from(self.at.slot() != 0);
-        let needed = segment_count(self.at.epoch().wrapping_sub(1), which);
-        (credit >> 8).wrapping_sub(needed) & SEGMENT_COUNTS < 2
-    }
-
-    pub(crate) fn room(&self) -> Room {
-        if !self.needs_room() {
-            return Room::Free;
-        }
-        let credit = self.credit().load(Acquire);
-        if credit & LEAVING != 0 {
-            Room::Leaving
-        } else if self.emptied_enough(credit) {
-            Room::Free
-        } else {
-            Room::Full(credit)
-        }
-    }
-
-    fn has_room(&self) -> bool {
-        matches!(self.room(), Room::Free)
-    }
-
-    fn wait_for_room(&self) -> bool {
-        crate::park::until(
-            Watched {
-                pipe: self,
-                sends: true,
-            },
-            None,
-        );
-        self.has_room()
-    }
-
-    /// Writes the payload into the current slot.
+    /// Writes the payload into the current place.
     ///
     /// # Safety
-    /// The slot is the caller's and free, and the payload fits.
+    /// The place is the caller's and free, and the payload fits.
+    #[inline]
     unsafe fn write<P>(&self, payload: P) {
         #[cfg(loom)]
-        self.slot(self.at.slot()).witness.with_mut(|_| {});
+        self.witness().with_mut(|_| {});
         // SAFETY: by the caller.
         unsafe {
-            Cell::payload(self.cell, self.at.slot())
+            Cell::payload(self.cell, self.at.line(), self.at.place())
                 .cast::<P>()
                 .write(payload)
         };
     }
 
-    /// Moves the payload out of the current slot.
+    /// Moves the payload out of the current place.
     ///
     /// # Safety
-    /// The slot holds a `P` that is the caller's.
+    /// The place holds a `P` that is the caller's, or that the caller forgets.
+    #[inline]
     unsafe fn read<P>(&self) -> P {
         #[cfg(loom)]
-        self.slot(self.at.slot()).witness.with_mut(|_| {});
+        self.witness().with(|_| {});
         // SAFETY: by the caller.
-        unsafe { Cell::payload(self.cell, self.at.slot()).cast::<P>().read() }
+        unsafe {
+            Cell::payload(self.cell, self.at.line(), self.at.place())
+                .cast::<P>()
+                .read()
+        }
     }
-}
 
-const SEGMENT_COUNTS: u64 = (1 << 33) - 1;
-
-/// Numbers the segments of a ring over all epochs.
-fn segment_count(epoch: u32, which: u64) -> u64 {
-    (u64::from(epoch) << 1) | which
+    #[cfg(loom)]
+    fn witness(&self) -> &loom::cell::UnsafeCell<()> {
+        let number = self.at.line() * self.layout().per_line() + self.at.place();
+        // SAFETY: as for the accessors above.
+        unsafe { &(&(*self.cell.as_ptr()).witnesses)[number] }
+    }
 }
 
 #[cfg(all(test, not(loom)))]

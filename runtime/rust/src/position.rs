@@ -1,42 +1,75 @@
 //! Where an endpoint stands in its session: pure arithmetic, equal on both sides.
 //!
 //! Messages of a session are totally ordered and both sides know the order, so both compute the same positions
-//! without telling each other. A position is a slot of the ring and an *epoch*: the number of times the slot index
-//! went back to 0, because the direction turned or because an unbounded run came round the ring (a *lap*).
-//! A slot is stamped with the epoch of the message in it, which tells that message from all earlier ones.
+//! without telling each other. A position is a line of the ring, a place in that line, and an *epoch*: the number of
+//! times the index went back to line 0, because the direction turned or because an unbounded run came round the ring
+//! (a *lap*). A line is stamped with the epoch of the messages in it and their count, which tells them from all
+//! earlier ones.
 
-/// One endpoint's position, packed so that an endpoint is two words: epoch, lap bit, side bit, slot index.
+/// One endpoint's position and what the endpoint remembers, packed so that an endpoint is two words.
+///
+/// From the top: 22 bits of epoch, 3 of place in the line, 8 of processor, flags, 26 of line. The upper three lie
+/// where a line's word has epoch, count and processor, so that one subtraction compares a word with a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
 
-const LAP: u64 = 1 << 31;
-const SIDE: u64 = 1 << 30;
-const SLOT: u64 = SIDE - 1;
+/// Where the epoch begins, in positions and words.
+pub(crate) const EPOCH_SHIFT: u32 = 42;
+/// Where the place in a line begins in positions, and the count of messages in words.
+pub(crate) const PLACE_SHIFT: u32 = 39;
+/// The processor on which the peer last ran, or 0 if that is not known, in positions; in words that of the sender.
+pub(crate) const PROCESSOR: u64 = 0xff << PROCESSOR_SHIFT;
+pub(crate) const PROCESSOR_SHIFT: u32 = 31;
 
-/// The largest ring that a position can address.
-pub(crate) const MAX_CAPACITY: usize = SLOT as usize;
+const EPOCHS: u32 = 1 << 22;
+const ONE: u64 = 1 << PLACE_SHIFT;
+const PLACE: u64 = 7 << PLACE_SHIFT;
+const LAP: u64 = 1 << 30;
+const SIDE: u64 = 1 << 29;
+/// The receiver has been seen to be a task.
+const TASK: u64 = 1 << 28;
+/// Every message is swapped.
+const SWAPS: u64 = 1 << 27;
+/// The state has messages that keep the direction.
+const STAYS: u64 = 1 << 26;
+const LINE: u64 = STAYS - 1;
+
+/// The most lines that a position can address.
+pub(crate) const MAX_LINES: usize = LINE as usize;
+
+/// The most messages in a line.
+pub(crate) const MAX_PER_LINE: usize = 7;
+
+/// What identifies a message within its session, as long as no epoch comes round.
+pub(crate) const KEY: u64 = !(ONE - 1) | LINE;
 
 /// From this epoch on the next turn starts again at 1, after clearing all stamps (see [`Position::turned`]).
 ///
-/// Half of the number space: a stamp that is not rewritten ages only by turns, laps rewrite every slot. So no stamp
+/// Half of the number space: a stamp that is not rewritten ages only by turns, laps rewrite every line. So no stamp
 /// grows older than `RENEWAL` and a few epochs, and an epoch never meets its own number in an old stamp.
-pub(crate) const RENEWAL: u32 = 1 << 31;
+pub(crate) const RENEWAL: u32 = EPOCHS / 2;
 
 impl Position {
-    /// The first position of a session, for side 0 or side 1.
-    pub(crate) fn first(side: usize, epoch: u32) -> Position {
+    /// The first position of a session, for side 0 or side 1. `swaps`: see [`Position::always_swaps`].
+    pub(crate) fn first(side: usize, epoch: u32, swaps: bool) -> Position {
         let side = if side == 0 { 0 } else { SIDE };
-        Position((u64::from(epoch) << 32) | side)
+        let swaps = if swaps { SWAPS } else { 0 };
+        Position(u64::from(epoch) << EPOCH_SHIFT | side | swaps)
     }
 
     /// The epoch of the message at this position.
     pub(crate) fn epoch(self) -> u32 {
-        (self.0 >> 32) as u32
+        (self.0 >> EPOCH_SHIFT) as u32
     }
 
-    /// The slot of the message at this position.
-    pub(crate) fn slot(self) -> usize {
-        (self.0 & SLOT) as usize
+    /// The line of the message at this position.
+    pub(crate) fn line(self) -> usize {
+        (self.0 & LINE) as usize
+    }
+
+    /// The place of the message in its line.
+    pub(crate) fn place(self) -> usize {
+        ((self.0 & PLACE) >> PLACE_SHIFT) as usize
     }
 
     /// Which side of the session this is; the other is `1 - side()`.
@@ -44,29 +77,106 @@ impl Position {
         usize::from(self.0 & SIDE != 0)
     }
 
-    /// Whether the current run has come round the ring, so that slots must be free before they are written.
+    /// Epoch, line and place: the same on both sides.
+    pub(crate) fn key(self) -> u64 {
+        self.0 & KEY
+    }
+
+    /// The upper part of the word of a line in which the messages before this position are published.
+    pub(crate) fn before(self) -> u64 {
+        self.0 & !(ONE - 1)
+    }
+
+    /// The same with the message at this position.
+    pub(crate) fn with(self) -> u64 {
+        self.before() + ONE
+    }
+
+    /// How many messages a word says are there at this position and after it in its line; no number below 8 if the
+    /// word's epoch is an earlier one.
+    pub(crate) fn ahead(self, word: u64) -> u64 {
+        (word >> PLACE_SHIFT).wrapping_sub(self.0 >> PLACE_SHIFT) & ((1 << (64 - PLACE_SHIFT)) - 1)
+    }
+
+    /// Whether the current run has come round the ring, so that lines must be free before they are written.
     pub(crate) fn is_lapping(self) -> bool {
         self.0 & LAP != 0
     }
 
-    /// After a message that keeps the direction, in a ring of `capacity` slots.
-    pub(crate) fn stayed(self, capacity: usize) -> Position {
-        if self.slot() + 1 < capacity {
-            Position(self.0 + 1)
+    /// Whether a line begins here that was in use before in this run.
+    pub(crate) fn begins_used_line(self) -> bool {
+        self.0 & (LAP | PLACE) == LAP
+    }
+
+    /// Whether this is the first message of a run.
+    pub(crate) fn begins_run(self) -> bool {
+        self.0 & (LAP | PLACE | LINE) == 0
+    }
+
+    /// Whether this is the first message of a run and also its last, whatever it is.
+    pub(crate) fn alternates(self) -> bool {
+        self.0 & (LAP | PLACE | LINE | STAYS) == 0
+    }
+
+    /// Whether there is no asymmetric barrier, so that every message is swapped. Fixed for a session.
+    pub(crate) fn always_swaps(self) -> bool {
+        self.0 & SWAPS != 0
+    }
+
+    /// Whether the message here is published by a plain store, as far as the sender knows.
+    pub(crate) fn is_plain(self) -> bool {
+        self.0 & (SWAPS | TASK) == 0
+    }
+
+    /// Remembers that the receiver is a task.
+    pub(crate) fn knowing_task(self) -> Position {
+        Position(self.0 | TASK)
+    }
+
+    /// In a state that has messages which keep the direction, or has none.
+    pub(crate) fn in_state(self, stays: bool) -> Position {
+        Position(self.0 & !STAYS | if stays { STAYS } else { 0 })
+    }
+
+    /// The processor on which the peer last ran, in place; 0 if that is not known.
+    pub(crate) fn processor(self) -> u64 {
+        self.0 & PROCESSOR
+    }
+
+    /// With the processor that a word tells.
+    pub(crate) fn with_processor_of(self, word: u64) -> Position {
+        Position(self.0 & !PROCESSOR | word & PROCESSOR)
+    }
+
+    /// After a message that keeps the direction, if there is another place in the line.
+    pub(crate) fn next_place(self, per_line: usize) -> Option<Position> {
+        (self.place() + 1 < per_line).then_some(Position(self.0 + ONE))
+    }
+
+    /// After the last message of a line, in a ring of so many lines.
+    pub(crate) fn next_line(self, lines: usize) -> Position {
+        let at = self.0 & !PLACE;
+        if self.line() + 1 < lines {
+            Position(at + 1)
         } else {
-            let epoch = self.epoch().wrapping_add(1);
-            Position((u64::from(epoch) << 32) | LAP | (self.0 & SIDE))
+            // In the highest bits, so it wraps as it should.
+            Position((at & !LINE | LAP).wrapping_add(1 << EPOCH_SHIFT))
         }
     }
 
     /// After a message that turns the direction. When the epoch falls back to 1 the stamps must be cleared.
     pub(crate) fn turned(self) -> Position {
-        let epoch = if self.epoch() >= RENEWAL {
-            1
-        } else {
-            self.epoch() + 1
-        };
-        Position((u64::from(epoch) << 32) | (self.0 & SIDE))
+        let rest = self.0 & (PROCESSOR | SIDE | SWAPS | TASK);
+        Position(u64::from(renewed(self.epoch())) << EPOCH_SHIFT | rest)
+    }
+}
+
+/// The epoch after a turn.
+pub(crate) fn renewed(epoch: u32) -> u32 {
+    if epoch >= RENEWAL {
+        1
+    } else {
+        epoch + 1
     }
 }
 
@@ -74,28 +184,59 @@ impl Position {
 mod tests {
     use super::*;
 
+    fn stayed(at: Position, per_line: usize, lines: usize) -> Position {
+        at.next_place(per_line)
+            .unwrap_or_else(|| at.next_line(lines))
+    }
+
     #[test]
-    fn the_slot_returns_to_zero_at_every_turn() {
-        let start = Position::first(1, 1);
-        let third = start.stayed(4).stayed(4);
-        assert_eq!((third.slot(), third.epoch(), third.side()), (2, 1, 1));
-        let reply = third.turned();
-        assert_eq!((reply.slot(), reply.epoch(), reply.side()), (0, 2, 1));
-        assert!(!reply.is_lapping());
+    fn the_index_returns_to_zero_at_every_turn() {
+        let start = Position::first(1, 1, false).in_state(true);
+        let third = stayed(stayed(start, 2, 4), 2, 4);
+        assert_eq!(
+            (third.line(), third.place(), third.epoch(), third.side()),
+            (1, 0, 1, 1)
+        );
+        assert!(start.begins_run() && !third.begins_run() && !third.is_lapping());
+        let reply = third.turned().in_state(false);
+        assert_eq!((reply.line(), reply.epoch(), reply.side()), (0, 2, 1));
+        assert!(reply.alternates() && !start.alternates());
     }
 
     #[test]
     fn a_full_ring_starts_a_lap_and_a_turn_ends_it() {
-        let lap = Position::first(0, 1).stayed(2).stayed(2);
-        assert_eq!((lap.slot(), lap.epoch(), lap.is_lapping()), (0, 2, true));
-        assert!(lap.stayed(2).is_lapping());
-        assert!(!lap.turned().is_lapping());
+        let lap = Position::first(0, 1, true).next_line(2).next_line(2);
+        assert_eq!((lap.line(), lap.epoch(), lap.is_lapping()), (0, 2, true));
+        assert!(lap.begins_used_line() && lap.always_swaps());
+        assert!(lap.next_line(2).is_lapping());
+        assert!(!lap.turned().is_lapping() && lap.turned().always_swaps());
     }
 
     #[test]
     fn epochs_start_again_at_a_turn_and_wrap_in_a_lap() {
-        assert_eq!(Position::first(0, RENEWAL - 1).turned().epoch(), RENEWAL);
-        assert_eq!(Position::first(0, RENEWAL).turned().epoch(), 1);
-        assert_eq!(Position::first(0, u32::MAX).stayed(1).epoch(), 0);
+        assert_eq!(
+            Position::first(0, RENEWAL - 1, false).turned().epoch(),
+            RENEWAL
+        );
+        assert_eq!(Position::first(0, RENEWAL, false).turned().epoch(), 1);
+        let last = Position::first(0, EPOCHS - 1, false);
+        assert_eq!(last.next_line(1).epoch(), 0);
+    }
+
+    #[test]
+    fn a_word_tells_how_many_messages_are_ahead() {
+        let at = Position::first(0, 5, false)
+            .next_place(7)
+            .expect("a second place");
+        assert_eq!(at.ahead(at.before()), 0);
+        assert_eq!(at.ahead(at.with()), 1);
+        let end = (0..5).fold(at, |at, _| at.next_place(7).expect("seven places"));
+        assert_eq!(end.next_place(7), None);
+        assert_eq!(at.ahead(end.with()), 6);
+        for age in [1, 2, RENEWAL - 1, RENEWAL] {
+            let old = Position::first(0, 5_u32.wrapping_sub(age) % EPOCHS, false);
+            let full = (0..6).fold(old, |at, _| at.next_place(7).expect("seven places"));
+            assert!(at.ahead(full.with()) > 7 && at.ahead(old.before()) > 7);
+        }
     }
 }

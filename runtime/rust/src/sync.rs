@@ -1,13 +1,20 @@
-//! The atomics and thread calls of the standard library, or loom's when the pipe is being model-checked.
+//! The atomics and thread calls of the standard library, or loom's when the pipe is being model-checked, and those that
+//! count what they do when the crate is being tested.
+
+#[cfg(not(any(loom, test)))]
+pub(crate) use std::sync::atomic::AtomicU64;
+
+#[cfg(all(test, not(loom)))]
+pub(crate) use counted::AtomicU64;
 
 #[cfg(not(loom))]
 pub(crate) use std::{
     hint::spin_loop,
     sync::{
-        atomic::{AtomicBool, AtomicPtr, AtomicU64},
+        atomic::{AtomicBool, AtomicPtr},
         Mutex, MutexGuard,
     },
-    thread::{current, park, yield_now, Thread},
+    thread::{current, yield_now, Thread},
 };
 
 #[cfg(loom)]
@@ -17,5 +24,99 @@ pub(crate) use loom::{
         atomic::{AtomicBool, AtomicPtr, AtomicU64},
         Mutex, MutexGuard,
     },
-    thread::{current, park, yield_now, Thread},
+    thread::{current, yield_now, Thread},
 };
+
+/// Puts the thread to sleep until it is unparked, or for no reason.
+pub(crate) fn park() {
+    #[cfg(test)]
+    count::call();
+    #[cfg(not(loom))]
+    std::thread::park();
+    #[cfg(loom)]
+    loom::thread::park();
+}
+
+/// The same, but for so long only.
+#[cfg(not(loom))]
+pub(crate) fn park_timeout(patience: std::time::Duration) {
+    #[cfg(test)]
+    count::call();
+    std::thread::park_timeout(patience);
+}
+
+/// loom has no clock: time stands still, so that a timeout is explored as a sequence of early looks.
+#[cfg(loom)]
+pub(crate) fn park_timeout(_patience: std::time::Duration) {
+    loom::thread::yield_now();
+}
+
+/// Wakes a thread that sleeps in `park`.
+pub(crate) fn unpark(thread: &Thread) {
+    #[cfg(test)]
+    count::call();
+    thread.unpark();
+}
+
+/// How often the operations of this thread changed an atomic by a read-modify-write, and called the kernel.
+#[cfg(test)]
+pub(crate) mod count {
+    use std::cell::Cell;
+
+    thread_local! {
+        static CHANGES: Cell<usize> = const { Cell::new(0) };
+        static CALLS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn change() {
+        CHANGES.set(CHANGES.get() + 1);
+    }
+
+    pub(crate) fn call() {
+        CALLS.set(CALLS.get() + 1);
+    }
+
+    /// Read-modify-writes and calls so far.
+    pub(crate) fn so_far() -> (usize, usize) {
+        (CHANGES.get(), CALLS.get())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod counted {
+    use std::sync::atomic::{AtomicU64 as Plain, Ordering};
+
+    /// An atomic that counts its read-modify-writes.
+    #[derive(Default)]
+    pub(crate) struct AtomicU64(Plain);
+
+    impl AtomicU64 {
+        pub(crate) const fn new(value: u64) -> AtomicU64 {
+            AtomicU64(Plain::new(value))
+        }
+
+        pub(crate) fn load(&self, order: Ordering) -> u64 {
+            self.0.load(order)
+        }
+
+        pub(crate) fn store(&self, value: u64, order: Ordering) {
+            self.0.store(value, order);
+        }
+
+        pub(crate) fn swap(&self, value: u64, order: Ordering) -> u64 {
+            super::count::change();
+            self.0.swap(value, order)
+        }
+
+        pub(crate) fn compare_exchange(
+            &self,
+            old: u64,
+            new: u64,
+            order: Ordering,
+            failure: Ordering,
+        ) -> Result<u64, u64> {
+            super::count::change();
+            self.0.compare_exchange(old, new, order, failure)
+        }
+    }
+}

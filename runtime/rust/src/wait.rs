@@ -1,20 +1,17 @@
 //! Who waits, and the place in the session where the other side finds it.
 //!
 //! Each side has one place of its own: a place for both was a lost wake-up. To wait, a side writes its waiter into its
-//! place and then sets a flag in the word that the other side will change (a slot, or the credit word) with a
-//! compare-and-swap. The other side changes that word by a read-modify-write, too, so the two are ordered:
-//!
-//! - flag first: the change returns the flag, and by Acquire also the waiter that was written before it: it wakes;
-//! - change first: the compare-and-swap fails, and the side sees what it wanted to wait for.
-//!
-//! There is no third case. `busy` covers the moment between the change and the reading of the place: the owner
-//! neither writes its place again nor frees the session before the other side has cleared it.
+//! place and then raises a flag, in the word that the other side will change or in its own flags (see `watched`).
+//! Whoever lowers the flag, by a read-modify-write, has the waiter: the other side, which by Acquire sees what was
+//! written before the flag was raised; or the owner, which gives up waiting. `busy` covers the moment between the
+//! lowering and the reading of the place: the owner neither writes its place again nor ends the session before the
+//! other side has cleared it.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::task::Waker;
 
-use crate::sync::{spin_loop, yield_now, AtomicBool, Thread};
+use crate::sync::{spin_loop, unpark, yield_now, AtomicBool, Thread};
 
 /// A sleeping thread or a pending task.
 pub(crate) enum Waiter {
@@ -26,7 +23,7 @@ impl Waiter {
     /// Wakes it. A wake-up too many does no harm.
     pub(crate) fn wake(self) {
         match self {
-            Waiter::Thread(thread) => thread.unpark(),
+            Waiter::Thread(thread) => unpark(&thread),
             Waiter::Task(waker) => waker.wake(),
         }
     }
@@ -50,12 +47,12 @@ impl Place {
     /// Puts a waiter in.
     ///
     /// # Safety
-    /// The caller is the owner, and its flag is not raised.
+    /// The caller is the owner, and its flags are not raised.
     pub(crate) unsafe fn put(&self, waiter: Waiter) {
         self.settle();
         // SAFETY: the flag is down and the place is not busy, so only the owner looks here.
         unsafe { *self.waiter.get() = Some(waiter) };
-        // Ordered before the flag by the Release of the compare-and-swap that raises it.
+        // Ordered before the flag by the Release with which that is raised.
         self.busy.store(true, Relaxed);
     }
 
@@ -71,6 +68,15 @@ impl Place {
             let waiter = (*(*place).waiter.get()).take();
             (*place).busy.store(false, Release);
             waiter
+        }
+    }
+
+    /// Makes the place as it was at first, when nobody else looks here: a waiter may be left that nobody came to wake.
+    #[inline]
+    pub(crate) fn clear(&self) {
+        if self.busy.load(Relaxed) {
+            // SAFETY: by the caller of `Cell::end`, nobody else uses the session.
+            drop(unsafe { Place::take(self) });
         }
     }
 

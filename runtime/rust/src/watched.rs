@@ -1,19 +1,64 @@
 //! What a side waits for, and how it leaves a waiter there.
+//!
+//! # In the word
+//!
+//! The waiter is put into its place, then a flag is set in the awaited word with a compare-and-swap. The other side
+//! changes that word by a read-modify-write, too, so the two are ordered:
+//!
+//! - flag first: the change returns the flag, and by Acquire also the waiter that was written before it: it wakes;
+//! - change first: the compare-and-swap fails, and the side sees what it wanted to wait for.
+//!
+//! There is no third case. A sender waits for room in this way, and a receiver where messages are swapped.
+//!
+//! # In the flags
+//!
+//! Where messages are stored, a receiver puts its waiter into its place, says `WAITING` for its position in its flags,
+//! runs the barrier and looks again. By the barrier either it sees the message, or the sender sees `WAITING` after its
+//! store. Both may be: whoever lowers the flag by a compare-and-swap has the waiter. The flag is about one position, so
+//! that a sender which is late with its look after an earlier message does not take the waiter of a later one.
+//!
+//! # Tasks
+//!
+//! A task says in its flags that it is one, for good, and from then on waits in the word also in runs: but only
+//! where it is certain that the sender has seen it and swaps. It is certain
+//!
+//! - at every position after one at which it said so, ran the barrier, and found nothing: the sender's store there
+//!   comes after the barrier, so its look at the flags after that store sees it, and so does what it sends later;
+//! - in every run after one in which it said so, if there was a turn between them: the sender has read a message that
+//!   this side sent after saying so, and looks at the flags before the first message of a run.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
+use crate::barrier;
+use crate::flags::{self, ENDING, TASK, WAITING};
 use crate::pipe::{Found, Pipe, Room, WAITS};
-use crate::sync::AtomicU64;
+use crate::position::{EPOCH_SHIFT, KEY};
+use crate::sync::{yield_now, AtomicU64};
 use crate::wait::{Place, Waiter};
+
+/// What a side notes of itself: it said that it is a task, and slept at this position.
+const SLEPT: u64 = 1 << 26;
+/// It said that it is a task, at this position.
+const SAID: u64 = 1 << 27;
 
 /// A pipe that somebody waits for: for a message to read, or for room to send.
 #[derive(Clone, Copy)]
 pub(crate) struct Watched<'a> {
-    pub(crate) pipe: &'a Pipe,
-    pub(crate) sends: bool,
+    pipe: &'a Pipe,
+    sends: bool,
 }
 
-impl Watched<'_> {
+impl<'a> Watched<'a> {
+    /// A sender that waits for room.
+    pub(crate) fn for_room(pipe: &'a Pipe) -> Watched<'a> {
+        Watched { pipe, sends: true }
+    }
+
+    /// A receiver that waits for a message.
+    pub(crate) fn for_message(pipe: &'a Pipe) -> Watched<'a> {
+        Watched { pipe, sends: false }
+    }
+
     /// The word whose change is awaited, and its value; `None` when there is nothing to wait for.
     fn awaited(&self) -> Option<(&AtomicU64, u64)> {
         if self.sends {
@@ -34,23 +79,43 @@ impl Watched<'_> {
         self.awaited().is_none()
     }
 
+    /// Where this side stands: its processor is that of the peer.
+    pub(crate) fn processor_of_peer(&self) -> u64 {
+        self.pipe.at().processor()
+    }
+
     /// Leaves a waiter to be woken; false if there is nothing to wait for. Replaces an earlier waiter.
     pub(crate) fn arm(&self, waiter: Waiter) -> bool {
-        self.announce(waiter);
-        barrier();
+        if self.announce(waiter) {
+            barrier();
+        }
         self.confirm()
     }
 
     /// The first third of [`Watched::arm`], for those who wait on many: says that this waiter is about to sleep, and
-    /// replaces an earlier one. After it come [`barrier`], once for all, and [`Watched::confirm`] for each.
+    /// replaces an earlier one. Then, if any announcement returned true, comes one [`barrier`] for all; and then
+    /// [`Watched::confirm`] for each.
     ///
     /// From here on the waiter may be woken, also if `confirm` finds that there is nothing to wait for.
-    pub(crate) fn announce(&self, waiter: Waiter) {
+    pub(crate) fn announce(&self, waiter: Waiter) -> bool {
         self.disarm();
-        let place = self.pipe.place(self.pipe.side());
+        if !self.sends {
+            if !self.pipe.waits_in_word() {
+                return self.announce_in_flags(waiter);
+            }
+            if matches!(waiter, Waiter::Task(_)) {
+                self.pipe.say_task();
+            }
+        }
+        self.announce_in_word(waiter);
+        false
+    }
+
+    fn announce_in_word(&self, waiter: Waiter) {
+        let place = self.pipe.place();
         let mut waiter = Some(waiter);
         while let (Some((word, value)), Some(mine)) = (self.awaited(), waiter.take()) {
-            // SAFETY: this side owns the place, and its flag is down: `disarm` lowered it, or the peer did.
+            // SAFETY: this side owns the place, and its flags are down: `disarm` lowered them, or the peer did.
             unsafe { (*place).put(mine) };
             if word
                 .compare_exchange(value, value | WAITS, AcqRel, Acquire)
@@ -63,13 +128,61 @@ impl Watched<'_> {
         }
     }
 
+    fn announce_in_flags(&self, waiter: Waiter) -> bool {
+        if self.is_ready() {
+            return false;
+        }
+        let place = self.pipe.place();
+        let task = if matches!(waiter, Waiter::Task(_)) {
+            TASK
+        } else {
+            0
+        };
+        // SAFETY: as in `announce_in_word`.
+        unsafe { (*place).put(waiter) };
+        let own = self.pipe.flags(self.pipe.at().side());
+        let said = own.load(Relaxed);
+        let waiting = flags::say(said | task, WAITING, self.pipe.at().key());
+        if said & ENDING == 0 && own.compare_exchange(said, waiting, AcqRel, Relaxed).is_ok() {
+            return true;
+        }
+        // SAFETY: the flag was never raised.
+        drop(unsafe { Place::take(place) });
+        // The sender is about to publish its last.
+        while !self.is_ready() {
+            yield_now();
+        }
+        false
+    }
+
     /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for.
     pub(crate) fn confirm(&self) -> bool {
-        !self.is_ready()
+        if self.is_ready() {
+            self.disarm();
+            return false;
+        }
+        if !self.sends {
+            self.pipe.note_sleep();
+        }
+        true
     }
 
     /// Takes the waiter back, if it was not woken.
     pub(crate) fn disarm(&self) {
+        if !self.sends {
+            let own = self.pipe.flags(self.pipe.at().side());
+            let said = own.load(Relaxed);
+            if said & WAITING != 0 {
+                if own
+                    .compare_exchange(said, flags::quiet(said), AcqRel, Relaxed)
+                    .is_ok()
+                {
+                    // SAFETY: the compare-and-swap lowered the flag.
+                    drop(unsafe { Place::take(self.pipe.place()) });
+                }
+                return;
+            }
+        }
         if let Some((word, value)) = self.awaited() {
             if value & WAITS != 0
                 && word
@@ -77,7 +190,7 @@ impl Watched<'_> {
                     .is_ok()
             {
                 // SAFETY: the compare-and-swap lowered the flag.
-                drop(unsafe { Place::take(self.pipe.place(self.pipe.side())) });
+                drop(unsafe { Place::take(self.pipe.place()) });
             }
         }
     }
@@ -85,6 +198,45 @@ impl Watched<'_> {
 
 /// What comes between [`Watched::announce`] and [`Watched::confirm`]: either the other side has seen the announcement
 /// when it looks for waiters, or this side sees what the other has done before. One is enough for many announcements.
-///
-/// Nothing is to be done as long as waiters are announced by a read-modify-write of the word that is awaited.
-pub(crate) fn barrier() {}
+pub(crate) fn barrier() {
+    barrier::heavy();
+}
+
+impl Pipe {
+    /// When this side said that it is a task. Only this side looks there.
+    fn task(&self) -> &AtomicU64 {
+        // SAFETY: as for the accessors of `Pipe`.
+        unsafe { &*std::ptr::addr_of!((*self.side(self.at().side())).task) }
+    }
+
+    /// Whether a receiver waits, and dies, in the word here; otherwise in its flags.
+    pub(crate) fn waits_in_word(&self) -> bool {
+        if self.swaps() {
+            return true;
+        }
+        let (task, at) = (self.task().load(Relaxed), self.at());
+        if task & SLEPT != 0 {
+            task & KEY != at.key()
+        } else {
+            task & SAID != 0 && (task >> EPOCH_SHIFT) as u32 != at.epoch() && !at.is_lapping()
+        }
+    }
+
+    /// Says that this side is a task where messages are swapped: of use when it later waits in a run.
+    fn say_task(&self) {
+        let flags = self.flags(self.at().side());
+        if !self.at().always_swaps() && flags.load(Relaxed) == 0 {
+            // Nobody else changes 0 here: a sender would only before its last message in a run.
+            flags.store(TASK, Relaxed);
+            self.task().store(SAID | self.at().key(), Relaxed);
+        }
+    }
+
+    /// After the barrier: notes that the sender will see that this side is a task.
+    fn note_sleep(&self) {
+        let said = self.flags(self.at().side()).load(Relaxed);
+        if said & WAITING != 0 && said & TASK != 0 {
+            self.task().store(SLEPT | self.at().key(), Relaxed);
+        }
+    }
+}

@@ -7,7 +7,7 @@ extern crate duologue_runtime as duologue;
 mod golden;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use duologue::{Capacity, Endpoint, TryRecvError};
 use golden::{
@@ -16,10 +16,19 @@ use golden::{
 };
 use loom::thread;
 
+/// Explores a conversation with the asymmetric barrier and without.
 fn model(conversation: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(conversation);
+    // The models take turns: what they choose for the barrier holds for all sessions.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let conversation = Arc::new(conversation);
+    for is_there in [true, false] {
+        duologue::model_barrier(is_there);
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(2);
+        let conversation = conversation.clone();
+        builder.check(move || conversation());
+    }
 }
 
 /// Counts how often it is destroyed. An ordinary counter: what the model varies is the pipe.

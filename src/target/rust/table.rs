@@ -13,6 +13,8 @@ pub(super) struct StateView {
     pub(super) head: String,
     pub(super) message: String,
     pub(super) name: String,
+    /// Whether a message may be followed by another in the same direction.
+    pub(super) stays: bool,
     pub(super) arms: Vec<ArmView>,
 }
 
@@ -50,12 +52,19 @@ impl States<'_> {
         let path = path.chain([self.protocol().name.text(), state.name.text()]);
         let name = format!("\"{}\"", path.collect::<Vec<_>>().join("."));
         let message = Piece::word(format!("super::{}", self.enum_name(state, &names)));
+        let stays = state.messages.iter().any(|message| match message.next {
+            Next::State { state: next, .. } => {
+                self.protocol().state(next).direction == state.direction
+            }
+            Next::End => false,
+        });
         StateView {
             declaration,
             is_terminal: state.direction.is_none(),
             head: head("State"),
             message: definition(8, "type Message", &message),
             name: definition(8, "const NAME: &'static str", &Piece::word(name)),
+            stays,
             arms: state.messages.iter().enumerate().map(arm).collect(),
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct States<'a> {
 
 pub(super) struct InitView {
     signature: String,
+    /// The most messages that a state has.
+    choices: usize,
     slot: Vec<String>,
     is_over: bool,
     pair: String,
@@ -163,6 +165,13 @@ impl<'a> States<'a> {
         };
         InitView {
             signature: signature(0, &name, &[], &result, &self.bounds(start, self.here)),
+            choices: self
+                .protocol()
+                .states
+                .iter()
+                .map(|state| state.messages.len())
+                .max()
+                .unwrap_or_default(),
             slot: self.payloads(&names),
             is_over: start.direction.is_none(),
             pair,

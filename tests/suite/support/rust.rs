@@ -126,6 +126,8 @@ pub fn runtime() -> &'static Path {
         rustc.args([
             "--check-cfg",
             "cfg(loom, test)",
+            "--check-cfg",
+            "cfg(feature, values(\"membarrier\", \"pool\"))",
             "--crate-name",
             "duologue_runtime",
             "-o",

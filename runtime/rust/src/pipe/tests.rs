@@ -1,32 +1,49 @@
 //! Positions at which epochs start again, which no conversation reaches in a test's time.
 
 use super::*;
+use crate::layout::{Capacity, Slot};
 use crate::position::RENEWAL;
+
+/// A session with either policy, at an epoch that no conversation reaches in a test's time.
+fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
+    let (cell, _) = Cell::begin(layout, 0);
+    let (first, second) = sides(cell, epoch, swaps);
+    (first.sending(true), second.sending(true))
+}
 
 /// Sends and reads one message.
 fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
     let Ok((from, None)) = from.send(3, value, then) else {
         panic!("nobody waits and nobody left")
     };
-    assert!(matches!(to.find(), Found::Message(3)));
+    let Found::Message(word) = to.find() else {
+        panic!("a message was sent")
+    };
+    assert_eq!(to.index(word), 3);
     // SAFETY: a message was found, and it is the `u64` sent above.
-    let (got, to, None) = (unsafe { to.take::<u64>(then) }) else {
+    let (got, to, None) = (unsafe { to.take::<u64>(word, then) }) else {
         panic!("nobody waits")
     };
     assert_eq!(got, value);
-    (from, to.expect("the session goes on"))
+    let to = to.expect("the session goes on");
+    (from.sending(true), to.sending(true))
 }
 
 #[test]
 fn stamps_are_renewed_at_a_turn() {
-    let room = Slot::new().fit::<u64>();
-    let (mut first, mut second) = pair(room, Capacity::Bounded(3), RENEWAL - 6);
+    let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(7));
+    for swaps in [false, true] {
+        renew(begun(layout, RENEWAL - 6, swaps));
+    }
+}
+
+fn renew((mut first, mut second): (Pipe, Pipe)) {
     for round in 0..20 {
         assert!(
             matches!(second.find(), Found::Nothing(_)),
             "an old message came back"
         );
-        for step in 0..round % 3 {
+        for step in 0..round % 7 {
             (first, second) = pass(first, second, round * 10 + step, Then::Stay);
             assert!(
                 matches!(second.find(), Found::Nothing(_)),
@@ -42,9 +59,14 @@ fn stamps_are_renewed_at_a_turn() {
 
 #[test]
 fn epochs_wrap_in_a_lap() {
-    let (mut first, mut second) =
-        pair(Slot::new().fit::<u64>(), Capacity::Bounded(2), u32::MAX - 1);
-    for value in 0..10 {
+    let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(4));
+    for swaps in [false, true] {
+        wrap(begun(layout, 2 * RENEWAL - 1, swaps));
+    }
+}
+
+fn wrap((mut first, mut second): (Pipe, Pipe)) {
+    for value in 0..20 {
         (first, second) = pass(first, second, value, Then::Stay);
         assert!(
             matches!(second.find(), Found::Nothing(_)),

@@ -198,7 +198,7 @@ impl<R: Receive, T> PortSet<R, T> {
                 match patience {
                     None => park(),
                     Some(Some(patience)) if !patience.is_zero() => {
-                        crate::park::park_timeout(patience)
+                        crate::sync::park_timeout(patience)
                     }
                     Some(_) => return self.try_recv(),
                 }
@@ -224,14 +224,15 @@ impl<R: Receive, T> PortSet<R, T> {
     /// something hot.
     fn settle(&mut self) -> bool {
         let mut next = self.members.first(List::Tried);
-        if next.is_some() {
-            while let Some(at) = next {
-                let waker = self.waker(at as usize);
-                if let Some((port, _)) = self.members.get_mut(at) {
-                    port.watch().0.announce(Waiter::Task(waker));
-                }
-                next = self.members.next(at);
+        let mut needs_barrier = false;
+        while let Some(at) = next {
+            let waker = self.waker(at as usize);
+            if let Some((port, _)) = self.members.get_mut(at) {
+                needs_barrier |= port.watch().0.announce(Waiter::Task(waker));
             }
+            next = self.members.next(at);
+        }
+        if needs_barrier {
             barrier();
         }
         while let Some(at) = self.members.first(List::Tried) {

@@ -14,7 +14,7 @@ pub mod stream {
     pub fn init_with<T: Send>(
         capacity: ::duologue::Capacity,
     ) -> (server::Stream<T>, client::Stream<T>) {
-        let slot = const { ::duologue::Slot::new().fit::<T>() };
+        let slot = const { ::duologue::Slot::new().messages(3).fit::<T>() };
         let (first, second) = ::duologue::session(slot, capacity);
         (second, client::Stream(first))
     }
@@ -83,7 +83,12 @@ pub mod stream {
 /// `type_switch`: the type argument differs from one transition to the next.
 pub mod type_switch {
     pub fn init() -> (server::Start, client::Start) {
-        let slot = const { ::duologue::Slot::new().fit::<i64>().fit::<String>() };
+        let slot = const {
+            ::duologue::Slot::new()
+                .messages(3)
+                .fit::<i64>()
+                .fit::<String>()
+        };
         let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
         (second, client::Start(first))
     }
@@ -135,6 +140,7 @@ pub mod type_switch {
         impl ::duologue::State for Start {
             type Message = super::Start;
             const NAME: &'static str = "type_switch.start";
+            const STAYS: bool = false;
 
             fn open(branch: ::duologue::Branch<Self>) -> super::Start {
                 match branch.index() {
@@ -160,6 +166,7 @@ pub mod type_switch {
         impl<T: Send> ::duologue::State for Wait<T> {
             type Message = super::Wait<T>;
             const NAME: &'static str = "type_switch.wait";
+            const STAYS: bool = false;
 
             fn open(branch: ::duologue::Branch<Self>) -> super::Wait<T> {
                 let (x0, next) = branch.take::<0>();
@@ -177,7 +184,7 @@ pub mod type_switch {
 /// `nest`: an endpoint travels inside a message of the same protocol, so sessions nest as deep as one likes.
 pub mod nest {
     pub fn init() -> (server::Outer, client::Outer) {
-        let slot = const { ::duologue::Slot::new().fit::<server::Outer>() };
+        let slot = const { ::duologue::Slot::new().messages(3).fit::<server::Outer>() };
         let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
         (second, client::Outer(first))
     }
@@ -209,6 +216,7 @@ pub mod nest {
         impl ::duologue::State for Outer {
             type Message = super::Outer;
             const NAME: &'static str = "nest.outer";
+            const STAYS: bool = false;
 
             fn open(branch: ::duologue::Branch<Self>) -> super::Outer {
                 let (x0, ()) = branch.take::<0>();
@@ -228,7 +236,7 @@ pub mod greeting {
     pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Bounded(2);
 
     pub fn init() -> (server::Hello, client::Hello) {
-        let slot = const { ::duologue::Slot::new().fit::<String>() };
+        let slot = const { ::duologue::Slot::new().messages(3).fit::<String>() };
         let (first, second) = ::duologue::session(slot, CAPACITY);
         (server::Hello(first), second)
     }
@@ -310,6 +318,7 @@ pub mod greeting {
         impl ::duologue::State for More {
             type Message = super::More;
             const NAME: &'static str = "greeting.more";
+            const STAYS: bool = false;
 
             fn open(branch: ::duologue::Branch<Self>) -> super::More {
                 let (x0, next) = branch.take::<0>();
@@ -327,6 +336,7 @@ pub mod greeting {
         impl ::duologue::State for Reply {
             type Message = super::Reply;
             const NAME: &'static str = "greeting.reply";
+            const STAYS: bool = false;
 
             fn open(branch: ::duologue::Branch<Self>) -> super::Reply {
                 match branch.index() {

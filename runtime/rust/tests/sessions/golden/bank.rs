@@ -5,6 +5,7 @@ pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Unbounded;
 pub fn init() -> (server::Login, client::Login) {
     let slot = const {
         ::duologue::Slot::new()
+            .messages(3)
             .fit::<(String, String)>()
             .fit::<f64>()
     };
@@ -130,6 +131,7 @@ pub mod state {
     impl ::duologue::State for Login {
         type Message = super::Login;
         const NAME: &'static str = "bank.login";
+        const STAYS: bool = false;
 
         fn open(branch: ::duologue::Branch<Self>) -> super::Login {
             let ((username, password), next) = branch.take::<0>();
@@ -147,6 +149,7 @@ pub mod state {
     impl ::duologue::State for LoginResponse {
         type Message = super::LoginResponse;
         const NAME: &'static str = "bank.login_response";
+        const STAYS: bool = false;
 
         fn open(branch: ::duologue::Branch<Self>) -> super::LoginResponse {
             match branch.index() {
@@ -212,6 +215,7 @@ pub mod state {
     impl ::duologue::State for WithdrawalResponse {
         type Message = super::WithdrawalResponse;
         const NAME: &'static str = "bank.withdrawal_response";
+        const STAYS: bool = false;
 
         fn open(branch: ::duologue::Branch<Self>) -> super::WithdrawalResponse {
             match branch.index() {

@@ -1,0 +1,126 @@
+//! What messages cost, counted: read-modify-writes and calls of the kernel, on one thread.
+
+use crate::barrier;
+use crate::golden::{bank, greeting, stream, type_switch};
+use crate::sync::count::so_far;
+use crate::Closed;
+
+/// Read-modify-writes and calls of the kernel that the work makes.
+fn cost(work: impl FnOnce() -> Result<(), Closed>) -> (usize, usize) {
+    let before = so_far();
+    work().expect("nobody leaves");
+    let after = so_far();
+    (after.0 - before.0, after.1 - before.1)
+}
+
+/// What it costs that the work drops its endpoints at the end: one side says that it leaves, the other finds it.
+const LEAVING: usize = 1;
+
+/// What as many messages in runs cost.
+fn in_runs(messages: usize) -> usize {
+    if barrier::is_there() {
+        0
+    } else {
+        messages
+    }
+}
+
+#[test]
+fn an_alternating_message_is_one_swap() {
+    let (mut server, mut client) = type_switch::init();
+    let made = cost(|| {
+        for number in 0..100 {
+            let waiting = client.get_int()?;
+            let type_switch::Start::GetInt(answer) = server.recv()? else {
+                panic!("an int")
+            };
+            server = answer.thing(number)?;
+            let type_switch::Wait::Thing(_, next) = waiting.recv()?;
+            client = next;
+        }
+        Ok(())
+    });
+    assert_eq!(made, (200 + LEAVING, 0));
+}
+
+#[test]
+fn a_message_of_a_stream_costs_nothing() {
+    let (mut server, mut client) = stream::init::<u64>();
+    let made = cost(|| {
+        for number in 0..100 {
+            client = client.send(number)?;
+        }
+        for _ in 0..100 {
+            let stream::Stream::Send(_, next) = server.recv()? else {
+                panic!("a number")
+            };
+            server = next;
+        }
+        Ok(())
+    });
+    assert_eq!(made, (in_runs(100) + LEAVING, 0));
+}
+
+#[test]
+fn a_ring_is_reported_free_in_two_halves() {
+    let (mut server, mut client) = stream::init::<[u64; 7]>();
+    let made = cost(|| {
+        for number in 0..1_000 {
+            client = client.send([number; 7])?;
+            let stream::Stream::Send(_, next) = server.recv()? else {
+                panic!("a number")
+            };
+            server = next;
+        }
+        Ok(())
+    });
+    // 8 KiB without the header are 123 lines: 61 and 62 of them in turn, and 1,000 is 8 times 123 and 16.
+    assert_eq!(made, (in_runs(1_000) + 16 + LEAVING, 0));
+}
+
+#[test]
+fn a_run_of_two_and_a_reply_are_one_swap() {
+    let (mut server, mut client) = greeting::init();
+    let made = cost(|| {
+        for _ in 0..100 {
+            let reply = server.welcome(String::new())?.advice(String::new())?;
+            let greeting::Hello::Welcome(_, more) = client.recv()?;
+            let greeting::More::Advice(_, answer) = more.recv()?;
+            client = answer.again()?;
+            let greeting::Reply::Again(next) = reply.recv()? else {
+                panic!("again")
+            };
+            server = next;
+        }
+        Ok(())
+    });
+    assert_eq!(made, (in_runs(200) + 100 + LEAVING, 0));
+}
+
+#[test]
+fn a_session_at_the_bank_is_three_swaps() {
+    let made = cost(|| {
+        let (server, client) = bank::init();
+        let answer = client.login(String::new(), String::new())?;
+        let bank::Login::Login(_, _, server) = server.recv()?;
+        let server = server.ok()?;
+        let bank::LoginResponse::Ok(client) = answer.recv()? else {
+            panic!("accepted")
+        };
+        let answer = client.deposit(1.0)?.withdrawal(1.0)?;
+        let bank::Connected::Deposit(_, server) = server.recv()? else {
+            panic!("a deposit")
+        };
+        let bank::Connected::Withdrawal(_, server) = server.recv()? else {
+            panic!("a withdrawal")
+        };
+        let server = server.money(1.0)?;
+        let bank::WithdrawalResponse::Money(_, client) = answer.recv()? else {
+            panic!("money")
+        };
+        drop((client, server));
+        Ok(())
+    });
+    // Login, its answer, and money.
+    assert_eq!(made, (in_runs(2) + 3 + LEAVING, 0));
+}

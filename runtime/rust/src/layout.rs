@@ -1,0 +1,294 @@
+//! How large a session is and where its words and payloads lie.
+//!
+//! The ring consists of *lines*: a word, and as many payloads as fit with it into a cache line. The receiver finds the
+//! word and the message in one transfer, a stream moves several messages by each, and a short dialogue stays in one
+//! line. A payload that does not fit into a cache line with a word has a longer line of its own.
+
+use std::mem::{align_of, size_of};
+
+use crate::cell::Cell;
+use crate::position::{MAX_LINES, MAX_PER_LINE};
+use crate::sync::AtomicU64;
+
+/// Bytes of a cache line.
+pub(crate) const CACHE_LINE: usize = 64;
+
+/// Bits that a line's word has for the indexes of its messages.
+const INDEX_BITS: usize = 28;
+
+/// The block of a session whose runs are unbounded has about so many bytes...
+const BLOCK: usize = 8 << 10;
+
+/// ...but its ring has at least so many lines, however large the payload is.
+const FEWEST_LINES: usize = 8;
+
+/// How many messages can be in flight at once: the longest run of messages in one direction.
+///
+/// One ring serves both directions because a state has one direction: a side speaks only after it has read all that
+/// the other said, so messages are in flight in one direction at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Capacity {
+    /// No run is longer than this, so a send never waits.
+    Bounded(usize),
+    /// A run may go on for ever, so a send waits when the peer is a whole ring behind. The session takes 8 KiB, or
+    /// room for 8 messages if that is more: about 850 messages of 8 bytes, 120 of 56.
+    Unbounded,
+}
+
+/// The size and alignment of the room that a ring has for each payload, and how many messages a state can have.
+///
+/// ```
+/// # use duologue_runtime::Slot;
+/// const ROOM: Slot = Slot::new().messages(3).fit::<u64>().fit::<(String, u8)>();
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    size: usize,
+    align: usize,
+    messages: usize,
+}
+
+impl Slot {
+    /// No room: for messages without payload, up to 256 in a state.
+    pub const fn new() -> Slot {
+        Slot {
+            size: 0,
+            align: 1,
+            messages: 256,
+        }
+    }
+
+    /// No state has more than this many messages. Up to 16, more messages share a cache line.
+    pub const fn messages(self, messages: usize) -> Slot {
+        Slot { messages, ..self }
+    }
+
+    /// At least enough room for a payload of this type.
+    pub const fn fit<P>(self) -> Slot {
+        let (size, align) = (size_of::<P>(), align_of::<P>());
+        Slot {
+            size: if size > self.size { size } else { self.size },
+            align: if align > self.align {
+                align
+            } else {
+                self.align
+            },
+            messages: self.messages,
+        }
+    }
+}
+
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot::new()
+    }
+}
+
+/// The constants of a session. Offsets and sizes are in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Layout {
+    /// What a payload may need.
+    size: u32,
+    align: u32,
+    /// From the beginning of the block to the first line.
+    first: u32,
+    /// From one line to the next.
+    pitch: u32,
+    /// From the beginning of a line to its first payload.
+    offset: u32,
+    /// From one payload to the next.
+    stride: u32,
+    lines: u32,
+    /// The receiver reports free lines whenever it has emptied this many, and at the end of the ring.
+    segment: u32,
+    per_line: u8,
+    /// Bits of a message's index.
+    index_bits: u8,
+}
+
+impl Layout {
+    /// Panics if the ring would be larger than 4 GiB.
+    #[inline(always)]
+    pub(crate) const fn of(slot: Slot, capacity: Capacity) -> Layout {
+        let Slot {
+            size,
+            align,
+            messages,
+        } = slot;
+        assert!(
+            size < 1 << 31 && align < 1 << 29,
+            "a payload is too large for a ring"
+        );
+        let stride = up(size, align);
+        let offset = up(size_of::<AtomicU64>(), align);
+        let index_bits = if messages <= 16 { 4 } else { 8 };
+        let mut per_line = least(INDEX_BITS / index_bits, MAX_PER_LINE);
+        if cfg!(loom) {
+            per_line = least(per_line, 2);
+        } else if let Some(fitting) = CACHE_LINE.saturating_sub(offset).checked_div(stride) {
+            per_line = least(per_line, fitting);
+        }
+        if per_line == 0 {
+            per_line = 1;
+        }
+        let line_align = if align > CACHE_LINE {
+            align
+        } else {
+            CACHE_LINE
+        };
+        let pitch = up(offset + per_line * stride, line_align);
+        let first = up(size_of::<Cell>(), line_align);
+        let (lines, segment) = match capacity {
+            Capacity::Bounded(longest) => (longest.div_ceil(per_line), 0),
+            Capacity::Unbounded => {
+                let lines = BLOCK.saturating_sub(first) / pitch;
+                let lines = if lines < FEWEST_LINES {
+                    FEWEST_LINES
+                } else {
+                    lines
+                };
+                (lines, lines / 2)
+            }
+        };
+        let lines = if lines == 0 { 1 } else { lines };
+        assert!(
+            lines <= MAX_LINES && lines <= (u32::MAX as usize - first) / pitch,
+            "a run is too long for a ring"
+        );
+        Layout {
+            size: size as u32,
+            align: align as u32,
+            first: first as u32,
+            pitch: pitch as u32,
+            offset: offset as u32,
+            stride: stride as u32,
+            lines: lines as u32,
+            segment: segment as u32,
+            per_line: per_line as u8,
+            index_bits: index_bits as u8,
+        }
+    }
+
+    /// Whether there is room for a payload of this type, as a message with this index.
+    #[inline]
+    pub(crate) const fn fits<P>(&self, index: u8) -> bool {
+        size_of::<P>() <= self.size as usize
+            && align_of::<P>() <= self.align as usize
+            && (index < 16 || self.index_bits == 8)
+    }
+
+    pub(crate) const fn per_line(&self) -> usize {
+        self.per_line as usize
+    }
+
+    pub(crate) const fn lines(&self) -> usize {
+        self.lines as usize
+    }
+
+    /// The first line of the second segment. A bounded run has one segment only: nobody asks what is free, so the
+    /// receiver says so only at the end of the ring, which such a run reaches only if the capacity is too small.
+    pub(crate) const fn segment(&self) -> usize {
+        if self.segment == 0 {
+            self.lines as usize
+        } else {
+            self.segment as usize
+        }
+    }
+
+    /// Where a line's word lies in the block.
+    #[inline]
+    pub(crate) const fn line(&self, line: usize) -> usize {
+        self.first as usize + line * self.pitch as usize
+    }
+
+    /// Where a payload lies in the block.
+    #[inline]
+    pub(crate) const fn payload(&self, line: usize, place: usize) -> usize {
+        self.line(line) + self.offset as usize + place * self.stride as usize
+    }
+
+    /// How far the index of the message at this place is shifted among the indexes of its line.
+    #[inline]
+    pub(crate) const fn index_shift(&self, place: usize) -> u32 {
+        place as u32 * self.index_bits as u32
+    }
+
+    /// The index of the message at this place, from all indexes of its line.
+    #[inline]
+    pub(crate) const fn index(&self, indexes: u64, place: usize) -> u8 {
+        (indexes >> self.index_shift(place)) as u8 & ((1_u32 << self.index_bits) - 1) as u8
+    }
+
+    /// The size and the alignment of the block.
+    pub(crate) const fn block(&self) -> (usize, usize) {
+        let align = if self.align as usize > CACHE_LINE {
+            self.align as usize
+        } else {
+            CACHE_LINE
+        };
+        (self.line(self.lines as usize), align)
+    }
+}
+
+/// The next multiple of a power of two.
+const fn up(size: usize, align: usize) -> usize {
+    (size + align - 1) & !(align - 1)
+}
+
+const fn least(one: usize, other: usize) -> usize {
+    if one < other {
+        one
+    } else {
+        other
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn in_a_line<P>() -> usize {
+        Layout::of(Slot::new().messages(2).fit::<P>(), Capacity::Unbounded).per_line()
+    }
+
+    #[test]
+    fn a_line_takes_what_fits_beside_its_word() {
+        assert_eq!(in_a_line::<()>(), 7);
+        assert_eq!(in_a_line::<u64>(), 7);
+        assert_eq!(in_a_line::<u128>(), 3);
+        assert_eq!(in_a_line::<[u64; 3]>(), 2);
+        assert_eq!(in_a_line::<[u64; 7]>(), 1);
+        assert_eq!(in_a_line::<[u64; 100]>(), 1);
+        let many = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
+        assert_eq!(many.per_line(), 3);
+    }
+
+    #[test]
+    fn a_short_run_is_one_line() {
+        let layout = Layout::of(Slot::new().messages(3).fit::<u64>(), Capacity::Bounded(7));
+        assert_eq!(
+            (layout.lines(), layout.block().0),
+            (1, size_of::<Cell>() + 64)
+        );
+    }
+
+    #[test]
+    fn an_unbounded_ring_keeps_to_its_block() {
+        let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
+        assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - 64);
+        let large = Layout::of(Slot::new().fit::<[u8; 5_000]>(), Capacity::Unbounded);
+        assert_eq!((large.lines(), large.segment()), (8, 4));
+    }
+
+    #[test]
+    fn payloads_lie_as_they_are_aligned() {
+        #[repr(align(256))]
+        struct Aligned(#[allow(dead_code)] u8);
+        let layout = Layout::of(Slot::new().fit::<Aligned>(), Capacity::Bounded(3));
+        for line in 0..layout.lines() {
+            assert_eq!(layout.payload(line, 0) % 256, 0);
+            assert_eq!(layout.line(line) % 64, 0);
+        }
+        assert_eq!(layout.block().1, 256);
+    }
+}

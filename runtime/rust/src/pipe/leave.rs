@@ -1,0 +1,276 @@
+//! How a session ends: by its last message, or because a side leaves.
+//!
+//! # Where messages are swapped
+//!
+//! A sender leaves by publishing `CLOSED` as its last message. A receiver leaves by setting `DEAD` in the word where it
+//! would read next; if there is a message already, it consumes that first. Both are read-modify-writes of one word, so
+//! exactly one of the two sees that the other has gone. That one ends the session. After its last swap a sender
+//! touches the session only if the word returned `WAITS` (to fetch the waiter, for which the receiver waits in
+//! `Place::settle` before it ends the session) or `DEAD` (then it is alone).
+//!
+//! # Where messages are stored
+//!
+//! A receiver says `LEAVING` in its flags, runs the barrier and looks again. By the barrier (see `barrier`), if it
+//! finds nothing then a sender that publishes here sees `LEAVING` or what comes after it. So:
+//!
+//! - *Nothing is there.* It changes `LEAVING` to `GONE` and never comes back: the sender finds that with its next
+//!   message, takes the payload back and ends the session. If that change fails, the sender has found `LEAVING` first
+//!   and changed it to `CLAIMED`: it has taken its payload back and never comes back, and the receiver ends the session.
+//! - *The message is there.* The receiver retracts, changing `LEAVING` to nothing, and consumes the message; or it finds
+//!   `CLAIMED` and ends the session. A sender that has published further messages meanwhile did not see `LEAVING` at this
+//!   position, and ignores it at others: so what it published is consumed.
+//!
+//! The sender copies the payload before it tries to claim it, because afterwards the session may be ended at any time; if
+//! the claim fails the copy is forgotten. Nobody writes the place meanwhile: its next writer would be this sender, or the
+//! receiver after a turn, but a receiver that retracts consumes only to leave.
+//!
+//! *The last message*, or `CLOSED`, must be the sender's last access, so it cannot read flags after it. Instead it says
+//! `ENDING` before it, by a read-modify-write that takes over a waiter or finds `LEAVING`. A receiver that
+//! wants to say something and finds `ENDING` knows that what it wants to wait for is only a few instructions away.
+//! If the flags say that the receiver is a task it may also wait, or die, in the word: then the last word is swapped.
+//!
+//! A full ring is left through the credit word, whatever the policy: see `room`.
+
+use std::mem::ManuallyDrop;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use super::{Found, Pipe, Then, CLOSED, DEAD, INDEXES, WAITS};
+use crate::barrier;
+use crate::flags::{self, CLAIMED, ENDING, GONE, LEAVING, TASK, WAITING};
+use crate::sync::yield_now;
+use crate::wait::Waiter;
+use crate::watched::Watched;
+
+/// What a sender finds when it says that it comes to its end.
+enum Ending {
+    /// The receiver is gone and the session is the sender's.
+    Alone,
+    /// The receiver is leaving and will end the session.
+    Claimed,
+    /// The receiver is there. Whether it may be waiting in the word, and the waiter that was not.
+    Last(bool, Option<Waiter>),
+}
+
+/// What a receiver finds when it says that it leaves.
+enum Leaving {
+    /// The session is the sender's.
+    Gone,
+    /// The sender has left, and the session is the receiver's.
+    Claimed,
+    /// There is a message.
+    Retracted,
+}
+
+impl Pipe {
+    /// After a message was published in a run and before its sender steps on: whether the receiver said something about
+    /// this position. `waiter` is one that the caller has found already.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn noticed<P>(
+        self,
+        then: Then,
+        mut waiter: Option<Waiter>,
+    ) -> Result<(Pipe, Option<Waiter>), P> {
+        let (key, mut at) = (self.at.key(), self.at);
+        let flags = self.flags(self.peer());
+        loop {
+            let said = flags.load(Acquire);
+            if said & TASK != 0 {
+                at = at.knowing_task();
+            }
+            if !flags::is_about(said, key) {
+                break;
+            }
+            if said & GONE != 0 {
+                // SAFETY: the receiver is gone, so the payload that was just written is nobody else's.
+                let payload = unsafe { self.read() };
+                self.free();
+                return Err(payload);
+            }
+            if said & LEAVING != 0 {
+                let claimed = flags::say(said, CLAIMED, key);
+                // SAFETY: the payload was just written; it is forgotten unless the claim succeeds.
+                let payload = ManuallyDrop::new(unsafe { self.read() });
+                if flags
+                    .compare_exchange(said, claimed, AcqRel, Relaxed)
+                    .is_ok()
+                {
+                    return Err(ManuallyDrop::into_inner(payload));
+                }
+            } else if said & WAITING == 0 {
+                break;
+            } else if flags
+                .compare_exchange(said, flags::quiet(said), AcqRel, Relaxed)
+                .is_ok()
+            {
+                // SAFETY: the compare-and-swap lowered the peer's flag.
+                waiter = unsafe { self.waiter_of_peer() };
+                break;
+            }
+        }
+        Ok((self.moved(at).stepped(then), waiter))
+    }
+
+    /// Whether the receiver has said that it is a task, as far as the sender can see.
+    #[inline]
+    pub(super) fn peer_is_task(&self) -> bool {
+        self.flags(self.peer()).load(Relaxed) & TASK != 0
+    }
+
+    /// Publishes the last message of a session in a run.
+    #[inline(never)]
+    pub(super) fn finish<P>(self, index: u8, payload: P) -> Result<(Pipe, Option<Waiter>), P> {
+        match self.announce_end() {
+            Ending::Alone => {
+                self.free();
+                Err(payload)
+            }
+            Ending::Claimed => Err(payload),
+            Ending::Last(swaps, mut waiter) => {
+                // SAFETY: as in `send`.
+                unsafe { self.write(payload) };
+                let stamp = self.stamp(index, Then::End);
+                if swaps {
+                    let old = self.word().swap(stamp, AcqRel);
+                    if old & (WAITS | DEAD) != 0 {
+                        // SAFETY: `old` was returned by the swap that published a payload of this type.
+                        waiter = unsafe { self.answered(old) }?;
+                    }
+                } else {
+                    self.word().store(stamp, Release);
+                }
+                Ok((self, waiter))
+            }
+        }
+    }
+
+    /// Says that what is published here is the last.
+    fn announce_end(&self) -> Ending {
+        let key = self.at.key();
+        let flags = self.flags(self.peer());
+        loop {
+            let said = flags.load(Acquire);
+            let is_here = flags::is_about(said, key);
+            if is_here && said & GONE != 0 {
+                return Ending::Alone;
+            }
+            let claims = is_here && said & LEAVING != 0;
+            // Whatever else is said is about an earlier position, where there is a message.
+            let answer = flags::say(said, if claims { CLAIMED } else { ENDING }, key);
+            if flags
+                .compare_exchange(said, answer, AcqRel, Relaxed)
+                .is_err()
+            {
+                continue;
+            }
+            if claims {
+                return Ending::Claimed;
+            }
+            let waiter = if said & WAITING != 0 {
+                // SAFETY: the compare-and-swap lowered the peer's flag.
+                unsafe { self.waiter_of_peer() }
+            } else {
+                None
+            };
+            return Ending::Last(said & TASK != 0, waiter);
+        }
+    }
+
+    /// Ends the session for a sender: publishes that it is gone. Never waits.
+    pub(crate) fn leave(self) {
+        if self.at.begins_used_line() && self.is_orphaned() {
+            return;
+        }
+        let (swaps, waiter) = if self.swaps() {
+            (true, None)
+        } else {
+            match self.announce_end() {
+                Ending::Alone => return self.free(),
+                Ending::Claimed => return,
+                Ending::Last(swaps, waiter) => (swaps, waiter),
+            }
+        };
+        let mut closed = self.at.before() | CLOSED;
+        if self.at.place() > 0 {
+            closed |= self.word().load(Relaxed) & INDEXES;
+        }
+        let mut woken = waiter;
+        if swaps {
+            let old = self.word().swap(closed, AcqRel);
+            if old & DEAD != 0 {
+                return self.free();
+            }
+            if old & WAITS != 0 {
+                // SAFETY: the swap lowered the peer's flag. Until `take` returns, the peer does not end the session.
+                woken = unsafe { self.waiter_of_peer() };
+            }
+        } else {
+            self.word().store(closed, Release);
+        }
+        if let Some(waiter) = woken {
+            waiter.wake();
+        }
+    }
+
+    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first.
+    pub(crate) fn die(self) -> Result<(), Pipe> {
+        let waits_in_word = self.waits_in_word();
+        if !waits_in_word {
+            Watched::for_message(&self).disarm();
+        }
+        loop {
+            let word = match self.find() {
+                Found::Message(_) => return Err(self),
+                Found::Closed => {
+                    self.free();
+                    return Ok(());
+                }
+                Found::Nothing(word) => word,
+            };
+            if waits_in_word {
+                let dead = (word & !WAITS) | DEAD;
+                if self
+                    .word()
+                    .compare_exchange(word, dead, AcqRel, Acquire)
+                    .is_ok()
+                {
+                    return Ok(());
+                }
+            } else {
+                match self.vanish() {
+                    Leaving::Gone => return Ok(()),
+                    Leaving::Claimed => {
+                        self.free();
+                        return Ok(());
+                    }
+                    Leaving::Retracted => yield_now(),
+                }
+            }
+        }
+    }
+
+    /// Says that the receiver leaves, and looks again.
+    fn vanish(&self) -> Leaving {
+        let key = self.at.key();
+        let flags = self.flags(self.at.side());
+        let said = flags.load(Acquire);
+        let leaving = flags::say(said, LEAVING, key);
+        if said & ENDING != 0
+            || flags
+                .compare_exchange(said, leaving, AcqRel, Relaxed)
+                .is_err()
+        {
+            return Leaving::Retracted;
+        }
+        barrier::heavy();
+        let next = match self.find() {
+            Found::Nothing(_) => flags::say(said, GONE, key),
+            Found::Message(_) | Found::Closed => flags::quiet(said),
+        };
+        match flags.compare_exchange(leaving, next, AcqRel, Acquire) {
+            Ok(_) if next & GONE != 0 => Leaving::Gone,
+            Err(now) if now & CLAIMED != 0 => Leaving::Claimed,
+            Ok(_) | Err(_) => Leaving::Retracted,
+        }
+    }
+}
