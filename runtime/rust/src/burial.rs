@@ -80,6 +80,7 @@ pub(crate) fn bury(pipe: Pipe) {
         next: RefCell::new(vec![pipe]),
     };
     CURRENT.with(|current| current.set(&raw const burial));
+    let _cleanup = Cleanup(&burial);
     burial.finish();
 }
 
@@ -93,10 +94,14 @@ impl Burial {
     }
 }
 
-impl Drop for Burial {
+/// Ends a burial. It holds a shared reference, because endpoints that are dropped meanwhile reach the burial through
+/// `CURRENT`: a `drop` of the burial itself would have it to itself.
+struct Cleanup<'a>(&'a Burial);
+
+impl Drop for Cleanup<'_> {
     /// Also when a destructor of a payload panicked: the rest is destroyed while the panic goes on.
     fn drop(&mut self) {
-        self.finish();
-        CURRENT.with(|current| current.set(self.outer));
+        self.0.finish();
+        CURRENT.with(|current| current.set(self.0.outer));
     }
 }
