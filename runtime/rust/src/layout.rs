@@ -128,6 +128,10 @@ impl Layout {
         } else if let Some(fitting) = CACHE_LINE.saturating_sub(offset).checked_div(stride) {
             per_line = least(per_line, fitting);
         }
+        if let Capacity::Bounded(longest) = capacity {
+            // A short run is exactly as long as it is said to be.
+            per_line = least(per_line, longest);
+        }
         if per_line == 0 {
             per_line = 1;
         }

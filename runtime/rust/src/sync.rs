@@ -108,6 +108,11 @@ mod counted {
             self.0.swap(value, order)
         }
 
+        pub(crate) fn fetch_or(&self, value: u64, order: Ordering) -> u64 {
+            super::count::change();
+            self.0.fetch_or(value, order)
+        }
+
         pub(crate) fn compare_exchange(
             &self,
             old: u64,

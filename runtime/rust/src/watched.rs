@@ -79,7 +79,12 @@ impl<'a> Watched<'a> {
         self.awaited().is_none()
     }
 
-    /// Where this side stands: its processor is that of the peer.
+    /// Tells sessions apart.
+    pub(crate) fn session(&self) -> usize {
+        self.pipe.session()
+    }
+
+    /// The processor on which the peer last ran, in the place that words have for it; 0 if that is not known.
     pub(crate) fn processor_of_peer(&self) -> u64 {
         self.pipe.at().processor()
     }

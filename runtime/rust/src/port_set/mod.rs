@@ -272,7 +272,7 @@ impl<R: Receive, T> PortSet<R, T> {
 
 /// Tells sessions apart.
 fn session(port: &mut impl Receive) -> usize {
-    port.watch().0.pipe.session()
+    port.watch().0.session()
 }
 
 impl<R: Receive, T> Default for PortSet<R, T> {
