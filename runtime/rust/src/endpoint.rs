@@ -41,7 +41,7 @@ pub struct Sender<S> {
 type Published<N, P> = Result<(<N as Follow>::Mine, Option<Waiter>), SendError<P>>;
 
 impl<S> Sender<S> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(pipe: Pipe) -> Sender<S>
     where
         S: State,
@@ -52,7 +52,7 @@ impl<S> Sender<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn into_pipe(self) -> Pipe {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so the pipe is not used again.
@@ -131,7 +131,7 @@ impl<S: State> Receiver<S> {
         },
     };
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(pipe: Pipe) -> Receiver<S> {
         Receiver {
             pipe: ManuallyDrop::new(pipe.receiving(Self::STANCE, S::STAYS)),
@@ -139,7 +139,7 @@ impl<S: State> Receiver<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn into_pipe(self) -> Pipe {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so the pipe is not used again.
@@ -148,7 +148,7 @@ impl<S: State> Receiver<S> {
 
     /// Waits for the next message, and gives it with the endpoint that follows; or says that the peer is gone, once
     /// everything that it sent has been read.
-    #[inline]
+    #[inline(always)]
     pub fn recv(self) -> Result<S::Message, Closed> {
         loop {
             match self.pipe.find() {
@@ -165,7 +165,7 @@ impl<S: State> Receiver<S> {
     }
 
     /// Like [`recv`](Receiver::recv), but never waits: gives the endpoint back if there is no message yet.
-    #[inline]
+    #[inline(always)]
     pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
         match self.pipe.find() {
             Found::Message(word) => Ok(self.open(word)),
@@ -232,7 +232,7 @@ pub struct Branch<S> {
 
 impl<S: State> Branch<S> {
     /// Which message of the state it is.
-    #[inline]
+    #[inline(always)]
     pub fn index(&self) -> u8 {
         self.pipe.index(self.word)
     }

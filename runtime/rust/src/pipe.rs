@@ -168,7 +168,7 @@ impl Pipe {
     }
 
     /// Begins to receive in a state, which has messages that keep the direction or has none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receiving(self, stance: &'static Stance, stays: bool) -> Pipe {
         // SAFETY: only this side looks at its stance, and the pipe is not borrowed.
         unsafe { *self.stance() = stance };
@@ -176,12 +176,12 @@ impl Pipe {
     }
 
     /// Begins to send in a state, which has messages that keep the direction or has none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sending(self, stays: bool) -> Pipe {
         self.moved(self.at.in_state(stays))
     }
 
-    #[inline]
+    #[inline(always)]
     fn moved(&self, at: Position) -> Pipe {
         Pipe {
             cell: self.cell,
@@ -331,7 +331,7 @@ impl Pipe {
         word
     }
 
-    #[inline]
+    #[inline(always)]
     fn stepped(&self, then: Then) -> Pipe {
         let at = match then {
             Then::Stay => self.stayed(),
@@ -341,7 +341,7 @@ impl Pipe {
         self.moved(at)
     }
 
-    #[inline]
+    #[inline(always)]
     fn stayed(&self) -> Position {
         let layout = self.layout();
         match self.at.next_place(layout.per_line()) {
@@ -351,7 +351,7 @@ impl Pipe {
     }
 
     /// Looks into the next place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self) -> Found {
         let word = self.word().load(Acquire);
         let ahead = self.at.ahead(word);
@@ -365,7 +365,7 @@ impl Pipe {
     }
 
     /// The index of the message that was found here, among those of its state.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn index(&self, word: u64) -> u8 {
         self.layout()
             .index((word & INDEXES) >> INDEXES_SHIFT, self.at.place())
@@ -425,7 +425,7 @@ impl Pipe {
     ///
     /// # Safety
     /// The place is the caller's and free, and the payload fits.
-    #[inline]
+    #[inline(always)]
     unsafe fn write<P>(&self, payload: P) {
         #[cfg(loom)]
         self.witness().with_mut(|_| {});
@@ -441,7 +441,7 @@ impl Pipe {
     ///
     /// # Safety
     /// The place holds a `P` that is the caller's, or that the caller forgets.
-    #[inline]
+    #[inline(always)]
     unsafe fn read<P>(&self) -> P {
         #[cfg(loom)]
         self.witness().with(|_| {});

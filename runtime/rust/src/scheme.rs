@@ -58,11 +58,11 @@ impl<S: State> Follow for Stay<S> {
     type Mine = Sender<S>;
     type Theirs = Receiver<S>;
     const THEN: Then = Then::Stay;
-    #[inline]
+    #[inline(always)]
     fn mine(pipe: Pipe) -> Sender<S> {
         Sender::new(pipe)
     }
-    #[inline]
+    #[inline(always)]
     fn theirs(pipe: Option<Pipe>) -> Receiver<S> {
         Receiver::new(going_on(pipe))
     }
@@ -72,11 +72,11 @@ impl<S: State> Follow for Turn<S> {
     type Mine = Receiver<S>;
     type Theirs = Sender<S>;
     const THEN: Then = Then::Turn;
-    #[inline]
+    #[inline(always)]
     fn mine(pipe: Pipe) -> Receiver<S> {
         Receiver::new(pipe)
     }
-    #[inline]
+    #[inline(always)]
     fn theirs(pipe: Option<Pipe>) -> Sender<S> {
         Sender::new(going_on(pipe))
     }
@@ -86,9 +86,9 @@ impl Follow for End {
     type Mine = ();
     type Theirs = ();
     const THEN: Then = Then::End;
-    #[inline]
+    #[inline(always)]
     fn mine(_: Pipe) {}
-    #[inline]
+    #[inline(always)]
     fn theirs(_: Option<Pipe>) {}
 }
 
@@ -96,17 +96,17 @@ impl<S> Follow for Finish<S> {
     type Mine = Finished<S>;
     type Theirs = Finished<S>;
     const THEN: Then = Then::End;
-    #[inline]
+    #[inline(always)]
     fn mine(_: Pipe) -> Finished<S> {
         Finished::new()
     }
-    #[inline]
+    #[inline(always)]
     fn theirs(_: Option<Pipe>) -> Finished<S> {
         Finished::new()
     }
 }
 
-#[inline]
+#[inline(always)]
 fn going_on(pipe: Option<Pipe>) -> Pipe {
     match pipe {
         Some(pipe) => pipe,
