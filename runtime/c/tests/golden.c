@@ -173,6 +173,31 @@ duo_status numbers_server_stream_recv_within(numbers_server_stream_t self, uint6
     return duo_recv(self.receives, &numbers_states[0], nanoseconds, message);
 }
 
+duo_status numbers_client_stream_share(numbers_client_stream_t self,
+                                       numbers_client_stream_shared_t *shared)
+{
+    return duo_share(self.sends, &numbers_states[0], &shared->shared);
+}
+
+static duo_status numbers_shared_send(numbers_client_stream_shared_t self, uint64_t value,
+                                      uint64_t wait)
+{
+    numbers_stream_t message;
+    message.as.send.value = value;
+    return duo_shared_send(self.shared, &numbers_messages[0], &message.as, wait);
+}
+
+duo_status numbers_client_stream_shared_send_send(numbers_client_stream_shared_t self, uint64_t value)
+{
+    return numbers_shared_send(self, value, DUO_FOREVER);
+}
+
+duo_status numbers_client_stream_shared_try_send_send(numbers_client_stream_shared_t self,
+                                                      uint64_t value)
+{
+    return numbers_shared_send(self, value, DUO_AT_ONCE);
+}
+
 duo_status numbers_client_stream_close(numbers_client_stream_t self)
 {
     return duo_close(self.sends, &numbers_states[0]);

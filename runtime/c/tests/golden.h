@@ -12,7 +12,7 @@
 #ifndef GOLDEN_H
 #define GOLDEN_H
 
-#include "duologue.h"
+#include "duologue/shared.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,6 +114,14 @@ DUO_MUST_CHECK duo_status numbers_server_stream_recv_within(numbers_server_strea
 duo_status numbers_client_stream_close(numbers_client_stream_t self);
 duo_status numbers_server_stream_close(numbers_server_stream_t self);
 numbers_server_stream_t numbers_server_stream_take(numbers_server_stream_t *place);
+
+typedef struct numbers_client_stream_shared { duo_shared *shared; } numbers_client_stream_shared_t;
+DUO_MUST_CHECK duo_status numbers_client_stream_share(numbers_client_stream_t self,
+                                                      numbers_client_stream_shared_t *shared);
+DUO_MUST_CHECK duo_status numbers_client_stream_shared_send_send(numbers_client_stream_shared_t self,
+                                                                 uint64_t value);
+DUO_MUST_CHECK duo_status
+numbers_client_stream_shared_try_send_send(numbers_client_stream_shared_t self, uint64_t value);
 
 typedef struct courier_client_carry { duo_endpoint sends; } courier_client_carry_t;
 typedef struct courier_server_carry { duo_endpoint receives; } courier_server_carry_t;

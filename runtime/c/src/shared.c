@@ -1,0 +1,97 @@
+/*
+ * One endpoint behind a lock that is held for one message.
+ *
+ * Who finds the ring full waits with the lock released, one at a time, the others before the `door`.
+ * It has marked `waiting` while it held the lock and the ring was full, so (d) of ring.h holds: the
+ * receiver, when it makes room or leaves, finds the mark and wakes it. The endpoint may end meanwhile,
+ * by another sender that finds the receiver gone; but then the receiver has left and the wait is
+ * over, and a session's memory stays a session's.
+ */
+#include "duologue/shared.h"
+
+#include <pthread.h>
+
+#include "ring.h"
+
+struct duo_shared {
+    pthread_mutex_t lock;
+    pthread_mutex_t door;
+    _Atomic size_t holders;
+    duo_endpoint endpoint;
+    const duo_state *state;
+};
+
+static void destroy(duo_shared *shared)
+{
+    pthread_mutex_destroy(&shared->lock);
+    pthread_mutex_destroy(&shared->door);
+    duo_release(shared);
+}
+
+duo_status duo_share(duo_endpoint from, const duo_state *state, duo_shared **shared)
+{
+    *shared = NULL;
+    duo_shared *made = duo_allocate(sizeof *made);
+    if (made == NULL) return duo_look_at(from) == NULL ? DUO_USED : DUO_NO_MEMORY;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->door, NULL);
+    /* From here on all copies of the handle are used ones. */
+    if (duo_claim(from) == NULL) {
+        destroy(made);
+        return DUO_USED;
+    }
+    from.turn += 2;
+    made->endpoint = from;
+    made->state = state;
+    atomic_init(&made->holders, 1);
+    *shared = made;
+    return DUO_OK;
+}
+
+duo_shared *duo_shared_hold(duo_shared *shared)
+{
+    atomic_fetch_add_explicit(&shared->holders, 1, memory_order_relaxed);
+    return shared;
+}
+
+void duo_shared_release(duo_shared *shared)
+{
+    if (shared == NULL) return;
+    if (atomic_fetch_sub_explicit(&shared->holders, 1, memory_order_acq_rel) != 1) return;
+    duo_close(shared->endpoint, shared->state);
+    destroy(shared);
+}
+
+/* Sends if there is room. If not, and `waiting` is given, it is the word to sleep on. */
+static duo_status attempt(duo_shared *shared, const duo_message *message, const void *entries,
+                          _Atomic uint64_t **waiting)
+{
+    pthread_mutex_lock(&shared->lock);
+    duo_status status = duo_send(shared->endpoint, message, entries, DUO_AT_ONCE, &shared->endpoint);
+    if (status == DUO_FULL && waiting != NULL) {
+        duo_side *side = duo_look_at(shared->endpoint);
+        duo_side *receiver = peer_of(shared->endpoint.session, side);
+        *waiting = &receiver->waiting;
+        uint64_t said = atomic_fetch_or_explicit(*waiting, WAITING, memory_order_acq_rel);
+        if ((said & LEAVING) || has_room(shared->endpoint.session, side, receiver)) *waiting = NULL;
+    }
+    /* Once the receiver has left, nobody has used the endpoint: it is gone. */
+    if (status == DUO_USED && shared->endpoint.session == NULL) status = DUO_CLOSED;
+    pthread_mutex_unlock(&shared->lock);
+    return status;
+}
+
+duo_status duo_shared_send(duo_shared *shared, const duo_message *message, const void *entries,
+                           uint64_t wait)
+{
+    duo_status status = attempt(shared, message, entries, NULL);
+    if (status != DUO_FULL || wait == DUO_AT_ONCE) return status;
+    pthread_mutex_lock(&shared->door);
+    _Atomic uint64_t *waiting = NULL;
+    while ((status = attempt(shared, message, entries, &waiting)) == DUO_FULL) {
+        if (waiting != NULL) duo_wait(waiting, WAITING, NULL);
+        waiting = NULL;
+    }
+    pthread_mutex_unlock(&shared->door);
+    return status;
+}
