@@ -235,6 +235,26 @@ impl Protocol {
     pub fn is_generic(&self) -> bool {
         !self.start().parameters.is_empty()
     }
+
+    /// Whether something is said in a state and every message leads back to the state itself, with its type parameters as they
+    /// are. Then the endpoint that follows a message is the one before it, and many senders can share it.
+    #[must_use]
+    pub fn always_returns(&self, id: StateId) -> bool {
+        let state = self.state(id);
+        let returns = |message: &Message| match &message.next {
+            Next::End => false,
+            Next::State {
+                state: next,
+                arguments,
+            } => {
+                let same = |(at, ty): (usize, &Type)| matches!(ty, Type::Parameter(index) if *index as usize == at);
+                *next == id && arguments.iter().enumerate().all(same)
+            }
+        };
+        state.direction.is_some()
+            && !state.messages.is_empty()
+            && state.messages.iter().all(returns)
+    }
 }
 
 /// `#[allow(rule)]`, `#[warn(rule)]` or `#[deny(rule)]` before a protocol, state or message.

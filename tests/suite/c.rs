@@ -70,6 +70,11 @@ fn one_of_many_is_waited_for() {
 }
 
 #[test]
+fn many_send_through_one_endpoint() {
+    check_runtime("shared.c");
+}
+
+#[test]
 fn memory_that_runs_out_is_given_back() {
     check_runtime("memory.c");
 }

@@ -2,7 +2,7 @@
 
 use super::spelling;
 use super::view::{UnitView, handle};
-use crate::protocol::Side;
+use crate::protocol::{Message, Side};
 use askama::Template;
 
 #[derive(Template)]
@@ -16,6 +16,16 @@ pub struct FunctionView {
     pub comment: String,
     pub head: String,
     pub body: Vec<String>,
+}
+
+/// What a function that sends does with the entries of its message.
+pub struct Payload {
+    /// The parameters that they are.
+    pub parameters: Vec<String>,
+    /// The lines that put them together.
+    pub body: Vec<String>,
+    /// The expression for all of them.
+    pub entries: String,
 }
 
 impl UnitView<'_> {
@@ -78,6 +88,9 @@ impl UnitView<'_> {
                 }
                 _ => {}
             }
+            if handle(state.direction, side) == "sends" && self.can_be_shared(index) {
+                self.shared_functions(index, side, functions);
+            }
             functions.push(self.close(index, side));
             if self.unit.states[index].travels {
                 functions.push(self.take(index, side));
@@ -98,27 +111,9 @@ impl UnitView<'_> {
     ) -> FunctionView {
         let message = &self.state(index).messages[position];
         let endpoint = self.endpoint_name(index, side);
-        let name = spelling::word(message.name.text());
-        let member = spelling::member(message.name.text());
+        let payload = self.payload(index, message);
         let mut parameters = vec![format!("{endpoint}_t self")];
-        let mut body = Vec::new();
-        let entries = if message.entries.is_empty() {
-            "NULL".to_owned()
-        } else {
-            body.push(format!("    {}_t message;", self.name(index)));
-            format!("&message.as.{member}")
-        };
-        for entry in &message.entries {
-            let ty = self
-                .types
-                .name(&self.entry_type(index, entry), Some(self.id));
-            let parameter = self.types.parameter(entry.name.text());
-            body.push(format!(
-                "    message.as.{member}.{} = {parameter};",
-                spelling::entry(entry.name.text())
-            ));
-            parameters.push(format!("{ty} {parameter}"));
-        }
+        parameters.extend(payload.parameters);
         let next = match self.next(index, message) {
             Some(next) => {
                 parameters.push(format!("{}_t *next", self.endpoint_name(next, side)));
@@ -126,25 +121,59 @@ impl UnitView<'_> {
             }
             None => "NULL".to_owned(),
         };
-        let table = format!(
-            "&duo_{}_messages[{}]",
-            self.unit.prefix,
-            self.starts[index] + position
-        );
         let arguments = [
             "self.sends".to_owned(),
-            table,
-            entries,
+            self.message_table(index, position),
+            payload.entries,
             wait.to_owned(),
             next,
         ];
+        let mut body = payload.body;
         body.push(spelling::head("    return duo_send", &arguments) + ";");
+        let name = spelling::word(message.name.text());
         let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}_{name}");
         FunctionView {
             comment: spelling::comment(&message.docs, ""),
             head: spelling::head(&start, &parameters),
             body,
         }
+    }
+
+    /// The entries of a message, as a function that sends takes them and puts them together.
+    pub fn payload(&self, index: usize, message: &Message) -> Payload {
+        let mut payload = Payload {
+            parameters: Vec::new(),
+            body: Vec::new(),
+            entries: "NULL".to_owned(),
+        };
+        let member = spelling::member(message.name.text());
+        if !message.entries.is_empty() {
+            payload
+                .body
+                .push(format!("    {}_t message;", self.name(index)));
+            payload.entries = format!("&message.as.{member}");
+        }
+        for entry in &message.entries {
+            let ty = self
+                .types
+                .name(&self.entry_type(index, entry), Some(self.id));
+            let parameter = self.types.parameter(entry.name.text());
+            payload.body.push(format!(
+                "    message.as.{member}.{} = {parameter};",
+                spelling::entry(entry.name.text())
+            ));
+            payload.parameters.push(format!("{ty} {parameter}"));
+        }
+        payload
+    }
+
+    /// What the runtime knows about a message.
+    pub fn message_table(&self, index: usize, position: usize) -> String {
+        format!(
+            "&duo_{}_messages[{}]",
+            self.unit.prefix,
+            self.starts[index] + position
+        )
     }
 
     fn recv(&self, index: usize, side: Side, verb: &str, wait: &str) -> FunctionView {

@@ -10,6 +10,7 @@ mod declared;
 mod functions;
 mod layouts;
 mod names;
+mod shared;
 mod spelling;
 mod tables;
 mod types;

@@ -5,11 +5,11 @@
 //! pair, nothing can clash, and nothing but the types is handed over. So the rule costs little in very large protocols.
 
 use super::declared;
-use super::spelling;
 use super::types::{Types, types_file};
 use super::units::{Kind, Unit, Units, canonical, parts_of};
+use super::{shared, spelling};
 use crate::check::{Scope, Spelled};
-use crate::protocol::{Definition, Direction, Program, Side, StateId, Type};
+use crate::protocol::{Definition, Direction, Program, Side, State, StateId, Type};
 use crate::source::Span;
 use crate::target::Options;
 use std::collections::{BTreeMap, BTreeSet};
@@ -289,6 +289,32 @@ fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     name.match_indices('_').map(|(at, _)| &name[..at])
 }
 
+/// The names that a sending endpoint has besides, if it can be shared.
+fn shared_names(state: &State, endpoint: &str, names: &mut Vec<Spelled>) {
+    let span = Some(state.name.span);
+    let own = |what: &str| format!("{what} of the state `{}`", state.name);
+    names.push(spelled(
+        format!("{endpoint}_shared_t"),
+        span,
+        own("the shared endpoint type"),
+    ));
+    for function in shared::FUNCTIONS {
+        names.push(spelled(
+            format!("{endpoint}_{function}"),
+            span,
+            own("a function"),
+        ));
+    }
+    for message in &state.messages {
+        let what = format!("a function of the message `{}`", message.name);
+        let word = spelling::word(message.name.text());
+        for verb in ["send", "try_send"] {
+            let name = format!("{endpoint}_shared_{verb}_{word}");
+            names.push(spelled(name, Some(message.name.span), what.clone()));
+        }
+    }
+}
+
 fn state_names(
     program: &Program,
     unit: &Unit,
@@ -344,6 +370,9 @@ fn state_names(
                         let name = format!("{endpoint}_{verb}_{word}");
                         names.push(spelled(name, Some(message.name.span), what.clone()));
                     }
+                }
+                if program.protocol(unit.protocol).always_returns(id) {
+                    shared_names(state, &endpoint, names);
                 }
             }
         }

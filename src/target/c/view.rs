@@ -33,6 +33,7 @@ pub struct UnitView<'a> {
 struct HeadView {
     source: String,
     guard: String,
+    shares: bool,
     has_includes: bool,
     includes: Vec<String>,
     comment: String,
@@ -71,7 +72,10 @@ struct EndpointView {
     comment: String,
     name: String,
     handle: &'static str,
-    is_shared: bool,
+    /// Other headers declare it, too.
+    travels: bool,
+    /// What many senders hold.
+    shared: Option<String>,
 }
 
 #[derive(Template)]
@@ -234,6 +238,11 @@ impl<'a> UnitView<'a> {
         entry.ty.substitute(arguments)
     }
 
+    /// Whether many senders can share the sending endpoint of a state.
+    pub fn can_be_shared(&self, index: usize) -> bool {
+        self.protocol.always_returns(self.unit.states[index].state)
+    }
+
     pub fn name(&self, index: usize) -> String {
         format!("{}_{}", self.unit.prefix, self.unit.states[index].name)
     }
@@ -292,6 +301,7 @@ impl<'a> UnitView<'a> {
         HeadView {
             source: spelling::harmless(&program.file(self.unit.file).path),
             guard: format!("DUO_{}_H", self.unit.prefix.to_ascii_uppercase()),
+            shares: (0..self.unit.states.len()).any(|index| self.can_be_shared(index)),
             has_includes: !declarations.includes.is_empty(),
             includes: declarations.includes.iter().cloned().collect(),
             comment: spelling::comment(&docs, ""),
@@ -317,7 +327,9 @@ impl<'a> UnitView<'a> {
             comment: spelling::comment(&docs, ""),
             name: format!("{}_t", self.endpoint_name(index, side)),
             handle,
-            is_shared: self.unit.states[index].travels,
+            travels: self.unit.states[index].travels,
+            shared: (handle == "sends" && self.can_be_shared(index))
+                .then(|| format!("{}_shared_t", self.endpoint_name(index, side))),
         }
     }
 
