@@ -87,13 +87,16 @@ const CASE_CLASS_MEMBERS: [&str; 8] = [
 
 /// Terms that the body of a generated object sees from elsewhere, so that an object of that name in the package needs its whole
 /// path: its own members, and what the endpoints inherit.
-const MEMBERS_IN_SIGHT: [&str; 10] = [
+const MEMBERS_IN_SIGHT: [&str; 13] = [
     "client",
     "init",
+    "on",
+    "onOrClosed",
     "open",
     "recv",
     "recvAsync",
     "recvOrClosed",
+    "recvThen",
     "recvWithin",
     "server",
     "tryRecv",

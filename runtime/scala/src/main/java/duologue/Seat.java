@@ -74,6 +74,46 @@ final class Seat {
         return true;
     }
 
+    // ---- waiting
+
+    /** Whether this side's next operation will not wait: the message, or the peer's leaving, or room for a message is there. */
+    boolean isReady() {
+        return speaks ? hasRoom() : arrived();
+    }
+
+    /** Lets `waiter` be woken when this side is ready. False, and nothing is left behind, if it is ready already. */
+    boolean announce(Waiter waiter) {
+        if (speaks) {
+            pipe.roomWaiter = waiter;
+            if (!hasRoom()) {
+                return true;
+            }
+        } else {
+            this.waiter = waiter;
+            if (arm()) {
+                return true;
+            }
+        }
+        forget();
+        return false;
+    }
+
+    /** Takes back what {@link #announce} left. A waker that is late may still hold the waiter. */
+    void retract() {
+        if (!speaks) {
+            disarm();
+        }
+        forget();
+    }
+
+    private void forget() {
+        if (speaks) {
+            pipe.roomWaiter = null;
+        } else {
+            waiter = null;
+        }
+    }
+
     void wakePeer() {
         Waiter waiting = peer.waiter;
         if (waiting != null) {

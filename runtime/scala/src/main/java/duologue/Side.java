@@ -71,9 +71,9 @@ final class Side {
     enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT }
 
     /** How often to look before sleeping: long enough for a peer that runs, short enough for one that shares the CPU. */
-    private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 64 : 0;
+    static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 64 : 0;
 
-    private static final int YIELDS = 2;
+    static final int YIELDS = 2;
 
     /** Waits for the next message; the side is claimed before and, but for LEFT, after. `nanos` below 0 means for ever. */
     Outcome awaitMessage(long nanos) {
@@ -94,7 +94,7 @@ final class Side {
             live = WAITING;
             // While WAITING another thread may leave and move the seat. What is then read here does not matter: LEFT follows.
             while (outcome == Outcome.READY && live == WAITING && !seat.arrived()) {
-                outcome = park(nanos, deadline);
+                outcome = park(seat, nanos, deadline);
             }
             if (!resume()) {
                 return Outcome.LEFT;
@@ -113,27 +113,28 @@ final class Side {
         pipe().roomWaiter = new Waiter.Parked();
         live = WAITING;
         while (outcome == Outcome.READY && live == WAITING && !seat.hasRoom()) {
-            outcome = park(-1, 0);
+            outcome = park(seat, -1, 0);
         }
         pipe().roomWaiter = null;
         return resume() ? outcome : Outcome.LEFT;
     }
 
-    private Outcome park(long nanos, long deadline) {
+    /** Sleeps until woken, or until the deadline unless `nanos` is below 0. READY says only that it is worth a look. */
+    static Outcome park(Object blocker, long nanos, long deadline) {
         if (nanos < 0) {
-            LockSupport.park(seat);
+            LockSupport.park(blocker);
         } else {
             long left = deadline - System.nanoTime();
             if (left <= 0) {
                 return Outcome.TIMEOUT;
             }
-            LockSupport.parkNanos(seat, left);
+            LockSupport.parkNanos(blocker, left);
         }
         return Thread.interrupted() ? Outcome.INTERRUPTED : Outcome.READY;
     }
 
     /** The message came in the same moment: it is delivered, and an interrupt stays pending. */
-    private static Outcome reconcile(Outcome outcome) {
+    static Outcome reconcile(Outcome outcome) {
         if (outcome == Outcome.INTERRUPTED) {
             Thread.currentThread().interrupt();
         }
@@ -144,16 +145,14 @@ final class Side {
         return seat.pipe;
     }
 
-    /** Lets `waiter` wait for the next message in place of a thread. False if the message is there; the side stays claimed. */
-    boolean suspend(Waiter waiter) {
-        seat.waiter = waiter;
-        if (!seat.arm()) {
-            seat.waiter = null;
-            return false;
-        }
-        SUSPENDED.add(this);
+    /** Makes a claimed side WAITING, for a {@link Group}: it can be left from elsewhere. */
+    void expose() {
         live = WAITING;
-        return true;
+    }
+
+    /** Whether nobody has left by a side that waits. */
+    boolean isWaiting() {
+        return live == WAITING;
     }
 
     /** Claims a side that waits. */
@@ -161,22 +160,11 @@ final class Side {
         return LIVE.compareAndSet(this, WAITING, BUSY);
     }
 
-    /** A woken waiter found nothing and goes on waiting. It must look once more afterwards. */
-    void suspendAgain() {
-        live = WAITING;
-    }
-
-    /** The waiter is served. */
-    void resumed() {
-        SUSPENDED.remove(this);
-        seat.waiter = null;
-    }
-
     /**
-     * Sides that wait without a thread. Nothing else may refer to them while the user only holds a future, and the peer that
-     * becomes unreachable must still find them.
+     * What waits without a thread: sides, groups and sets. Nothing else may refer to them while the user only holds a future,
+     * and the peer that becomes unreachable must still find them.
      */
-    private static final Set<Side> SUSPENDED = ConcurrentHashMap.newKeySet();
+    static final Set<Object> SUSPENDED = ConcurrentHashMap.newKeySet();
 
     // ---- leaving
 

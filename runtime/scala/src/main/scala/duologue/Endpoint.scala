@@ -53,7 +53,7 @@ abstract class DoneEndpoint(previous: Endpoint, state: String) extends Endpoint(
   *
   * ''Closed'' is told only after everything has been read that the peer sent before it left.
   */
-abstract class RecvEndpoint[M](previous: Endpoint, state: String) extends Endpoint(previous, state) {
+abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpoint(previous, state) {
 
   /** For generated code: the message with this index, and the endpoint that follows it. */
   protected def open(index: Int, payload: Any): M
@@ -103,12 +103,36 @@ abstract class RecvEndpoint[M](previous: Endpoint, state: String) extends Endpoi
     * leaves. It is completed by the thread that sends, which runs nothing but what `Future` itself runs there.
     */
   def recvAsync(): Future[M] = {
-    start()
     val promise = Promise[M]()
-    val arrival = new Arrival(promise)
-    if ($side.seat.arrived() || !$side.suspend(arrival)) arrival.deliver() else arrival.wake()
+    recvThen(outcome => promise.complete(outcome.toTry): Unit)
     promise.future
   }
+
+  /** Calls back with the message when it comes, or with the news that the peer has left: once, and at once if it is there. The
+    * caller is the thread that sends, so `callback` must neither wait nor throw, and should hand over long work.
+    */
+  def recvThen(callback: Either[SessionClosed, M] => Unit): Unit = {
+    start()
+    if ($side.seat.arrived()) callback(takeIn(left = false))
+    else {
+      val task = new Group.Task(Array[Handle](this)) {
+        def chose(): Unit = callback(takeIn(isLeft))
+      }
+      task.start()
+    }
+  }
+
+  /** This endpoint in a [[Select]], with what to do with its message. If the peer has left, the select throws [[SessionClosed]]. */
+  def on[R](handler: M => R): Select.Case[R] = new Select.Case(this, left => {
+    val outcome = takeIn(left)
+    () => outcome.fold(closed => throw closed, handler)
+  })
+
+  /** As `on`, with ''closed'' as a value. */
+  def onOrClosed[R](handler: Either[SessionClosed, M] => R): Select.Case[R] = new Select.Case(this, left => {
+    val outcome = takeIn(left)
+    () => handler(outcome)
+  })
 
   private def start(): Unit = if (!$side.claim(this)) throw new EndpointUsed(Endpoint.place(this))
 
@@ -125,6 +149,10 @@ abstract class RecvEndpoint[M](previous: Endpoint, state: String) extends Endpoi
       throw new InterruptedException()
     case Side.Outcome.LEFT => throw Endpoint.closed(this)
   }
+
+  /** What has arrived at this endpoint, which is claimed unless somebody has `left` by it. */
+  private[duologue] def takeIn(left: Boolean): Either[SessionClosed, M] =
+    if (left) Left(Endpoint.closed(this)) else take().toRight(Endpoint.closed(this))
 
   /** Takes the message that has arrived; `None` if it is the news that the peer has left. */
   private def take(): Option[M] = {
@@ -144,28 +172,5 @@ abstract class RecvEndpoint[M](previous: Endpoint, state: String) extends Endpoi
     val message = take()
     if (message.isEmpty) throw Endpoint.closed(this)
     message
-  }
-
-  /** What stands in for a thread while nobody waits: it takes the message in the thread that brings it. */
-  private final class Arrival(promise: Promise[M]) extends Waiter {
-    def wake(): Unit =
-      if ($side.resume()) {
-        if ($side.seat.arrived()) {
-          $side.resumed()
-          deliver()
-        } else {
-          $side.suspendAgain()
-          // A message that came between the two steps found the side claimed, and nobody to take it.
-          if ($side.seat.arrived()) wake()
-        }
-      } else if ($side.isOver) {
-        $side.resumed()
-        promise.tryFailure(Endpoint.closed(RecvEndpoint.this)): Unit
-      }
-
-    def deliver(): Unit = take() match {
-      case Some(message) => promise.trySuccess(message): Unit
-      case None          => promise.tryFailure(Endpoint.closed(RecvEndpoint.this)): Unit
-    }
   }
 }

@@ -1,0 +1,219 @@
+package duologue;
+
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Several endpoints, of which the one is wanted that is ready first. All are claimed while the group looks, and restored when
+ * it has chosen, but for the chosen one. To look at all takes time in proportion to their number.
+ *
+ * <h2>Why none is passed over, and nobody sleeps for ever</h2>
+ *
+ * <ul>
+ *   <li>The look begins at a random place, so each of several that are ready is chosen equally often; there is no counter that
+ *       threads would share or that a virtual thread would have to carry.
+ *   <li>One waiter is left with every seat before the group sleeps, by the handshake of {@link Pipe}: either it is woken by
+ *       whoever makes a seat ready, or {@link Seat#announce} sees that one is ready. A waiter that is a thread looks again
+ *       after each wake; for a {@link Task} see there.
+ *   <li>While it sleeps the sides are WAITING, so that {@link Side#abandon} can claim one of them; it then wakes the waiter. The
+ *       group takes each side back by a CAS. Where that fails, somebody has left, and the group does not touch that seat.
+ *   <li>All waiters are taken back before the answer is given: a side that was not chosen is as if nobody had waited.
+ * </ul>
+ */
+class Group {
+    private final Handle[] ends;
+    private final int start;
+    /** The place of the endpoint that is ready, or -1. */
+    private int chosen = -1;
+    /** Whether the chosen side was left from elsewhere in the meantime. Otherwise it is claimed. */
+    private boolean left;
+
+    Group(Handle[] ends) {
+        this.ends = ends;
+        this.start = ThreadLocalRandom.current().nextInt(ends.length);
+    }
+
+    int chosen() {
+        return chosen;
+    }
+
+    boolean isLeft() {
+        return left;
+    }
+
+    /** Claims all. The place of one that cannot be, and then none is claimed; else -1. */
+    int claim() {
+        for (int i = 0; i < ends.length; i++) {
+            if (!ends[i].$side.claim(ends[i])) {
+                restore(i, -1);
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** Restores the first `count` but for one. */
+    private void restore(int count, int but) {
+        for (int i = 0; i < count; i++) {
+            if (i != but) {
+                ends[i].$side.restore(ends[i]);
+            }
+        }
+    }
+
+    /**
+     * Waits until one is ready; READY if so, and then it is the {@link #chosen} one. `nanos` below 0 means for ever, and 0 one
+     * look. All are claimed before, and restored after, but for the chosen one.
+     */
+    Side.Outcome await(long nanos) {
+        long deadline = nanos <= 0 ? 0 : System.nanoTime() + nanos;
+        int spins = Side.SPINS / ends.length;
+        int looks = nanos == 0 ? 1 : spins + Side.YIELDS;
+        for (int i = 0; i < looks; i++) {
+            if (find()) {
+                restore(ends.length, chosen);
+                return Side.Outcome.READY;
+            }
+            if (i < spins) {
+                Thread.onSpinWait();
+            } else if (nanos != 0) {
+                Thread.yield();
+            }
+        }
+        if (nanos == 0) {
+            restore(ends.length, -1);
+            return Side.Outcome.TIMEOUT;
+        }
+        if (!announce(new Waiter.Parked())) {
+            restore(ends.length, chosen);
+            return Side.Outcome.READY;
+        }
+        Side.Outcome outcome = Side.Outcome.READY;
+        while (outcome == Side.Outcome.READY && !findWaiting()) {
+            outcome = Side.park(this, nanos, deadline);
+        }
+        return settle() ? Side.reconcile(outcome) : outcome;
+    }
+
+    /** Looks for one that is ready; all are claimed. */
+    private boolean find() {
+        for (int i = 0; i < ends.length; i++) {
+            int at = place(i);
+            if (ends[at].$side.seat.isReady()) {
+                chosen = at;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private int place(int step) {
+        int at = start + step;
+        return at < ends.length ? at : at - ends.length;
+    }
+
+    /** Leaves the waiter with all, which then wait; false if one is ready: then it is chosen, and all are claimed. */
+    private boolean announce(Waiter waiter) {
+        for (int i = 0; i < ends.length; i++) {
+            int at = place(i);
+            if (!ends[at].$side.seat.announce(waiter)) {
+                chosen = at;
+                for (int j = 0; j < i; j++) {
+                    ends[place(j)].$side.seat.retract();
+                }
+                return false;
+            }
+        }
+        for (Handle end : ends) {
+            end.$side.expose();
+        }
+        return true;
+    }
+
+    /** Looks for one that is ready or was left; all wait. What it finds is only a hint, since the sides are not claimed. */
+    private boolean findWaiting() {
+        for (int i = 0; i < ends.length; i++) {
+            Side side = ends[place(i)].$side;
+            if (!side.isWaiting() || side.seat.isReady()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Ends the waiting of all and chooses. False if none is ready; then all are restored. */
+    private boolean settle() {
+        int gone = -1;
+        for (int i = 0; i < ends.length; i++) {
+            int at = place(i);
+            Side side = ends[at].$side;
+            if (!side.resume()) {
+                gone = gone < 0 ? at : gone;
+                continue;
+            }
+            side.seat.retract();
+            if (chosen < 0 && side.seat.isReady()) {
+                chosen = at;
+            } else {
+                side.restore(ends[at]);
+            }
+        }
+        if (chosen < 0 && gone >= 0) {
+            chosen = gone;
+            left = true;
+        }
+        return chosen >= 0;
+    }
+
+    /**
+     * A group for which no thread waits: whoever wakes it chooses in its place. Several wake it at the same time, so `calls`
+     * counts them: the one that raises it from 0 looks, and looks again for those that came meanwhile; what one of them leaves in
+     * the fields the next one sees, because it takes over by the same variable. Who starts the group begins with a call of its
+     * own, so that nobody looks before every seat has the waiter. After the choice the count never returns to 0.
+     */
+    abstract static class Task extends Group {
+        private final AtomicInteger calls = new AtomicInteger(1);
+        private final Waiter waiter = new Waiter() {
+            @Override
+            void wake() {
+                if (calls.getAndIncrement() == 0) {
+                    serve();
+                }
+            }
+        };
+
+        Task(Handle[] ends) {
+            super(ends);
+        }
+
+        /** Called once, when a side is chosen. It must not wait. */
+        abstract void chose();
+
+        /** All are claimed. */
+        final void start() {
+            if (super.find() || !super.announce(waiter)) {
+                super.restore(super.ends.length, super.chosen);
+                chose();
+                return;
+            }
+            Side.SUSPENDED.add(this);
+            serve();
+        }
+
+        private void serve() {
+            int answered = 1;
+            while (answered != 0) {
+                if (super.findWaiting()) {
+                    if (super.settle()) {
+                        Side.SUSPENDED.remove(this);
+                        chose();
+                        return;
+                    }
+                    // Only a side that somebody leaves can have looked ready, and then it is chosen.
+                    throw new AssertionError("a side was ready and is not");
+                }
+                answered = calls.addAndGet(-answered);
+            }
+        }
+    }
+}

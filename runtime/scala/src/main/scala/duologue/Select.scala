@@ -1,0 +1,115 @@
+package duologue
+
+import scala.concurrent.{ExecutionContext, Future, Promise}
+import scala.concurrent.duration.FiniteDuration
+import scala.util.Try
+
+/** Several endpoints, of whatever protocols and states, of which the one is used that is ready first.
+  *
+  * {{{
+  * val total = Select(
+  *   orders.on { case shop.Order.Order(item, next) => count(item, next) },
+  *   clock.on { case clock.Tick.Tick(next) => report(next) }
+  * ).recv()
+  * }}}
+  *
+  * It receives as one endpoint does, in the same forms, and gives what the handler of the chosen endpoint gives. Handlers run in
+  * the thread that receives, after the wait is over. If several endpoints are ready, each is chosen equally often. Endpoints that
+  * were not chosen stay as they are; the chosen one is used up. While a select waits, its endpoints cannot be used otherwise; if a
+  * side is left meanwhile, it is chosen as closed.
+  *
+  * Each wait looks at all endpoints, so it takes time in proportion to their number.
+  */
+final class Select[+R] private (cases: Array[Select.Case[Any]]) {
+
+  /** Waits until an endpoint is ready. Throws [[SessionClosed]] if its peer has left and its handler wants messages only,
+    * `InterruptedException` if the thread is interrupted first, and [[EndpointUsed]] if an endpoint was used before; in the
+    * last two cases no other endpoint is used up.
+    */
+  def recv(): R = arrives(-1L) match {
+    case Some(handle) => handle()
+    case None         => throw new AssertionError("a wait without limit has ended")
+  }
+
+  /** As `recv`, but never waits. `None`: no endpoint is ready. */
+  def tryRecv(): Option[R] = arrives(0L).map(handle => handle())
+
+  /** As `recv`, but waits no longer than `timeout`. `None`: no endpoint was ready. */
+  def recvWithin(timeout: FiniteDuration): Option[R] = arrives(math.max(0L, timeout.toNanos)).map(handle => handle())
+
+  /** As `recv`, without a thread that waits. The handler runs in `executor`. */
+  def recvAsync()(implicit executor: ExecutionContext): Future[R] = {
+    val promise = Promise[R]()
+    readyThen(handle => executor.execute(() => promise.complete(Try(handle())): Unit))
+    promise.future
+  }
+
+  /** Calls back when an endpoint is ready, with what runs its handler: once, and at once if one is ready. The message is taken
+    * before. The caller is the thread that makes the endpoint ready, so `callback` must neither wait nor throw.
+    */
+  def readyThen(callback: (() => R) => Unit): Unit = {
+    val task = new Group.Task(ends) {
+      def chose(): Unit = callback(take(this))
+    }
+    claim(task)
+    task.start()
+  }
+
+  private def ends: Array[Handle] = cases.map(choice => choice.endpoint: Handle)
+
+  private def arrives(nanos: Long): Option[() => R] = {
+    val group = new Group(ends)
+    claim(group)
+    group.await(nanos) match {
+      case Side.Outcome.INTERRUPTED => throw new InterruptedException()
+      case Side.Outcome.TIMEOUT     => None
+      case _                        => Some(take(group))
+    }
+  }
+
+  private def claim(group: Group): Unit = {
+    val used = group.claim()
+    if (used >= 0) throw new EndpointUsed(Endpoint.place(cases(used).endpoint))
+  }
+
+  // The cases are `Case[R]`: the array says `Any` only because arrays are invariant.
+  private def take(group: Group): () => R = cases(group.chosen).take(group.isLeft).asInstanceOf[() => R]
+}
+
+object Select {
+
+  /** One endpoint of a select, with what to do when it is ready: `endpoint.on`, `endpoint.onOrClosed`, [[room]]. */
+  final class Case[+R] private[duologue] (
+      private[duologue] val endpoint: Endpoint,
+      private[duologue] val take: Boolean => () => R
+  ) {
+
+    /** The same endpoint, and what `change` makes of the handler's result. */
+    def map[S](change: R => S): Case[S] = new Case(endpoint, left => {
+      val handle = take(left)
+      () => change(handle())
+    })
+  }
+
+  /** A select of these endpoints. */
+  def apply[R](first: Case[R], more: Case[R]*): Select[R] = from(first +: more)
+
+  /** A select of any number of endpoints. Throws `IllegalArgumentException` if there are none: to wait for them would never
+    * end.
+    */
+  def from[R](cases: Iterable[Case[R]]): Select[R] = {
+    if (cases.isEmpty) throw new IllegalArgumentException("there is no endpoint to wait for")
+    new Select(cases.toArray[Case[Any]])
+  }
+
+  /** A sending endpoint in a select: ready when a message can be sent without waiting, which `message` then does.
+    *
+    * {{{
+    * Select.room(client)(_.send(4L))
+    * }}}
+    */
+  def room[E <: SendEndpoint, R](endpoint: E)(message: E => R): Case[R] = new Case(endpoint, left => {
+    if (!left) endpoint.$side.restore(endpoint)
+    () => if (left) throw Endpoint.closed(endpoint) else message(endpoint)
+  })
+}
