@@ -18,6 +18,15 @@ use loom::thread;
 
 /// Explores a conversation with the asymmetric barrier and without.
 fn model(conversation: impl Fn() + Send + Sync + 'static) {
+    explore(2, conversation);
+}
+
+/// The same for conversations of many steps, with fewer preemptions.
+fn long_model(conversation: impl Fn() + Send + Sync + 'static) {
+    explore(1, conversation);
+}
+
+fn explore(preemptions: usize, conversation: impl Fn() + Send + Sync + 'static) {
     // The models take turns: what they choose for the barrier holds for all sessions.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +34,7 @@ fn model(conversation: impl Fn() + Send + Sync + 'static) {
     for is_there in [true, false] {
         duologue::model_barrier(is_there);
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(2);
+        builder.preemption_bound = Some(preemptions);
         let conversation = conversation.clone();
         builder.check(move || conversation());
     }
@@ -64,7 +73,7 @@ fn a_run_of_two_and_a_reply() {
 #[test]
 fn a_full_ring_waits_and_is_woken() {
     for capacity in [Capacity::Bounded(1), Capacity::Bounded(2)] {
-        model(move || {
+        long_model(move || {
             let (mut server, client) = stream::init_with::<u32>(capacity);
             let sending = thread::spawn(move || {
                 let mut client = client;
@@ -164,7 +173,7 @@ fn numbers(slots: usize) -> Numbers {
 
 #[test]
 fn a_select_is_woken_by_whoever_comes_first_and_leaves_no_waiter() {
-    model(|| {
+    long_model(|| {
         let (mut left, to_left) = numbers(2);
         let (mut right, to_right) = numbers(2);
         let send =
@@ -212,7 +221,7 @@ fn a_select_that_is_given_up_loses_nothing() {
 
 #[test]
 fn a_port_set_sleeps_and_is_woken() {
-    model(|| {
+    long_model(|| {
         let mut set = duologue::PortSet::new();
         let (left, to_left) = numbers(2);
         let (right, to_right) = numbers(2);
