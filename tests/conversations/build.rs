@@ -1,8 +1,17 @@
-//! Generates every protocol of `protocols/` into `OUT_DIR`.
+//! Generates every protocol of `protocols/`, and some of 2012, into `OUT_DIR`.
+
+use std::path::PathBuf;
 
 fn main() {
     duologue_compiler::build::Builder::new()
         .root("../../protocols")
         .all()
+        .generate();
+    let out = std::env::var_os("OUT_DIR").expect("Cargo sets it for build scripts");
+    duologue_compiler::build::Builder::new()
+        .root("../corpus/2012")
+        .protocol("foo.proto")
+        .protocol("bar.proto")
+        .out_dir(PathBuf::from(out).join("of_2012"))
         .generate();
 }

@@ -2,6 +2,7 @@
 
 use super::docs::{alternatives, comment, with_sentence};
 use super::layout::{Piece, chain, definition, head, signature};
+use super::shared::SharedView;
 use super::spelling::{prelude, type_name, value_name};
 use super::view::{States, payload, words};
 use crate::endpoint::{Activity, Endpoint};
@@ -23,6 +24,7 @@ pub(super) struct EndpointView {
     pub(super) methods_head: String,
     pub(super) methods: Vec<MethodView>,
     pub(super) name: String,
+    pub(super) shared: Option<SharedView>,
 }
 
 pub(super) struct MethodView {
@@ -99,35 +101,19 @@ impl States<'_> {
                 .map(|(index, message)| self.method(index, message, side, &names))
                 .collect(),
             name: ty,
+            shared: self.shared(id, side),
         }
     }
 
     fn method(self, index: usize, message: &Message, side: Side, names: &[String]) -> MethodView {
+        let (sent, parameters, types) = self.values("self", message, names);
         let here = self.here.inside(1);
-        let types = self.entries(message, names, here);
-        let values: Vec<String> = message
-            .entries
-            .iter()
-            .map(|entry| value_name(&entry.name))
-            .collect();
-        let mut parameters = vec!["self".to_owned()];
-        let typed = values.iter().zip(&types);
-        parameters.extend(typed.map(|(name, ty)| {
-            let start = format!("{name}: ");
-            let column = 12 + start.len();
-            start + &ty.laid_out(12, column, 1)
-        }));
         let next = self.next(message, names, here, "");
         let result = vec![
             next.unwrap_or(Piece::word("()")),
             Piece::angle("::duologue::SendError", vec![payload(types)]),
         ];
         let result = Piece::angle(prelude("Result", self.here.taken), result);
-        let sent = match values.as_slice() {
-            [] => Piece::word("()"),
-            [only] => Piece::word(only.as_str()),
-            several => Piece::call("", words(several)),
-        };
         let send = Piece::call(format!(".send::<{index}>"), vec![sent]);
         let mut calls = vec![send];
         if let Next::State { state, .. } = &message.next
@@ -141,5 +127,33 @@ impl States<'_> {
             signature: signature(8, &value_name(&message.name), &parameters, &result, &[]),
             body: chain(12, "self.0", &calls),
         }
+    }
+
+    /// What a method that sends a message passes on, its parameters behind `receiver`, and their types.
+    pub(super) fn values(
+        self,
+        receiver: &str,
+        message: &Message,
+        names: &[String],
+    ) -> (Piece, Vec<String>, Vec<Piece>) {
+        let types = self.entries(message, names, self.here.inside(1));
+        let values: Vec<String> = message
+            .entries
+            .iter()
+            .map(|entry| value_name(&entry.name))
+            .collect();
+        let mut parameters = vec![receiver.to_owned()];
+        let typed = values.iter().zip(&types);
+        parameters.extend(typed.map(|(name, ty)| {
+            let start = format!("{name}: ");
+            let column = 12 + start.len();
+            start + &ty.laid_out(12, column, 1)
+        }));
+        let sent = match values.as_slice() {
+            [] => Piece::word("()"),
+            [only] => Piece::word(only.as_str()),
+            several => Piece::call("", words(several)),
+        };
+        (sent, parameters, types)
     }
 }

@@ -2,9 +2,11 @@
 
 use super::docs::{comment, with_sentence};
 use super::layout::{Piece, definition, signature};
+use super::shared::shared_name;
 use super::spelling::{Here, type_name};
 use super::view::used_parameters;
 use crate::check::CheckedProgram;
+use crate::endpoint::Endpoint;
 use crate::protocol::{InstanceId, Protocol, Side, State, StateId, Type};
 use askama::Template;
 
@@ -36,11 +38,21 @@ impl InstanceView {
         let inner = here.inside(1);
         let inner_path = inner.protocol(instance.protocol);
         let endpoints = |side: Side| {
-            let name = |(state, arguments): &(&State, Option<&[Type]>)| {
-                let path = format!("{inner_path}{}::{}", side.word(), type_name(&state.name));
-                other_name(4, state, path, arguments.map(|all| inner.types(all, &[])))
-            };
-            states.iter().map(name).collect()
+            let end = Endpoint::of(checked.protocol(instance.protocol), side);
+            let mut all = Vec::new();
+            for (id, (state, arguments)) in protocol.state_ids().zip(&states) {
+                let mut names = vec![type_name(&state.name)];
+                names.extend(
+                    end.can_be_shared(id)
+                        .then(|| shared_name(state, here.taken)),
+                );
+                for name in names {
+                    let path = format!("{inner_path}{}::{name}", side.word());
+                    let arguments = arguments.map(|all| inner.types(all, &[]));
+                    all.push(other_name(4, &name, path, arguments));
+                }
+            }
+            all
         };
         let message = |(state, arguments): &(&State, Option<&[Type]>)| {
             let path = format!("{path}{}", type_name(&state.name));
@@ -48,7 +60,7 @@ impl InstanceView {
                 let used: Vec<Type> = used_parameters(state).map(|at| all[at].clone()).collect();
                 here.types(&used, &[])
             };
-            other_name(0, state, path, arguments.map(used))
+            other_name(0, &type_name(&state.name), path, arguments.map(used))
         };
         let start = type_name(&protocol.start().name);
         let end = |side: Side| Piece::word(format!("{}::{start}", side.word()));
@@ -87,11 +99,11 @@ fn only_arguments(reached: &[(StateId, Vec<Type>)], id: StateId) -> Option<&[Typ
     }
 }
 
-/// A state's type under the instance's roof: with its arguments where they are known, otherwise as it is.
-fn other_name(indent: usize, state: &State, path: String, arguments: Option<Vec<Piece>>) -> String {
+/// A type under the instance's roof: with its arguments where they are known, otherwise as it is.
+fn other_name(indent: usize, name: &str, path: String, arguments: Option<Vec<Piece>>) -> String {
     match arguments {
         Some(arguments) => {
-            let head = format!("pub type {}", type_name(&state.name));
+            let head = format!("pub type {name}");
             definition(indent, &head, &Piece::angle(path, arguments))
         }
         None => format!("pub use {path};"),

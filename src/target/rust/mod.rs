@@ -10,6 +10,7 @@ mod endpoints;
 mod instance;
 mod layout;
 mod names;
+mod shared;
 mod spelling;
 mod table;
 mod types;

@@ -1,0 +1,165 @@
+//! Shared senders: what is generated for endpoints that many may use.
+
+use super::docs::{alternatives, comment};
+use super::endpoints::MethodView;
+use super::layout::{Piece, chain, head, signature};
+use super::spelling::{prelude, type_name, value_name};
+use super::view::{States, payload, words};
+use crate::endpoint::Endpoint;
+use crate::protocol::{Message, Side, State, StateId};
+use std::collections::BTreeSet;
+
+/// The shared sender of one endpoint.
+pub(super) struct SharedView {
+    pub(super) docs: String,
+    pub(super) declaration: String,
+    pub(super) methods_head: String,
+    pub(super) methods: Vec<MethodView>,
+    /// What the macro takes that writes the rest.
+    pub(super) common: String,
+}
+
+/// The name of a state's shared sender; `taken` are the names of all states.
+pub(super) fn shared_name(state: &State, taken: &BTreeSet<String>) -> String {
+    free(format!("Shared{}", type_name(&state.name)), taken)
+}
+
+/// The name, with a `_` behind it for as long as it is taken.
+fn free(mut name: String, taken: &BTreeSet<String>) -> String {
+    while taken.contains(&name) {
+        name.push('_');
+    }
+    name
+}
+
+/// How a message is sent: the start of the method's name, its end, and what it says about itself.
+struct Form {
+    start: &'static str,
+    end: &'static str,
+    docs: &'static str,
+}
+
+const FORMS: [Form; 3] = [
+    Form {
+        start: "",
+        end: "",
+        docs: "",
+    },
+    Form {
+        start: "try_",
+        end: "",
+        docs: "The same, but never waits: says if there is no room.",
+    },
+    Form {
+        start: "",
+        end: "_async",
+        docs: "The same for tasks. Dropping the future drops the payload, unsent.",
+    },
+];
+
+impl States<'_> {
+    /// The shared sender of a side's endpoint, if it can be shared.
+    pub(super) fn shared(self, id: StateId, side: Side) -> Option<SharedView> {
+        if !Endpoint::of(self.checked, side).can_be_shared(id) {
+            return None;
+        }
+        let state = self.protocol().state(id);
+        let (names, own) = (self.parameters(state), type_name(&state.name));
+        let shared = shared_name(state, self.here.taken);
+        let ty = Piece::angle(shared.as_str(), words(&names)).flat();
+        let marker = Piece::angle(format!("super::state::{own}"), words(&names));
+        let inner = Piece::angle("::duologue::SharedSender", vec![marker.clone()]);
+        let declaration = Piece::round(format!("pub struct {ty}"), vec![inner]);
+        let messages: Vec<&str> = state
+            .messages
+            .iter()
+            .map(|message| message.name.text())
+            .collect();
+        let sentence = format!(
+            "Sends {} for many: each clone is a sender, and the last one's drop closes the session.",
+            alternatives(&messages)
+        );
+        let implementation = format!("{} {ty}", Piece::angle("impl", words(&names)).flat());
+        let mut taken: BTreeSet<String> = state
+            .messages
+            .iter()
+            .map(|message| value_name(&message.name))
+            .collect();
+        let mut methods = Vec::new();
+        for (index, message) in state.messages.iter().enumerate() {
+            for form in &FORMS {
+                let plain = value_name(&message.name);
+                let name = match (form.start, form.end) {
+                    ("", "") => plain,
+                    (start, end) => {
+                        let bare = plain.strip_prefix("r#").unwrap_or(&plain);
+                        let bare = bare.trim_end_matches('_');
+                        free(format!("{start}{bare}{end}"), &taken)
+                    }
+                };
+                methods.push(self.shared_method(index, message, form, &name, &names, &marker));
+                taken.insert(name);
+            }
+        }
+        let end = Piece::angle(own, words(&names));
+        let common = match names.as_slice() {
+            [] => {
+                let both = vec![Piece::word(shared), end];
+                Piece::call("::duologue::shared!", both).laid_out(4, 4, 1)
+            }
+            // No expression, so rustfmt leaves it alone.
+            _ => format!("::duologue::shared!({shared}, {})", end.flat()),
+        };
+        Some(SharedView {
+            docs: comment(4, "///", [sentence.as_str()]),
+            declaration: declaration.laid_out(4, 4, 1) + ";",
+            methods_head: head(4, &implementation, &self.bounds(state, self.here.inside(1))),
+            methods,
+            common: common + ";",
+        })
+    }
+
+    fn shared_method(
+        self,
+        index: usize,
+        message: &Message,
+        form: &Form,
+        name: &str,
+        names: &[String],
+        marker: &Piece,
+    ) -> MethodView {
+        let (values, parameters, types) = self.values("&self", message, names);
+        let payload = payload(types);
+        let result = |error: &str| {
+            let error = Piece::angle(format!("::duologue::{error}"), vec![payload.clone()]);
+            Piece::angle(
+                prelude("Result", self.here.taken),
+                vec![Piece::word("()"), error],
+            )
+        };
+        let (call, result) = match (form.start, form.end) {
+            ("", "") => ("send", result("SendError")),
+            ("", _) => {
+                let parts = vec![
+                    Piece::word("'_"),
+                    marker.clone(),
+                    Piece::word(index.to_string()),
+                ];
+                ("send_async", Piece::angle("::duologue::SharedSend", parts))
+            }
+            _ => ("try_send", result("TrySendError")),
+        };
+        let own = message.docs.iter().map(AsRef::as_ref);
+        let docs: Vec<&str> = if form.docs.is_empty() {
+            own.collect()
+        } else {
+            vec![form.docs]
+        };
+        let call = Piece::call(format!(".{call}::<{index}>"), vec![values]);
+        MethodView {
+            docs: comment(8, "///", docs),
+            signature: signature(8, name, &parameters, &result, &[]),
+            body: chain(12, "self.0", &[call]),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+// Every message of every endpoint has to be expected.
+//~ error[E0004]: non-exhaustive patterns: `Ok(bank::LoginResponse::Invalid(_))` not covered
+#![allow(dead_code, unused_variables)]
+mod protocols {
+    include!(env!("PROTOCOLS"));
+}
+use protocols::{bank, stream};
+
+fn main() -> Result<(), duologue::Closed> {
+    let (server, client) = bank::init();
+    let (mut numbers, _numbers) = stream::init::<u8>();
+    let mut answer = client.login("holk".to_owned(), "1234".to_owned())?;
+    duologue::select! {
+        answer => {
+            bank::LoginResponse::Ok -> connected => drop(connected),
+            closed => {}
+        }
+        numbers => {
+            stream::Stream::Send(_) -> _ => {}
+            closed => {}
+        }
+    }
+    Ok(())
+}
