@@ -270,7 +270,7 @@ fn all_interleavings_of_short_conversations_are_sound() {
 }
 
 /// Builds the runtime and its stress program with a sanitizer, and runs it.
-fn stress_under(sanitizer: &str, flags: &[&str], is_nightly: bool) {
+fn stress_under(sanitizer: &str, flags: &[&str], is_nightly: bool, arguments: &[&str]) {
     let folder = scratch(&format!("sanitizer-{sanitizer}"));
     let compiler = || {
         let mut rustc = tool("rustc", "rustup toolchain install nightly");
@@ -308,7 +308,8 @@ fn stress_under(sanitizer: &str, flags: &[&str], is_nightly: bool) {
         .arg(&program)
         .arg(repository().join("runtime/rust/examples/stress.rs"));
     succeed(&mut build).unwrap_or_else(|failure| panic!("{failure}"));
-    let printed = succeed(&mut Command::new(program)).unwrap_or_else(|failure| panic!("{failure}"));
+    let printed = succeed(Command::new(program).args(arguments))
+        .unwrap_or_else(|failure| panic!("{failure}"));
     assert_eq!(printed, "done\n");
 }
 
@@ -317,7 +318,8 @@ fn the_runtime_is_clean_under_sanitizers() {
     if !is_named("sanitizers") {
         return;
     }
-    stress_under("address", &[], false);
+    stress_under("address", &[], false, &["locks"]);
     // The standard library is not instrumented, which the compiler wants to be told.
-    stress_under("thread", &["-Cunsafe-allow-abi-mismatch=sanitizer"], true);
+    let flags = ["-Cunsafe-allow-abi-mismatch=sanitizer"];
+    stress_under("thread", &flags, true, &[]);
 }

@@ -6,16 +6,25 @@ extern crate duologue_runtime as duologue;
 mod golden;
 
 use std::thread;
+use std::time::Duration;
 
-use duologue::{Closed, TryRecvError};
+use duologue::{session, Capacity, Closed, PortSet, SharedSender, Slot, TryRecvError};
 use golden::{bank, nest, stream};
 
 fn main() -> Result<(), Closed> {
+    // A sanitizer of threads must know the locks of the standard library, which is not built for it.
+    let has_locks = std::env::args().any(|argument| argument == "locks");
     dialogue(3_000)?;
     for round in 0..300 {
         leave_after(round % 90, (round * 7) % 130);
     }
     nested(20_000);
+    for round in 0..30 {
+        many_ports(round * 11 % 70);
+        if has_locks {
+            many_senders(round * 13 % 200);
+        }
+    }
     println!("done");
     Ok(())
 }
@@ -85,5 +94,62 @@ fn nested(depth: u32) {
         let (server, client) = nest::init();
         assert!(client.inner(outermost).is_ok());
         outermost = server;
+    }
+}
+
+/// More ports than a panel has bells, whose senders come, speak and go while the set sleeps, wakes and throws some out.
+fn many_ports(messages: u32) {
+    let mut set = PortSet::new();
+    let mut clients = Vec::new();
+    let mut keys = Vec::new();
+    for number in 0..100 {
+        let (port, client) = stream::init::<Box<u32>>();
+        keys.push(set.insert(port, number));
+        clients.push(client);
+    }
+    let senders = [clients.split_off(50), clients].map(|clients| {
+        thread::spawn(move || {
+            for mut client in clients {
+                for number in 0..messages {
+                    client = match client.send(Box::new(number)) {
+                        Ok(next) => next,
+                        Err(_) => break,
+                    };
+                }
+            }
+        })
+    });
+    let mut gone = 0;
+    while !set.is_empty() {
+        let received = match gone % 2 {
+            0 => set.recv(),
+            _ => set.recv_timeout(Duration::ZERO),
+        };
+        match received {
+            Some((number, Ok(stream::Stream::Send(_, next)))) => {
+                set.insert(next, number);
+            }
+            Some((_, Ok(stream::Stream::Stop) | Err(_))) => gone += 1,
+            None => {
+                keys.pop().and_then(|key| set.remove(key));
+            }
+        }
+    }
+    for sender in senders {
+        sender.join().expect("the sender did not panic");
+    }
+}
+
+/// Threads that share an endpoint, and a receiver that leaves in the middle.
+fn many_senders(read: u32) {
+    let slot = Slot::new().fit::<Box<u32>>();
+    let (sender, server) = session::<stream::state::Stream<_>>(slot, Capacity::Bounded(4));
+    let shared = SharedSender::new(sender);
+    let senders = [shared.clone(), shared.clone(), shared].map(|shared| {
+        thread::spawn(move || (0..60).all(|number| shared.send::<0>(Box::new(number)).is_ok()))
+    });
+    receive(server, read);
+    for sender in senders {
+        sender.join().expect("the sender did not panic");
     }
 }

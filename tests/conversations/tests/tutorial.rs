@@ -1,5 +1,7 @@
 //! The programs of the 2012 tutorial, with the spelling of today's Rust.
 #![forbid(unsafe_code)]
+// The names are the tutorial's.
+#![allow(clippy::disallowed_names)]
 
 use conversations::of_2012::{bar, foo};
 use conversations::protocols::simple_proto;
