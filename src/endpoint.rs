@@ -1,7 +1,7 @@
 //! One side of a checked protocol: what it may do in each state.
 
 use crate::check::CheckedProtocol;
-use crate::protocol::{Direction, Next, Side, StateId, Type};
+use crate::protocol::{Direction, Side, StateId};
 
 /// What a side does in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,24 +54,10 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    /// Whether many senders can share this side's endpoint of a state: it sends there, and every message leads back to
-    /// the state itself with its type parameters as they are. Then each sender finds the endpoint as it left it.
+    /// Whether many senders can share this side's endpoint of a state: it sends there, and the endpoint that follows is
+    /// always the same.
     #[must_use]
     pub fn can_be_shared(&self, state: StateId) -> bool {
-        let described = self.protocol.protocol().state(state);
-        let leads_back = |next: &Next| match next {
-            Next::End => false,
-            Next::State {
-                state: next,
-                arguments,
-            } => {
-                let same = |(at, ty): (usize, &Type)| matches!(ty, Type::Parameter(index) if *index as usize == at);
-                *next == state && arguments.iter().enumerate().all(same)
-            }
-        };
-        let mut messages = described.messages.iter();
-        self.activity(state) == Activity::Sends
-            && !described.messages.is_empty()
-            && messages.all(|message| leads_back(&message.next))
+        self.activity(state) == Activity::Sends && self.protocol.protocol().always_returns(state)
     }
 }
