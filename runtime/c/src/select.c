@@ -40,11 +40,23 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
     return in_time;
 }
 
+/*
+ * A place below `count` to begin at: the fractional part of a count of choices times the golden ratio.
+ * Multiples of an irrational number spread evenly over the places, and so do every second, every third
+ * and so on of them. A plain count would not do: of two calls that take turns, each between two
+ * endpoints, each would always begin with the same one.
+ */
+static size_t place_to_begin(size_t count)
+{
+    static _Thread_local uint32_t phase;
+    phase += UINT32_C(0x9E3779B9);
+    return (size_t)((uint64_t)phase * count >> 32);
+}
+
 duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait, size_t *which)
 {
-    static _Thread_local size_t begin;
     if (count == 0) return DUO_EMPTY;
-    size_t first = begin++ % count;
+    size_t first = place_to_begin(count);
     duo_status status = look(endpoints, count, first, which);
     if (wait == DUO_AT_ONCE) return status;
     for (size_t looks = 0; status == DUO_EMPTY && looks < LOOKS / count + YIELDS; looks++) {

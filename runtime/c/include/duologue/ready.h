@@ -22,8 +22,9 @@ extern "C" {
 #define DUO_FOREVER UINT64_MAX
 
 /*
- * Waits until one of `count` endpoints is ready and puts its index into `which`. Every call begins
- * to look one place further on, so that no endpoint that is ready is passed over for ever.
+ * Waits until one of `count` endpoints (less than 2^32) is ready and puts its index into `which`.
+ * Calls begin to look at different places in turn, so that endpoints which are ready all the time
+ * are chosen equally often.
  *
  * DUO_EMPTY: none became ready in `wait` nanoseconds, or there are none (then at once). DUO_USED:
  * the endpoint at `which` was used before; no other was looked at in vain. Takes time in proportion
