@@ -32,6 +32,8 @@ final class Side {
     }
 
     final Seat seat;
+    /** Where this side was put last into a set of endpoints. */
+    Ports.Member member;
     private final Watch watch;
     /** The turn of the live endpoint, or one of the constants above. */
     private volatile long live;

@@ -18,7 +18,7 @@ import scala.util.Try
   * were not chosen stay as they are; the chosen one is used up. While a select waits, its endpoints cannot be used otherwise; if a
   * side is left meanwhile, it is chosen as closed.
   *
-  * Each wait looks at all endpoints, so it takes time in proportion to their number.
+  * Each wait looks at all endpoints: for many of them [[PortSet]] is the better choice.
   */
 final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
