@@ -42,6 +42,8 @@ pub struct ClassView {
     access: String,
     base: String,
     state: String,
+    /// Whether a shared sender can be made of it.
+    is_shareable: bool,
 }
 
 /// How one message is sent.
@@ -72,7 +74,10 @@ impl Writer<'_> {
                 Box::new(DoneView { class })
             }
             Activity::Sends => {
-                let class = self.class(state, "SendEndpoint".to_owned());
+                let class = ClassView {
+                    is_shareable: self.endpoint.can_be_shared(id),
+                    ..self.class(state, "SendEndpoint".to_owned())
+                };
                 let methods = state.messages.iter().enumerate();
                 let methods: Vec<_> = methods
                     .map(|(index, message)| self.method(state, index, message))
@@ -118,6 +123,7 @@ impl Writer<'_> {
             access,
             base,
             state: spelling::literal(state.name.text()),
+            is_shareable: false,
         }
     }
 

@@ -17,9 +17,19 @@ abstract class Handle implements Cloneable {
 
     /** The same endpoint, on another side. */
     final Handle $on(Side side) {
+        return $twin(side, $turn);
+    }
+
+    /** An endpoint of the same state, in another turn. */
+    final Handle $at(long turn) {
+        return $twin($side, turn);
+    }
+
+    private Handle $twin(Side side, long turn) {
         try {
             Handle twin = (Handle) super.clone();
             twin.$side = side;
+            twin.$turn = turn;
             return twin;
         } catch (CloneNotSupportedException impossible) {
             throw new AssertionError(impossible);

@@ -68,6 +68,11 @@ final class Side {
         return live == OVER;
     }
 
+    /** The turn of the live endpoint; below 0 while there is none. */
+    long turn() {
+        return live;
+    }
+
     // ---- waiting
 
     enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT }

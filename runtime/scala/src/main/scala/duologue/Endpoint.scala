@@ -46,6 +46,9 @@ object Endpoint {
   */
 abstract class SendEndpoint(previous: Endpoint, state: String) extends Endpoint(previous, state)
 
+/** What endpoints are of whose state every message leads back to the state, so that a [[SharedSender]] can be made of them. */
+trait Shareable
+
 /** An endpoint of a session that is over: a state without direction and without messages. Nothing is left to do. */
 abstract class DoneEndpoint(previous: Endpoint, state: String) extends Endpoint(previous, state)
 

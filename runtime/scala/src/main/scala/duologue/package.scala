@@ -1,3 +1,7 @@
+import scala.concurrent.{ExecutionContext, Future}
+import scala.concurrent.duration.FiniteDuration
+import scala.util.Using
+
 /** What programs need to hold sessions: endpoints, and what they throw. The protocols themselves are generated. */
 package object duologue {
 
@@ -9,6 +13,53 @@ package object duologue {
     * leave their sessions in turn. Nothing happens if the session is over, or if the endpoint was sent to somebody else.
     */
   def abandon(endpoint: Endpoint): Unit = endpoint.$side.abandon()
+
+  /** Sends by `message` if that does not wait. `None`: there is no room, and the endpoint can still be used. Only a run without
+    * bound can be out of room.
+    *
+    * {{{
+    * trySend(client)(_.send(4L)) match {
+    *   case Some(next) => ...
+    *   case None       => ...
+    * }
+    * }}}
+    */
+  def trySend[E <: SendEndpoint, R](endpoint: E)(message: E => R): Option[R] =
+    if (hasRoom(endpoint)) Some(message(endpoint)) else None
+
+  /** As `trySend`, but waits for room, and no longer than `timeout`. */
+  def sendWithin[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Option[R] =
+    Select(Select.room(endpoint)(message)).recvWithin(timeout)
+
+  /** Sends by `message` when that does not wait, without a thread that waits. `message` runs in `executor`. */
+  def sendAsync[E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit executor: ExecutionContext): Future[R] =
+    Select(Select.room(endpoint)(message)).recvAsync()
+
+  /** Runs one side of a new session in `executor` and gives the other side's endpoint. However `serve` ends, its side leaves the
+    * session then; what it throws is the executor's to report.
+    *
+    * {{{
+    * val client = duologue.service(bank.init())(serve)
+    * }}}
+    */
+  def service[S <: Endpoint, C <: Endpoint](session: (S, C))(serve: S => Unit)(implicit executor: ExecutionContext): C = {
+    val (server, client) = session
+    try executor.execute(() => Using.resource(server)(serve))
+    catch {
+      case refused: Throwable =>
+        abandon(server)
+        throw refused
+    }
+    client
+  }
+
+  private def hasRoom(endpoint: SendEndpoint): Boolean = {
+    val side = endpoint.$side
+    if (!side.claim(endpoint)) throw new EndpointUsed(Endpoint.place(endpoint))
+    val room = side.seat.hasRoom()
+    side.restore(endpoint)
+    room
+  }
 
   object Bytes {
 

@@ -1,0 +1,91 @@
+package duologue
+
+import duologue.protocols.{bank, stream}
+import java.util.concurrent.{Executor, RejectedExecutionException}
+import scala.concurrent.{Await, ExecutionContext}
+import scala.concurrent.duration._
+
+/** Sending where there may be no room, and services. */
+final class SendSuite extends RuntimeSuite {
+
+  private implicit val parasitic: ExecutionContext = ExecutionContext.parasitic
+
+  private type Client = stream.client.Stream[Int]
+
+  /** Sends until there is no room. */
+  private def filled(client: Client): Client = trySend(client)(_.send(0)) match {
+    case Some(next) => filled(next)
+    case None       => client
+  }
+
+  /** Takes out so many messages. */
+  private def drained(server: stream.server.Stream[Int], count: Int): stream.server.Stream[Int] =
+    if (count == 0) server
+    else
+      server.recv() match {
+        case stream.Stream.Send(_, next) => drained(next, count - 1)
+        case other                       => fail(other.toString)
+      }
+
+  test("a send that would wait is refused, and the endpoint can be used again") {
+    val (server, client) = stream.init[Int]()
+    val full = filled(client)
+    used(trySend(client)(_.send(1)))
+    assertEquals(trySend(full)(_.send(1)).map(_.toString), None)
+    assertEquals(sendWithin(full, 1.milli)(_.send(1)).map(_.toString), None)
+    val rest = drained(server, 63)
+    assertEquals(rest.tryRecv(), None)
+    val next = trySend(full)(_.send(1))
+    assert(next.nonEmpty)
+    abandon(drained(rest, 1))
+    closed(trySend(next.get)(_.send(2)))
+  }
+
+  test("a bounded protocol never refuses") {
+    val (server, client) = bank.init()
+    assert(trySend(client)(_.login("holk", "1234")).nonEmpty)
+    assertEquals(server.recv().username, "holk")
+  }
+
+  test("a send waits for room so long, and is woken by room and by a peer that leaves") {
+    for (leaves <- List(true, false)) {
+      val (server, client) = stream.init[Int]()
+      val full = filled(client)
+      val beside = new Beside(
+        if (leaves) closed(sendWithin(full, 1.minute)(_.send(1)))
+        else assertEquals(sendWithin(full, 1.minute)(_.send(1)).size, 1)
+      )
+      beside.asleep()
+      if (leaves) abandon(server) else drained(server, 63): Unit
+      beside.join()
+    }
+  }
+
+  test("a future sends when there is room") {
+    val (server, client) = stream.init[Int]()
+    val sent = sendAsync(filled(client))(_.send(1))
+    assert(!sent.isCompleted)
+    val rest = drained(server, 63)
+    val next = Await.result(sent, Duration.Zero)
+    assert(sendAsync(next)(_.send(2)).isCompleted)
+    abandon(drained(rest, 2))
+  }
+
+  test("a service runs elsewhere, and leaves its session however it ends") {
+    val beside = new ExecutionContext {
+      def execute(task: Runnable): Unit = new Thread(() => try task.run() catch { case _: ArithmeticException => () }).start()
+      def reportFailure(cause: Throwable): Unit = ()
+    }
+    for (fails <- List(true, false)) {
+      val client = service(bank.init()) { server =>
+        val answering = server.recv().next
+        if (fails) throw new ArithmeticException(answering.toString)
+      }(beside)
+      closed(client.login("holk", "1234").recv())
+    }
+    val (server, client) = bank.init()
+    val refusing: Executor = _ => throw new RejectedExecutionException()
+    intercept[RejectedExecutionException](service((server, client))(_ => ())(ExecutionContext.fromExecutor(refusing))): Unit
+    closed(client.login("holk", "1234"))
+  }
+}
