@@ -61,7 +61,7 @@ pub(crate) struct Cell {
 
 impl Cell {
     /// Begins a session, and gives its first epoch.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(layout: Layout, born: u64) -> (NonNull<Cell>, u32) {
         let (size, align) = layout.block();
         if let Some((class, _)) = pool::class(size, align) {
@@ -74,8 +74,7 @@ impl Cell {
                     if (*header).layout == layout {
                         return (cell, (*header).epoch);
                     }
-                    (*header).layout = layout;
-                    Cell::clear(cell);
+                    Cell::lay_out(cell, layout);
                 }
                 return (cell, 1);
             }
@@ -123,10 +122,26 @@ impl Cell {
         cell
     }
 
+    /// Gives a block of the pool another layout.
+    ///
+    /// # Safety
+    /// The header is initialised, nobody else uses the block, and the layout is of its class.
+    #[cold]
+    #[inline(never)]
+    unsafe fn lay_out(cell: NonNull<Cell>, layout: Layout) {
+        // SAFETY: by the caller.
+        unsafe {
+            (*cell.as_ptr()).layout = layout;
+            Cell::clear(cell);
+        }
+    }
+
     /// Writes all words anew.
     ///
     /// # Safety
     /// The header is initialised, and nobody else uses the block.
+    #[cold]
+    #[inline(never)]
     unsafe fn clear(cell: NonNull<Cell>) {
         // SAFETY: by the caller.
         let layout = unsafe { (*cell.as_ptr()).layout };
@@ -180,7 +195,7 @@ impl Cell {
         // SAFETY: by the caller, this is the only user.
         unsafe {
             let header = cell.as_ptr();
-            let layout = (*header).layout;
+            let layout = &(*header).layout;
             let (size, align) = layout.block();
             if let Some((class, _)) = pool::class(size, align) {
                 // A session after `epoch` could turn before it has rewritten anything.

@@ -181,16 +181,19 @@ impl Layout {
             && (index < 16 || self.index_bits == 8)
     }
 
+    #[inline]
     pub(crate) const fn per_line(&self) -> usize {
         self.per_line as usize
     }
 
+    #[inline]
     pub(crate) const fn lines(&self) -> usize {
         self.lines as usize
     }
 
     /// The first line of the second segment. A bounded run has one segment only: nobody asks what is free, so the
     /// receiver says so only at the end of the ring, which such a run reaches only if the capacity is too small.
+    #[inline]
     pub(crate) const fn segment(&self) -> usize {
         if self.segment == 0 {
             self.lines as usize
@@ -224,6 +227,7 @@ impl Layout {
     }
 
     /// The size and the alignment of the block.
+    #[inline]
     pub(crate) const fn block(&self) -> (usize, usize) {
         let align = if self.align as usize > CACHE_LINE {
             self.align as usize
@@ -235,10 +239,12 @@ impl Layout {
 }
 
 /// The next multiple of a power of two.
+#[inline]
 const fn up(size: usize, align: usize) -> usize {
     (size + align - 1) & !(align - 1)
 }
 
+#[inline]
 const fn least(one: usize, other: usize) -> usize {
     if one < other {
         one

@@ -90,13 +90,13 @@ pub struct Pipe {
 }
 
 /// Both sides of a new session: side 0, side 1.
-#[inline]
+#[inline(always)]
 pub(crate) fn pair(layout: Layout) -> (Pipe, Pipe) {
     let (cell, epoch) = Cell::begin(layout, burial::begun());
     sides(cell, epoch, !barrier::is_there())
 }
 
-#[inline]
+#[inline(always)]
 fn sides(cell: NonNull<Cell>, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
     let side = |side| Pipe {
         cell,
@@ -141,6 +141,7 @@ impl Pipe {
     }
 
     /// Where this side waits.
+    #[inline]
     pub(crate) fn place(&self) -> *const Place {
         // SAFETY: as above.
         unsafe { addr_of!((*self.side(self.at.side())).place) }

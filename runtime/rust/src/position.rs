@@ -51,6 +51,7 @@ pub(crate) const RENEWAL: u32 = EPOCHS / 2;
 
 impl Position {
     /// The first position of a session, for side 0 or side 1. `swaps`: see [`Position::always_swaps`].
+    #[inline]
     pub(crate) fn first(side: usize, epoch: u32, swaps: bool) -> Position {
         let side = if side == 0 { 0 } else { SIDE };
         let swaps = if swaps { SWAPS } else { 0 };
@@ -58,102 +59,122 @@ impl Position {
     }
 
     /// The epoch of the message at this position.
+    #[inline]
     pub(crate) fn epoch(self) -> u32 {
         (self.0 >> EPOCH_SHIFT) as u32
     }
 
     /// The line of the message at this position.
+    #[inline]
     pub(crate) fn line(self) -> usize {
         (self.0 & LINE) as usize
     }
 
     /// The place of the message in its line.
+    #[inline]
     pub(crate) fn place(self) -> usize {
         ((self.0 & PLACE) >> PLACE_SHIFT) as usize
     }
 
     /// Which side of the session this is; the other is `1 - side()`.
+    #[inline]
     pub(crate) fn side(self) -> usize {
         usize::from(self.0 & SIDE != 0)
     }
 
     /// Epoch, line and place: the same on both sides.
+    #[inline]
     pub(crate) fn key(self) -> u64 {
         self.0 & KEY
     }
 
     /// The upper part of the word of a line in which the messages before this position are published.
+    #[inline]
     pub(crate) fn before(self) -> u64 {
         self.0 & !(ONE - 1)
     }
 
     /// The same with the message at this position.
+    #[inline]
     pub(crate) fn with(self) -> u64 {
         self.before() + ONE
     }
 
     /// How many messages a word says are there at this position and after it in its line; no number below 8 if the
     /// word's epoch is an earlier one.
+    #[inline]
     pub(crate) fn ahead(self, word: u64) -> u64 {
         (word >> PLACE_SHIFT).wrapping_sub(self.0 >> PLACE_SHIFT) & ((1 << (64 - PLACE_SHIFT)) - 1)
     }
 
     /// Whether the current run has come round the ring, so that lines must be free before they are written.
+    #[inline]
     pub(crate) fn is_lapping(self) -> bool {
         self.0 & LAP != 0
     }
 
     /// Whether a line begins here that was in use before in this run.
+    #[inline]
     pub(crate) fn begins_used_line(self) -> bool {
         self.0 & (LAP | PLACE) == LAP
     }
 
     /// Whether this is the first message of a run.
+    #[inline]
     pub(crate) fn begins_run(self) -> bool {
         self.0 & (LAP | PLACE | LINE) == 0
     }
 
     /// Whether this is the first message of a run and also its last, whatever it is.
+    #[inline]
     pub(crate) fn alternates(self) -> bool {
         self.0 & (LAP | PLACE | LINE | STAYS) == 0
     }
 
     /// Whether there is no asymmetric barrier, so that every message is swapped. Fixed for a session.
+    #[inline]
     pub(crate) fn always_swaps(self) -> bool {
         self.0 & SWAPS != 0
     }
 
     /// Whether the message here is published by a plain store, as far as the sender knows.
+    #[inline]
     pub(crate) fn is_plain(self) -> bool {
         self.0 & (SWAPS | TASK) == 0
     }
 
     /// Remembers that the receiver is a task.
+    #[inline]
     pub(crate) fn knowing_task(self) -> Position {
         Position(self.0 | TASK)
     }
 
     /// In a state that has messages which keep the direction, or has none.
+    #[inline]
     pub(crate) fn in_state(self, stays: bool) -> Position {
         Position(self.0 & !STAYS | if stays { STAYS } else { 0 })
     }
 
     /// The processor on which the peer last ran, in place; 0 if that is not known.
+    #[inline]
     pub(crate) fn processor(self) -> u64 {
         self.0 & PROCESSOR
     }
 
     /// With the processor that a word tells.
+    #[inline]
     pub(crate) fn with_processor_of(self, word: u64) -> Position {
         Position(self.0 & !PROCESSOR | word & PROCESSOR)
     }
 
     /// After a message that keeps the direction, if there is another place in the line.
+    #[inline]
     pub(crate) fn next_place(self, per_line: usize) -> Option<Position> {
         (self.place() + 1 < per_line).then_some(Position(self.0 + ONE))
     }
 
     /// After the last message of a line, in a ring of so many lines.
+    #[inline]
     pub(crate) fn next_line(self, lines: usize) -> Position {
         let at = self.0 & !PLACE;
         if self.line() + 1 < lines {
@@ -165,6 +186,7 @@ impl Position {
     }
 
     /// After a message that turns the direction. When the epoch falls back to 1 the stamps must be cleared.
+    #[inline]
     pub(crate) fn turned(self) -> Position {
         let rest = self.0 & (PROCESSOR | SIDE | SWAPS | TASK);
         Position(u64::from(renewed(self.epoch())) << EPOCH_SHIFT | rest)
@@ -172,6 +194,7 @@ impl Position {
 }
 
 /// The epoch after a turn.
+#[inline]
 pub(crate) fn renewed(epoch: u32) -> u32 {
     if epoch >= RENEWAL {
         1

@@ -75,13 +75,28 @@ impl Place {
     #[inline]
     pub(crate) fn clear(&self) {
         if self.busy.load(Relaxed) {
-            // SAFETY: by the caller of `Cell::end`, nobody else uses the session.
-            drop(unsafe { Place::take(self) });
+            self.forget();
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn forget(&self) {
+        // SAFETY: by the caller of `Cell::end`, nobody else uses the session.
+        drop(unsafe { Place::take(self) });
+    }
+
     /// Waits until the other side has let go of the place: it is between its change and `take`, a few instructions.
+    #[inline]
     pub(crate) fn settle(&self) {
+        if self.busy.load(Acquire) {
+            self.settle_slowly();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_slowly(&self) {
         let mut turns = 0_u32;
         while self.busy.load(Acquire) {
             turns = turns.saturating_add(1);

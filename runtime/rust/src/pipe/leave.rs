@@ -145,6 +145,7 @@ impl Pipe {
     }
 
     /// Says that what is published here is the last.
+    #[inline]
     fn announce_end(&self) -> Ending {
         let key = self.at.key();
         let flags = self.flags(self.peer());
@@ -177,6 +178,7 @@ impl Pipe {
     }
 
     /// Ends the session for a sender: publishes that it is gone. Never waits.
+    #[inline]
     pub(crate) fn leave(self) {
         if self.at.begins_used_line() && self.is_orphaned() {
             return;
@@ -213,7 +215,19 @@ impl Pipe {
     }
 
     /// Ends the session for a receiver, unless a message is there: then that has to be consumed first.
+    #[inline]
     pub(crate) fn die(self) -> Result<(), Pipe> {
+        if let Found::Closed = self.find() {
+            // Whoever closed it took over the waiter, if there was one.
+            self.free();
+            return Ok(());
+        }
+        self.die_first()
+    }
+
+    /// The same where the sender has not left, as far as can be seen.
+    #[inline(never)]
+    fn die_first(self) -> Result<(), Pipe> {
         let waits_in_word = self.waits_in_word();
         if !waits_in_word {
             Watched::for_message(&self).disarm();

@@ -7,10 +7,12 @@ pub mod bank;
 
 /// `stream`: one generic state that never turns. `numbered` is the same with a bounded run of three.
 pub mod stream {
+    #[inline]
     pub fn init<T: Send>() -> (server::Stream<T>, client::Stream<T>) {
         init_with(::duologue::Capacity::Unbounded)
     }
 
+    #[inline]
     pub fn init_with<T: Send>(
         capacity: ::duologue::Capacity,
     ) -> (server::Stream<T>, client::Stream<T>) {
@@ -30,10 +32,12 @@ pub mod stream {
         pub struct Stream<T>(pub(super) ::duologue::Sender<state::Stream<T>>);
 
         impl<T: Send> Stream<T> {
+            #[inline]
             pub fn send(self, x0: T) -> Result<Stream<T>, ::duologue::SendError<T>> {
                 self.0.send::<0>(x0).map(Stream)
             }
 
+            #[inline]
             pub fn stop(self) -> Result<(), ::duologue::SendError<()>> {
                 self.0.send::<1>(())
             }
@@ -53,6 +57,7 @@ pub mod stream {
             type Message = super::Stream<T>;
             const NAME: &'static str = "stream.Stream";
 
+            #[inline]
             fn open(branch: ::duologue::Branch<Self>) -> super::Stream<T> {
                 match branch.index() {
                     0 => {
@@ -82,6 +87,7 @@ pub mod stream {
 
 /// `type_switch`: the type argument differs from one transition to the next.
 pub mod type_switch {
+    #[inline]
     pub fn init() -> (server::Start, client::Start) {
         let slot = const {
             ::duologue::Slot::new()
@@ -108,10 +114,12 @@ pub mod type_switch {
         pub struct Start(pub(super) ::duologue::Sender<state::Start>);
 
         impl Start {
+            #[inline]
             pub fn get_int(self) -> Result<Wait<i64>, ::duologue::SendError<()>> {
                 self.0.send::<0>(())
             }
 
+            #[inline]
             pub fn get_str(self) -> Result<Wait<String>, ::duologue::SendError<()>> {
                 self.0.send::<1>(())
             }
@@ -128,6 +136,7 @@ pub mod type_switch {
         pub struct Wait<T>(pub(super) ::duologue::Sender<state::Wait<T>>);
 
         impl<T: Send> Wait<T> {
+            #[inline]
             pub fn thing(self, x0: T) -> Result<Start, ::duologue::SendError<T>> {
                 self.0.send::<0>(x0)
             }
@@ -142,6 +151,7 @@ pub mod type_switch {
             const NAME: &'static str = "type_switch.start";
             const STAYS: bool = false;
 
+            #[inline]
             fn open(branch: ::duologue::Branch<Self>) -> super::Start {
                 match branch.index() {
                     0 => super::Start::GetInt(super::server::Wait(branch.take::<0>().1)),
@@ -168,6 +178,7 @@ pub mod type_switch {
             const NAME: &'static str = "type_switch.wait";
             const STAYS: bool = false;
 
+            #[inline]
             fn open(branch: ::duologue::Branch<Self>) -> super::Wait<T> {
                 let (x0, next) = branch.take::<0>();
                 super::Wait::Thing(x0, super::client::Start(next))
@@ -183,6 +194,7 @@ pub mod type_switch {
 
 /// `nest`: an endpoint travels inside a message of the same protocol, so sessions nest as deep as one likes.
 pub mod nest {
+    #[inline]
     pub fn init() -> (server::Outer, client::Outer) {
         let slot = const { ::duologue::Slot::new().messages(3).fit::<server::Outer>() };
         let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
@@ -197,6 +209,7 @@ pub mod nest {
         pub struct Outer(pub(super) ::duologue::Sender<super::state::Outer>);
 
         impl Outer {
+            #[inline]
             pub fn inner(
                 self,
                 x0: super::server::Outer,
@@ -218,6 +231,7 @@ pub mod nest {
             const NAME: &'static str = "nest.outer";
             const STAYS: bool = false;
 
+            #[inline]
             fn open(branch: ::duologue::Branch<Self>) -> super::Outer {
                 let (x0, ()) = branch.take::<0>();
                 super::Outer::Inner(x0)
@@ -235,6 +249,7 @@ pub mod nest {
 pub mod greeting {
     pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Bounded(2);
 
+    #[inline]
     pub fn init() -> (server::Hello, client::Hello) {
         let slot = const { ::duologue::Slot::new().messages(3).fit::<String>() };
         let (first, second) = ::duologue::session(slot, CAPACITY);
@@ -263,10 +278,12 @@ pub mod greeting {
         pub struct Reply(pub(super) ::duologue::Sender<state::Reply>);
 
         impl Reply {
+            #[inline]
             pub fn again(self) -> Result<Hello, ::duologue::SendError<()>> {
                 self.0.send::<0>(())
             }
 
+            #[inline]
             pub fn bye(self) -> Result<(), ::duologue::SendError<()>> {
                 self.0.send::<1>(())
             }
@@ -279,6 +296,7 @@ pub mod greeting {
         pub struct Hello(pub(super) ::duologue::Sender<state::Hello>);
 
         impl Hello {
+            #[inline]
             pub fn welcome(self, x0: String) -> Result<More, ::duologue::SendError<String>> {
                 self.0.send::<0>(x0).map(More)
             }
@@ -287,6 +305,7 @@ pub mod greeting {
         pub struct More(pub(super) ::duologue::Sender<state::More>);
 
         impl More {
+            #[inline]
             pub fn advice(self, x0: String) -> Result<Reply, ::duologue::SendError<String>> {
                 self.0.send::<0>(x0)
             }
@@ -302,6 +321,7 @@ pub mod greeting {
             type Message = super::Hello;
             const NAME: &'static str = "greeting.hello";
 
+            #[inline]
             fn open(branch: ::duologue::Branch<Self>) -> super::Hello {
                 let (x0, next) = branch.take::<0>();
                 super::Hello::Welcome(x0, next)
@@ -320,6 +340,7 @@ pub mod greeting {
             const NAME: &'static str = "greeting.more";
             const STAYS: bool = false;
 
+            #[inline]
             fn open(branch: ::duologue::Branch<Self>) -> super::More {
                 let (x0, next) = branch.take::<0>();
                 super::More::Advice(x0, super::client::Reply(next))
@@ -338,6 +359,7 @@ pub mod greeting {
             const NAME: &'static str = "greeting.reply";
             const STAYS: bool = false;
 
+            #[inline]
             fn open(branch: ::duologue::Branch<Self>) -> super::Reply {
                 match branch.index() {
                     0 => super::Reply::Again(super::server::Hello(branch.take::<0>().1)),

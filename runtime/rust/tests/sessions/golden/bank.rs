@@ -2,6 +2,7 @@
 
 pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Unbounded;
 
+#[inline]
 pub fn init() -> (server::Login, client::Login) {
     let slot = const {
         ::duologue::Slot::new()
@@ -48,6 +49,7 @@ pub mod client {
     pub struct Login(pub(super) ::duologue::Sender<state::Login>);
 
     impl Login {
+        #[inline]
         pub fn login(
             self,
             username: String,
@@ -63,10 +65,12 @@ pub mod client {
     pub struct Connected(pub(super) ::duologue::Sender<state::Connected>);
 
     impl Connected {
+        #[inline]
         pub fn deposit(self, money: f64) -> Result<Connected, ::duologue::SendError<f64>> {
             self.0.send::<0>(money).map(Connected)
         }
 
+        #[inline]
         pub fn withdrawal(
             self,
             amount: f64,
@@ -74,6 +78,7 @@ pub mod client {
             self.0.send::<1>(amount)
         }
 
+        #[inline]
         pub fn quit(self) -> Result<(), ::duologue::SendError<()>> {
             self.0.send::<2>(())
         }
@@ -94,10 +99,12 @@ pub mod server {
     pub struct LoginResponse(pub(super) ::duologue::Sender<state::LoginResponse>);
 
     impl LoginResponse {
+        #[inline]
         pub fn ok(self) -> Result<Connected, ::duologue::SendError<()>> {
             self.0.send::<0>(())
         }
 
+        #[inline]
         pub fn invalid(self) -> Result<Login, ::duologue::SendError<()>> {
             self.0.send::<1>(())
         }
@@ -109,10 +116,12 @@ pub mod server {
     pub struct WithdrawalResponse(pub(super) ::duologue::Sender<state::WithdrawalResponse>);
 
     impl WithdrawalResponse {
+        #[inline]
         pub fn money(self, money: f64) -> Result<Connected, ::duologue::SendError<f64>> {
             self.0.send::<0>(money)
         }
 
+        #[inline]
         pub fn insufficient_funds(self) -> Result<Connected, ::duologue::SendError<()>> {
             self.0.send::<1>(())
         }
@@ -133,6 +142,7 @@ pub mod state {
         const NAME: &'static str = "bank.login";
         const STAYS: bool = false;
 
+        #[inline]
         fn open(branch: ::duologue::Branch<Self>) -> super::Login {
             let ((username, password), next) = branch.take::<0>();
             super::Login::Login(username, password, server::LoginResponse(next))
@@ -151,6 +161,7 @@ pub mod state {
         const NAME: &'static str = "bank.login_response";
         const STAYS: bool = false;
 
+        #[inline]
         fn open(branch: ::duologue::Branch<Self>) -> super::LoginResponse {
             match branch.index() {
                 0 => super::LoginResponse::Ok(client::Connected(branch.take::<0>().1)),
@@ -176,6 +187,7 @@ pub mod state {
         type Message = super::Connected;
         const NAME: &'static str = "bank.connected";
 
+        #[inline]
         fn open(branch: ::duologue::Branch<Self>) -> super::Connected {
             match branch.index() {
                 0 => {
@@ -217,6 +229,7 @@ pub mod state {
         const NAME: &'static str = "bank.withdrawal_response";
         const STAYS: bool = false;
 
+        #[inline]
         fn open(branch: ::duologue::Branch<Self>) -> super::WithdrawalResponse {
             match branch.index() {
                 0 => {
