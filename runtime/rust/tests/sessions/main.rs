@@ -14,3 +14,4 @@ mod select;
 mod services;
 mod shared;
 mod unread;
+mod walks;
