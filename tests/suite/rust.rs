@@ -245,6 +245,16 @@ fn all_interleavings_of_short_conversations_are_sound() {
     if !is_named("loom") {
         return;
     }
+    test_the_runtime("loom", Some("--cfg loom"));
+}
+
+#[test]
+fn the_runtime_keeps_its_contract_when_it_is_optimized() {
+    test_the_runtime("sessions", None);
+}
+
+/// Runs one of the runtime's test programs, optimized.
+fn test_the_runtime(program: &str, flags: Option<&str>) {
     let mut cargo = tool("cargo", "rustup toolchain install stable");
     cargo.args([
         "test",
@@ -253,15 +263,15 @@ fn all_interleavings_of_short_conversations_are_sound() {
         "-p",
         "duologue-runtime",
         "--test",
-        "loom",
+        program,
     ]);
-    cargo
-        .current_dir(repository())
-        .env("RUSTFLAGS", "--cfg loom");
-    cargo.env(
+    cargo.current_dir(repository()).env(
         "CARGO_TARGET_DIR",
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join("loom"),
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(program),
     );
+    if let Some(flags) = flags {
+        cargo.env("RUSTFLAGS", flags);
+    }
     let printed = succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(
         printed.contains("test result: ok. ") && !printed.contains(" 0 passed"),
