@@ -65,6 +65,14 @@ pub struct OutputFile {
     pub text: String,
 }
 
+impl OutputFile {
+    /// A file with this text. All texts are kept until all are there, so none keeps room that it does not need.
+    fn new(path: String, mut text: String) -> OutputFile {
+        text.shrink_to_fit();
+        OutputFile { path, text }
+    }
+}
+
 /// What a target wrote.
 #[derive(Debug, Default)]
 pub struct Generated {

@@ -37,7 +37,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let mut generated = Generated::default();
     let mut write = |name: &str, ending: &str, text: String| {
         let path = format!("{name}.{ending}");
-        generated.files.push(OutputFile { path, text });
+        generated.files.push(OutputFile::new(path, text));
     };
     for (id, unit) in units.units.iter().enumerate() {
         let view = UnitView::of(checked, &types, id);

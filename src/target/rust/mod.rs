@@ -85,7 +85,7 @@ fn output(path: String, template: &impl Template) -> OutputFile {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    OutputFile { path, text }
+    OutputFile::new(path, text)
 }
 
 /// What the files of one package declare.

@@ -143,8 +143,5 @@ fn output(whole: &Whole, file: FileId, name: &str, text: String) -> OutputFile {
     let folders = place::package(whole.program, whole.options, file);
     let folders = folders.iter().map(|folder| folder.trim_matches('`'));
     let path: Vec<&str> = folders.collect();
-    OutputFile {
-        path: format!("{}/{name}.scala", path.join("/")),
-        text,
-    }
+    OutputFile::new(format!("{}/{name}.scala", path.join("/")), text)
 }
