@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The suites of the shim. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 7] = [
+const SUITES: [&str; 8] = [
     "duologue.SessionSuite",
     "duologue.SelectSuite",
     "duologue.PortSetSuite",
     "duologue.SendSuite",
     "duologue.SharedSuite",
+    "duologue.VirtualSuite",
     "duologue.TravelSuite",
     "duologue.LateSuite",
 ];
