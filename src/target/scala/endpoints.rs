@@ -23,9 +23,19 @@ pub struct SenderView {
 #[template(path = "scala/receiver.scala.jinja")]
 pub struct ReceiverView {
     class: ClassView,
+    openers: Vec<OpenerView>,
+}
+
+/// A method that builds a message.
+struct OpenerView {
     signature: String,
     arms: Vec<ArmView>,
 }
+
+/// A method of the JVM has at most 64 KiB of code, and a value that is taken out of a payload about 16 bytes of it. A state
+/// with more values than this has a method for every so many messages, none of which has more than a hundred values.
+const VALUES_IN_ONE_METHOD: usize = 1_500;
+const MESSAGES_IN_ONE_METHOD: usize = 16;
 
 /// An endpoint where the session is over.
 #[derive(Template)]
@@ -63,6 +73,26 @@ pub struct ArmView {
     message: String,
 }
 
+/// A method for a group of messages, and the arm that calls it.
+fn arms_of_group(
+    openers: &mut Vec<OpenerView>,
+    groups: &mut Vec<ArmView>,
+    arms: Vec<ArmView>,
+    name: String,
+    signature: &impl Fn(&str, &str, &str) -> String,
+) {
+    groups.push(ArmView {
+        pattern: format!("case {} =>", groups.len()),
+        tuple: None,
+        is_short: true,
+        message: format!("{name}(index, payload)"),
+    });
+    openers.push(OpenerView {
+        signature: signature("private", &name, "index"),
+        arms,
+    });
+}
+
 impl Writer<'_> {
     /// One endpoint, ready to be written.
     pub fn endpoint(&mut self, id: StateId) -> Box<dyn askama::DynTemplate> {
@@ -93,18 +123,47 @@ impl Writer<'_> {
                 let any = self.place.standard("Any");
                 let int = self.place.standard("Int");
                 let arms = state.messages.iter().enumerate();
-                let arms = arms
+                let mut arms: Vec<ArmView> = arms
                     .map(|(index, message)| self.arm(state, index, message))
                     .collect();
                 let class = self.class(state, format!("RecvEndpoint[{received}]"));
-                let signature = format!(
-                    "protected def open(index: {int}, payload: {any}): {received} = index match {{"
-                );
-                Box::new(ReceiverView {
-                    class,
-                    signature,
-                    arms,
-                })
+                let signature = |access: &str, name: &str, subject: &str| {
+                    format!(
+                        "{access} def {name}(index: {int}, payload: {any}): {received} = {subject} match {{"
+                    )
+                };
+                let values: usize = state
+                    .messages
+                    .iter()
+                    .map(|message| message.entries.len())
+                    .sum();
+                let mut openers = Vec::new();
+                if values > VALUES_IN_ONE_METHOD {
+                    let mut groups = Vec::new();
+                    while !arms.is_empty() {
+                        let rest = arms.split_off(arms.len().min(MESSAGES_IN_ONE_METHOD));
+                        let group = std::mem::replace(&mut arms, rest);
+                        let name = format!("open${}", groups.len());
+                        arms_of_group(&mut openers, &mut groups, group, name, &signature);
+                    }
+                    openers.insert(
+                        0,
+                        OpenerView {
+                            signature: signature(
+                                "protected",
+                                "open",
+                                &format!("index / {MESSAGES_IN_ONE_METHOD}"),
+                            ),
+                            arms: groups,
+                        },
+                    );
+                } else {
+                    openers.push(OpenerView {
+                        signature: signature("protected", "open", "index"),
+                        arms,
+                    });
+                }
+                Box::new(ReceiverView { class, openers })
             }
         }
     }
