@@ -3,24 +3,24 @@
 mod misuse;
 mod snapshots;
 
-use crate::support::repository;
 use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
+use crate::support::{is_named, repository};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
 use duologue::protocol::{Definition, TypeDeclaration};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 /// The suites of the shim. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 8] = [
+const SUITES: [&str; 7] = [
     "duologue.SessionSuite",
     "duologue.SelectSuite",
     "duologue.PortSetSuite",
     "duologue.SendSuite",
     "duologue.SharedSuite",
-    "duologue.VirtualSuite",
     "duologue.TravelSuite",
     "duologue.LateSuite",
 ];
@@ -39,6 +39,27 @@ fn the_shim_keeps_its_contract_in_scala_3() {
 #[test]
 fn the_shim_keeps_its_contract_in_scala_2() {
     runtime_keeps_its_contract(Scala::Two);
+}
+
+/// In the Java that `DUOLOGUE_JAVA` is the path of, or the one in `PATH`, where `DUOLOGUE_TEST_WITH` names `virtual-threads`.
+/// There is one carrier: a wait that kept it would keep everybody.
+#[test]
+fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
+    if !is_named("virtual-threads") {
+        return;
+    }
+    let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
+    for scala in [Scala::Three, Scala::Two] {
+        let mut java = Command::new(&java);
+        java.args([
+            "-Djdk.virtualThreadScheduler.parallelism=1",
+            "-Djdk.virtualThreadScheduler.maxPoolSize=1",
+        ]);
+        let runtime = [scala.runtime()];
+        let suite = ["duologue.VirtualSuite"];
+        let printed = scala.run_with(java, &runtime, "org.junit.runner.JUnitCore", &suite);
+        printed.unwrap_or_else(|failure| panic!("{failure}"));
+    }
 }
 
 /// All of `protocols/`, hard names and the corpus in Scala, the programs that use them, and a main program that runs them;

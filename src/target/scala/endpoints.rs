@@ -73,26 +73,6 @@ pub struct ArmView {
     message: String,
 }
 
-/// A method for a group of messages, and the arm that calls it.
-fn arms_of_group(
-    openers: &mut Vec<OpenerView>,
-    groups: &mut Vec<ArmView>,
-    arms: Vec<ArmView>,
-    name: String,
-    signature: &impl Fn(&str, &str, &str) -> String,
-) {
-    groups.push(ArmView {
-        pattern: format!("case {} =>", groups.len()),
-        tuple: None,
-        is_short: true,
-        message: format!("{name}(index, payload)"),
-    });
-    openers.push(OpenerView {
-        signature: signature("private", &name, "index"),
-        arms,
-    });
-}
-
 impl Writer<'_> {
     /// One endpoint, ready to be written.
     pub fn endpoint(&mut self, id: StateId) -> Box<dyn askama::DynTemplate> {
@@ -120,52 +100,49 @@ impl Writer<'_> {
             }
             Activity::Receives => {
                 let received = self.received(state);
-                let any = self.place.standard("Any");
-                let int = self.place.standard("Int");
-                let arms = state.messages.iter().enumerate();
-                let mut arms: Vec<ArmView> = arms
-                    .map(|(index, message)| self.arm(state, index, message))
-                    .collect();
+                let openers = self.openers(state, &received);
                 let class = self.class(state, format!("RecvEndpoint[{received}]"));
-                let signature = |access: &str, name: &str, subject: &str| {
-                    format!(
-                        "{access} def {name}(index: {int}, payload: {any}): {received} = {subject} match {{"
-                    )
-                };
-                let values: usize = state
-                    .messages
-                    .iter()
-                    .map(|message| message.entries.len())
-                    .sum();
-                let mut openers = Vec::new();
-                if values > VALUES_IN_ONE_METHOD {
-                    let mut groups = Vec::new();
-                    while !arms.is_empty() {
-                        let rest = arms.split_off(arms.len().min(MESSAGES_IN_ONE_METHOD));
-                        let group = std::mem::replace(&mut arms, rest);
-                        let name = format!("open${}", groups.len());
-                        arms_of_group(&mut openers, &mut groups, group, name, &signature);
-                    }
-                    openers.insert(
-                        0,
-                        OpenerView {
-                            signature: signature(
-                                "protected",
-                                "open",
-                                &format!("index / {MESSAGES_IN_ONE_METHOD}"),
-                            ),
-                            arms: groups,
-                        },
-                    );
-                } else {
-                    openers.push(OpenerView {
-                        signature: signature("protected", "open", "index"),
-                        arms,
-                    });
-                }
                 Box::new(ReceiverView { class, openers })
             }
         }
+    }
+
+    /// The method that makes a message of what came; in large states the methods to which it hands that on come behind it.
+    fn openers(&self, state: &State, received: &str) -> Vec<OpenerView> {
+        let any = self.place.standard("Any");
+        let int = self.place.standard("Int");
+        let opener = |head: &str, subject: &str, arms: Vec<ArmView>| OpenerView {
+            signature: format!(
+                "{head}(index: {int}, payload: {any}): {received} = {subject} match {{"
+            ),
+            arms,
+        };
+        let messages = state.messages.iter().enumerate();
+        let arms = messages.map(|(index, message)| self.arm(state, index, message));
+        let values: usize = state
+            .messages
+            .iter()
+            .map(|message| message.entries.len())
+            .sum();
+        if values <= VALUES_IN_ONE_METHOD {
+            return vec![opener("protected def open", "index", arms.collect())];
+        }
+        let mut arms = arms.peekable();
+        let (mut calls, mut groups) = (Vec::new(), Vec::new());
+        while arms.peek().is_some() {
+            let name = format!("open${}", groups.len());
+            calls.push(ArmView {
+                pattern: format!("case {} =>", groups.len()),
+                tuple: None,
+                is_short: true,
+                message: format!("{name}(index, payload)"),
+            });
+            let group = arms.by_ref().take(MESSAGES_IN_ONE_METHOD).collect();
+            groups.push(opener(&format!("private def {name}"), "index", group));
+        }
+        let group_of = format!("index / {MESSAGES_IN_ONE_METHOD}");
+        let first = opener("protected def open", &group_of, calls);
+        std::iter::once(first).chain(groups).collect()
     }
 
     fn class(&self, state: &State, base: String) -> ClassView {

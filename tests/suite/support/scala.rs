@@ -124,7 +124,17 @@ impl Scala {
 
     /// Runs a main class; what it prints.
     pub fn run(self, on: &[PathBuf], main: &str, arguments: &[&str]) -> Result<String, String> {
-        let mut java = tool("java");
+        self.run_with(tool("java"), on, main, arguments)
+    }
+
+    /// Runs a main class in a Java of the caller's choice; what it prints.
+    pub fn run_with(
+        self,
+        mut java: Command,
+        on: &[PathBuf],
+        main: &str,
+        arguments: &[&str],
+    ) -> Result<String, String> {
         java.args([
             "-XX:+UseSerialGC",
             "-Xss512k",

@@ -90,14 +90,7 @@ final class LateSuite extends RuntimeSuite {
       outer.send(server): Unit
       client
     }
-    var client = forgetful()
-    var over = false
-    var sent = 0
-    collectUntil {
-      if (!over && sent < 60) try { client = client.send(sent); sent += 1 } catch { case _: SessionClosed => over = true }
-      else if (!over) closed(while (true) client = client.send(0)): Unit
-      over || sent == 60
-    }
+    sendUntilClosed(forgetful())
   }
 
   test("two threads alternate and stream 200,000 messages without losing one") {

@@ -210,14 +210,7 @@ final class PortSetSuite extends RuntimeSuite {
       assertEquals(set.tryRecv(), None)
       client
     }
-    var client = forgetful()
-    var over = false
-    var sent = 0
-    collectUntil {
-      if (!over && sent < 60) try { client = client.send(sent); sent += 1 } catch { case _: SessionClosed => over = true }
-      else if (!over) closed(while (true) client = client.send(0)): Unit
-      over || sent == 60
-    }
+    sendUntilClosed(forgetful())
   }
 
   test("many threads send into one set, leave and are left, and it is interrupted: no message is lost or doubled") {

@@ -1,5 +1,6 @@
 package duologue
 
+import duologue.protocols.stream
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 import scala.concurrent.duration._
@@ -57,5 +58,16 @@ abstract class RuntimeSuite extends munit.FunSuite {
       rounds += 1
     }
     assert(condition)
+  }
+
+  /** Collects garbage and sends until the session is closed, never more than there is room for. */
+  protected def sendUntilClosed(sender: stream.client.Stream[Int]): Unit = {
+    var client = sender
+    var over = false
+    var sent = 0
+    collectUntil {
+      if (!over && sent < 60) try { client = client.send(sent); sent += 1 } catch { case _: SessionClosed => over = true }
+      over
+    }
   }
 }

@@ -5,7 +5,7 @@ import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 
 /** Everything that waits, in virtual threads: many more than there are carriers, so that one that kept its carrier would stop the
-  * others. Java has them from version 21 on; this text compiles with 17.
+  * others. Java has them from version 21 on, and with an older one these tests fail; this text compiles with 17.
   */
 final class VirtualSuite extends RuntimeSuite {
 
@@ -15,7 +15,7 @@ final class VirtualSuite extends RuntimeSuite {
 
   /** Runs all bodies at once, and throws what one of them threw. */
   private def together(bodies: IndexedSeq[() => Unit]): Unit = {
-    assume(start.nonEmpty, "this Java has no virtual threads")
+    assert(start.nonEmpty, "this Java has no virtual threads: set DUOLOGUE_JAVA to the `java` of a JDK 21 or newer")
     val thrown = new AtomicReference[Throwable]()
     val done = new CountDownLatch(bodies.size)
     bodies.foreach { body =>
