@@ -13,6 +13,7 @@ pub mod diagram;
 pub mod dual;
 pub mod endpoint;
 pub mod files;
+pub mod fingerprint;
 pub mod graph;
 mod load;
 pub mod name;

@@ -10,6 +10,7 @@ mod drift;
 mod dual;
 mod duality;
 mod explain;
+mod fingerprint;
 mod fix;
 mod fmt;
 mod generate;
@@ -80,6 +81,7 @@ enum Command {
     Dual(dual::Dual),
     Graph(graph::Graph),
     Breaking(breaking::Breaking),
+    Fingerprint(fingerprint::Fingerprint),
 }
 
 /// Why a command did not succeed.
@@ -132,6 +134,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Dual(dual) => dual.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
+        Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
     };
     ExitCode::from(exit_code(outcome, &terminal))
 }

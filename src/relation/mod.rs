@@ -66,6 +66,7 @@
 //! step then finds the same messages on both sides. That is why between two parties *any order* holds exactly for changes that
 //! only programs see and no message.
 
+mod canonical;
 mod explain;
 mod quotient;
 mod rollout;
@@ -74,6 +75,7 @@ mod verdict;
 mod versions;
 mod walk;
 
+pub use canonical::{Canonical, Obstacle, canonical};
 pub use explain::{Told, dialogue, not_dual};
 pub use rollout::{Change, Mixture, Renamed, Rollout};
 pub use shape::Origin;

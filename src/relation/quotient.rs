@@ -8,11 +8,20 @@ use crate::partition::{Edge, coarsest};
 use crate::protocol::{Builtin, Definition, Direction, TypeId};
 use std::collections::HashMap;
 
+/// Whether the order of a state's messages counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// It does not.
+    Free,
+    /// It does, as between processes, where a message travels as its position.
+    Written,
+}
+
 /// What is to be seen of a node itself: nodes with different looks differ whatever they lead to.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Look<'a> {
+pub enum Look<'a> {
     Over,
-    /// Whose turn it is, and the messages in the order of their names, with the numbers of their entries.
+    /// Whose turn it is, and the messages with the numbers of their entries.
     State(Direction, Vec<(&'a str, usize)>),
     Builtin(Builtin),
     Parameter(u32),
@@ -29,18 +38,20 @@ enum Look<'a> {
 }
 
 /// What a node leads to: the name and the position by which it does, and the node there.
-type Parts<'a> = Vec<(&'a str, usize, Node)>;
+pub type Parts<'a> = Vec<(&'a str, usize, Node)>;
 
 /// For each node, also for those that are only met now, its class: nodes of one class behave alike, whichever of the two programs
 /// they belong to. Nodes that are made later have no class, and there are none: all that can be reached is looked at.
-pub fn classes(shapes: &mut Shapes<'_>) -> Vec<u32> {
+///
+/// Messages of a state are told apart by their names, and by `order` also by their positions.
+pub fn classes(shapes: &mut Shapes<'_>, order: Order) -> Vec<u32> {
     let mut looks: HashMap<Look<'_>, u32> = HashMap::new();
     let mut labels: HashMap<(&str, usize), u32> = HashMap::new();
     let mut colours = Vec::new();
     let mut edges = Vec::new();
     let mut at = 0;
     while let Some(node) = shapes.nth(at) {
-        let (look, parts) = shapes.look(node);
+        let (look, parts) = shapes.look(node, order);
         let number = |count: usize| u32::try_from(count).expect("fewer than 2^32 kinds of nodes");
         let next = number(looks.len());
         colours.push(*looks.entry(look).or_insert(next));
@@ -60,7 +71,7 @@ pub fn classes(shapes: &mut Shapes<'_>) -> Vec<u32> {
 
 impl<'a> Shapes<'a> {
     /// What is to be seen of a node, and what it leads to. An alias is what it stands for.
-    fn look(&mut self, node: Node) -> (Look<'a>, Parts<'a>) {
+    pub fn look(&mut self, node: Node, order: Order) -> (Look<'a>, Parts<'a>) {
         let node = self.meaning(node);
         match self.shape(node).clone() {
             Shape::Over => (Look::Over, Vec::new()),
@@ -75,7 +86,7 @@ impl<'a> Shapes<'a> {
                 (Look::Tuple(items.len()), parts.collect())
             }
             Shape::Declared(origin, id) => self.look_of_declared(origin, id),
-            Shape::State(_) => self.look_of_state(node),
+            Shape::State(_) => self.look_of_state(node, order),
         }
     }
 
@@ -101,14 +112,17 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    fn look_of_state(&mut self, node: Node) -> (Look<'a>, Parts<'a>) {
+    fn look_of_state(&mut self, node: Node, order: Order) -> (Look<'a>, Parts<'a>) {
         let Some((_, state, turn)) = self.stand(node) else {
             return (Look::Over, Vec::new());
         };
         let messages = state.messages.iter();
         let messages = messages.map(|message| (message.name.text(), message.entries.len()));
         let mut messages: Vec<(&str, usize)> = messages.collect();
-        messages.sort_unstable();
+        match order {
+            Order::Free => messages.sort_unstable(),
+            Order::Written => {}
+        }
         let mut parts = Vec::new();
         for (position, message) in state.messages.iter().enumerate() {
             let name = message.name.text();

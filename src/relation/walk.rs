@@ -1,6 +1,6 @@
 //! Two protocols walked side by side, breadth first, up to the first disagreement.
 
-use super::quotient::classes;
+use super::quotient::{Order, classes};
 use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
 use super::{Clash, Disagreement, Place, Said, View};
 use crate::protocol::{Direction, Message, Side, State};
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
         if self.demand == Demand::Equal || self.classes.is_some() || !is_worth_it() {
             return;
         }
-        let classes = classes(&mut self.shapes);
+        let classes = classes(&mut self.shapes, Order::Free);
         let class = |node: Node| classes[node.index() as usize];
         let pairs = self.pairs.iter();
         self.met = pairs

@@ -246,6 +246,7 @@ mod usage {
             "dual ",
             "graph ",
             "breaking ",
+            "fingerprint ",
         ] {
             let arguments = format!("{command}--help");
             let name = format!("help_{}", command.trim());
@@ -261,7 +262,16 @@ mod usage {
             "# The command line\n\nThis page is what `--help` prints; a test compares the two.\n",
         );
         for command in [
-            "", "check", "gen", "fmt", "explain", "rules", "dual", "graph", "breaking",
+            "",
+            "check",
+            "gen",
+            "fmt",
+            "explain",
+            "rules",
+            "dual",
+            "graph",
+            "breaking",
+            "fingerprint",
         ] {
             let name = format!("duologue {command}");
             let output = run(scratch.duologue(&format!("{command} --help")), b"");

@@ -1,0 +1,200 @@
+//! A protocol as a text that is the same for all protocols of the same behaviour, whatever they are called.
+//!
+//! The text describes the smallest machine of the behaviour, a class of states or types on each line, numbered in the order in
+//! which a walk from the start meets them first: message by message, what it carries before what follows it. Whoever speaks first
+//! is the one who *says*, so that a protocol and its dual have the same text. `docs/wire.md` has the grammar.
+
+use super::View;
+use super::quotient::{Look, Order, Parts, classes};
+use super::shape::{Node, Origin, Shapes};
+use crate::protocol::Direction;
+use crate::protocol::text::builtin_word;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+/// What is said of a protocol.
+#[derive(Debug)]
+pub struct Canonical {
+    /// The text.
+    pub text: String,
+    /// What keeps it inside one process, if something does: the first in the order of the text.
+    pub obstacle: Option<Obstacle>,
+}
+
+/// A payload that cannot leave its process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The state whose message carries it.
+    pub state: String,
+    /// The message.
+    pub message: String,
+    /// What it is: `an endpoint`, or ``the external type `buffer` ``.
+    pub what: String,
+}
+
+impl std::fmt::Display for Obstacle {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Obstacle {
+            state,
+            message,
+            what,
+        } = self;
+        write!(to, "message `{message}` of state `{state}` carries {what}")
+    }
+}
+
+/// The canonical text of a protocol whose start has arguments, if it has parameters.
+#[must_use]
+pub fn canonical(view: View<'_>) -> Canonical {
+    let view = match view.description().states.first().and_then(|s| s.direction) {
+        Some(Direction::Recv) if !view.is_turned => view.turned(),
+        Some(Direction::Send) if view.is_turned => view.turned(),
+        Some(_) | None => view,
+    };
+    let mut shapes = Shapes::new(view.program, view.program);
+    let start = shapes.start(Origin::Left, view.protocol, view.arguments, view.is_turned);
+    let classes = classes(&mut shapes, Order::Written);
+    let mut text = Text {
+        shapes,
+        classes,
+        numbers: HashMap::new(),
+        nodes: Vec::new(),
+        carried: HashSet::new(),
+        obstacle: None,
+    };
+    text.number(start);
+    let mut lines = String::from("duologue 1\n");
+    let mut at = 0;
+    while let Some(node) = text.nodes.get(at).copied() {
+        let line = text.line(node);
+        writeln!(lines, "{at}: {line}").expect("a string takes everything");
+        at += 1;
+    }
+    Canonical {
+        text: lines,
+        obstacle: text.obstacle,
+    }
+}
+
+struct Text<'a> {
+    shapes: Shapes<'a>,
+    /// For each node its class.
+    classes: Vec<u32>,
+    /// For each class that was met its number.
+    numbers: HashMap<u32, usize>,
+    /// For each number a node of the class.
+    nodes: Vec<Node>,
+    /// Nodes that were met in payloads.
+    carried: HashSet<Node>,
+    obstacle: Option<Obstacle>,
+}
+
+impl<'a> Text<'a> {
+    fn number(&mut self, node: Node) -> usize {
+        let class = self.classes[node.index() as usize];
+        let next = self.nodes.len();
+        let number = *self.numbers.entry(class).or_insert(next);
+        if number == next {
+            self.nodes.push(node);
+        }
+        number
+    }
+
+    /// The numbers of the next so many parts, separated by commas.
+    fn numbered(&mut self, parts: &mut impl Iterator<Item = Node>, count: usize) -> String {
+        let parts: Vec<Node> = parts.take(count).collect();
+        let numbers = parts.iter().map(|part| self.number(*part).to_string());
+        numbers.collect::<Vec<_>>().join(", ")
+    }
+
+    fn line(&mut self, node: Node) -> String {
+        let (look, parts) = self.shapes.look(node, Order::Written);
+        let mut rest = parts.iter().map(|(_, _, part)| *part);
+        match look {
+            Look::Over => "over".to_owned(),
+            Look::State(direction, messages) => self.state(node, direction, &messages, &parts),
+            Look::Builtin(builtin) => builtin_word(builtin).to_owned(),
+            Look::Parameter(index) => format!("parameter {index}"),
+            Look::Host(name) => format!("extern {name}"),
+            Look::List => format!("list {}", self.numbered(&mut rest, 1)),
+            Look::Option => format!("option {}", self.numbered(&mut rest, 1)),
+            Look::Tuple(count) => format!("tuple {}", self.numbered(&mut rest, count)),
+            Look::Struct(names) => {
+                let field = |name: &&str| format!(" {name}: {}", self.numbered(&mut rest, 1));
+                let fields: Vec<String> = names.iter().map(field).collect();
+                format!("struct{}", fields.join(","))
+            }
+            Look::Enum(variants) => {
+                let variant = |(name, count): &(&str, usize)| match count {
+                    0 => format!(" {name}"),
+                    count => format!(" {name}({})", self.numbered(&mut rest, *count)),
+                };
+                let variants: Vec<String> = variants.iter().map(variant).collect();
+                format!("enum{}", variants.join(","))
+            }
+            Look::Nothing => "nothing".to_owned(),
+        }
+    }
+
+    fn state(
+        &mut self,
+        node: Node,
+        direction: Direction,
+        messages: &[(&str, usize)],
+        parts: &Parts<'a>,
+    ) -> String {
+        let mut line = match direction {
+            Direction::Send => "says",
+            Direction::Recv => "hears",
+        }
+        .to_owned();
+        let mut parts = parts.iter().map(|(_, _, part)| *part);
+        for (position, (name, count)) in messages.iter().enumerate() {
+            let next = parts.next().expect("a message leads somewhere");
+            let entries: Vec<Node> = parts.by_ref().take(*count).collect();
+            entries
+                .iter()
+                .for_each(|entry| self.carry(*entry, node, name));
+            line += if position == 0 { " " } else { ", " };
+            line += name;
+            if *count > 0 {
+                let numbers = self.numbered(&mut entries.into_iter(), *count);
+                write!(line, "({numbers})").expect("a string takes everything");
+            }
+            write!(line, " -> {}", self.number(next)).expect("a string takes everything");
+        }
+        line
+    }
+
+    /// Looks for what keeps a payload inside its process.
+    fn carry(&mut self, entry: Node, state: Node, message: &str) {
+        let mut open = vec![entry];
+        while let Some(part) = open.pop() {
+            if !self.carried.insert(part) || self.obstacle.is_some() {
+                continue;
+            }
+            let (look, parts) = self.shapes.look(part, Order::Written);
+            let what = match look {
+                Look::Over | Look::State(..) => "an endpoint".to_owned(),
+                Look::Host(name) => format!("the external type `{name}`"),
+                Look::Parameter(_) => "a type parameter".to_owned(),
+                Look::Builtin(_)
+                | Look::List
+                | Look::Option
+                | Look::Tuple(_)
+                | Look::Struct(_)
+                | Look::Enum(_)
+                | Look::Nothing => {
+                    open.extend(parts.iter().rev().map(|(_, _, part)| *part));
+                    continue;
+                }
+            };
+            let state = self.shapes.state(state).map_or("_", |s| s.name.text());
+            self.obstacle = Some(Obstacle {
+                state: state.to_owned(),
+                message: message.to_owned(),
+                what,
+            });
+        }
+    }
+}
