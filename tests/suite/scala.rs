@@ -2,6 +2,7 @@
 
 mod misuse;
 mod snapshots;
+mod stress;
 
 use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
 use crate::support::{is_named, repository};
@@ -15,7 +16,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The suites of the shim. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 7] = [
+const SUITES: [&str; 8] = [
     "duologue.SessionSuite",
     "duologue.SelectSuite",
     "duologue.PortSetSuite",
@@ -23,6 +24,7 @@ const SUITES: [&str; 7] = [
     "duologue.SharedSuite",
     "duologue.TravelSuite",
     "duologue.LateSuite",
+    "duologue.WalkSuite",
 ];
 
 fn runtime_keeps_its_contract(scala: Scala) {

@@ -1,5 +1,7 @@
 //! The Scala toolchain as the tests call it: Maven finds the class path, `java` does everything else.
 
+pub mod maven;
+
 use super::{repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
@@ -52,53 +54,24 @@ impl Scala {
         WARNINGS.split(' ').chain(own.split(' '))
     }
 
-    /// The compiler, the standard library and munit. Maven is asked once; its answer is kept as long as the pom is the same.
+    /// The compiler, the standard library and munit.
     pub fn class_path(self) -> String {
-        static FOUND: Mutex<BTreeMap<Scala, String>> = Mutex::new(BTreeMap::new());
-        let mut found = FOUND
-            .lock()
-            .unwrap_or_else(|_| panic!("the class path was not found: see the other failure"));
-        found
-            .entry(self)
-            .or_insert_with(|| self.find_class_path())
-            .clone()
-    }
-
-    fn find_class_path(self) -> String {
-        let pom = repository().join("runtime/scala/pom.xml");
-        let wanted = std::fs::read_to_string(&pom).expect("the pom is part of the repository");
-        let folder = folder("class-path").join(self.name());
-        std::fs::create_dir_all(&folder).expect("the target folder can be written");
-        let (answer, asked) = (folder.join("cp.txt"), folder.join("pom.xml"));
-        let known = std::fs::read_to_string(&asked).is_ok_and(|text| text == wanted);
-        let kept = std::fs::read_to_string(&answer).ok();
-        if let Some(kept) =
-            kept.filter(|kept| known && kept.split(':').all(|jar| Path::new(jar).is_file()))
-        {
-            return kept;
-        }
-        let mut maven = tool("mvn");
-        maven.args(["-B", "-q", "-f"]).arg(&pom);
-        if self == Scala::Two {
-            maven.args(["-P", "scala-2.13"]);
-        }
-        maven.arg("org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath");
-        maven.arg(format!("-Dmdep.outputFile={}", answer.display()));
-        succeed(&mut maven).unwrap_or_else(|failure| panic!("{failure}"));
-        let found = std::fs::read_to_string(&answer).expect("Maven has written it");
-        std::fs::write(asked, wanted).expect("the target folder can be written");
-        found
+        maven::class_path("runtime/scala/pom.xml", self)
     }
 
     /// Compiles Scala and Java sources together into an empty folder; what the compiler says if it refuses.
     pub fn compile(self, sources: &[PathBuf], on: &[PathBuf], out: &Path) -> Result<(), String> {
+        self.compile_with(&self.path_with(on), sources, out)
+    }
+
+    /// As `compile`, with a class path that holds the compiler, and whatever the sources need besides.
+    pub fn compile_with(self, path: &str, sources: &[PathBuf], out: &Path) -> Result<(), String> {
         let _ = std::fs::remove_dir_all(out);
         std::fs::create_dir_all(out).expect("the target folder can be written");
-        let path = self.path_with(on);
         let mut scalac = tool("java");
-        scalac.args(SHORT_RUN).args(["-Xss8m", "-cp", &path]);
+        scalac.args(SHORT_RUN).args(["-Xss8m", "-cp", path]);
         scalac.arg(self.compiler()).args(self.warnings());
-        scalac.args(["-classpath", &path, "-d"]).arg(out);
+        scalac.args(["-classpath", path, "-d"]).arg(out);
         // A list of this length belongs into a file, or it would hide what the compiler says.
         let list = out.with_extension("sources");
         let names = sources
@@ -114,7 +87,8 @@ impl Scala {
             return Ok(());
         }
         let mut javac = tool("javac");
-        javac.args(["--release", "17", "-Xlint:all,-path", "-Werror", "-cp"]);
+        javac.args(["--release", "17", "-Werror", "-processorpath", path]);
+        javac.args(["-Xlint:all,-path,-processing", "-cp"]);
         javac
             .arg(format!("{}:{path}", out.display()))
             .arg("-d")
@@ -235,7 +209,8 @@ pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
     sources
 }
 
-fn tool(name: &str) -> Command {
+/// A program of the JDK, or Maven; fails with the command that installs it.
+pub fn tool(name: &str) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
         .map(|folder| folder.join(name))

@@ -77,8 +77,11 @@ final class Side {
 
     enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT }
 
-    /** How often to look before sleeping: long enough for a peer that runs, short enough for one that shares the CPU. */
-    static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 64 : 0;
+    /**
+     * How often to look before sleeping: long enough for a peer that runs, short enough for one that shares the CPU. The property
+     * `duologue.spins` sets it.
+     */
+    static final int SPINS = Integer.getInteger("duologue.spins", Runtime.getRuntime().availableProcessors() > 1 ? 64 : 0);
 
     static final int YIELDS = 2;
 

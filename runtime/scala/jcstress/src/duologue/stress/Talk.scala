@@ -1,0 +1,173 @@
+package duologue.stress
+
+import duologue.{EndpointUsed, PortSet, Select, SessionClosed, SharedSender, abandon}
+import duologue.protocols.{log, stream}
+import java.util.concurrent.TimeUnit
+import java.util.concurrent.atomic.AtomicInteger
+import scala.concurrent.duration.FiniteDuration
+
+/** A session in which numbers are sent, and numbers for whatever may happen: what was received or, if it was sent, 1; otherwise one
+  * of the constants.
+  */
+final class Talk(capacity: Int) {
+  private val session = stream.init[Int](capacity)
+  private val called = new AtomicInteger(Talk.Nothing)
+  var server: stream.server.Stream[Int] = session._1
+  var client: stream.client.Stream[Int] = session._2
+
+  def this() = this(0)
+
+  /** Sends; the next call of `send` does so, too, with the next endpoint. */
+  def send(value: Int): Int = Talk.outcome {
+    client = client.send(value)
+    1
+  }
+
+  /** Sends by the endpoint that is live, which stays as it is for others. */
+  def sendOnce(value: Int): Int = {
+    val own = client
+    Talk.outcome {
+      own.send(value): Unit
+      1
+    }
+  }
+
+  def recv(): Int = Talk.outcome(take(server.recv()))
+
+  def tryRecv(): Int = Talk.outcome(server.tryRecv().fold(Talk.Nothing)(take))
+
+  def recvWithin(nanos: Long): Int =
+    Talk.outcome(server.recvWithin(FiniteDuration(nanos, TimeUnit.NANOSECONDS)).fold(Talk.Nothing)(take))
+
+  /** Sends, and answers 2 once the peer has answered by [[answer]]. */
+  def ask(value: Int): Int = Talk.outcome {
+    client = client.send(value).swap().recv().next
+    2
+  }
+
+  /** What was asked; answers. */
+  def answer(): Int = Talk.outcome {
+    val asked = take(server.recv())
+    server.recv() match {
+      case stream.Stream.Swap(next) => server = next.swapped()
+      case other                    => throw new AssertionError(other)
+    }
+    asked
+  }
+
+  /** Lets [[heard]] know what comes. */
+  def listen(): Unit = server.recvThen(outcome => call(outcome.fold(_ => Talk.Closed, take)))
+
+  /** What the callback has heard; 10 times that if it was called twice. */
+  def heard: Int = called.get
+
+  def call(what: Int): Unit = if (!called.compareAndSet(Talk.Nothing, what)) called.set(called.get * 10)
+
+  def leaveServer(): Unit = abandon(server)
+
+  def leaveClient(): Unit = abandon(client)
+
+  private[stress] def take(message: stream.Stream[Int]): Int = message match {
+    case stream.Stream.Send(value, next) =>
+      server = next
+      value
+    case other => throw new AssertionError(other)
+  }
+}
+
+object Talk {
+  final val Nothing = 0
+  final val Closed = -1
+  final val Used = -2
+
+  def outcome(body: => Int): Int =
+    try body
+    catch {
+      case _: SessionClosed => Closed
+      case _: EndpointUsed  => Used
+    }
+}
+
+/** Two sessions in one select. */
+object Choice {
+  private def select(one: Talk, two: Talk): Select[Int] = Select(
+    one.server.onOrClosed(_.fold(_ => Talk.Closed, one.take)),
+    two.server.onOrClosed(_.fold(_ => Talk.Closed, two.take))
+  )
+
+  /** What comes first in either. */
+  def first(one: Talk, two: Talk): Int = Talk.outcome(select(one, two).recv())
+
+  /** Lets `one` know what comes first in either. */
+  def listen(one: Talk, two: Talk): Unit = select(one, two).readyThen(handle => one.call(handle()))
+}
+
+/** A session that carries endpoints of another one. */
+final class Freight {
+  private val session = stream.init[stream.server.Stream[Int]]()
+  private val inside = stream.init[Int]()
+
+  def send(): Int = Talk.outcome {
+    session._2.send(inside._1): Unit
+    1
+  }
+
+  def leave(): Unit = abandon(session._1)
+
+  /** Whether the endpoint that was to travel is still the sender's: 1, or its session was left: [[Talk.Closed]]. */
+  def rest: Int = Talk.outcome {
+    inside._2.send(1): Unit
+    val mine = inside._1.tryRecv()
+    if (mine.nonEmpty) 1 else Talk.Nothing
+  }
+}
+
+/** Two sessions in one set. */
+final class Pair {
+  val one = new Talk
+  val two = new Talk
+  private val set = PortSet[stream.Stream[Int], Talk]()
+  set.add(one.server, one)
+  set.add(two.server, two)
+
+  def recv(): Int = set.recv() match {
+    case PortSet.Received(talk, message) => talk.take(message)
+    case PortSet.Closed(_, _)            => Talk.Closed
+  }
+}
+
+/** Two senders of one endpoint. */
+final class Crowd {
+  private val session = log.init()
+  private val one = SharedSender(session._2)
+  private val two = one.share()
+  private var server = session._1
+
+  /** Fills the buffer. */
+  def fill(): Unit = for (_ <- 1 to 63) one.send(_.line(0, 0))
+
+  def sendOne(value: Int): Int = send(one, value)
+
+  def sendTwo(value: Int): Int = send(two, value)
+
+  private def send(sender: SharedSender[log.client.Log], value: Int): Int = Talk.outcome {
+    sender.send(_.line(1, value))
+    1
+  }
+
+  def leaveOne(): Unit = one.close()
+
+  def leaveTwo(): Unit = two.close()
+
+  def leaveServer(): Unit = abandon(server)
+
+  def recv(): Int = Talk.outcome(server.recv() match {
+    case log.Log.Line(_, number, next) =>
+      server = next
+      number
+    case other => throw new AssertionError(other)
+  })
+
+  /** Receives so many messages; the sum of their numbers. */
+  def recvSome(count: Int): Int = (1 to count).map(_ => recv()).sum
+}

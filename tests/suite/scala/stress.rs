@@ -1,0 +1,44 @@
+//! The races of the shim under jcstress, which runs each many times and lists what was seen.
+
+use crate::support::scala::{Scala, folder, maven, sources_in, tool};
+use crate::support::{is_named, repository, succeed};
+use std::fs;
+
+/// Where `DUOLOGUE_TEST_WITH` names `jcstress`. Waits sleep at once, so that sleeping is what is raced with.
+#[test]
+fn every_race_of_the_shim_ends_as_it_may() {
+    if !is_named("jcstress") {
+        return;
+    }
+    let scala = Scala::Three;
+    let out = folder("jcstress");
+    let path = format!(
+        "{}:{}",
+        scala.runtime().display(),
+        maven::class_path("runtime/scala/jcstress/pom.xml", scala)
+    );
+    let sources = sources_in(&repository().join("runtime/scala/jcstress/src"));
+    scala
+        .compile_with(&path, &sources, &out)
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    let mut java = tool("java");
+    java.current_dir(&out)
+        .args(["-cp", &format!("{}:{path}", out.display())])
+        .arg("org.openjdk.jcstress.Main")
+        .args(["-m", "sanity", "-time", "300", "-iters", "5"])
+        .args(["-c", "2", "-sc", "false"])
+        .args(["-jvmArgs", "-Dduologue.spins=0"]);
+    let printed = succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+    let tests: usize = sources
+        .iter()
+        .map(|source| fs::read_to_string(source).expect("it was compiled"))
+        .map(|text| text.matches("@JCStressTest").count())
+        .sum();
+    for line in [
+        "Failed tests: No matches.".to_owned(),
+        "Error tests: No matches.".to_owned(),
+        format!("All remaining tests: {tests} matching test results."),
+    ] {
+        assert!(printed.contains(&line), "no line `{line}` in:\n{printed}");
+    }
+}
