@@ -65,6 +65,11 @@ fn two_threads_agree() {
 }
 
 #[test]
+fn two_threads_leave_anywhere() {
+    check_runtime("walks.c");
+}
+
+#[test]
 fn one_of_many_is_waited_for() {
     check_runtime("ready.c");
 }
@@ -90,6 +95,27 @@ fn without_futex_and_with_checked_turns() {
     for test in ["turn.c", "close.c", "used.c", "stress.c"] {
         let shim = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
         check_runtime_with(test, Compiler::Gcc, Watch::Thread, &shim);
+    }
+}
+
+/// Where the system has no asymmetric barrier every message is swapped.
+#[test]
+fn without_the_barrier() {
+    for test in ["turn.c", "close.c", "stress.c", "walks.c", "ready.c"] {
+        check_runtime_with(
+            test,
+            Compiler::Gcc,
+            Watch::Address,
+            &["-DDUO_NO_MEMBARRIER"],
+        );
+    }
+}
+
+/// Epochs come round after a million turns, and here after a few.
+#[test]
+fn epochs_come_round() {
+    for test in ["turn.c", "close.c", "stress.c", "walks.c"] {
+        check_runtime_with(test, Compiler::Gcc, Watch::Address, &["-DDUO_RENEWAL=5"]);
     }
 }
 

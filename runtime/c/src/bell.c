@@ -1,41 +1,80 @@
 /* Bells: how a side that waits on many endpoints hears of one. Why this is correct is in ring.h (b). */
 #include "ring.h"
 
-bool duo_is_ready(duo_side *side)
+enum { LOOKS_BEFORE_YIELD = 100 };
+
+bool duo_is_ready(const duo_side *side)
 {
-    duo_slot *slot = slot_at(session_of(side), side->position);
-    return has_number(atomic_load_explicit(&slot->word, memory_order_acquire), side->number);
+    return has_news(atomic_load_explicit(&side->line->word, memory_order_acquire), side->at);
 }
 
-bool duo_hang(duo_side *side, duo_bell *bell)
+static bool hang_in_word(duo_side *side)
 {
-    duo_slot *slot = slot_at(session_of(side), side->position);
-    uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
-    /* Published by the compare-and-swap; without the flag nobody looks here. */
-    atomic_store_explicit(&side->bell, bell, memory_order_relaxed);
-    while (!has_number(word, side->number)) {
-        if (atomic_compare_exchange_weak_explicit(&slot->word, &word, word | DUO_WORD_BELL,
+    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    while (!has_news(word, side->at)) {
+        if (atomic_compare_exchange_weak_explicit(&side->line->word, &word, word | BELL,
                                                   memory_order_acq_rel, memory_order_acquire))
             return true;
     }
-    atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
     return false;
+}
+
+/* Fails only if the sender says that its last word comes. */
+static bool hang_in_flags(duo_side *side)
+{
+    uint64_t said = 0;
+    return atomic_compare_exchange_strong_explicit(
+        flags_of(session_of(side), role_of(side)), &said, (side->at & KEY) | RINGS,
+        memory_order_acq_rel, memory_order_relaxed);
+}
+
+duo_hanging duo_hang(duo_side *side, duo_bell *bell)
+{
+    if (duo_is_ready(side)) return DUO_NOT_HUNG;
+    /* Published by the compare-and-swap; without the flag nobody looks here. */
+    atomic_store_explicit(&side->bell, bell, memory_order_relaxed);
+    bool swaps = is_swapped(side->at);
+    if (swaps ? hang_in_word(side) : hang_in_flags(side)) return swaps ? DUO_HUNG : DUO_HUNG_UNSEEN;
+    atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
+    while (!duo_is_ready(side)) duo_yield();
+    return DUO_NOT_HUNG;
+}
+
+/* Takes the flag back; false if the sender has lowered it, and so comes to ring. */
+static bool unhang_in_word(duo_side *side)
+{
+    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    while (!has_news(word, side->at)) {
+        if (atomic_compare_exchange_weak_explicit(&side->line->word, &word, word & ~BELL,
+                                                  memory_order_acq_rel, memory_order_acquire))
+            return true;
+    }
+    return false;
+}
+
+static bool unhang_in_flags(duo_side *side)
+{
+    uint64_t said = (side->at & KEY) | RINGS;
+    return atomic_compare_exchange_strong_explicit(flags_of(session_of(side), role_of(side)), &said,
+                                                   0, memory_order_acq_rel, memory_order_acquire);
 }
 
 void duo_take_down(duo_side *side)
 {
-    duo_slot *slot = slot_at(session_of(side), side->position);
-    uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
-    while (!has_number(word, side->number)) {
-        if (atomic_compare_exchange_weak_explicit(&slot->word, &word, word & ~DUO_WORD_BELL,
-                                                  memory_order_acq_rel, memory_order_acquire)) {
-            atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
-            return;
-        }
+    if (is_swapped(side->at) ? unhang_in_word(side) : unhang_in_flags(side)) {
+        atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
+        return;
     }
-    /* The sender has exchanged the word: it rings, a few instructions, and takes the bell down. */
+    /* The sender rings, a few instructions, and takes the bell down. */
     for (int look = 0; atomic_load_explicit(&side->bell, memory_order_acquire) != NULL; look++) {
-        if (look < LOOKS) relax();
-        else sched_yield();
+        if (look < LOOKS_BEFORE_YIELD) relax();
+        else duo_yield();
     }
+}
+
+void duo_ring_bell(duo_side *side)
+{
+    duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_relaxed);
+    bell->ring(bell);
+    atomic_store_explicit(&side->bell, NULL, memory_order_release);
 }

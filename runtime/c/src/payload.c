@@ -145,10 +145,11 @@ bool duo_move(const duo_type *type, void *value)
     return false;
 }
 
-void duo_move_back(const duo_type *type, void *value)
+void duo_move_back(const duo_type *type, const void *value)
 {
     size_t all = SIZE_MAX;
-    walk(type, value, move_endpoint_back, &all);
+    /* The walk that moves back changes nothing, though its type could. */
+    walk(type, (void *)(uintptr_t)value, move_endpoint_back, &all);
 }
 
 /* A host value of zero bytes only counts as taken. */

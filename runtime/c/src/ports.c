@@ -7,6 +7,11 @@
  * one word. If the sender's comes second, it finds that the thread sleeps and wakes it; if it comes
  * first, the thread's synchronises with it and sees the push. The same holds for `signalled` and
  * the descriptor.
+ *
+ * Where messages are stored a sender is certain to see a bell only after a barrier and another look
+ * (see bell.c). Endpoints that still want that are on the list `unseen`, and one barrier serves all of
+ * them when the set is about to say that nothing is ready. With a descriptor that may be said without
+ * a call, so each endpoint has a barrier of its own.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -31,7 +36,14 @@ typedef struct duo_port_node {
     /* On the list or in the queue. The sender writes it while the bell hangs, the set afterwards. */
     bool is_rung;
     bool is_removed;
+    /* In the set, not reported and not removed. */
+    bool is_in;
+    /* On the list `unseen`, and the next there. */
+    bool is_unseen;
+    struct duo_port_node *next_unseen;
 } node;
+
+enum { LOOKS = 100, YIELDS = 2 };
 
 struct duo_ports {
     /* Rung, the latest first. */
@@ -45,6 +57,7 @@ struct duo_ports {
     /* Ready and not reported, the earliest first. */
     node *first;
     node **last;
+    node *unseen;
     node *free;
     node *newest;
     size_t count;
@@ -122,7 +135,7 @@ static void silence(node *here)
 static void forget(duo_ports *ports, node *gone)
 {
     gone->generation += 1;
-    gone->is_rung = gone->is_removed = false;
+    gone->is_rung = gone->is_removed = gone->is_in = false;
     gone->next = ports->free;
     ports->free = gone;
 }
@@ -144,6 +157,28 @@ static node *next_ready(duo_ports *ports)
     return NULL;
 }
 
+/* Runs the barrier for bells that may be unseen, and looks again; true if something was ready. */
+static bool confirm(duo_ports *ports)
+{
+    if (ports->unseen == NULL) return false;
+    duo_barrier();
+    bool is_news = false;
+    while (ports->unseen != NULL) {
+        node *here = ports->unseen;
+        ports->unseen = here->next_unseen;
+        here->is_unseen = false;
+        duo_side *side = here->is_in ? duo_look_at(here->endpoint) : NULL;
+        if (side == NULL || !duo_is_ready(side)) continue;
+        if (atomic_load_explicit(&side->bell, memory_order_acquire) != &here->bell) continue;
+        duo_take_down(side);
+        /* Otherwise the sender has rung after all. */
+        if (here->is_rung) continue;
+        here->is_rung = is_news = true;
+        append(ports, here);
+    }
+    return is_news;
+}
+
 duo_ports *duo_ports_new(void)
 {
     duo_ports *ports = duo_allocate(sizeof *ports);
@@ -152,7 +187,7 @@ duo_ports *duo_ports_new(void)
     atomic_init(&ports->asleep, 0);
     atomic_init(&ports->signalled, false);
     atomic_init(&ports->descriptor, -1);
-    ports->first = ports->free = ports->newest = NULL;
+    ports->first = ports->free = ports->newest = ports->unseen = NULL;
     ports->last = &ports->first;
     ports->count = 0;
     return ports;
@@ -201,12 +236,23 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, du
     added->endpoint = endpoint;
     added->with = with;
     if (port != NULL) *port = (duo_port){added, added->generation};
+    added->is_in = true;
     ports->count += 1;
-    if (!duo_hang(side, &added->bell)) {
+    duo_hanging how = duo_hang(side, &added->bell);
+    bool is_news = how == DUO_NOT_HUNG;
+    if (is_news) {
         added->is_rung = true;
         append(ports, added);
-        signal_descriptor(ports);
+    } else if (how == DUO_HUNG_UNSEEN) {
+        if (!added->is_unseen) {
+            added->is_unseen = true;
+            added->next_unseen = ports->unseen;
+            ports->unseen = added;
+        }
+        if (atomic_load_explicit(&ports->descriptor, memory_order_relaxed) >= 0)
+            is_news = confirm(ports);
     }
+    if (is_news) signal_descriptor(ports);
     return DUO_OK;
 }
 
@@ -220,6 +266,7 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
         /* It stays on its list until the list comes to it. */
         removed->generation += 1;
         removed->is_removed = true;
+        removed->is_in = false;
     } else {
         forget(ports, removed);
     }
@@ -240,12 +287,12 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
             if (ports->first != NULL) signal_descriptor(ports);
             return DUO_OK;
         }
-        if (is_news) continue;
+        if (is_news || confirm(ports)) continue;
         if (!in_time || ports->count == 0) return DUO_EMPTY;
         for (int look = 0; look < LOOKS + YIELDS; look++) {
             if (atomic_load_explicit(&ports->rung, memory_order_relaxed) != NULL) break;
             if (look < LOOKS) relax();
-            else sched_yield();
+            else duo_yield();
         }
         atomic_exchange_explicit(&ports->asleep, 1, memory_order_acq_rel);
         if (atomic_load_explicit(&ports->rung, memory_order_acquire) == NULL)
@@ -267,6 +314,7 @@ int duo_ports_descriptor(duo_ports *ports)
      * found by whoever now reads it.
      */
     atomic_exchange_explicit(&ports->asleep, 0, memory_order_acq_rel);
+    confirm(ports);
     signal_descriptor(ports);
 #else
     errno = ENOSYS;

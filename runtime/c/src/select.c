@@ -1,6 +1,8 @@
 /* Waiting for one of a few endpoints: one bell for all of them, hung up for the time of the call. */
 #include "ring.h"
 
+enum { LOOKS = 100, YIELDS = 2 };
+
 typedef struct select_bell {
     duo_bell bell;
     _Atomic uint64_t rung;
@@ -29,10 +31,17 @@ static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first
 static bool doze(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline)
 {
     select_bell bell = {{ring}, 0};
-    size_t hung = 0;
-    while (hung < count && duo_hang(duo_look_at(endpoints[hung]), &bell.bell)) hung++;
+    size_t hung = 0, which;
+    duo_hanging how = DUO_HUNG;
+    bool is_unseen = false;
+    while (hung < count && (how = duo_hang(duo_look_at(endpoints[hung]), &bell.bell)) != DUO_NOT_HUNG) {
+        is_unseen |= how == DUO_HUNG_UNSEEN;
+        hung++;
+    }
+    /* One barrier for all: either a sender sees the bell, or the message is seen here. */
+    if (hung == count && is_unseen) duo_barrier();
     bool in_time = true;
-    if (hung == count) {
+    if (hung == count && (!is_unseen || look(endpoints, count, 0, &which) == DUO_EMPTY)) {
         while (in_time && atomic_load_explicit(&bell.rung, memory_order_acquire) == 0)
             in_time = duo_wait(&bell.rung, 0, deadline);
     }
@@ -61,7 +70,7 @@ duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait
     if (wait == DUO_AT_ONCE) return status;
     for (size_t looks = 0; status == DUO_EMPTY && looks < LOOKS / count + YIELDS; looks++) {
         if (looks < LOOKS / count) relax();
-        else sched_yield();
+        else duo_yield();
         status = look(endpoints, count, first, which);
     }
     struct timespec deadline = {0};

@@ -4,8 +4,6 @@
  */
 #include "ring.h"
 
-#include <string.h>
-
 /* The handle that is good for a side now. */
 static duo_endpoint handle_of(duo_session *session, const duo_side *side)
 {
@@ -45,73 +43,9 @@ void duo_unclaim(duo_side *side)
     atomic_store_explicit(&side->turn, turn - 2, memory_order_relaxed);
 }
 
-/* Leaves in place of a message. */
-static void leave_as_sender(duo_session *session, duo_side *side)
-{
-    duo_slot *slot = slot_at(session, side->position);
-    uint64_t word = word_of(side->number, 0, DUO_WORD_CLOSED);
-    if (publish(slot, word, peer_of(session, side))) duo_session_give(session);
-}
-
-/* The block of a message, for which its slot has but a pointer. */
-static void *block_in(const duo_slot *slot)
-{
-    void *block;
-    memcpy(&block, slot->payload, sizeof block);
-    return block;
-}
-
 static size_t aligned(size_t size)
 {
     return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
-}
-
-/* Destroys a message that nobody will read. */
-static void discard(const duo_message *message, duo_slot *slot)
-{
-    if (message->type == NULL) return;
-    if (!message->type->spreads) {
-        duo_destroy(message->type, slot->payload);
-        return;
-    }
-    void *block = block_in(slot);
-    duo_destroy(message->type, block);
-    duo_release(block);
-}
-
-/* Leaves where a message is awaited; reads, destroys and follows those that are there. */
-static void leave_as_receiver(duo_session *session, duo_side *side, const duo_state *state)
-{
-    if (session->unbounded) {
-        uint64_t waiting = atomic_exchange_explicit(&side->waiting, LEAVING, memory_order_acq_rel);
-        if (waiting & WAITING) duo_wake(&side->waiting);
-    }
-    for (;;) {
-        duo_slot *slot = slot_at(session, side->position);
-        uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
-        while (!has_number(word, side->number)) {
-            uint64_t dead = (word & ~DUO_WORD_WAIT) | DUO_WORD_DEAD;
-            if (atomic_compare_exchange_strong_explicit(&slot->word, &word, dead,
-                                                        memory_order_acq_rel, memory_order_acquire))
-                return;
-        }
-        if (word & DUO_WORD_CLOSED) {
-            duo_session_give(session);
-            return;
-        }
-        const duo_message *message = &state->messages[index_of(word)];
-        discard(message, slot);
-        if (message->edge == DUO_END) {
-            duo_session_give(session);
-            return;
-        }
-        advance(session, side, message->edge);
-        if (message->edge == DUO_TURN) {
-            leave_as_sender(session, side);
-            return;
-        }
-        state = message->next;
-    }
 }
 
 duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endpoint *client)
@@ -137,55 +71,117 @@ static void *block_of(const duo_message *message, const void *entries)
     return block;
 }
 
+/* Small payloads are copied by a few moves, without a call. */
+static inline void copy_entries(void *to, const void *from, size_t size)
+{
+    if (size == sizeof(uint64_t)) memcpy(to, from, sizeof(uint64_t));
+    else if (size > 0) memcpy(to, from, size);
+}
+
+/* A payload that nobody will read is the sender's again: its block, and the endpoints in it. */
+static duo_status take_back(const duo_message *message, const void *entries, void *block,
+                            duo_endpoint *next)
+{
+    if (message->type != NULL && message->type->moves) duo_move_back(message->type, entries);
+    if (block != NULL) duo_release(block);
+    if (next != NULL) memset(next, 0, sizeof *next);
+    return DUO_CLOSED;
+}
+
+/* Puts a payload that is more than plain bytes into its place; `block` gets its block, if it has one. */
+static duo_status fill(duo_side *side, const duo_message *message, const void *entries, void **block)
+{
+    const duo_type *type = message->type;
+    void *payload = side->place;
+    if (type->spreads) {
+        payload = *block = block_of(message, entries);
+        if (payload == NULL) return DUO_NO_MEMORY;
+        memcpy(side->place, block, sizeof *block);
+    } else {
+        copy_entries(payload, entries, message->size);
+    }
+    if (!type->moves || duo_move(type, payload)) return DUO_OK;
+    if (*block != NULL) duo_release(*block);
+    return DUO_USED;
+}
+
+/* Waits for room. If the receiver is leaving so does this side. */
+static duo_status make_room(duo_session *session, duo_side *side, uint64_t wait, duo_endpoint *next)
+{
+    duo_status status = duo_await_room(session, side, wait);
+    if (status == DUO_CLOSED) {
+        duo_leave_as_sender(session, side);
+        if (next != NULL) memset(next, 0, sizeof *next);
+    }
+    return status;
+}
+
+/* Publishes the last message of a session in a run. False if the payload is the sender's again. */
+static bool finish(duo_session *session, duo_side *side, uint64_t word)
+{
+    unsigned peer = role_of(side) ^ 1;
+    uint64_t waiter;
+    switch (duo_announce_end(session, side, &waiter)) {
+    case DUO_ALONE: duo_session_give(session); return false;
+    case DUO_CLAIMED: return false;
+    case DUO_LAST: break;
+    }
+    atomic_store_explicit(&side->line->word, word, memory_order_release);
+    duo_tell(session, peer, waiter);
+    return true;
+}
+
+/* Swaps a message in. False if the payload is the sender's again. */
+static inline bool swap(duo_session *session, duo_side *side, uint64_t word)
+{
+    _Atomic uint64_t *place = &side->line->word;
+    unsigned peer = role_of(side) ^ 1;
+    uint64_t before = atomic_exchange_explicit(place, word, memory_order_acq_rel);
+    if ((before & (WAITS | DEAD | BELL)) == 0) return true;
+    if (before & DEAD) {
+        duo_session_give(session);
+        return false;
+    }
+    duo_tell_in_word(session, peer, place, before);
+    return true;
+}
+
 duo_status duo_send(duo_endpoint from, const duo_message *message, const void *entries,
                     uint64_t wait, duo_endpoint *next)
 {
-    const duo_type *type = message->type;
     duo_session *session = from.session;
     duo_side *side = duo_claim(from);
     if (side == NULL) return DUO_USED;
-
     void *block = NULL;
-    if (type != NULL && type->spreads) {
-        block = block_of(message, entries);
-        if (block == NULL) {
-            duo_unclaim(side);
-            return DUO_NO_MEMORY;
-        }
-    }
-    duo_status status = await_room(session, side, wait);
+    duo_status status = DUO_OK;
+    if (begins_used_line(side->at)) status = make_room(session, side, wait, next);
+    if (status == DUO_OK && message->type != NULL) status = fill(side, message, entries, &block);
+    else if (status == DUO_OK) copy_entries(side->place, entries, message->size);
     if (status != DUO_OK) {
-        if (block != NULL) duo_release(block);
-        if (status == DUO_FULL) {
-            duo_unclaim(side);
-        } else {
-            leave_as_sender(session, side);
-            if (next != NULL) memset(next, 0, sizeof *next);
-        }
+        if (status != DUO_CLOSED) duo_unclaim(side);
         return status;
     }
-    duo_slot *slot = slot_at(session, side->position);
-    if (block != NULL) memcpy(slot->payload, &block, sizeof block);
-    else if (message->size > 0) memcpy(slot->payload, entries, message->size);
-    void *payload = block != NULL ? block : slot->payload;
-    if (type != NULL && type->moves && !duo_move(type, payload)) {
-        if (block != NULL) duo_release(block);
-        duo_unclaim(side);
-        return DUO_USED;
-    }
 
-    uint64_t word = word_of(side->number, message->index, 0);
-    duo_endpoint after = handle_of(session, side);
-    duo_side *peer = peer_of(session, side);
-    advance(session, side, message->edge);
-    if (publish(slot, word, peer)) {
-        if (type != NULL && type->moves) duo_move_back(type, payload);
-        if (block != NULL) duo_release(block);
-        duo_session_give(session);
-        if (next != NULL) memset(next, 0, sizeof *next);
-        return DUO_CLOSED;
+    uint64_t word = stamp(session, side, message);
+    if (message->edge == DUO_TURN) word |= processor_stamp();
+    if (is_swapped(side->at)) {
+        if (!swap(session, side, word)) return take_back(message, entries, block, next);
+    } else if (message->edge == DUO_END) {
+        if (!finish(session, side, word)) return take_back(message, entries, block, next);
+    } else {
+        atomic_store_explicit(&side->line->word, word, memory_order_release);
+        light_barrier();
+        const _Atomic uint64_t *flags = flags_of(session, (unsigned)(from.turn & 1) ^ 1);
+        if (atomic_load_explicit(flags, memory_order_acquire) != 0 && !duo_answer(session, side))
+            return take_back(message, entries, block, next);
     }
-    if (next != NULL) *next = message->edge == DUO_END ? (duo_endpoint){NULL, 0} : after;
+    duo_endpoint after = {NULL, 0};
+    if (message->edge != DUO_END) {
+        if (message->edge == DUO_STAY) go_on(session, side, message->next);
+        else turn_out(session, side, message->next);
+        after = (duo_endpoint){session, from.turn + 2};
+    }
+    if (next != NULL) *next = after;
     return DUO_OK;
 }
 
@@ -195,32 +191,43 @@ typedef struct arrival {
     void *block;
 } arrival;
 
+/* Zeroes the tag of a message that did not come. */
+static duo_status nothing(duo_status status, void *message)
+{
+    arrival none = {0, NULL};
+    memcpy(message, &none, sizeof none);
+    return status;
+}
+
 duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
 {
-    arrival arrived = {0, NULL};
-    memcpy(message, &arrived, sizeof arrived);
     duo_session *session = from.session;
     duo_side *side = duo_claim(from);
-    if (side == NULL) return DUO_USED;
+    if (side == NULL) return nothing(DUO_USED, message);
 
-    duo_slot *slot = slot_at(session, side->position);
-    uint64_t word = await_word(slot, side->number, wait);
-    if (!has_number(word, side->number)) {
-        duo_unclaim(side);
-        return DUO_EMPTY;
+    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    if (!has_message(word, side->at)) {
+        if (!duo_await_message(session, side, wait)) {
+            duo_unclaim(side);
+            return nothing(DUO_EMPTY, message);
+        }
+        word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+        if (!has_message(word, side->at)) {
+            duo_session_give(session);
+            return nothing(DUO_CLOSED, message);
+        }
     }
-    if (word & DUO_WORD_CLOSED) {
-        duo_session_give(session);
-        return DUO_CLOSED;
-    }
-    const duo_message *kind = &state->messages[index_of(word)];
+    const duo_message *kind = &state->messages[index_in(session, word, side->at)];
     char *entries = (char *)message + state->entries;
-    arrived.tag = kind->index + 1;
-    if (kind->type != NULL && kind->type->spreads) arrived.block = block_in(slot);
-    if (kind->size > 0)
-        memcpy(entries, arrived.block != NULL ? arrived.block : slot->payload, kind->size);
+    arrival arrived = {kind->index + 1, NULL};
+    const void *payload = side->place;
+    if (kind->type != NULL && kind->type->spreads) {
+        memcpy(&arrived.block, side->place, sizeof arrived.block);
+        payload = arrived.block;
+    }
+    copy_entries(entries, payload, kind->size);
     memcpy(message, &arrived, sizeof arrived);
-    duo_endpoint next = handle_of(session, side);
+    duo_endpoint next = {session, from.turn + 2};
     if (kind->edge == DUO_END) {
         next = (duo_endpoint){NULL, 0};
         if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
@@ -228,8 +235,12 @@ duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, vo
         return DUO_OK;
     }
     memcpy(entries + kind->size, &next, sizeof next);
-    advance(session, side, kind->edge);
-    if (kind->edge == DUO_STAY) show_room(session, side);
+    if (kind->edge == DUO_TURN) {
+        turn_in(session, side, word, kind->next);
+    } else {
+        if (ends_line(session, side->at)) duo_report_emptied(session, side->at);
+        go_on(session, side, kind->next);
+    }
     return DUO_OK;
 }
 
@@ -253,8 +264,8 @@ duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
         side = to_close;
         to_close = side->next_closing;
         duo_session *session = session_of(side);
-        if (side->state->sender == role_of(side)) leave_as_sender(session, side);
-        else leave_as_receiver(session, side, side->state);
+        if (side->state->sender == role_of(side)) duo_leave_as_sender(session, side);
+        else duo_leave_as_receiver(session, side, side->state);
     }
     closing = false;
     return DUO_OK;

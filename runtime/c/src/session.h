@@ -11,53 +11,30 @@
 enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
 
 /*
- * A place for one message. `word` holds, from the low end: 8 flags, 8 bits of message index, 48
- * bits of message number. The payload follows: the entries, or a pointer to their block.
+ * A line of the ring: a word (see position.h), and as many payloads as fit with it into a cache line;
+ * a larger payload has a longer line of its own. A payload is the entries, or a pointer to their block.
  */
-typedef struct duo_slot {
+typedef struct duo_line {
     _Atomic uint64_t word;
-    char payload[];
-} duo_slot;
-
-/*
- * The receiver sleeps on this word, or is about to. Only it sets the flag, only the sender's
- * exchange clears it.
- */
-#define DUO_WORD_WAIT UINT64_C(1)
-/* The receiver left before a message came. */
-#define DUO_WORD_DEAD UINT64_C(2)
-/* In place of a message: the sender left. */
-#define DUO_WORD_CLOSED UINT64_C(4)
-/* The receiver has hung up a bell, for the sender to ring when it exchanges this word. */
-#define DUO_WORD_BELL UINT64_C(8)
-#define DUO_WORD_INDEX_SHIFT 8
-#define DUO_WORD_NUMBER_SHIFT 16
+    char payloads[];
+} duo_line;
 
 /* Rung by a sender for a receiver that waits on many endpoints. */
 typedef struct duo_bell {
     void (*ring)(struct duo_bell *bell);
 } duo_bell;
 
-/*
- * One side's own half of a session, in a line of its own. The peer reads `taken` and `waiting`, and
- * while the flag is up `bell`.
- */
+/* One side's own half of a session, in a cache line of its own. The peer touches `bell` only. */
 typedef struct duo_side {
     /*
      * The turn that the one good handle of this side carries; bit 0 is the side. It only grows, also
      * from session to session in the same memory, so that no old handle is ever good again.
      */
     alignas(DUO_LINE) _Atomic uint64_t turn;
-    /* The number of the message that comes next, counted over both directions. */
-    uint64_t number;
-    /* As sender: there is room for messages with smaller numbers. */
-    uint64_t limit;
-    /* The slot that comes next: the position in the current run, wrapping in runs without bound. */
-    size_t position;
-    /* As receiver: messages with smaller numbers have left their slots. */
-    _Atomic uint64_t taken;
-    /* As receiver: what the sender asks of it and hears from it when the ring is full. */
-    _Atomic uint64_t waiting;
+    /* The position of the message that comes next, its line, and the place of its payload. */
+    uint64_t at;
+    duo_line *line;
+    char *place;
     union {
         /* As receiver: the bell that hangs here, until the sender has rung it or it was taken down. */
         _Atomic(duo_bell *) bell;
@@ -69,19 +46,34 @@ typedef struct duo_side {
 } duo_side;
 
 /*
+ * What a receiver says to a sender that stores its messages: see leave.c. In a cache line of its own,
+ * since the sender reads it with nearly every message and it changes only when the receiver sleeps.
+ */
+typedef struct duo_signal {
+    alignas(DUO_LINE) _Atomic uint64_t flags;
+} duo_signal;
+
+/*
  * A session. Lives in memory that is never given back, only used again for other sessions, so that
  * `turn` may be read through any handle at any time.
  */
 struct duo_session {
     alignas(DUO_LINE) char *ring;
-    size_t stride;
-    size_t slots;
-    size_t capacity;
-    /* A receiver looks for a waiting sender when the number has none of these bits. */
-    uint64_t wake_mask;
+    /* Bytes from one line to the next, and from one payload to the next. */
+    uint32_t pitch;
+    uint32_t stride;
+    uint32_t lines;
+    /* The first line of the second half of the ring; `lines` if the run has a bound. */
+    uint32_t segment;
+    uint8_t per_line;
+    /* Bits of a message's index. */
+    uint8_t index_bits;
     bool unbounded;
     struct duo_session *next_free;
+    /* Which half of the ring was emptied last, and flags: see room.c. It changes twice in a lap. */
+    _Atomic uint64_t credit;
     duo_side sides[2];
+    duo_signal signals[2];
     alignas(DUO_LINE) char inline_ring[DUO_INLINE_RING];
 };
 
@@ -103,6 +95,14 @@ struct timespec duo_deadline(uint64_t wait);
 bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline);
 /* Wakes who sleeps on `word`, which is taken for an address only: the memory may be gone. */
 void duo_wake(_Atomic uint64_t *word);
+/* Lets other threads run. */
+void duo_yield(void);
+
+/* barrier.c */
+/* Whether this process has the barrier. The answer never changes. */
+bool duo_has_barrier(void);
+/* The receiver's half of it, between its write and its read. A system call. */
+void duo_barrier(void);
 
 /* payload.c */
 /* Bytes of `value` that live outside it. */
@@ -111,18 +111,64 @@ size_t duo_spread(const duo_type *type, void *value);
 void duo_copy(const duo_type *type, void *value, char *place);
 /* Takes the endpoints inside `value` from whoever holds copies; false (and nothing) if one is used. */
 bool duo_move(const duo_type *type, void *value);
-/* Undoes a `duo_move`. */
-void duo_move_back(const duo_type *type, void *value);
+/* Undoes a `duo_move`, by the value as it is or as it was before. */
+void duo_move_back(const duo_type *type, const void *value);
 /* Closes the endpoints inside `value` and destroys its host values. */
 void duo_destroy(const duo_type *type, void *value);
 
+/* park.c */
+/* Waits for the message that comes next: true if it is there, or the sender left; false when the time is over. */
+bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait);
+/* Waits until the ring has room: DUO_OK, DUO_FULL, or DUO_CLOSED if the receiver is leaving. */
+duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait);
+
+/* room.c */
+typedef enum duo_room { DUO_ROOM_FREE, DUO_ROOM_FULL, DUO_ROOM_LEAVING } duo_room;
+/* Whether the sender may write into its next line. If not, `credit` gets the word to sleep on. */
+duo_room duo_look_for_room(duo_session *session, const duo_side *side, uint64_t *credit);
+/* Says that a sender sleeps on this value of the credit; false if the credit is another. */
+bool duo_say_waiting(duo_session *session, uint64_t *credit);
+/* As receiver, behind the last message of a line: reports that a half of the ring is empty. */
+void duo_report_emptied(duo_session *session, uint64_t at);
+/* As sender: leaves a full ring to the receiver's next report, if it is one. */
+bool duo_is_orphaned(duo_session *session, const duo_side *side);
+/* As receiver: tells a sender that nobody wants more. */
+void duo_announce_leaving(duo_session *session);
+
+/* leave.c */
+/*
+ * Behind a message that was stored: does what the receiver asked for, if it was about this message.
+ * False if the receiver is gone and the payload is the sender's again.
+ */
+bool duo_answer(duo_session *session, const duo_side *side);
+/* What a sender that publishes its last word in a run finds. */
+typedef enum duo_ending { DUO_ALONE, DUO_CLAIMED, DUO_LAST } duo_ending;
+/* Says that what is published next is the last. With DUO_LAST `waiter` is for `duo_tell`. */
+duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter);
+/* Wakes or rings whoever had said `waiter` in the flags of this side. */
+void duo_tell(duo_session *session, unsigned role, uint64_t waiter);
+/* The same for whoever had set flags in a word that was swapped. */
+void duo_tell_in_word(duo_session *session, unsigned role, _Atomic uint64_t *word, uint64_t before);
+/* As sender. */
+void duo_leave_as_sender(duo_session *session, duo_side *side);
+/* As receiver: reads, destroys and follows the messages that are there. */
+void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state *state);
+
 /* bell.c */
-/* Hangs up a bell where a side awaits a message; false (and nothing) if there is one. */
-bool duo_hang(duo_side *side, duo_bell *bell);
+/* How a bell was hung up. */
+typedef enum duo_hanging { DUO_NOT_HUNG, DUO_HUNG, DUO_HUNG_UNSEEN } duo_hanging;
+/*
+ * Hangs up a bell where a side awaits a message. DUO_NOT_HUNG (and nothing) if there is one already.
+ * DUO_HUNG_UNSEEN: a sender is certain to see the bell only after the caller has run `duo_barrier`, and
+ * then looked once more for the message.
+ */
+duo_hanging duo_hang(duo_side *side, duo_bell *bell);
 /* Takes down the bell of a side; afterwards nobody rings it. */
 void duo_take_down(duo_side *side);
 /* Whether a message is there, or the word that the peer left. */
-bool duo_is_ready(duo_side *side);
+bool duo_is_ready(const duo_side *side);
+/* As sender, behind a change of a word or of flags that showed a bell of this side. */
+void duo_ring_bell(duo_side *side);
 
 /* session.c */
 /* The side of a handle that is still good, or NULL. Uses nothing up. */

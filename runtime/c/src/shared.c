@@ -2,8 +2,8 @@
  * One endpoint behind a lock that is held for one message.
  *
  * Who finds the ring full waits with the lock released, one at a time, the others before the `door`.
- * It has marked `waiting` while it held the lock and the ring was full, so (d) of ring.h holds: the
- * receiver, when it makes room or leaves, finds the mark and wakes it. The endpoint may end meanwhile,
+ * It has marked the credit while it held the lock and the ring was full, so room.c holds: the receiver,
+ * when it makes room or leaves, finds the mark and wakes it. The endpoint may end meanwhile,
  * by another sender that finds the receiver gone; but then the receiver has left and the wait is
  * over, and a session's memory stays a session's.
  */
@@ -62,18 +62,24 @@ void duo_shared_release(duo_shared *shared)
     destroy(shared);
 }
 
-/* Sends if there is room. If not, and `waiting` is given, it is the word to sleep on. */
+/* Where and for what a sender waits that found the ring full; `session` is NULL if it should not. */
+typedef struct full {
+    duo_session *session;
+    uint64_t credit;
+} full;
+
+/* Sends if there is room. If not, and `waiting` is given, it is what to sleep on. */
 static duo_status attempt(duo_shared *shared, const duo_message *message, const void *entries,
-                          _Atomic uint64_t **waiting)
+                          full *waiting)
 {
     pthread_mutex_lock(&shared->lock);
     duo_status status = duo_send(shared->endpoint, message, entries, DUO_AT_ONCE, &shared->endpoint);
     if (status == DUO_FULL && waiting != NULL) {
-        duo_side *side = duo_look_at(shared->endpoint);
-        duo_side *receiver = peer_of(shared->endpoint.session, side);
-        *waiting = &receiver->waiting;
-        uint64_t said = atomic_fetch_or_explicit(*waiting, WAITING, memory_order_acq_rel);
-        if ((said & LEAVING) || has_room(shared->endpoint.session, side, receiver)) *waiting = NULL;
+        duo_session *session = shared->endpoint.session;
+        const duo_side *side = duo_look_at(shared->endpoint);
+        bool is_full = duo_look_for_room(session, side, &waiting->credit) == DUO_ROOM_FULL &&
+                       duo_say_waiting(session, &waiting->credit);
+        waiting->session = is_full ? session : NULL;
     }
     /* Once the receiver has left, nobody has used the endpoint: it is gone. */
     if (status == DUO_USED && shared->endpoint.session == NULL) status = DUO_CLOSED;
@@ -87,10 +93,9 @@ duo_status duo_shared_send(duo_shared *shared, const duo_message *message, const
     duo_status status = attempt(shared, message, entries, NULL);
     if (status != DUO_FULL || wait == DUO_AT_ONCE) return status;
     pthread_mutex_lock(&shared->door);
-    _Atomic uint64_t *waiting = NULL;
+    full waiting = {NULL, 0};
     while ((status = attempt(shared, message, entries, &waiting)) == DUO_FULL) {
-        if (waiting != NULL) duo_wait(waiting, WAITING, NULL);
-        waiting = NULL;
+        if (waiting.session != NULL) duo_wait(&waiting.session->credit, waiting.credit, NULL);
     }
     pthread_mutex_unlock(&shared->door);
     return status;

@@ -6,9 +6,11 @@
 #include "session.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #if defined(__linux__) && !defined(DUO_NO_FUTEX)
 #define DUO_FUTEX 1
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,9 +43,14 @@ struct timespec duo_deadline(uint64_t wait)
     return deadline;
 }
 
+void duo_yield(void)
+{
+    sched_yield();
+}
+
 #ifdef DUO_FUTEX
 
-/* The kernel compares 32 bits: the low half, which has the flags and the end of the number. */
+/* The kernel compares 32 bits: the low half (see position.h). */
 static uint32_t *low_half(_Atomic uint64_t *word)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -62,7 +69,7 @@ bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *
 
 void duo_wake(_Atomic uint64_t *word)
 {
-    syscall(SYS_futex, low_half(word), FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, low_half(word), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 #else

@@ -69,45 +69,64 @@ static void both_leave(void)
     }
 }
 
+/* Sends numbers from `first` on until the ring is full; how many that were. */
+static uint64_t fill(numbers_client_stream_t *out, uint64_t first)
+{
+    uint64_t sent = 0;
+    duo_status status;
+    while ((status = numbers_client_stream_try_send_send(*out, first + sent, out)) == DUO_OK) sent++;
+    CHECK(status == DUO_FULL);
+    CHECK(numbers_client_stream_try_send_send(*out, 9, out) == DUO_FULL);
+    return sent;
+}
+
+static void drain(numbers_server_stream_t *in, uint64_t first, uint64_t count)
+{
+    numbers_stream_t got;
+    for (uint64_t i = first; i < first + count; i++) {
+        CHECK(numbers_server_stream_try_recv(*in, &got) == DUO_OK && got.as.send.value == i);
+        *in = got.as.send.next;
+    }
+}
+
 static void full(void)
 {
     numbers_server_stream_t in = {0};
     numbers_client_stream_t out = {0};
     numbers_stream_t got;
-    CHECK(numbers_init_with(4, &in, &out) == DUO_OK);
+    CHECK(numbers_init_with(16, &in, &out) == DUO_OK);
+    uint64_t fits = fill(&out, 0), sent = fits, read = 0;
+    /* What was asked for, and a few more in whole lines and two equal halves. */
+    CHECK(fits >= 16 && fits <= 28 && fits % 2 == 0);
     for (uint64_t round = 0; round < 20; round++) {
-        uint64_t sent = 0;
-        while (numbers_client_stream_try_send_send(out, sent, &out) == DUO_OK) sent++;
-        CHECK(sent == 4);
-        CHECK(numbers_client_stream_try_send_send(out, 9, &out) == DUO_FULL);
-        for (uint64_t i = 0; i < 4; i++) {
-            CHECK(numbers_server_stream_try_recv(in, &got) == DUO_OK && got.as.send.value == i);
-            in = got.as.send.next;
-            /* Each message read makes room for one at once. */
-            if (i == 0) {
-                CHECK(numbers_client_stream_try_send_send(out, 4, &out) == DUO_OK);
-                CHECK(numbers_client_stream_try_send_send(out, 5, &out) == DUO_FULL);
-            }
-        }
-        CHECK(numbers_server_stream_try_recv(in, &got) == DUO_OK && got.as.send.value == 4);
-        in = got.as.send.next;
-        CHECK(numbers_server_stream_try_recv(in, &got) == DUO_EMPTY);
+        /* Half a ring read makes room for half a ring, and for no more. */
+        drain(&in, read, fits / 2);
+        read += fits / 2;
+        CHECK(fill(&out, sent) == fits / 2);
+        sent += fits / 2;
     }
-    for (uint64_t i = 0; i < 4; i++)
-        CHECK(numbers_client_stream_try_send_send(out, i, &out) == DUO_OK);
+    drain(&in, read, fits);
+    CHECK(numbers_server_stream_try_recv(in, &got) == DUO_EMPTY);
+    CHECK(fill(&out, sent) == fits);
     CHECK(numbers_server_stream_close(in) == DUO_OK);
     CHECK(numbers_client_stream_try_send_send(out, 9, &out) == DUO_CLOSED);
 
     /* The sender leaves a full ring: what it sent is still read, then it is closed. */
-    CHECK(numbers_init_with(4, &in, &out) == DUO_OK);
-    for (uint64_t i = 0; i < 4; i++)
-        CHECK(numbers_client_stream_try_send_send(out, i, &out) == DUO_OK);
-    CHECK(numbers_client_stream_close(out) == DUO_OK);
-    for (uint64_t i = 0; i < 4; i++) {
-        CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == i);
-        in = got.as.send.next;
+    for (int laps = 0; laps < 2; laps++) {
+        CHECK(numbers_init_with(16, &in, &out) == DUO_OK);
+        CHECK(fill(&out, 0) == fits);
+        if (laps > 0) drain(&in, 0, fits);
+        if (laps > 0) CHECK(fill(&out, fits) == fits);
+        CHECK(numbers_client_stream_close(out) == DUO_OK);
+        drain(&in, laps > 0 ? fits : 0, fits);
+        CHECK(numbers_server_stream_recv(in, &got) == DUO_CLOSED);
+
+        /* The same if nobody reads it. */
+        CHECK(numbers_init_with(16, &in, &out) == DUO_OK);
+        CHECK(fill(&out, 0) == fits);
+        CHECK(numbers_client_stream_close(out) == DUO_OK);
+        CHECK(numbers_server_stream_close(in) == DUO_OK);
     }
-    CHECK(numbers_server_stream_recv(in, &got) == DUO_CLOSED);
 }
 
 static void *send_until_closed(void *context)
@@ -157,7 +176,7 @@ static void leaving_at_any_moment(void)
         numbers_server_stream_t in = {0};
         numbers_client_stream_t out = {0};
         numbers_stream_t got;
-        CHECK(numbers_init_with(i % 2 ? 2 : 8, &in, &out) == DUO_OK);
+        CHECK(numbers_init_with(i % 2 ? 2 : 50, &in, &out) == DUO_OK);
         pthread_t sender = start(send_until_closed, &out);
         for (int n = 0; n < i % 50; n++) {
             CHECK(numbers_server_stream_recv(in, &got) == DUO_OK);

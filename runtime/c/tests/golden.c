@@ -22,11 +22,11 @@ static const duo_message bank_messages[] = {
     {NULL, 0, NULL, DUO_END, 1},
 };
 const duo_state bank_states[] = {
-    {&bank_messages[0], offsetof(bank_login_t, as), DUO_CLIENT},
-    {&bank_messages[1], offsetof(bank_login_response_t, as), DUO_SERVER},
-    {&bank_messages[3], offsetof(bank_connected_t, as), DUO_CLIENT},
+    {&bank_messages[0], offsetof(bank_login_t, as), DUO_CLIENT, false},
+    {&bank_messages[1], offsetof(bank_login_response_t, as), DUO_SERVER, false},
+    {&bank_messages[3], offsetof(bank_connected_t, as), DUO_CLIENT, true},
 };
-static const duo_protocol bank_protocol = {64, true, sizeof(void *)};
+static const duo_protocol bank_protocol = {64, true, sizeof(void *), 2, bank_states, 0};
 
 duo_status bank_init(bank_server_login_t *server, bank_client_login_t *client)
 {
@@ -122,13 +122,14 @@ static const duo_message numbers_messages[] = {
     {NULL, DUO_BEFORE_NEXT(numbers_stream_t, send), &numbers_states[0], DUO_STAY, 0},
 };
 const duo_state numbers_states[] = {
-    {&numbers_messages[0], offsetof(numbers_stream_t, as), DUO_CLIENT},
+    {&numbers_messages[0], offsetof(numbers_stream_t, as), DUO_CLIENT, true},
 };
 
 duo_status numbers_init_with(size_t capacity, numbers_server_stream_t *server,
                              numbers_client_stream_t *client)
 {
-    duo_protocol protocol = {capacity == 0 ? 64 : capacity, true, sizeof(void *)};
+    duo_protocol protocol = {capacity == 0 ? 64 : capacity, true, sizeof(void *), 1, numbers_states,
+                             capacity == 0 ? DUO_RING : 0};
     return duo_open(&protocol, &server->receives, &client->sends);
 }
 
@@ -243,13 +244,20 @@ static const duo_message courier_messages[] = {
     {NULL, 0, NULL, DUO_END, 3},
 };
 const duo_state courier_states[] = {
-    {&courier_messages[0], offsetof(courier_carry_t, as), DUO_CLIENT},
+    {&courier_messages[0], offsetof(courier_carry_t, as), DUO_CLIENT, true},
 };
-static const duo_protocol courier_protocol = {64, true, 2 * sizeof(duo_endpoint)};
+
+duo_status courier_init_with(size_t capacity, courier_server_carry_t *server,
+                             courier_client_carry_t *client)
+{
+    duo_protocol protocol = {capacity == 0 ? 64 : capacity, true, 2 * sizeof(duo_endpoint), 4,
+                             courier_states, 0};
+    return duo_open(&protocol, &server->receives, &client->sends);
+}
 
 duo_status courier_init(courier_server_carry_t *server, courier_client_carry_t *client)
 {
-    return duo_open(&courier_protocol, &server->receives, &client->sends);
+    return courier_init_with(0, server, client);
 }
 
 duo_status courier_client_carry_send_parcel(courier_client_carry_t self, duo_str note,
@@ -312,10 +320,10 @@ static const duo_message ping_messages[] = {
     {NULL, 0, NULL, DUO_END, 1},
 };
 const duo_state ping_states[] = {
-    {&ping_messages[0], offsetof(ping_ping_t, as), DUO_CLIENT},
-    {&ping_messages[1], offsetof(ping_pong_t, as), DUO_SERVER},
+    {&ping_messages[0], offsetof(ping_ping_t, as), DUO_CLIENT, false},
+    {&ping_messages[1], offsetof(ping_pong_t, as), DUO_SERVER, false},
 };
-static const duo_protocol ping_protocol = {1, false, sizeof(void *)};
+static const duo_protocol ping_protocol = {1, false, sizeof(void *), 2, ping_states, 0};
 
 duo_status ping_init(ping_server_ping_t *server, ping_client_ping_t *client)
 {

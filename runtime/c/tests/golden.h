@@ -93,7 +93,7 @@ typedef struct numbers_stream {
     } as;
 } numbers_stream_t;
 
-/* A ring of `capacity` messages, a power of two from 2 on; 0 is the ring of generated code. */
+/* A ring for `capacity` messages, in whole lines, at least two; 0 is the ring of generated code. */
 DUO_MUST_CHECK duo_status numbers_init_with(size_t capacity, numbers_server_stream_t *server,
                                             numbers_client_stream_t *client);
 DUO_MUST_CHECK duo_status numbers_init(numbers_server_stream_t *server,
@@ -146,6 +146,8 @@ typedef struct courier_carry {
     } as;
 } courier_carry_t;
 
+DUO_MUST_CHECK duo_status courier_init_with(size_t capacity, courier_server_carry_t *server,
+                                            courier_client_carry_t *client);
 DUO_MUST_CHECK duo_status courier_init(courier_server_carry_t *server,
                                        courier_client_carry_t *client);
 DUO_MUST_CHECK duo_status courier_client_carry_send_parcel(courier_client_carry_t self,

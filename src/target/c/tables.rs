@@ -64,7 +64,15 @@ impl UnitView<'_> {
         let unbounded = self.capacity == Capacity::Unbounded;
         let capacity = self.capacity_name();
         let payload = format!("sizeof(union duo_{prefix}_payload)");
-        let parts = [capacity, unbounded.to_string(), payload];
+        let messages = (0..self.unit.states.len()).map(|index| self.state(index).messages.len());
+        let parts = [
+            capacity,
+            unbounded.to_string(),
+            payload,
+            messages.max().unwrap_or_default().to_string(),
+            format!("duo_{prefix}_states"),
+            if unbounded { "DUO_RING" } else { "0" }.to_owned(),
+        ];
         let start = format!("const duo_protocol duo_{prefix}_protocol = {{");
         line(spelling::wrapped(&start, &parts, "};\n"));
         render(&SourceFootView, &mut text);
@@ -113,21 +121,27 @@ impl UnitView<'_> {
             (false, Some(_)) => format!("DUO_BEFORE_NEXT({name}_t, {member})"),
             (false, None) => format!("DUO_ALL_OF({name}_t, {member})"),
         };
-        let edge = match next.map(|next| self.state(next).direction) {
-            None | Some(None) => "DUO_END",
-            Some(direction) if direction == self.state(index).direction => "DUO_STAY",
-            Some(_) => "DUO_TURN",
-        };
+        let edge = self.edge(index, message);
         let next = next.map_or_else(|| "NULL".to_owned(), |next| self.table(next));
         let parts = [layout, size, next, edge.to_owned(), position.to_string()];
         rows.push_str(&spelling::wrapped("    {", &parts, "},\n"));
+    }
+
+    /// Who speaks after a message, in the words of the runtime.
+    fn edge(&self, index: usize, message: &Message) -> &'static str {
+        let next = self.next(index, message);
+        match next.map(|next| self.state(next).direction) {
+            None | Some(None) => "DUO_END",
+            Some(direction) if direction == self.state(index).direction => "DUO_STAY",
+            Some(_) => "DUO_TURN",
+        }
     }
 
     fn state_row(&self, index: usize, rows: &mut String) {
         let state = self.state(index);
         let name = self.name(index);
         let row = match state.direction {
-            None => "NULL, 0, DUO_CLIENT".to_owned(),
+            None => "NULL, 0, DUO_CLIENT, false".to_owned(),
             Some(direction) => {
                 let sender = match sender(direction) {
                     Side::Client => "DUO_CLIENT",
@@ -138,7 +152,12 @@ impl UnitView<'_> {
                 } else {
                     format!("&duo_{}_messages[{}]", self.unit.prefix, self.starts[index])
                 };
-                format!("{messages}, offsetof({name}_t, as), {sender}")
+                let mut edges = state
+                    .messages
+                    .iter()
+                    .map(|message| self.edge(index, message));
+                let stays = edges.any(|edge| edge == "DUO_STAY");
+                format!("{messages}, offsetof({name}_t, as), {sender}, {stays}")
             }
         };
         writeln!(rows, "    {{{row}}},").expect("a string takes everything");

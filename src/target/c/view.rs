@@ -12,7 +12,7 @@ use crate::protocol::{Direction, Entry, Message, Next, Protocol, Side, State, Ty
 use askama::Template;
 use std::collections::BTreeSet;
 
-/// How many messages a run without bound may have under way.
+/// How many messages of a run without bound fit into its ring in any case; there is room for more if they are small.
 const ROOM: u32 = 64;
 
 /// One header and source in the making.
@@ -294,7 +294,7 @@ impl<'a> UnitView<'a> {
                 format!("At most {most} messages are under way at any time: no sender ever waits.")
             }
             Capacity::Unbounded => {
-                "Some runs have no bound: a sender waits while the ring is full.".to_owned()
+                "Some runs have no bound: so many of their messages fit at least, then a sender may wait.".to_owned()
             }
         };
         docs.push(capacity.into());

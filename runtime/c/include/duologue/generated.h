@@ -112,17 +112,28 @@ typedef struct duo_state {
     const duo_message *messages;
     size_t entries;
     duo_role sender;
+    /* It has messages that keep the direction. */
+    bool stays;
 } duo_state;
 
 /* What all sessions of a protocol share. */
 typedef struct duo_protocol {
-    /* How many messages may be under way at once. */
+    /* How many messages may be under way at once; if `unbounded` there may be more. */
     size_t capacity;
-    /* Some run has no bound: `capacity` is a power of two from 2 on, and senders may have to wait. */
+    /* Some run has no bound: senders may have to wait. */
     bool unbounded;
     /* The largest size of entries that travel without a block, at least that of a pointer. */
     size_t payload;
+    /* No state has more messages. */
+    size_t messages;
+    /* The state in which a session begins. */
+    const duo_state *first;
+    /* Bytes of the ring if `unbounded` and if it is more than `capacity` messages need. */
+    size_t ring;
 } duo_protocol;
+
+/* The ring of a generated protocol whose runs have no bound. */
+#define DUO_RING 8192
 
 /* Makes a session. On failure (DUO_NO_MEMORY) both places are zeroed. */
 DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server,

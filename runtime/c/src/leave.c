@@ -1,0 +1,215 @@
+/*
+ * How a session ends: by its last message, or because a side leaves.
+ *
+ * Where messages are swapped. A sender leaves by swapping in CLOSED as its last word. A receiver leaves
+ * by setting DEAD in the word where it would read next; if a message is there, it consumes that first.
+ * Both are read-modify-writes of one word, so exactly one of the two sees that the other has gone. That
+ * one gives the session back. Behind its last swap a sender touches the session only if the word had
+ * BELL (for which the receiver waits before it uses its handle) or DEAD (then it is alone).
+ *
+ * Where messages are stored. A receiver says something in its flags, which the sender reads:
+ *
+ *   0         either                           nothing to say
+ *   WAITING   receiver                         it sleeps until the message at this position comes
+ *   RINGS     receiver                         a bell hangs here until that message comes
+ *   LEAVING   receiver                         it is about to leave unless that message is there
+ *   GONE      receiver, behind LEAVING         it has left; the session is the sender's
+ *   CLAIMED   sender, behind LEAVING           the message is taken back and the sender has left; the
+ *                                              session is the receiver's
+ *   ENDING    sender                           its last word is about to be published at this position
+ *
+ * Each step from one value to the next is a compare-and-swap. A value names the position that it is
+ * about, so one that the sender reads late is harmless: it answers only to the position at which it has
+ * just published.
+ *
+ * A receiver that leaves says LEAVING, runs the barrier and looks again. By the barrier, if it finds
+ * nothing then a sender that publishes here sees LEAVING or what comes after it. So:
+ *
+ * - Nothing is there. It changes LEAVING to GONE and never comes back: the sender finds that with its
+ *   next message, has its payload back and gives the session back. If that change fails, the sender has
+ *   found LEAVING first and changed it to CLAIMED: it has its payload back and never comes back, and the
+ *   receiver gives the session back.
+ * - The message is there. The receiver retracts, changing LEAVING to nothing, and consumes the message; or
+ *   it finds CLAIMED and gives the session back. A sender that has published more meanwhile did not see
+ *   LEAVING at this position, and ignores it at others: so what it published is consumed.
+ *
+ * A sender that claims takes nothing out of the ring: its caller still has the entries, the block is
+ * found from there, and endpoints inside are good again by what the entries say of them.
+ *
+ * The last message, or CLOSED, must be the sender's last access, so it cannot read flags behind it.
+ * Instead it says ENDING before it, by a read-modify-write that takes over who waits or finds LEAVING. A
+ * receiver that wants to say something and finds ENDING knows that what it would wait for is only a few
+ * instructions away.
+ *
+ * A full ring is left through the credit, whichever way messages are published: see room.c.
+ */
+#include "ring.h"
+
+bool duo_answer(duo_session *session, const duo_side *side)
+{
+    unsigned role = role_of(side) ^ 1;
+    _Atomic uint64_t *flags = flags_of(session, role);
+    uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    while ((said & KEY) == (side->at & KEY)) {
+        if (said & GONE) {
+            duo_session_give(session);
+            return false;
+        }
+        if ((said & (WAITING | RINGS | LEAVING)) == 0) return true;
+        uint64_t answer = said & LEAVING ? (side->at & KEY) | CLAIMED : 0;
+        if (!atomic_compare_exchange_weak_explicit(flags, &said, answer, memory_order_acq_rel,
+                                                   memory_order_acquire))
+            continue;
+        if (answer != 0) return false;
+        duo_tell(session, role, said);
+        return true;
+    }
+    return true;
+}
+
+void duo_tell_in_word(duo_session *session, unsigned role, _Atomic uint64_t *word, uint64_t before)
+{
+    if (before & WAITS) duo_wake(word);
+    if (before & BELL) duo_ring_bell(&session->sides[role]);
+}
+
+void duo_tell(duo_session *session, unsigned role, uint64_t waiter)
+{
+    if (waiter & RINGS) duo_ring_bell(&session->sides[role]);
+    else if (waiter & WAITING) duo_wake(flags_of(session, role));
+}
+
+duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter)
+{
+    uint64_t key = side->at & KEY;
+    _Atomic uint64_t *flags = flags_of(session, role_of(side) ^ 1);
+    uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    for (;;) {
+        bool is_here = (said & KEY) == key;
+        if (is_here && (said & GONE)) return DUO_ALONE;
+        bool claims = is_here && (said & LEAVING) != 0;
+        /* Whatever else is said is about an earlier position, where there is a message. */
+        uint64_t answer = key | (claims ? CLAIMED : ENDING);
+        if (!atomic_compare_exchange_weak_explicit(flags, &said, answer, memory_order_acq_rel,
+                                                   memory_order_acquire))
+            continue;
+        *waiter = said & (WAITING | RINGS);
+        return claims ? DUO_CLAIMED : DUO_LAST;
+    }
+}
+
+void duo_leave_as_sender(duo_session *session, duo_side *side)
+{
+    if (duo_is_orphaned(session, side)) return;
+    unsigned peer = role_of(side) ^ 1;
+    _Atomic uint64_t *word = &side->line->word;
+    bool swaps = is_swapped(side->at);
+    uint64_t waiter = 0;
+    if (!swaps) {
+        switch (duo_announce_end(session, side, &waiter)) {
+        case DUO_ALONE: duo_session_give(session); return;
+        case DUO_CLAIMED: return;
+        case DUO_LAST: break;
+        }
+    }
+    uint64_t closed = words_before(side->at) | CLOSED;
+    if ((side->at & PLACES) != 0)
+        closed |= atomic_load_explicit(word, memory_order_relaxed) & INDEXES;
+    if (swaps) {
+        uint64_t before = atomic_exchange_explicit(word, closed, memory_order_acq_rel);
+        if (before & DEAD) duo_session_give(session);
+        else if (before & (WAITS | BELL)) duo_tell_in_word(session, peer, word, before);
+    } else {
+        atomic_store_explicit(word, closed, memory_order_release);
+        duo_tell(session, peer, waiter);
+    }
+}
+
+/* Destroys a message that nobody will read. */
+static void discard(const duo_message *message, char *place)
+{
+    if (message->type == NULL) return;
+    if (!message->type->spreads) {
+        duo_destroy(message->type, place);
+        return;
+    }
+    void *block;
+    memcpy(&block, place, sizeof block);
+    duo_destroy(message->type, block);
+    duo_release(block);
+}
+
+/* What a receiver finds when it says that it leaves. */
+typedef enum leaving { SENDER_ENDS, RECEIVER_ENDS, RETRACTED } leaving;
+
+/* Says in the flags that the receiver leaves, and looks again. */
+static leaving vanish(duo_session *session, const duo_side *side)
+{
+    uint64_t key = side->at & KEY;
+    _Atomic uint64_t *flags = flags_of(session, role_of(side));
+    uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    uint64_t leaves = key | LEAVING;
+    if ((said & ENDING) ||
+        !atomic_compare_exchange_strong_explicit(flags, &said, leaves, memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        return RETRACTED;
+    duo_barrier();
+    uint64_t next = duo_is_ready(side) ? 0 : key | GONE;
+    uint64_t was = leaves;
+    if (atomic_compare_exchange_strong_explicit(flags, &was, next, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return next != 0 ? SENDER_ENDS : RETRACTED;
+    return was & CLAIMED ? RECEIVER_ENDS : RETRACTED;
+}
+
+/* Leaves where no message is; true if the receiver is done, false if there is a word to be read. */
+static bool die(duo_session *session, duo_side *side)
+{
+    _Atomic uint64_t *place = &side->line->word;
+    uint64_t word = atomic_load_explicit(place, memory_order_acquire);
+    bool swaps = is_swapped(side->at);
+    while (!has_news(word, side->at)) {
+        if (swaps) {
+            if (atomic_compare_exchange_strong_explicit(place, &word, (word & ~WAITS) | DEAD,
+                                                        memory_order_acq_rel, memory_order_acquire))
+                return true;
+            continue;
+        }
+        switch (vanish(session, side)) {
+        case SENDER_ENDS: return true;
+        case RECEIVER_ENDS: duo_session_give(session); return true;
+        case RETRACTED: duo_yield(); break;
+        }
+        word = atomic_load_explicit(place, memory_order_acquire);
+    }
+    return false;
+}
+
+void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state *state)
+{
+    bool is_announced = false;
+    while (!die(session, side)) {
+        uint64_t at = side->at;
+        uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+        if (!has_message(word, at)) {
+            duo_session_give(session);
+            return;
+        }
+        if (session->unbounded && !is_announced) duo_announce_leaving(session);
+        is_announced = true;
+        const duo_message *message = &state->messages[index_in(session, word, at)];
+        discard(message, side->place);
+        if (message->edge == DUO_END) {
+            duo_session_give(session);
+            return;
+        }
+        if (message->edge == DUO_TURN) {
+            turn_in(session, side, word, message->next);
+            duo_leave_as_sender(session, side);
+            return;
+        }
+        if (ends_line(session, at)) duo_report_emptied(session, at);
+        go_on(session, side, message->next);
+        state = message->next;
+    }
+}

@@ -1,0 +1,126 @@
+/*
+ * Waiting: first by looking, then by sleeping.
+ *
+ * To sleep and be woken costs some microseconds where the processor stays awake and tens where it halts,
+ * while a peer that runs answers in a tenth of one. So a thread looks for a while before it sleeps: for
+ * about as long as sleeping would cost, and less after each time that it looked in vain. If the peer last
+ * ran on this thread's own processor it cannot run while this one looks, so this one does not look but
+ * yields.
+ */
+#include "ring.h"
+
+/* How often to look, at least and at most, and how often to let others run before sleeping. */
+enum { LEAST_LOOKS = 32, MOST_LOOKS = 2000, YIELDS = 4 };
+
+/* How often this thread looks before it sleeps. */
+static _Thread_local unsigned budget = MOST_LOOKS / 4;
+
+/* What a wait is for: a message, or room. */
+typedef struct awaited {
+    duo_session *session;
+    const duo_side *side;
+    bool room;
+} awaited;
+
+static inline bool is_over(const awaited *what)
+{
+    if (!what->room) return duo_is_ready(what->side);
+    uint64_t credit;
+    return duo_look_for_room(what->session, what->side, &credit) != DUO_ROOM_FULL;
+}
+
+static bool looks(const awaited *what)
+{
+    uint64_t peer = what->side->at & PROCESSORS;
+    if (peer == 0 || peer != processor_stamp()) {
+        for (unsigned looked = 0; looked < budget; looked++) {
+            relax();
+            if (!is_over(what)) continue;
+            /* What took long may take as long again. */
+            if (2 * looked > budget) budget = 2 * looked < MOST_LOOKS ? 2 * looked : MOST_LOOKS;
+            return true;
+        }
+        budget -= budget / 8;
+        if (budget < LEAST_LOOKS) budget = LEAST_LOOKS;
+    }
+    for (int i = 0; i < YIELDS; i++) {
+        duo_yield();
+        if (is_over(what)) return true;
+    }
+    return false;
+}
+
+/* Sleeps in the word, where messages are swapped. */
+static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
+{
+    _Atomic uint64_t *place = &side->line->word;
+    uint64_t word = atomic_load_explicit(place, memory_order_acquire);
+    bool in_time = true;
+    while (in_time && !has_news(word, side->at)) {
+        /* A mark from an earlier wait, or from before a sleep that ended early, still stands. */
+        if (!(word & WAITS) &&
+            !atomic_compare_exchange_strong_explicit(place, &word, word | WAITS,
+                                                     memory_order_acq_rel, memory_order_acquire))
+            continue;
+        in_time = duo_wait(place, word | WAITS, deadline);
+        word = atomic_load_explicit(place, memory_order_acquire);
+    }
+    return has_news(word, side->at);
+}
+
+/* Sleeps in the flags, where messages are stored. */
+static bool sleep_in_flags(duo_session *session, duo_side *side, const struct timespec *deadline)
+{
+    _Atomic uint64_t *flags = flags_of(session, role_of(side));
+    uint64_t waits = (side->at & KEY) | WAITING;
+    uint64_t said = 0;
+    bool is_said = atomic_compare_exchange_strong_explicit(flags, &said, waits, memory_order_acq_rel,
+                                                           memory_order_acquire);
+    if (is_said) {
+        duo_barrier();
+        bool in_time = true;
+        while (in_time && !duo_is_ready(side) &&
+               atomic_load_explicit(flags, memory_order_acquire) == waits)
+            in_time = duo_wait(flags, waits, deadline);
+        said = waits;
+        if (atomic_compare_exchange_strong_explicit(flags, &said, 0, memory_order_acq_rel,
+                                                    memory_order_acquire))
+            return duo_is_ready(side);
+    }
+    /* The sender has lowered the flag behind its message, or is about to publish its last. */
+    while (!duo_is_ready(side)) duo_yield();
+    return true;
+}
+
+bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait)
+{
+    if (duo_is_ready(side)) return true;
+    if (wait == DUO_AT_ONCE) return false;
+    awaited what = {session, side, false};
+    if (looks(&what)) return true;
+    struct timespec deadline = {0};
+    if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
+    const struct timespec *until = wait == DUO_FOREVER ? NULL : &deadline;
+    if (is_swapped(side->at)) return sleep_in_word(side, until);
+    return sleep_in_flags(session, side, until);
+}
+
+duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait)
+{
+    uint64_t credit;
+    struct timespec deadline = {0};
+    if (wait != DUO_AT_ONCE && wait != DUO_FOREVER) deadline = duo_deadline(wait);
+    awaited what = {session, side, true};
+    bool in_time = wait != DUO_AT_ONCE;
+    if (in_time) (void)looks(&what);
+    for (;;) {
+        switch (duo_look_for_room(session, side, &credit)) {
+        case DUO_ROOM_FREE: return DUO_OK;
+        case DUO_ROOM_LEAVING: return DUO_CLOSED;
+        case DUO_ROOM_FULL: break;
+        }
+        if (!in_time) return DUO_FULL;
+        if (duo_say_waiting(session, &credit))
+            in_time = duo_wait(&session->credit, credit, wait == DUO_FOREVER ? NULL : &deadline);
+    }
+}
