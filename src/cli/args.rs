@@ -180,6 +180,9 @@ pub struct Choices {
     /// C: put this before every name
     #[arg(long, value_name = "PREFIX")]
     c_prefix: Option<String>,
+    /// C: also write, for each protocol, what sessions between processes need
+    #[arg(long)]
+    c_shm: bool,
 }
 
 impl From<Choices> for Options {
@@ -188,6 +191,7 @@ impl From<Choices> for Options {
             rust_host: choices.rust_host,
             scala_package: choices.scala_package,
             c_prefix: choices.c_prefix,
+            c_shm: choices.c_shm,
         }
     }
 }

@@ -54,6 +54,8 @@ pub struct Options {
     pub scala_package: Option<String>,
     /// C: put before every declared name.
     pub c_prefix: Option<String>,
+    /// C: also write what sessions between processes need.
+    pub c_shm: bool,
 }
 
 /// A generated file.

@@ -121,9 +121,18 @@ fn epochs_come_round() {
 
 /// Generates `protos` into a scratch folder of the test and hands back the folder.
 fn generate(test: &str, protos: &[PathBuf]) -> PathBuf {
+    generate_with(test, protos, &[])
+}
+
+/// The same with further arguments.
+fn generate_with(test: &str, protos: &[PathBuf], arguments: &[&str]) -> PathBuf {
     let folder = scratch(test);
     let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
-    gen_c.current_dir(repository()).arg("gen").args(protos);
+    gen_c
+        .current_dir(repository())
+        .arg("gen")
+        .args(protos)
+        .args(arguments);
     succeed(gen_c.arg("--c").arg(&folder).arg("--quiet"))
         .unwrap_or_else(|complaint| panic!("{complaint}"));
     folder

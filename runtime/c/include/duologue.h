@@ -34,7 +34,15 @@ typedef enum duo_status {
     /* Nothing has arrived (yet). The endpoint is still good. */
     DUO_EMPTY,
     /* Memory ran out. The endpoint is still good. */
-    DUO_NO_MEMORY
+    DUO_NO_MEMORY,
+    /* Between processes: the peer sent what nobody who speaks the protocol sends. The endpoint is gone. */
+    DUO_BROKEN,
+    /* Between processes: the message is larger or deeper than the peer takes. The endpoint is still good. */
+    DUO_TOO_LARGE,
+    /* Between processes: the place is taken, or the peer speaks another protocol. There is no session. */
+    DUO_REFUSED,
+    /* The system refused, and `errno` says why; or the operation is not for sessions between processes. */
+    DUO_SYSTEM
 } duo_status;
 
 /* The status in words; a string that lives for ever. */
@@ -101,6 +109,11 @@ typedef struct duo_endpoint {
     duo_session *session;
     uint64_t turn;
 } duo_endpoint;
+
+/* By what two processes know that they speak the same protocol: see `duologue fingerprint`. */
+typedef struct duo_fingerprint {
+    uint8_t bytes[16];
+} duo_fingerprint;
 
 #ifdef __cplusplus
 }

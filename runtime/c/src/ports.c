@@ -15,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "ring.h"
+#include "transport.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -228,6 +229,7 @@ static node *new_node(duo_ports *ports)
 
 duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, duo_port *port)
 {
+    if (duo_is_remote(endpoint)) return duo_is_elsewhere();
     duo_side *side = duo_look_at(endpoint);
     if (side == NULL || atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
         return DUO_USED;

@@ -1,5 +1,6 @@
 /* Waiting for one of a few endpoints: one bell for all of them, hung up for the time of the call. */
 #include "ring.h"
+#include "transport.h"
 
 enum { LOOKS = 100, YIELDS = 2 };
 
@@ -15,11 +16,12 @@ static void ring(duo_bell *bell)
     duo_wake(&waiting->rung);
 }
 
-/* One look at all endpoints, beginning at `first`: DUO_OK, DUO_EMPTY, or DUO_USED. */
+/* One look at all endpoints, beginning at `first`: DUO_OK, DUO_EMPTY, DUO_USED or DUO_SYSTEM. */
 static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first, size_t *which)
 {
     for (size_t i = 0; i < count; i++) {
         *which = (first + i) % count;
+        if (duo_is_remote(endpoints[*which])) return duo_is_elsewhere();
         duo_side *side = duo_look_at(endpoints[*which]);
         if (side == NULL) return DUO_USED;
         if (duo_is_ready(side)) return DUO_OK;

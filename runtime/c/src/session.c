@@ -3,6 +3,7 @@
  * correct, is in ring.h.
  */
 #include "ring.h"
+#include "transport.h"
 
 /* The handle that is good for a side now. */
 static duo_endpoint handle_of(duo_session *session, const duo_side *side)
@@ -149,6 +150,8 @@ static inline bool swap(duo_session *session, duo_side *side, uint64_t word)
 duo_status duo_send(duo_endpoint from, const duo_message *message, const void *entries,
                     uint64_t wait, duo_endpoint *next)
 {
+    if (duo_is_remote(from))
+        return duo_transport_of(from)->send(from, message, entries, wait, next);
     duo_session *session = from.session;
     duo_side *side = duo_claim(from);
     if (side == NULL) return DUO_USED;
@@ -201,6 +204,7 @@ static duo_status nothing(duo_status status, void *message)
 
 duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
 {
+    if (duo_is_remote(from)) return duo_transport_of(from)->recv(from, state, wait, message);
     duo_session *session = from.session;
     duo_side *side = duo_claim(from);
     if (side == NULL) return nothing(DUO_USED, message);
@@ -253,6 +257,7 @@ static _Thread_local bool closing;
 
 duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
 {
+    if (duo_is_remote(endpoint)) return duo_transport_of(endpoint)->close(endpoint, state);
     duo_side *side = duo_claim(endpoint);
     if (side == NULL) return DUO_USED;
     side->state = state;

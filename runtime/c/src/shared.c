@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "ring.h"
+#include "transport.h"
 
 struct duo_shared {
     pthread_mutex_t lock;
@@ -31,6 +32,7 @@ static void destroy(duo_shared *shared)
 duo_status duo_share(duo_endpoint from, const duo_state *state, duo_shared **shared)
 {
     *shared = NULL;
+    if (duo_is_remote(from)) return duo_is_elsewhere();
     duo_shared *made = duo_allocate(sizeof *made);
     if (made == NULL) return duo_look_at(from) == NULL ? DUO_USED : DUO_NO_MEMORY;
     pthread_mutex_init(&made->lock, NULL);

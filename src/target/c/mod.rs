@@ -3,7 +3,8 @@
 //! One header and source per protocol, per named instance of a generic protocol, and per file with types. The operations are
 //! `static inline` in the header, each one call into the runtime: they are written once, read where they are declared, and the
 //! compiler sees through them. The source holds tables that tell the runtime what a payload consists of and where each message
-//! leads, so that copying, destroying and closing are the runtime's and not generated.
+//! leads, so that copying, destroying and closing are the runtime's and not generated. Where sessions between processes are asked
+//! for, a second header and source tell the same of what travels.
 
 mod declarations;
 mod declared;
@@ -16,6 +17,7 @@ mod tables;
 mod types;
 mod units;
 mod view;
+mod wire;
 
 pub use names::spellings;
 
@@ -35,6 +37,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix);
     let mut generated = Generated::default();
+    let mut stays = Vec::new();
     let mut write = |name: &str, ending: &str, text: String| {
         let path = format!("{name}.{ending}");
         generated.files.push(OutputFile::new(path, text));
@@ -43,6 +46,18 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         let view = UnitView::of(checked, &types, id);
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());
+        match options.c_shm.then(|| wire::WireView::of(&view)) {
+            None | Some(Ok(None)) => {}
+            Some(Ok(Some(wire))) => {
+                let name = format!("{}_shm", unit.file_name);
+                write(&name, "h", wire.header());
+                write(&name, "c", wire.source());
+            }
+            Some(Err(obstacle)) => stays.push(format!(
+                "C: `{}` stays in one process: {obstacle}",
+                unit.prefix
+            )),
+        }
     }
     for (index, file) in program.files.iter().enumerate() {
         if declared::has_types(&types, file) {
@@ -59,6 +74,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         .files
         .sort_by(|left, right| left.path.cmp(&right.path));
     generated.notes = notes(checked, &units);
+    generated.notes.extend(stays);
     generated
 }
 

@@ -19,7 +19,7 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
     let prefix = options.c_prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix);
-    hand_over(files(program, &types));
+    hand_over(files(program, &types, options.c_shm));
     let mut structural = BTreeMap::new();
     let mut names = declared_names(program, &types, &mut structural);
     for (id, unit) in units.units.iter().enumerate() {
@@ -31,6 +31,24 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
                 title_span(program, unit),
                 what,
             ));
+        }
+        if options.c_shm && unit.kind != Kind::Mentioned {
+            let upper = unit.prefix.to_ascii_uppercase();
+            let prefix = &unit.prefix;
+            for (name, what) in [
+                (
+                    format!("{prefix}_client_attach"),
+                    "the function that attaches",
+                ),
+                (
+                    format!("{prefix}_server_attach"),
+                    "the function that attaches",
+                ),
+                (format!("{upper}_FINGERPRINT"), "the fingerprint of"),
+            ] {
+                let what = format!("{what} {}", title(program, unit));
+                names.push(spelled(name, title_span(program, unit), what));
+            }
         }
         let capacity = format!("{}_CAPACITY", unit.prefix.to_ascii_uppercase());
         let what = format!("the capacity of {}", title(program, unit));
@@ -74,7 +92,7 @@ fn spelled(spelling: String, origin: Option<Span>, what: String) -> Spelled {
     }
 }
 
-fn files(program: &Program, types: &Types) -> Scope {
+fn files(program: &Program, types: &Types, shm: bool) -> Scope {
     let mut names = Vec::new();
     for unit in &types.units.units {
         let what = format!("the header of {}", title(program, unit));
@@ -83,6 +101,11 @@ fn files(program: &Program, types: &Types) -> Scope {
             title_span(program, unit),
             what,
         ));
+        if shm {
+            let what = format!("the header for processes of {}", title(program, unit));
+            let name = format!("{}_shm.h", unit.file_name);
+            names.push(spelled(name, title_span(program, unit), what));
+        }
     }
     for file in &program.files {
         if declared::has_types(types, file) {

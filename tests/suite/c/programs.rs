@@ -1,6 +1,6 @@
 //! Programs that use what is generated: conversations, payloads of every kind, misuse, and those of the documentation.
 
-use super::{generate, hosts, protocols, quiet};
+use super::{generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Program, Watch, runtime, sources_in};
 use crate::support::repository;
 
@@ -28,13 +28,23 @@ const CASES: &[(&str, &str, &str)] = &[
     ("work_queue", "work_queue", "idle"),
 ];
 
-/// Tells the programs of a case which types they start with.
-fn case_header(case: &str, prefix: &str, state: &str) -> String {
+/// Cases whose payloads stay in their process.
+const AT_HOME: &[&str] = &["double_buffer", "feed", "switchboard", "work_queue"];
+
+/// Tells the programs of a case which types they start with, and if they are processes, how they attach their sides.
+fn case_header(case: &str, prefix: &str, state: &str, room: Option<u32>) -> String {
+    let attach = room.map_or_else(String::new, |room| {
+        format!(
+            "#include \"{prefix}_shm.h\"\n\n#define CASE_ROOM {room}\n\
+             #define CASE_CLIENT_ATTACH {prefix}_client_attach\n\
+             #define CASE_SERVER_ATTACH {prefix}_server_attach\n"
+        )
+    });
     let types = |side| format!("{prefix}_{side}_{state}_t");
     let (client, server) = (types("client"), types("server"));
     format!(
         "#ifndef CASE_H\n#define CASE_H\n\n#include \"{prefix}.h\"\n#include \"transcript.h\"\n\n\
-         #define CASE_INIT {prefix}_init\n#define CASE_CLIENT {case}_case_client\n\
+         {attach}#define CASE_INIT {prefix}_init\n#define CASE_CLIENT {case}_case_client\n\
          #define CASE_SERVER {case}_case_server\n#define CASE_CLIENT_TYPE {client}\n\
          #define CASE_SERVER_TYPE {server}\n\n\
          duo_status CASE_CLIENT({client} endpoint, struct transcript *transcript);\n\
@@ -44,27 +54,42 @@ fn case_header(case: &str, prefix: &str, state: &str) -> String {
 
 #[test]
 fn conversations_run() {
-    check_conversations(Watch::Plain);
+    check_conversations(Watch::Plain, None);
+}
+
+/// The same programs, the same endpoints, the same transcripts: but two processes.
+#[cfg(target_os = "linux")]
+#[test]
+fn conversations_run_between_processes() {
+    check_conversations(Watch::Plain, Some(0));
+    check_conversations(Watch::Address, Some(4096));
 }
 
 #[test]
 fn conversations_leak_nothing() {
-    check_conversations(Watch::Address);
+    check_conversations(Watch::Address, None);
 }
 
-fn check_conversations(watch: Watch) {
-    let generated = generate(&format!("conversations-{watch:?}"), &protocols());
+fn check_conversations(watch: Watch, room: Option<u32>) {
+    let name = format!("conversations-{watch:?}-{room:?}");
+    let generated = generate_with(&name, &protocols(), &["--c-shm"]);
     let shared = repository().join("tests/suite/support/c");
     let includes = [vec![generated.clone(), shared.clone()], hosts()].concat();
     let sources = sources_in(&generated);
     let objects = quiet(watch, &sources, &includes, &generated).objects();
     let objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
     for &(case, prefix, state) in CASES {
+        if room.is_some() && AT_HOME.contains(&case) {
+            continue;
+        }
         let own = repository().join("tests/run").join(case);
         let folder = generated.join(format!("case-{case}"));
         std::fs::create_dir(&folder).expect("the folder is ours");
-        std::fs::write(folder.join("case.h"), case_header(case, prefix, state))
-            .expect("the folder is ours");
+        std::fs::write(
+            folder.join("case.h"),
+            case_header(case, prefix, state, room),
+        )
+        .expect("the folder is ours");
         let sources = [
             own.join("client.c"),
             own.join("server.c"),

@@ -3,7 +3,7 @@
  *
  * Both ways tell which endpoint is ready and consume nothing: its next `_try_recv` (or `_recv`)
  * gives a message, or DUO_CLOSED, without waiting. A ready endpoint stays ready, since nobody else
- * receives from it.
+ * receives from it. Endpoints whose peer is in another process are DUO_SYSTEM (ENOTSUP) here.
  */
 #ifndef DUOLOGUE_READY_H
 #define DUOLOGUE_READY_H

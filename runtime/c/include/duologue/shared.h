@@ -16,7 +16,7 @@ typedef struct duo_shared duo_shared;
 
 /*
  * Makes an endpoint of `state` one that can be shared, with one holder. On failure (DUO_USED,
- * DUO_NO_MEMORY) the endpoint is as before and `shared` is NULL.
+ * DUO_NO_MEMORY; DUO_SYSTEM, ENOTSUP, if the peer is in another process) the endpoint is as before and `shared` is NULL.
  */
 DUO_MUST_CHECK duo_status duo_share(duo_endpoint from, const duo_state *state,
                                     duo_shared **shared);

@@ -1,4 +1,7 @@
-/* The transcript of a case, and the two threads that write it. */
+/*
+ * The transcript of a case, and the two threads that write it; or the two processes, if the case's
+ * header says how each attaches its side.
+ */
 #include "transcript.h"
 
 #include <pthread.h>
@@ -6,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "case.h"
 
@@ -109,23 +114,66 @@ static void *run_client(void *context)
     return NULL;
 }
 
+/* What is to be told at the end of a side. */
+static int told(const char *side, duo_status status)
+{
+    if (status != DUO_OK) fprintf(stderr, "%s: %s\n", side, duo_status_text(status));
+    return status == DUO_OK ? 0 : 1;
+}
+
+static void forget(struct transcript *transcript)
+{
+    while (transcript->texts != NULL) {
+        struct kept *next = transcript->texts->next;
+        free(transcript->texts);
+        transcript->texts = next;
+    }
+}
+
+#ifdef CASE_CLIENT_ATTACH
+
+/* The server in a child process, over memory that both share. */
+static int run(struct program *server, struct program *client)
+{
+    int region;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (duo_shm_create(CASE_ROOM, &region) != DUO_OK) return 2;
+    pid_t child = fork();
+    if (child < 0) return 2;
+    if (child == 0) {
+        if (CASE_SERVER_ATTACH(region, NULL, &server->server) != DUO_OK) return 2;
+        run_server(server);
+        return told("server", server->status);
+    }
+    if (CASE_CLIENT_ATTACH(region, NULL, &client->client) != DUO_OK) return 2;
+    close(region);
+    run_client(client);
+    int ended;
+    if (waitpid(child, &ended, 0) != child || !WIFEXITED(ended)) return 2;
+    return told("client", client->status) | WEXITSTATUS(ended);
+}
+
+#else
+
+static int run(struct program *server, struct program *client)
+{
+    if (CASE_INIT(&server->server, &client->client) != DUO_OK) return 2;
+    pthread_t threads[2];
+    if (pthread_create(&threads[0], NULL, run_server, server) != 0) return 2;
+    if (pthread_create(&threads[1], NULL, run_client, client) != 0) return 2;
+    for (int i = 0; i < 2; i++)
+        if (pthread_join(threads[i], NULL) != 0) return 2;
+    return told("server", server->status) | told("client", client->status);
+}
+
+#endif
+
 int main(void)
 {
     struct transcript transcript = {PTHREAD_MUTEX_INITIALIZER, NULL};
     struct program server = {.transcript = &transcript};
     struct program client = {.transcript = &transcript};
-    if (CASE_INIT(&server.server, &client.client) != DUO_OK) return 2;
-    pthread_t threads[2];
-    if (pthread_create(&threads[0], NULL, run_server, &server) != 0) return 2;
-    if (pthread_create(&threads[1], NULL, run_client, &client) != 0) return 2;
-    for (int i = 0; i < 2; i++)
-        if (pthread_join(threads[i], NULL) != 0) return 2;
-    if (server.status != DUO_OK) fprintf(stderr, "server: %s\n", duo_status_text(server.status));
-    if (client.status != DUO_OK) fprintf(stderr, "client: %s\n", duo_status_text(client.status));
-    while (transcript.texts != NULL) {
-        struct kept *next = transcript.texts->next;
-        free(transcript.texts);
-        transcript.texts = next;
-    }
-    return server.status == DUO_OK && client.status == DUO_OK ? 0 : 1;
+    int outcome = run(&server, &client);
+    forget(&transcript);
+    return outcome;
 }

@@ -1,0 +1,185 @@
+/*
+ * Sessions in memory that two processes share. docs/wire.md describes the region; what follows is why
+ * this way of using it is correct. Nothing in the region is trusted: it is read once, into memory of
+ * this process, and then checked; positions are counted here and never read from there.
+ *
+ * (a) Payload. The sender writes the cells of a message, and bytes of the second part of the region,
+ *     then stores the line's word (release). The receiver reads the word (acquire), finds the parity of
+ *     this use of the line and a higher count of messages, so it sees them. Both sides count the uses of
+ *     each line alike, so a word from an earlier use has the other parity: between two uses of a line in
+ *     one direction the sender has read `taken` (acquire), released after the receiver had read the line;
+ *     after a turn a message came back.
+ * (b) Sleeping. Whoever is about to sleep sets ASLEEP in its own flags, then looks once more for what it
+ *     waits for, then sleeps; whoever provides it stores it, then reads the other's flags. Each has a
+ *     store before a load, and a barrier between them: the sleeper `membarrier`, which executes a full
+ *     barrier on every processor that runs the peer, and the provider nothing but an order for the
+ *     compiler. If the provider's barrier falls behind its store, the sleeper sees what was stored; if it
+ *     falls before, the provider's load comes after the sleeper's store and finds ASLEEP. Where one of the
+ *     two processes has no such barrier (`heavy`), the provider reads the flags by a read-modify-write, as
+ *     the sleeper sets them: one of the two comes first, and the other synchronises with it. The kernel compares the flags
+ *     once more before it lets the sleeper sleep. No sleep is longer than PERIOD, at whose end the peer is
+ *     looked after; so even a peer that breaks these rules delays nobody for ever.
+ * (c) Leaving. Whoever leaves, or is done, says so in its flags (release) behind all messages. A
+ *     receiver that finds this (acquire) looks for a message once more; what it does not find then will
+ *     never come. The same holds behind the death of the peer, which the kernel reports.
+ */
+#ifndef DUOLOGUE_SHM_ROOM_H
+#define DUOLOGUE_SHM_ROOM_H
+
+#include "duologue/shm.h"
+#include "transport.h"
+
+/* In the flags of a side. */
+#define DUO_SHM_ASLEEP 1u
+#define DUO_SHM_LEFT 2u
+/* Left behind the last message of the protocol, which it has sent or read. */
+#define DUO_SHM_DONE 4u
+
+/* In the word of a line: parity, the count of messages, and flags; a tag in each of the upper bytes. */
+#define DUO_SHM_PARITY UINT64_C(1)
+#define DUO_SHM_COUNT_SHIFT 1
+#define DUO_SHM_FULL UINT64_C(0x10)
+#define DUO_SHM_LONG UINT64_C(0x20)
+#define DUO_SHM_MORE UINT64_C(0x40)
+#define DUO_SHM_TAG_SHIFT 8
+
+enum {
+    DUO_SHM_CELLS = 7,
+    DUO_SHM_LINES = 256,
+    DUO_SHM_MOST_LINES = 1 << 16,
+    /* No fragment of a long message is longer, so that reading and writing overlap. */
+    DUO_SHM_FRAGMENT = 16384
+};
+
+#define DUO_SHM_MAGIC UINT64_C(0x65756f6c61756f64)
+#define DUO_SHM_VERSION 1
+
+/* What a side tells the other about itself. */
+typedef struct duo_shm_hello {
+    /* 0: nobody is here. 1: somebody is. 2: what follows is written. */
+    alignas(DUO_LINE) _Atomic uint32_t state;
+    /* 0: not yet. 1: the fingerprints are equal. 2: accepts the other's. 3: does not. */
+    _Atomic uint32_t verdict;
+    uint32_t process;
+    /* Whether it has the barrier of (b). */
+    uint32_t has_barrier;
+    /* The name space in which `process` is a number. */
+    uint64_t name_space;
+    /* The largest message it takes. */
+    uint64_t largest;
+    duo_fingerprint fingerprint;
+} duo_shm_hello;
+
+/* One side's part of the head. */
+typedef struct duo_shm_side {
+    alignas(DUO_LINE) _Atomic uint32_t flags;
+    /* Where it ran when it last waited, plus 1. */
+    _Atomic uint32_t processor;
+    /* As receiver: how many lines, and bytes of the second part, it has done with. */
+    alignas(DUO_LINE) _Atomic uint64_t lines_taken;
+    _Atomic uint64_t bytes_taken;
+    duo_shm_hello hello;
+} duo_shm_side;
+
+/* The head of a region. */
+typedef struct duo_shm_head {
+    /* Written last by whoever makes the region. */
+    alignas(DUO_LINE) _Atomic uint64_t magic;
+    uint32_t version;
+    uint32_t lines;
+    uint64_t bytes;
+    /* Who speaks first has the first. */
+    duo_shm_side sides[2];
+} duo_shm_head;
+
+typedef struct duo_shm_line {
+    alignas(DUO_LINE) _Atomic uint64_t word;
+    char cells[DUO_SHM_CELLS * 8];
+} duo_shm_line;
+
+/* One side of a session, in its own process. */
+typedef struct duo_shm {
+    duo_remote remote;
+    const duo_wire_protocol *protocol;
+    /* The line that comes next or goes on, the parity of its use, and what of it is done. */
+    duo_shm_line *line;
+    uint64_t parity;
+    unsigned count;
+    unsigned cells;
+    /* As sender: the word that stands in it. */
+    uint64_t word;
+    bool heavy;
+    duo_shm_side *peer;
+    duo_shm_side *own;
+    /* Lines begun, and how many may be; the first of the current run; the same in bytes. */
+    uint64_t line_at;
+    uint64_t line_limit;
+    uint64_t line_run;
+    uint64_t byte_at;
+    uint64_t byte_limit;
+    uint64_t byte_run;
+    duo_shm_line *lines;
+    char *bytes;
+    uint64_t line_count;
+    uint64_t byte_count;
+    /* A bit for each line: the parity of its last use. */
+    uint64_t *parities;
+    /* As sender: what the peer takes. As receiver: what this side takes. */
+    uint64_t peer_takes;
+    uint64_t takes;
+    /* As sender: what of a long message is still to be written. */
+    uint64_t outgoing;
+    /* A long message of which parts have come. */
+    char *arriving;
+    size_t arriving_size;
+    size_t arrived;
+    unsigned arriving_tag;
+    bool is_arriving;
+    /* How long looking is worth while, in looks. */
+    unsigned patience;
+    uint64_t looked_after;
+    int process;
+    void *region;
+    size_t region_size;
+    struct duo_shm *next_free;
+} duo_shm;
+
+extern const duo_transport duo_shm_transport;
+
+/* shm_wait.c */
+/* Tells the peer that something is there for it, if it waits. */
+void duo_shm_wake(duo_shm *shm);
+/* Says LEFT or DONE, and forgets the session: its handles are used ones. */
+void duo_shm_leave(duo_shm *shm, uint32_t how);
+typedef bool duo_shm_look(duo_shm *shm);
+/* Waits until `look` finds what it looks for: DUO_OK, DUO_EMPTY once `wait` is over, or DUO_CLOSED. */
+duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait);
+/* Whether a process that was opened has ended. */
+bool duo_shm_is_dead(int process);
+/* Sleeps while a word of the region is as expected, for so many nanoseconds at most. */
+void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait);
+void duo_shm_wake_word(_Atomic uint32_t *word);
+/* This process takes part in the barrier of (b); false if the system has none. */
+bool duo_shm_register_barrier(void);
+uint64_t duo_shm_now(void);
+
+/* shm_attach.c */
+/* Unmaps and forgets; nobody may use the session afterwards. */
+void duo_shm_detach(duo_shm *shm);
+
+/* shm.c */
+/* Goes to the first line of a run. */
+void duo_shm_begin_run(duo_shm *shm);
+
+/* What the peer says of itself, behind a store that it may wait for: (b). */
+static inline uint32_t duo_shm_peer_flags(const duo_shm *shm)
+{
+    if (shm->heavy) return atomic_fetch_or_explicit(&shm->peer->flags, 0, memory_order_acq_rel);
+    atomic_signal_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&shm->peer->flags, memory_order_relaxed);
+}
+
+/* No sleep is longer, in nanoseconds. */
+#define DUO_SHM_PERIOD UINT64_C(100000000)
+
+#endif

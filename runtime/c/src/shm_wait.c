@@ -1,0 +1,149 @@
+/* Waiting for a peer in another process, and noticing that there is none any more. */
+#define _GNU_SOURCE
+#include "shm.h"
+
+#ifdef __linux__
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NANOSECONDS UINT64_C(1000000000)
+
+/* How long looking goes on, in looks, before others run; and how often they do before a sleep. */
+enum { LEAST_LOOKS = 64, MOST_LOOKS = 4096, YIELDS = 2 };
+
+uint64_t duo_shm_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+}
+
+void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait)
+{
+    struct timespec limit = {(time_t)(wait / NANOSECONDS), (long)(wait % NANOSECONDS)};
+    syscall(SYS_futex, (uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit, NULL, 0);
+}
+
+void duo_shm_wake_word(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, (uint32_t *)(void *)word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+bool duo_shm_register_barrier(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+bool duo_shm_is_dead(int process)
+{
+    struct pollfd watched = {process, POLLIN, 0};
+    return poll(&watched, 1, 0) > 0;
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+void duo_shm_wake(duo_shm *shm)
+{
+    uint32_t before = atomic_fetch_and_explicit(&shm->peer->flags, ~DUO_SHM_ASLEEP,
+                                                memory_order_acq_rel);
+    if (before & DUO_SHM_ASLEEP) duo_shm_wake_word(&shm->peer->flags);
+}
+
+void duo_shm_leave(duo_shm *shm, uint32_t how)
+{
+    atomic_fetch_or_explicit(&shm->own->flags, how, memory_order_release);
+    /* A read-modify-write of the word by which the peer says that it sleeps: one of the two comes first. */
+    duo_shm_wake(shm);
+    duo_shm_detach(shm);
+}
+
+/* Whether the peer runs where this thread does, so that it cannot answer while this one looks. */
+static bool shares_processor(duo_shm *shm)
+{
+    uint32_t here = (uint32_t)sched_getcpu() + 1;
+    if (atomic_load_explicit(&shm->own->processor, memory_order_relaxed) != here)
+        atomic_store_explicit(&shm->own->processor, here, memory_order_relaxed);
+    return atomic_load_explicit(&shm->peer->processor, memory_order_relaxed) == here;
+}
+
+/* Looks for a while; how long is worth it is learnt from how long it took before. */
+static bool keep_looking(duo_shm *shm, duo_shm_look *look)
+{
+    for (unsigned looks = 0; looks < LEAST_LOOKS; looks++) {
+        if (look(shm)) return true;
+        relax();
+    }
+    if (!shares_processor(shm)) {
+        for (unsigned looks = 0; looks < shm->patience; looks++) {
+            if (look(shm)) {
+                if (shm->patience < MOST_LOOKS) shm->patience += shm->patience / 8;
+                return true;
+            }
+            relax();
+        }
+        if (shm->patience > LEAST_LOOKS) shm->patience -= shm->patience / 8;
+    }
+    for (int yields = 0; yields < YIELDS; yields++) {
+        sched_yield();
+        if (look(shm)) return true;
+    }
+    return false;
+}
+
+static bool has_left(const duo_shm *shm)
+{
+    uint32_t flags = atomic_load_explicit(&shm->peer->flags, memory_order_acquire);
+    return (flags & (DUO_SHM_LEFT | DUO_SHM_DONE)) != 0;
+}
+
+/* Whether the peer is no more; asks the kernel now and then. */
+static bool is_gone(duo_shm *shm, uint64_t now)
+{
+    if (has_left(shm)) return true;
+    if (now - shm->looked_after < DUO_SHM_PERIOD) return false;
+    shm->looked_after = now;
+    return duo_shm_is_dead(shm->process);
+}
+
+/* Says that this side sleeps, in the order that (b) in shm.h asks for. */
+static void announce_sleep(duo_shm *shm)
+{
+    atomic_fetch_or_explicit(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
+    if (!shm->heavy) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait)
+{
+    if (look(shm)) return DUO_OK;
+    if (wait != DUO_AT_ONCE && keep_looking(shm, look)) return DUO_OK;
+    uint64_t now = duo_shm_now();
+    uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
+    for (;;) {
+        if (is_gone(shm, now)) return look(shm) ? DUO_OK : DUO_CLOSED;
+        if (now >= end) return DUO_EMPTY;
+        announce_sleep(shm);
+        bool is_there = look(shm) || has_left(shm);
+        if (!is_there) {
+            uint64_t limit = end - now < DUO_SHM_PERIOD ? end - now : DUO_SHM_PERIOD;
+            duo_shm_sleep(&shm->own->flags, DUO_SHM_ASLEEP, limit);
+        }
+        atomic_fetch_and_explicit(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
+        if (look(shm)) return DUO_OK;
+        now = duo_shm_now();
+    }
+}
+
+#endif

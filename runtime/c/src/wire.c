@@ -1,0 +1,380 @@
+/* Payloads as bytes. Generated tables say what a value is made of; the walk is as deep as the value is. */
+#include "wire.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+#include "utf8.h"
+
+/* How text, bytes and every generated list begin. */
+typedef struct list {
+    const char *data;
+    size_t size;
+} list;
+
+/*
+ * Items that take no bytes (structs without fields, and of such) are not bounded by the bytes that are
+ * there. They are not walked through, either.
+ */
+enum { MOST_EMPTY = UINT16_MAX };
+
+static bool is_little_endian(void)
+{
+    const uint16_t one = 1;
+    uint8_t low;
+    memcpy(&low, &one, 1);
+    return low == 1;
+}
+
+static size_t count_size(uint64_t count)
+{
+    size_t size = 1;
+    for (; count >= 0x80; count >>= 7) size += 1;
+    return size;
+}
+
+static unsigned tag_of(const char *value)
+{
+    unsigned tag;
+    memcpy(&tag, value, sizeof tag);
+    return tag;
+}
+
+static list list_of(const char *value)
+{
+    list items;
+    memcpy(&items, value, sizeof items);
+    return items;
+}
+
+static bool is_some(const char *value)
+{
+    uint8_t some;
+    memcpy(&some, value, sizeof some);
+    return some != 0;
+}
+
+static bool measure(const duo_wire *wire, const char *value, size_t depth, size_t *size)
+{
+    switch (wire->kind) {
+    case DUO_WIRE_NUMBER:
+    case DUO_WIRE_BOOL: *size += wire->size; return true;
+    case DUO_WIRE_TEXT:
+    case DUO_WIRE_BYTES: {
+        size_t length = list_of(value).size;
+        *size += count_size(length) + length;
+        return true;
+    }
+    case DUO_WIRE_LIST: {
+        list items = list_of(value);
+        const duo_wire *item = wire->parts->wire;
+        if (depth == DUO_WIRE_DEPTH) return false;
+        *size += count_size(items.size);
+        if (item->least == 0) return items.size <= MOST_EMPTY;
+        if (item->kind == DUO_WIRE_NUMBER || item->kind == DUO_WIRE_BOOL) {
+            *size += items.size * item->size;
+            return true;
+        }
+        for (size_t i = 0; i < items.size; i++)
+            if (!measure(item, items.data + i * item->size, depth + 1, size)) return false;
+        return true;
+    }
+    case DUO_WIRE_OPTION:
+        *size += 1;
+        if (!is_some(value)) return true;
+        return measure(wire->parts->wire, value + wire->parts->offset, depth, size);
+    case DUO_WIRE_STRUCT:
+        for (size_t i = 0; i < wire->count; i++) {
+            const duo_wire_part *part = &wire->parts[i];
+            if (!measure(part->wire, value + part->offset, depth, size)) return false;
+        }
+        return true;
+    case DUO_WIRE_ENUM: {
+        unsigned tag = tag_of(value);
+        if (tag == 0 || tag > wire->variants) return false;
+        *size += count_size(tag - 1);
+        for (size_t i = 0; i < wire->count; i++) {
+            const duo_wire_part *part = &wire->parts[i];
+            if (part->variant != tag) continue;
+            if (!measure(part->wire, value + part->offset, depth, size)) return false;
+        }
+        return true;
+    }
+    }
+    return false;
+}
+
+bool duo_wire_measure(const duo_wire *wire, const void *value, size_t *size)
+{
+    *size = 0;
+    return measure(wire, value, 0, size);
+}
+
+static bool put(duo_wire_writer *writer, const void *bytes, size_t size)
+{
+    const char *from = bytes;
+    while (size > 0) {
+        size_t room = (size_t)(writer->end - writer->at);
+        if (room == 0) {
+            if (writer->more == NULL || !writer->more(writer)) return false;
+            continue;
+        }
+        size_t part = size < room ? size : room;
+        memcpy(writer->at, from, part);
+        writer->at += part;
+        from += part;
+        size -= part;
+    }
+    return true;
+}
+
+static bool put_count(duo_wire_writer *writer, uint64_t count)
+{
+    uint8_t bytes[10];
+    size_t size = 0;
+    for (; count >= 0x80; count >>= 7) bytes[size++] = (uint8_t)(count | 0x80);
+    bytes[size++] = (uint8_t)count;
+    return put(writer, bytes, size);
+}
+
+static bool put_number(duo_wire_writer *writer, const char *value, size_t size)
+{
+    char turned[8];
+    if (is_little_endian()) return put(writer, value, size);
+    for (size_t i = 0; i < size; i++) turned[i] = value[size - 1 - i];
+    return put(writer, turned, size);
+}
+
+static bool encode(const duo_wire *wire, const char *value, duo_wire_writer *writer)
+{
+    switch (wire->kind) {
+    case DUO_WIRE_NUMBER: return put_number(writer, value, wire->size);
+    case DUO_WIRE_BOOL: {
+        uint8_t byte = is_some(value);
+        return put(writer, &byte, 1);
+    }
+    case DUO_WIRE_TEXT:
+    case DUO_WIRE_BYTES: {
+        list bytes = list_of(value);
+        return put_count(writer, bytes.size) && put(writer, bytes.data, bytes.size);
+    }
+    case DUO_WIRE_LIST: {
+        list items = list_of(value);
+        const duo_wire *item = wire->parts->wire;
+        if (!put_count(writer, items.size)) return false;
+        if (item->kind == DUO_WIRE_NUMBER && is_little_endian())
+            return put(writer, items.data, items.size * item->size);
+        if (item->least == 0) return true;
+        for (size_t i = 0; i < items.size; i++)
+            if (!encode(item, items.data + i * item->size, writer)) return false;
+        return true;
+    }
+    case DUO_WIRE_OPTION: {
+        uint8_t some = is_some(value);
+        if (!put(writer, &some, 1)) return false;
+        return some == 0 || encode(wire->parts->wire, value + wire->parts->offset, writer);
+    }
+    case DUO_WIRE_STRUCT:
+        for (size_t i = 0; i < wire->count; i++) {
+            const duo_wire_part *part = &wire->parts[i];
+            if (!encode(part->wire, value + part->offset, writer)) return false;
+        }
+        return true;
+    case DUO_WIRE_ENUM: {
+        unsigned tag = tag_of(value);
+        if (!put_count(writer, tag - 1)) return false;
+        for (size_t i = 0; i < wire->count; i++) {
+            const duo_wire_part *part = &wire->parts[i];
+            if (part->variant != tag) continue;
+            if (!encode(part->wire, value + part->offset, writer)) return false;
+        }
+        return true;
+    }
+    }
+    return false;
+}
+
+bool duo_wire_encode(const duo_wire *wire, const void *value, duo_wire_writer *writer)
+{
+    return encode(wire, value, writer);
+}
+
+/* What is left to read, and the room that items of lists have been promised. */
+typedef struct reader {
+    const uint8_t *at;
+    const uint8_t *end;
+    size_t room;
+} reader;
+
+static size_t left(const reader *from)
+{
+    return (size_t)(from->end - from->at);
+}
+
+static bool take_count(reader *from, uint64_t *count)
+{
+    *count = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (left(from) == 0) return false;
+        uint8_t byte = *from->at++;
+        uint64_t bits = byte & 0x7f;
+        if (shift == 63 && bits > 1) return false;
+        *count |= bits << shift;
+        if (byte < 0x80) return bits != 0 || shift == 0;
+    }
+    return false;
+}
+
+static size_t aligned(size_t size)
+{
+    return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
+}
+
+/* More room than anybody has; far from where sums of it would overflow. */
+#define MUCH (SIZE_MAX / 4)
+
+static bool check(const duo_wire *wire, reader *from, size_t depth)
+{
+    switch (wire->kind) {
+    case DUO_WIRE_NUMBER:
+        if (left(from) < wire->size) return false;
+        from->at += wire->size;
+        return true;
+    case DUO_WIRE_BOOL: return left(from) > 0 && *from->at++ <= 1;
+    case DUO_WIRE_TEXT:
+    case DUO_WIRE_BYTES: {
+        uint64_t size;
+        if (!take_count(from, &size) || size > left(from)) return false;
+        if (wire->kind == DUO_WIRE_TEXT && !duo_is_utf8(from->at, (size_t)size)) return false;
+        from->at += size;
+        return true;
+    }
+    case DUO_WIRE_LIST: {
+        uint64_t count;
+        const duo_wire *item = wire->parts->wire;
+        if (depth == DUO_WIRE_DEPTH || !take_count(from, &count)) return false;
+        if (count > (item->least > 0 ? left(from) / item->least : MOST_EMPTY)) return false;
+        size_t room = aligned((size_t)count * item->size);
+        if (room > MUCH || from->room > MUCH - room) return false;
+        from->room += room;
+        if (item->kind == DUO_WIRE_NUMBER) {
+            from->at += count * item->size;
+            return true;
+        }
+        if (item->least == 0) return true;
+        for (uint64_t i = 0; i < count; i++)
+            if (!check(item, from, depth + 1)) return false;
+        return true;
+    }
+    case DUO_WIRE_OPTION: {
+        if (left(from) == 0) return false;
+        uint8_t some = *from->at++;
+        return some == 0 || (some == 1 && check(wire->parts->wire, from, depth));
+    }
+    case DUO_WIRE_STRUCT:
+        for (size_t i = 0; i < wire->count; i++)
+            if (!check(wire->parts[i].wire, from, depth)) return false;
+        return true;
+    case DUO_WIRE_ENUM: {
+        uint64_t position;
+        if (!take_count(from, &position) || position >= wire->variants) return false;
+        for (size_t i = 0; i < wire->count; i++) {
+            const duo_wire_part *part = &wire->parts[i];
+            if (part->variant == position + 1 && !check(part->wire, from, depth)) return false;
+        }
+        return true;
+    }
+    }
+    return false;
+}
+
+bool duo_wire_check(const duo_wire *wire, const uint8_t *bytes, size_t size, size_t *taken,
+                    size_t *room)
+{
+    reader from = {bytes, bytes + size, 0};
+    if (!check(wire, &from, 0)) return false;
+    *taken = (size_t)(from.at - bytes);
+    *room = from.room;
+    return true;
+}
+
+/* Bytes that were checked, and the room for items. */
+typedef struct builder {
+    const uint8_t *at;
+    char *room;
+} builder;
+
+static uint64_t next_count(builder *from)
+{
+    uint64_t count = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        uint8_t byte = *from->at++;
+        count |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) return count;
+    }
+}
+
+static void decode(const duo_wire *wire, builder *from, char *value)
+{
+    switch (wire->kind) {
+    case DUO_WIRE_NUMBER:
+        for (size_t i = 0; i < wire->size; i++)
+            value[i] = (char)from->at[is_little_endian() ? i : wire->size - 1 - i];
+        from->at += wire->size;
+        return;
+    case DUO_WIRE_BOOL: {
+        bool is = *from->at++ != 0;
+        memcpy(value, &is, sizeof is);
+        return;
+    }
+    case DUO_WIRE_TEXT:
+    case DUO_WIRE_BYTES: {
+        size_t size = (size_t)next_count(from);
+        list bytes = {(const char *)from->at, size};
+        from->at += size;
+        memcpy(value, &bytes, sizeof bytes);
+        return;
+    }
+    case DUO_WIRE_LIST: {
+        const duo_wire *item = wire->parts->wire;
+        size_t count = (size_t)next_count(from);
+        char *place = from->room;
+        from->room += aligned(count * item->size);
+        list items = {place, count};
+        memcpy(value, &items, sizeof items);
+        if (item->kind == DUO_WIRE_NUMBER && is_little_endian() && count > 0) {
+            memcpy(place, from->at, count * item->size);
+            from->at += count * item->size;
+            return;
+        }
+        if (item->least == 0) return;
+        for (size_t i = 0; i < count; i++) decode(item, from, place + i * item->size);
+        return;
+    }
+    case DUO_WIRE_OPTION: {
+        bool some = *from->at++ != 0;
+        memcpy(value, &some, sizeof some);
+        if (some) decode(wire->parts->wire, from, value + wire->parts->offset);
+        return;
+    }
+    case DUO_WIRE_STRUCT:
+        for (size_t i = 0; i < wire->count; i++)
+            decode(wire->parts[i].wire, from, value + wire->parts[i].offset);
+        return;
+    case DUO_WIRE_ENUM: {
+        unsigned tag = (unsigned)next_count(from) + 1;
+        memcpy(value, &tag, sizeof tag);
+        for (size_t i = 0; i < wire->count; i++) {
+            const duo_wire_part *part = &wire->parts[i];
+            if (part->variant == tag) decode(part->wire, from, value + part->offset);
+        }
+        return;
+    }
+    }
+}
+
+void duo_wire_decode(const duo_wire *wire, const uint8_t *bytes, void *value, char *room)
+{
+    builder from = {bytes, room};
+    decode(wire, &from, value);
+}
