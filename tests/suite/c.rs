@@ -2,6 +2,7 @@
 
 mod cmake;
 mod generated;
+mod processes;
 mod programs;
 
 use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};

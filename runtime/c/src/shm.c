@@ -5,6 +5,13 @@
 
 #include "wire.h"
 
+/* Rare paths are calls, so that the usual ones keep everything in registers. */
+#if defined(__GNUC__)
+#define NOT_INLINE __attribute__((noinline))
+#else
+#define NOT_INLINE
+#endif
+
 static bool is_little_endian(void)
 {
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
@@ -183,11 +190,32 @@ static bool has_room_for(duo_shm *shm, size_t size)
            shm->line_at + lines <= shm->line_limit;
 }
 
+static inline const duo_wire_message *wire_of(const duo_shm *shm, const duo_message *message)
+{
+    return &shm->protocol->wires[message - shm->protocol->messages];
+}
+
 /* The handle that follows. */
 static inline void follow(duo_endpoint from, duo_endpoint *next)
 {
     next->session = from.session;
     next->turn = from.turn + 2;
+}
+
+/*
+ * The same in one store: callers copy the endpoint out of a message in one load, which would have to wait
+ * for two stores to reach the cache.
+ */
+static inline void follow_at_once(duo_endpoint from, char *place)
+{
+#if defined(__GNUC__) && UINTPTR_MAX == UINT64_MAX
+    typedef uint64_t pair __attribute__((vector_size(16)));
+    pair next = {(uint64_t)(uintptr_t)from.session, from.turn + 2};
+#else
+    duo_endpoint next;
+    follow(from, &next);
+#endif
+    memcpy(place, &next, sizeof next);
 }
 
 /* Uses up a handle; false if it was used before. */
@@ -217,12 +245,12 @@ static duo_status give_back(duo_shm *shm, duo_endpoint from, duo_status status)
     return status;
 }
 
-static duo_status shm_send(duo_endpoint from, const duo_message *message, const void *entries,
-                           uint64_t wait, duo_endpoint *next)
+/* Sends any message; the handle was claimed. */
+NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *message,
+                                      const void *entries, uint64_t wait, duo_endpoint *next)
 {
     duo_shm *shm = shm_of(from);
-    if (!claim(shm, from)) return DUO_USED;
-    const duo_wire_message *wire = &shm->protocol->wires[message - shm->protocol->messages];
+    const duo_wire_message *wire = wire_of(shm, message);
     size_t size = wire->flat;
     if (size == 0 && wire->entries != NULL) {
         if (!duo_wire_measure(wire->entries, entries, &size) || size > shm->peer_takes)
@@ -236,9 +264,7 @@ static duo_status shm_send(duo_endpoint from, const duo_message *message, const 
     unsigned room = (DUO_SHM_CELLS - shm->cells) * 8;
     if (size <= room) {
         char *place = shm->line->cells + shm->cells * 8;
-        if (size == 8 && wire->flat == 8 && is_little_endian()) {
-            memcpy(place, entries, 8);
-        } else if (wire->flat != 0 && is_little_endian()) {
+        if (wire->flat != 0 && is_little_endian()) {
             memcpy(place, entries, size);
         } else if (wire->entries != NULL) {
             duo_wire_writer writer = {place, place + room, NULL};
@@ -274,6 +300,58 @@ static duo_status shm_send(duo_endpoint from, const duo_message *message, const 
     duo_shm_begin_run(shm);
     follow(from, next);
     return DUO_OK;
+}
+
+/* The last steps of a send or a receive, to be jumped to. */
+NOT_INLINE static duo_status goes_on(duo_shm *shm)
+{
+    begin_line(shm);
+    return DUO_OK;
+}
+
+NOT_INLINE static duo_status turns(duo_shm *shm)
+{
+    duo_shm_begin_run(shm);
+    return DUO_OK;
+}
+
+/* The peer sleeps, or has left: behind a message that was stored, when all else is done. */
+NOT_INLINE static duo_status told(duo_shm *shm, duo_status status, uint32_t flags,
+                                  duo_endpoint *next)
+{
+    duo_shm_wake(shm);
+    return flags & (DUO_SHM_LEFT | DUO_SHM_DONE) ? ended(shm, DUO_CLOSED, next) : status;
+}
+
+/* A number in a line that has room: what streams and dialogues mostly consist of. */
+static duo_status shm_send(duo_endpoint from, const duo_message *message, const void *entries,
+                           uint64_t wait, duo_endpoint *next)
+{
+    duo_shm *shm = shm_of(from);
+    if (!claim(shm, from)) return DUO_USED;
+    const duo_wire_message *wire = wire_of(shm, message);
+    bool is_plain = is_little_endian() && wire->flat == 8 && shm->cells < DUO_SHM_CELLS &&
+                    shm->line_at <= shm->line_limit && message->edge != DUO_END;
+    if (!is_plain) return send_any(from, message, entries, wait, next);
+    unsigned count = shm->count, cells = shm->cells;
+    memcpy(shm->line->cells + cells * 8, entries, 8);
+    uint64_t word = shm->word + (UINT64_C(1) << DUO_SHM_COUNT_SHIFT);
+    word |= (uint64_t)message->index << (DUO_SHM_TAG_SHIFT + 8 * count);
+    bool is_full = count + 1 == DUO_SHM_CELLS || cells + 1 + wire->follow > DUO_SHM_CELLS;
+    if (is_full) word |= DUO_SHM_FULL;
+    atomic_store_explicit(&shm->line->word, word, memory_order_release);
+    uint32_t flags = duo_shm_peer_flags(shm);
+    shm->word = word;
+    shm->count = count + 1;
+    shm->cells = cells + 1;
+    follow(from, next);
+    if (flags != 0) {
+        if (message->edge == DUO_TURN) turns(shm);
+        else if (is_full) goes_on(shm);
+        return told(shm, DUO_OK, flags, next);
+    }
+    if (message->edge == DUO_TURN) return turns(shm);
+    return is_full ? goes_on(shm) : DUO_OK;
 }
 
 /* What every generated message type begins with. */
@@ -402,25 +480,33 @@ static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_
     return assemble(wire, NULL, bytes, taken, room, entries, arrived);
 }
 
-/* Waits for a message: DUO_OK, or what ends the waiting. */
+/* Waits for a message, all parts of it: DUO_OK, or what ends the waiting. */
 static duo_status await_message(duo_shm *shm, uint64_t wait)
 {
+    bool is_limited = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
+    uint64_t begin = is_limited ? duo_shm_now() : 0;
+    uint64_t left = wait;
     for (;;) {
         if (shm->is_arriving && shm->arrived == shm->arriving_size) return DUO_OK;
-        duo_status status = duo_shm_await(shm, has_message, wait);
+        duo_status status = duo_shm_await(shm, has_message, left);
         if (status != DUO_OK) return status;
         uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
         if (!shm->is_arriving && !(word & DUO_SHM_LONG)) return DUO_OK;
         if (!(word & DUO_SHM_LONG) || ((word >> DUO_SHM_COUNT_SHIFT) & 7) != 1) return DUO_BROKEN;
         status = take_fragment(shm, word);
         if (status != DUO_EMPTY) return status;
+        if (!is_limited) continue;
+        uint64_t passed = duo_shm_now() - begin;
+        if (passed >= wait) return DUO_EMPTY;
+        left = wait - passed;
     }
 }
 
-static duo_status shm_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+/* Receives any message; the handle was claimed. */
+NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state, uint64_t wait,
+                                      void *message)
 {
     duo_shm *shm = shm_of(from);
-    if (!claim(shm, from)) return nothing(DUO_USED, message);
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
     if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) {
         duo_status status = await_message(shm, wait);
@@ -450,7 +536,6 @@ static duo_status shm_recv(duo_endpoint from, const duo_state *state, uint64_t w
     } else if (wire->flat != 0 && is_little_endian()) {
         cells = (unsigned)(wire->flat + 7) / 8;
         if (shm->cells + cells > DUO_SHM_CELLS) status = DUO_BROKEN;
-        else if (wire->flat == 8) memcpy(entries, shm->line->cells + shm->cells * 8, 8);
         else memcpy(entries, shm->line->cells + shm->cells * 8, wire->flat);
     } else if (wire->entries != NULL) {
         status = decode_short(shm, kind, wire->entries, entries, &arrived, &cells);
@@ -481,6 +566,40 @@ static duo_status shm_recv(duo_endpoint from, const duo_state *state, uint64_t w
     } else if ((word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == shm->count) {
         end_line(shm);
     }
+    return DUO_OK;
+}
+
+NOT_INLINE static duo_status line_ends(duo_shm *shm)
+{
+    end_line(shm);
+    return DUO_OK;
+}
+
+/* A number that is already there. What is anything else, `recv_any` looks at anew. */
+static duo_status shm_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+{
+    duo_shm *shm = shm_of(from);
+    if (!claim(shm, from)) return nothing(DUO_USED, message);
+    uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+    if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) return recv_any(from, state, wait, message);
+    const duo_wire_protocol *protocol = shm->protocol;
+    unsigned count = shm->count, cells = shm->cells;
+    unsigned tag = (unsigned)(word >> (DUO_SHM_TAG_SHIFT + 8 * count)) & 0xff;
+    if (tag >= protocol->counts[state - protocol->states] || cells == DUO_SHM_CELLS)
+        return recv_any(from, state, wait, message);
+    const duo_message *kind = &state->messages[tag];
+    if (!is_little_endian() || wire_of(shm, kind)->flat != 8 || kind->edge == DUO_END)
+        return recv_any(from, state, wait, message);
+    char *entries = (char *)message + state->entries;
+    arrival arrived = {tag + 1, NULL};
+    memcpy(message, &arrived, sizeof arrived);
+    memcpy(entries, shm->line->cells + cells * 8, 8);
+    follow_at_once(from, entries + kind->size);
+    if (kind->edge == DUO_TURN) return turns(shm);
+    shm->count = count + 1;
+    shm->cells = cells + 1;
+    if ((word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == count + 1)
+        return line_ends(shm);
     return DUO_OK;
 }
 

@@ -26,6 +26,8 @@
 #ifndef DUOLOGUE_SHM_ROOM_H
 #define DUOLOGUE_SHM_ROOM_H
 
+#include <assert.h>
+
 #include "duologue/shm.h"
 #include "transport.h"
 
@@ -96,6 +98,13 @@ typedef struct duo_shm_line {
     alignas(DUO_LINE) _Atomic uint64_t word;
     char cells[DUO_SHM_CELLS * 8];
 } duo_shm_line;
+
+/* What docs/wire.md says of the layout. */
+static_assert(offsetof(duo_shm_head, sides) == 64 && sizeof(duo_shm_side) == 192, "the sides");
+static_assert(sizeof(duo_shm_head) == 448 && sizeof(duo_shm_line) == 64, "the lines");
+static_assert(offsetof(duo_shm_side, lines_taken) == 64, "a side");
+static_assert(offsetof(duo_shm_side, hello) == 128, "a side");
+static_assert(offsetof(duo_shm_hello, fingerprint) == 32, "a side");
 
 /* One side of a session, in its own process. */
 typedef struct duo_shm {

@@ -1,6 +1,6 @@
 //! What is generated: it compiles as C and as C++ without a warning, and reads well.
 
-use super::{generate, hosts, protocols};
+use super::{generate, generate_with, hosts, protocols};
 use crate::support::c::{Compiler, Program, Watch, files_in, sources_in};
 use crate::support::repository;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,10 @@ fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
 
 #[test]
 fn all_protocols_compile() {
-    check_compiles(&generate("protocols", &protocols()), &hosts());
+    check_compiles(
+        &generate_with("protocols", &protocols(), &["--c-shm"]),
+        &hosts(),
+    );
 }
 
 #[test]
@@ -68,16 +71,31 @@ fn protocols_that_mention_each_other_compile() {
     check_compiles(&generate("shapes", &[folder.join("shapes.proto")]), &[]);
 }
 
-/// What is generated, beside what it is generated from.
+#[test]
+fn what_travels_between_processes_compiles() {
+    let files = ["wire/payloads.proto", "processes/talk.proto"];
+    for (number, file) in files.into_iter().enumerate() {
+        let proto = repository().join("tests").join(file);
+        let generated = generate_with(&format!("wire-{number}"), &[proto], &["--c-shm"]);
+        check_compiles(&generated, &[]);
+    }
+}
+
+/// What is generated, beside what it is generated from; of the last also what is for processes.
 #[test]
 fn generated_text() {
-    for case in ["pingpong", "oneshot", "double_buffer"] {
+    for case in ["pingpong", "oneshot", "double_buffer", "smtp"] {
         let proto = repository().join(format!("protocols/{case}.proto"));
-        let folder = generate(&format!("text-{case}"), std::slice::from_ref(&proto));
+        let further: &[&str] = if case == "smtp" { &["--c-shm"] } else { &[] };
+        let protos = std::slice::from_ref(&proto);
+        let folder = generate_with(&format!("text-{case}"), protos, further);
         let mut text = std::fs::read_to_string(&proto).expect("the protocol is there");
         let mut files = files_in(&folder, "h");
         files.extend(sources_in(&folder));
         files.sort();
+        if case == "smtp" {
+            files.retain(|file| file.to_string_lossy().contains("_shm."));
+        }
         for file in files {
             let name = file
                 .file_name()

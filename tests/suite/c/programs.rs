@@ -194,7 +194,7 @@ fn payloads_arrive_and_what_is_left_is_destroyed_once() {
 fn the_page_tells_the_truth() {
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
-    let generated = generate("page", &protocols());
+    let generated = generate_with("page", &protocols(), &["--c-shm"]);
     let includes = [vec![generated.clone()], hosts()].concat();
     let sources = sources_in(&generated);
     let objects = quiet(Watch::Address, &sources, &includes, &generated).objects();

@@ -135,6 +135,17 @@ impl Program<'_> {
         succeed(&mut run)
     }
 
+    /// Compiles and links the sources alone, which are to bring the shim along, and lets libFuzzer call them so often.
+    pub fn fuzz(&self, runs: u32) -> Result<String, String> {
+        let program = self.folder.join("fuzzer");
+        let mut link = self.compiler.command(false);
+        link.args(self.flags).args(self.objects()?);
+        succeed(link.arg("-o").arg(&program))?;
+        let mut run = Command::new(program);
+        run.current_dir(self.folder);
+        succeed(run.arg(format!("-runs={runs}")).arg("-seed=1"))
+    }
+
     /// Compiles the sources only.
     pub fn objects(&self) -> Result<Vec<PathBuf>, String> {
         let mut objects = Vec::new();

@@ -1,0 +1,116 @@
+/* A region whose other side is not ours to trust, and a reader that takes what is there. */
+#ifndef ATTACK_H
+#define ATTACK_H
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "payloads_shm.h"
+#include "shm.h"
+
+typedef struct attack {
+    int region;
+    size_t size;
+    duo_shm_head *head;
+    payloads_server_all_t server;
+    /* Messages that were read. */
+    size_t taken;
+} attack;
+
+/* Attaches the server to a region in which a client has said the right things and no more. */
+static inline attack begin_attack(void)
+{
+    attack made = {.taken = 0};
+    CHECK(duo_shm_create(4096, &made.region) == DUO_OK);
+    struct stat status;
+    CHECK(fstat(made.region, &status) == 0);
+    made.size = (size_t)status.st_size;
+    made.head = mmap(NULL, made.size, PROT_READ | PROT_WRITE, MAP_SHARED, made.region, 0);
+    CHECK(made.head != MAP_FAILED);
+    CHECK(stat("/proc/self/ns/pid", &status) == 0);
+    duo_shm_hello *hello = &made.head->sides[0].hello;
+    hello->process = (uint32_t)getpid();
+    hello->name_space = (uint64_t)status.st_ino;
+    hello->largest = 1 << 20;
+    hello->fingerprint = duo_payloads_wire.fingerprint;
+    atomic_store(&hello->verdict, 1);
+    atomic_store(&hello->state, 2);
+    const duo_shm_options options = {.largest = 1 << 16};
+    CHECK(payloads_server_attach(made.region, &options, &made.server) == DUO_OK);
+    return made;
+}
+
+/* Reads what there is; false once the session is over. */
+static inline bool read_some(attack *made, int most)
+{
+    payloads_all_t message;
+    for (int i = 0; i < most; i++) {
+        duo_status status = payloads_server_all_try_recv(made->server, &message);
+        if (status == DUO_EMPTY) return true;
+        if (status != DUO_OK) {
+            CHECK(status == DUO_BROKEN || status == DUO_CLOSED || status == DUO_NO_MEMORY);
+            if (status == DUO_NO_MEMORY) payloads_server_all_close(made->server);
+            made->server = (payloads_server_all_t){0};
+            return false;
+        }
+        made->taken += 1;
+        /* Every byte of a text can be read. */
+        if (message.tag == PAYLOADS_ALL_STR) {
+            unsigned sum = 0;
+            for (size_t at = 0; at < message.as.str.value.size; at++)
+                sum += (unsigned char)message.as.str.value.data[at];
+            CHECK(sum <= 255 * (1 << 16));
+        }
+        bool is_over = message.tag == PAYLOADS_ALL_OVER;
+        payloads_server_all_t next = made->server;
+        switch (message.tag) {
+#define GO_ON(TAG, member)                                                                         \
+    case TAG: next = message.as.member.next; break
+            GO_ON(PAYLOADS_ALL_NONE, none);
+            GO_ON(PAYLOADS_ALL_BOOL, bool_);
+            GO_ON(PAYLOADS_ALL_U8, u8);
+            GO_ON(PAYLOADS_ALL_U16, u16);
+            GO_ON(PAYLOADS_ALL_U32, u32);
+            GO_ON(PAYLOADS_ALL_U64, u64);
+            GO_ON(PAYLOADS_ALL_I8, i8);
+            GO_ON(PAYLOADS_ALL_I16, i16);
+            GO_ON(PAYLOADS_ALL_I32, i32);
+            GO_ON(PAYLOADS_ALL_I64, i64);
+            GO_ON(PAYLOADS_ALL_F32, f32);
+            GO_ON(PAYLOADS_ALL_F64, f64);
+            GO_ON(PAYLOADS_ALL_STR, str);
+            GO_ON(PAYLOADS_ALL_BYTES, bytes);
+            GO_ON(PAYLOADS_ALL_LIST, list);
+            GO_ON(PAYLOADS_ALL_LISTS, lists);
+            GO_ON(PAYLOADS_ALL_OPTION, option);
+            GO_ON(PAYLOADS_ALL_OPTIONS, options);
+            GO_ON(PAYLOADS_ALL_TUPLE, tuple);
+            GO_ON(PAYLOADS_ALL_EMPTIES, empties);
+            GO_ON(PAYLOADS_ALL_RECORD, record);
+            GO_ON(PAYLOADS_ALL_TREE, tree);
+            GO_ON(PAYLOADS_ALL_COLOUR, colour);
+            GO_ON(PAYLOADS_ALL_SHAPE, shape);
+            GO_ON(PAYLOADS_ALL_MANY, many);
+        case PAYLOADS_ALL_OVER: break;
+        }
+        made->server = next;
+        payloads_all_free(&message);
+        if (is_over) {
+            made->server = (payloads_server_all_t){0};
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline void end_attack(attack *made)
+{
+    if (made->server.receives.session != NULL) payloads_server_all_close(made->server);
+    munmap(made->head, made->size);
+    close(made->region);
+}
+
+#endif

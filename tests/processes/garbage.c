@@ -1,0 +1,97 @@
+/* A peer that writes anything anywhere while the reader reads: no crash, no bad access, an answer. */
+#include "attack.h"
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t any(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+/* Words that look right, with everything else at random. */
+static void write_lines(attack *made)
+{
+    duo_shm_line *lines = (duo_shm_line *)(void *)(made->head + 1);
+    uint64_t count = 1 + any() % 12;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t word = any();
+        if (any() % 4 != 0) word |= DUO_SHM_PARITY;
+        if (any() % 3 != 0) word &= ~(DUO_SHM_LONG | DUO_SHM_MORE);
+        if (any() % 8 != 0) word &= UINT64_C(0x1f1f1f1f1f1f1fff);
+        for (size_t at = 0; at < sizeof lines[i].cells; at++)
+            lines[i].cells[at] = (char)(any() % 3 == 0 ? any() : any() % 6);
+        if (word & DUO_SHM_LONG) {
+            uint64_t head[2] = {any() % 2000, any() % 3000};
+            if (any() % 2 == 0) {
+                head[1] = head[0];
+                word = (word & ~(DUO_SHM_MORE | UINT64_C(14))) | 2;
+            }
+            memcpy(lines[i].cells, head, sizeof head);
+        }
+        atomic_store(&lines[i].word, word);
+    }
+    char *bytes = (char *)(lines + DUO_SHM_LINES);
+    for (size_t at = 0; at < 4096; at++) bytes[at] = (char)(any() % 3 == 0 ? any() : any() % 6);
+}
+
+static void write_anything(attack *made, size_t from, size_t size)
+{
+    char *bytes = (char *)made->head + from;
+    for (size_t at = 0; at + 8 <= size; at += 8) {
+        uint64_t word = any();
+        memcpy(bytes + at, &word, sizeof word);
+    }
+}
+
+static void at_rest(void)
+{
+    size_t broken = 0, taken = 0;
+    for (int round = 0; round < 20000; round++) {
+        attack made = begin_attack();
+        if (round % 16 == 0) write_anything(&made, 0, made.size);
+        else write_lines(&made);
+        bool goes_on = read_some(&made, 200);
+        taken += made.taken;
+        broken += !goes_on;
+        end_attack(&made);
+    }
+    CHECK(broken > 1000 && taken > 1000);
+}
+
+static _Atomic bool done;
+
+static void *write_on(void *context)
+{
+    attack *made = context;
+    while (!atomic_load(&done)) {
+        write_lines(made);
+        write_anything(made, 64, sizeof(duo_shm_head) - 64);
+        if (any() % 8 == 0) write_anything(made, 64, made->size - 64);
+    }
+    return NULL;
+}
+
+/* Two views of the memory in one process, so that the sanitizers see both and take them for two. */
+static void while_it_reads(void)
+{
+    for (int round = 0; round < 300; round++) {
+        attack made = begin_attack();
+        attack writer = made;
+        atomic_store(&done, false);
+        pthread_t thread = start(write_on, &writer);
+        for (int i = 0; i < 50 && read_some(&made, 100); i++) continue;
+        atomic_store(&done, true);
+        finish(thread);
+        end_attack(&made);
+    }
+}
+
+int main(void)
+{
+    at_rest();
+    while_it_reads();
+    return 0;
+}

@@ -1,0 +1,163 @@
+/* A peer that leaves or dies is noticed, and what it said before is read first. */
+#include "talk.h"
+
+static void leave_at_once(int region)
+{
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    doze();
+    CHECK(talk_server_ask_close(server) == DUO_OK);
+}
+
+static void wait_to_be_killed(int region)
+{
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    for (;;) pause();
+}
+
+static void say_and_leave(int region)
+{
+    talk_client_ask_t client = attach_client(region);
+    for (uint64_t i = 0; i < 100; i++)
+        CHECK(talk_client_ask_send_more(client, i, &client) == DUO_OK);
+    CHECK(talk_client_ask_close(client) == DUO_OK);
+}
+
+static void say_and_wait(int region)
+{
+    talk_client_ask_t client = attach_client(region);
+    for (uint64_t i = 0; i < 100; i++)
+        CHECK(talk_client_ask_send_more(client, i, &client) == DUO_OK);
+    for (;;) pause();
+}
+
+/* The client waits for an answer that never comes. */
+static void while_waiting(void (*server)(int), bool is_killed)
+{
+    int region = region_of(0);
+    pid_t child = start_child(server, region);
+    talk_client_answer_t waiting;
+    talk_answer_t answer;
+    CHECK(talk_client_ask_send_number(attach_client(region), 1, &waiting) == DUO_OK);
+    if (is_killed) {
+        CHECK(talk_client_answer_try_recv(waiting, &answer) == DUO_EMPTY);
+        CHECK(talk_client_answer_recv_within(waiting, 1000000, &answer) == DUO_EMPTY);
+        kill_child(child);
+    }
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_CLOSED);
+    CHECK(answer.tag == 0);
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_USED);
+    if (!is_killed) finish_child(child);
+    close(region);
+}
+
+/* The same by one who only looks. */
+static void while_looking(void)
+{
+    int region = region_of(0);
+    pid_t child = start_child(wait_to_be_killed, region);
+    talk_client_answer_t waiting;
+    talk_answer_t answer;
+    CHECK(talk_client_ask_send_number(attach_client(region), 1, &waiting) == DUO_OK);
+    kill_child(child);
+    duo_status status;
+    while ((status = talk_client_answer_try_recv(waiting, &answer)) == DUO_EMPTY) continue;
+    CHECK(status == DUO_CLOSED);
+    close(region);
+}
+
+/* The client sends into a ring that nobody empties. */
+static void while_sending(void (*server)(int), bool is_killed, bool is_long)
+{
+    int region = region_of(4096);
+    pid_t child = start_child(server, region);
+    talk_client_ask_t client = attach_client(region);
+    char text[1500];
+    memset(text, 'x', sizeof text);
+    duo_str page = {text, is_long ? sizeof text : 60};
+    duo_status status;
+    size_t sent = 0;
+    while ((status = talk_client_ask_try_send_page(client, page, &client)) == DUO_OK) sent++;
+    if (is_killed) {
+        CHECK(status == DUO_FULL && sent > 0);
+        kill_child(child);
+    }
+    if (status == DUO_FULL) status = talk_client_ask_send_page(client, page, &client);
+    while (status == DUO_OK) status = talk_client_ask_send_page(client, page, &client);
+    CHECK(status == DUO_CLOSED && client.sends.session == NULL);
+    if (!is_killed) finish_child(child);
+    close(region);
+}
+
+static void read_to_the_end(void (*client)(int), bool is_killed)
+{
+    int region = region_of(0);
+    pid_t child = start_child(client, region);
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    doze();
+    if (is_killed) kill_child(child);
+    talk_ask_t asked;
+    for (uint64_t i = 0; i < 100; i++) {
+        CHECK(talk_server_ask_recv(server, &asked) == DUO_OK);
+        CHECK(asked.tag == TALK_ASK_MORE && asked.as.more.value == i);
+        server = asked.as.more.next;
+    }
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_CLOSED);
+    if (!is_killed) finish_child(child);
+    close(region);
+}
+
+/* Dies in the middle of a message: what came of it is worth nothing. No memory moves that much in a millisecond. */
+static void say_half(int region)
+{
+    talk_client_ask_t client = attach_client(region);
+    static char text[32 << 20];
+    memset(text, 'x', sizeof text);
+    duo_str page = {text, sizeof text};
+    CHECK(talk_client_ask_send_page(client, page, &client) == DUO_CLOSED);
+}
+
+static void in_the_middle(void)
+{
+    int region = region_of(4096);
+    pid_t child = start_child(say_half, region);
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    talk_ask_t asked;
+    CHECK(talk_server_ask_recv_within(server, 1000000, &asked) == DUO_EMPTY);
+    CHECK(talk_server_ask_try_recv(server, &asked) == DUO_EMPTY);
+    kill_child(child);
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_CLOSED);
+    close(region);
+
+    /* And the reader in the middle of one. */
+    region = region_of(4096);
+    child = start_child(say_half, region);
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    CHECK(talk_server_ask_recv_within(server, 1000000, &asked) == DUO_EMPTY);
+    CHECK(talk_server_ask_close(server) == DUO_OK);
+    finish_child(child);
+    close(region);
+}
+
+static void leave_reading(int region)
+{
+    leave_at_once(region);
+}
+
+int main(void)
+{
+    while_waiting(leave_at_once, false);
+    while_waiting(wait_to_be_killed, true);
+    while_looking();
+    while_sending(leave_reading, false, false);
+    while_sending(leave_reading, false, true);
+    while_sending(wait_to_be_killed, true, false);
+    while_sending(wait_to_be_killed, true, true);
+    read_to_the_end(say_and_leave, false);
+    read_to_the_end(say_and_wait, true);
+    in_the_middle();
+    return 0;
+}

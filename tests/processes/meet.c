@@ -1,0 +1,238 @@
+/* How two processes meet, and when they do not. */
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/mman.h>
+
+#include "later_shm.h"
+#include "listen_shm.h"
+#include "talk.h"
+
+static void after_fork(void)
+{
+    int region = region_of(0);
+    pid_t child = start_child(serve, region);
+    talk_client_ask_t client = attach_client(region);
+    close(region);
+    client = ask(client, 41, 41);
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    CHECK(talk_client_ask_send_end(client) == DUO_USED);
+    CHECK(talk_client_ask_close(client) == DUO_USED);
+    finish_child(child);
+}
+
+static char name[64];
+
+static void serve_by_name(int unused)
+{
+    (void)unused;
+    int region;
+    CHECK(duo_shm_open(name, 0, &region) == DUO_OK);
+    serve(region);
+}
+
+static void by_name(void)
+{
+    snprintf(name, sizeof name, "/duologue-meet-%d", (int)getpid());
+    pid_t child = start_child(serve_by_name, -1);
+    int region;
+    CHECK(duo_shm_open(name, 0, &region) == DUO_OK);
+    talk_client_ask_t client = attach_client(region);
+    CHECK(duo_shm_unlink(name) == DUO_OK);
+    client = ask(client, 7, 7);
+    CHECK(talk_client_ask_close(client) == DUO_OK);
+    finish_child(child);
+    CHECK(duo_shm_unlink(name) == DUO_SYSTEM && errno == ENOENT);
+    close(region);
+}
+
+static int sockets[2];
+
+static void serve_by_socket(int unused)
+{
+    (void)unused;
+    int region;
+    close(sockets[0]);
+    CHECK(duo_shm_receive(sockets[1], &region) == DUO_OK);
+    serve(region);
+    CHECK(duo_shm_receive(sockets[1], &region) == DUO_BROKEN);
+    CHECK(duo_shm_receive(sockets[1], &region) == DUO_BROKEN);
+    CHECK(duo_shm_receive(sockets[1], &region) == DUO_CLOSED && region == -1);
+}
+
+static void by_socket(void)
+{
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+    pid_t child = start_child(serve_by_socket, -1);
+    close(sockets[1]);
+    int region = region_of(4096);
+    CHECK(duo_shm_send(sockets[0], region) == DUO_OK);
+    talk_client_ask_t client = attach_client(region);
+    client = ask(client, 1, 1);
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    /* A file that could shrink, and no file at all. */
+    FILE *file = tmpfile();
+    CHECK(file != NULL && duo_shm_send(sockets[0], fileno(file)) == DUO_OK);
+    CHECK(send(sockets[0], "x", 1, 0) == 1);
+    close(sockets[0]);
+    finish_child(child);
+    fclose(file);
+    close(region);
+}
+
+static void serve_listening(int region)
+{
+    /* The other team's client is our server. */
+    listen_client_ask_t listener;
+    CHECK(listen_client_attach(region, NULL, &listener) == DUO_OK);
+    listen_ask_t asked;
+    CHECK(listen_client_ask_recv(listener, &asked) == DUO_OK && asked.tag == LISTEN_ASK_TEXT);
+    listen_client_answer_t answering = asked.as.text.next;
+    CHECK(listen_client_answer_send_text(answering, asked.as.text.value, &listener) == DUO_OK);
+    listen_ask_free(&asked);
+    CHECK(listen_client_ask_close(listener) == DUO_OK);
+}
+
+static void two_descriptions(void)
+{
+    int region = region_of(0);
+    pid_t child = start_child(serve_listening, region);
+    talk_client_ask_t client = attach_client(region);
+    talk_client_answer_t waiting;
+    talk_answer_t answer;
+    CHECK(talk_client_ask_send_text(client, DUO_STR("hello"), &waiting) == DUO_OK);
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.tag == TALK_ANSWER_TEXT);
+    CHECK(duo_str_equal(answer.as.text.value, DUO_STR("hello")));
+    client = answer.as.text.next;
+    talk_answer_free(&answer);
+    finish_child(child);
+    CHECK(talk_client_ask_send_end(client) == DUO_CLOSED);
+    close(region);
+}
+
+static void serve_refused(int region)
+{
+    later_server_ask_t server;
+    CHECK(later_server_attach(region, NULL, &server) == DUO_REFUSED);
+    CHECK(later_server_ask_close(server) == DUO_USED);
+}
+
+static void serve_accepting(int region)
+{
+    const duo_fingerprint older[] = {{{0}}, TALK_FINGERPRINT};
+    const duo_shm_options options = {.accepts = older, .accepts_count = 2};
+    later_server_ask_t server;
+    CHECK(later_server_attach(region, &options, &server) == DUO_OK);
+    later_ask_t asked;
+    CHECK(later_server_ask_recv(server, &asked) == DUO_OK && asked.tag == LATER_ASK_NUMBER);
+    later_server_answer_t answering = asked.as.number.next;
+    CHECK(later_server_answer_send_number(answering, asked.as.number.value, &server) == DUO_OK);
+    CHECK(later_server_ask_recv(server, &asked) == DUO_OK && asked.tag == LATER_ASK_END);
+}
+
+static void other_versions(void)
+{
+    int region = region_of(0);
+    pid_t child = start_child(serve_refused, region);
+    talk_client_ask_t client;
+    CHECK(talk_client_attach(region, NULL, &client) == DUO_REFUSED);
+    CHECK(talk_client_ask_close(client) == DUO_USED);
+    finish_child(child);
+    close(region);
+
+    region = region_of(0);
+    child = start_child(serve_accepting, region);
+    client = ask(attach_client(region), 3, 3);
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    finish_child(child);
+    close(region);
+}
+
+static void taken_places(void)
+{
+    int region = region_of(0);
+    pid_t child = start_child(serve, region);
+    talk_client_ask_t client = attach_client(region), second;
+    CHECK(talk_client_attach(region, NULL, &second) == DUO_REFUSED);
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_REFUSED);
+    /* Neither disturbs those who were there first. */
+    client = ask(client, 5, 5);
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    finish_child(child);
+    close(region);
+}
+
+static void nobody_comes(void)
+{
+    int region = region_of(0);
+    const duo_shm_options options = {.wait = 20000000};
+    talk_client_ask_t client;
+    CHECK(talk_client_attach(region, &options, &client) == DUO_EMPTY);
+    /* Who comes too late is told. */
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, &options, &server) == DUO_CLOSED);
+    close(region);
+}
+
+static void no_regions(void)
+{
+    talk_client_ask_t client;
+    CHECK(talk_client_attach(-1, NULL, &client) == DUO_SYSTEM && errno == EBADF);
+    FILE *file = tmpfile();
+    CHECK(file != NULL);
+    CHECK(talk_client_attach(fileno(file), NULL, &client) == DUO_BROKEN);
+    CHECK(ftruncate(fileno(file), 1 << 20) == 0);
+    CHECK(talk_client_attach(fileno(file), NULL, &client) == DUO_BROKEN);
+    fclose(file);
+    /* A head that promises more than there is. */
+    int region = region_of(4096);
+    uint64_t *head = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
+    CHECK(head != MAP_FAILED);
+    const uint64_t sizes[] = {0, 3, 2048, UINT64_C(1) << 30, UINT64_C(1) << 63, UINT64_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        head[2] = sizes[i];
+        CHECK(talk_client_attach(region, NULL, &client) == DUO_BROKEN);
+    }
+    munmap(head, 4096);
+    close(region);
+}
+
+static void serve_either(int region)
+{
+    serve(region);
+}
+
+/* Operations that sessions between processes do not have say so, and leave the endpoint as it is. */
+static void not_here(void)
+{
+    int region = region_of(0);
+    pid_t child = start_child(serve_either, region);
+    talk_client_answer_t waiting;
+    CHECK(talk_client_ask_send_number(attach_client(region), 9, &waiting) == DUO_OK);
+    duo_endpoint set[] = {DUO_READY(waiting)};
+    size_t which;
+    CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_SYSTEM && errno == ENOTSUP);
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    CHECK(duo_ports_add(ports, DUO_READY(waiting), NULL, NULL) == DUO_SYSTEM && errno == ENOTSUP);
+    duo_ports_free(ports);
+    talk_answer_t answer;
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.as.number.value == 9);
+    CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
+    finish_child(child);
+    close(region);
+}
+
+int main(void)
+{
+    after_fork();
+    by_name();
+    by_socket();
+    two_descriptions();
+    other_versions();
+    taken_places();
+    nobody_comes();
+    no_regions();
+    not_here();
+    return 0;
+}

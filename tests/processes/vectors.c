@@ -1,0 +1,86 @@
+/* The bytes of tests/wire/payloads.txt, read and written. The file is the first line of standard input's name. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "payloads_shm.h"
+#include "wire.h"
+
+static const char *const names[] = {"none",   "bool", "u8",    "u16",  "u32",   "u64",    "i8",
+                                    "i16",    "i32",  "i64",   "f32",  "f64",   "str",    "bytes",
+                                    "list",   "lists", "option", "options", "tuple", "empties",
+                                    "record", "tree", "colour", "shape", "many", "over"};
+
+static size_t from_hex(const char *text, uint8_t *bytes)
+{
+    size_t size = 0;
+    if (strcmp(text, "-") == 0) return 0;
+    for (; text[0] != '\0'; text += 2) {
+        unsigned byte;
+        CHECK(isxdigit((unsigned char)text[0]) && isxdigit((unsigned char)text[1]));
+        CHECK(sscanf(text, "%2x", &byte) == 1);
+        bytes[size++] = (uint8_t)byte;
+    }
+    return size;
+}
+
+/* Whether the bytes are taken; if so, they are written again. */
+static bool is_taken(const duo_wire *wire, const uint8_t *given, size_t size)
+{
+    size_t taken = 0, room = 0;
+    /* In memory of their own size, so that reading behind the end is found. */
+    uint8_t *bytes = malloc(size > 0 ? size : 1);
+    CHECK(bytes != NULL);
+    if (size > 0) memcpy(bytes, given, size);
+    bool is_right = wire == NULL ? size == 0 : duo_wire_check(wire, bytes, size, &taken, &room);
+    if (!is_right || wire == NULL || taken != size) {
+        free(bytes);
+        return is_right && (wire == NULL || taken == size);
+    }
+    payloads_all_t message;
+    memset(&message, 0, sizeof message);
+    char *items = malloc(room > 0 ? room : 1);
+    CHECK(items != NULL);
+    memset(items, 0, room);
+    duo_wire_decode(wire, bytes, &message.as, items);
+    size_t measured;
+    CHECK(duo_wire_measure(wire, &message.as, &measured) && measured == size);
+    char written[256];
+    duo_wire_writer writer = {written, written + sizeof written, NULL};
+    CHECK(size <= sizeof written && duo_wire_encode(wire, &message.as, &writer));
+    CHECK((size_t)(writer.at - written) == size && memcmp(written, bytes, size) == 0);
+    free(items);
+    free(bytes);
+    return true;
+}
+
+int main(void)
+{
+    FILE *file = fopen(VECTORS, "r");
+    CHECK(file != NULL);
+    char line[512];
+    size_t right = 0, wrong = 0, seen[26] = {0};
+    while (fgets(line, sizeof line, file) != NULL) {
+        char name[16], hex[256], verdict[8];
+        uint8_t bytes[128];
+        if (line[0] == '#' || line[0] == '\n') continue;
+        CHECK(sscanf(line, "%15s %255s %7s", name, hex, verdict) == 3);
+        size_t index = 0;
+        while (index < 26 && strcmp(names[index], name) != 0) index++;
+        CHECK(index < 26);
+        bool is_right = strcmp(verdict, "yes") == 0;
+        CHECK(is_right || strcmp(verdict, "no") == 0);
+        size_t size = from_hex(hex, bytes);
+        if (is_taken(duo_payloads_wire.wires[index].entries, bytes, size) != is_right) {
+            fprintf(stderr, "%s %s should be `%s`\n", name, hex, verdict);
+            return 1;
+        }
+        *(is_right ? &right : &wrong) += 1;
+        seen[index] += is_right;
+    }
+    fclose(file);
+    for (size_t i = 0; i < 26; i++) CHECK(seen[i] > 0);
+    CHECK(right > 30 && wrong > 30);
+    return 0;
+}

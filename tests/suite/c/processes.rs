@@ -1,0 +1,132 @@
+//! Sessions between processes: how they begin and end, long messages, peers that break the rules, and the bytes that travel.
+
+#![cfg(target_os = "linux")]
+
+use super::{generate_with, quiet};
+use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
+use crate::support::{is_named, repository};
+use std::path::PathBuf;
+
+/// A program of `tests/processes`, with what is generated from `proto`.
+struct Case {
+    generated: PathBuf,
+    sources: Vec<PathBuf>,
+    includes: Vec<PathBuf>,
+}
+
+impl Case {
+    fn new(test: &str, proto: &str, program: &str) -> Case {
+        let folder = repository().join("tests/processes");
+        let proto = repository().join(proto);
+        let generated = generate_with(test, &[proto], &["--c-shm"]);
+        let sources = [sources_in(&generated), vec![folder.join(program)]].concat();
+        let includes = vec![
+            generated.clone(),
+            folder,
+            runtime().join("tests"),
+            runtime().join("src"),
+        ];
+        Case {
+            generated,
+            sources,
+            includes,
+        }
+    }
+
+    fn program(&self, watch: Watch) -> Program<'_> {
+        quiet(watch, &self.sources, &self.includes, &self.generated)
+    }
+
+    fn run(&self, watches: &[Watch], flags: &[&str]) {
+        for &watch in watches {
+            let program = Program {
+                flags,
+                ..self.program(watch)
+            };
+            if let Err(complaint) = program.run() {
+                panic!("{watch:?}:\n{complaint}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_processes_meet() {
+    Case::new("processes-meet", "tests/processes/talk.proto", "meet.c").run(&Watch::all(), &[]);
+}
+
+#[test]
+fn a_peer_that_leaves_or_dies_is_noticed() {
+    Case::new("processes-leave", "tests/processes/talk.proto", "leave.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn messages_of_every_length_arrive() {
+    Case::new("processes-long", "tests/processes/talk.proto", "long.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn without_the_barrier_of_the_system() {
+    let case = Case::new("processes-heavy", "tests/processes/talk.proto", "long.c");
+    let program = Program {
+        shim: &["-DDUO_NO_MEMBARRIER"],
+        ..case.program(Watch::Plain)
+    };
+    if let Err(complaint) = program.run() {
+        panic!("{complaint}");
+    }
+}
+
+#[test]
+fn garbage_is_answered() {
+    Case::new(
+        "processes-garbage",
+        "tests/wire/payloads.proto",
+        "garbage.c",
+    )
+    .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn payloads_are_the_bytes_of_the_page() {
+    let vectors = repository().join("tests/wire/payloads.txt");
+    let flag = format!("-DVECTORS=\"{}\"", vectors.display());
+    Case::new("processes-wire", "tests/wire/payloads.proto", "vectors.c")
+        .run(&[Watch::Address], &[&flag]);
+}
+
+/// Without a number of rounds the benchmark only shows that its cases work.
+#[test]
+fn the_benchmark_works() {
+    let proto = "tests/bench/processes/bench.proto";
+    let program = "../bench/processes/bench.c";
+    Case::new("processes-bench", proto, program).run(&[Watch::Plain], &[]);
+}
+
+/// A short run; a longer one is told of in `tests/processes/fuzz.c`.
+#[test]
+fn a_fuzzer_finds_nothing() {
+    if !is_named("clang") {
+        return;
+    }
+    let case = Case::new("processes-fuzz", "tests/wire/payloads.proto", "fuzz.c");
+    let sources = [case.sources.clone(), sources_in(&runtime().join("src"))].concat();
+    let program = Program {
+        compiler: Compiler::Clang,
+        sources: &sources,
+        ..case.program(Watch::Plain)
+    };
+    let fuzzing = [
+        "-fsanitize=fuzzer,address,undefined",
+        "-fno-sanitize-recover=all",
+    ];
+    let program = Program {
+        flags: &fuzzing,
+        ..program
+    };
+    if let Err(complaint) = program.fuzz(20_000) {
+        panic!("{complaint}");
+    }
+}
