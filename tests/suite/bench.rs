@@ -1,7 +1,8 @@
-//! The benchmark of the pipes: every case works and moves what it says it moves. How long it takes is nobody's business here.
+//! The benchmarks of the pipes: every case works and moves what it says it moves. How long it takes is nobody's business here.
 
 use crate::support::program::run;
-use crate::support::{is_named, repository};
+use crate::support::{is_named, repository, succeed};
+use std::path::Path;
 use std::process::Command;
 
 /// The benchmark in its quick form, where `DUOLOGUE_TEST_WITH` names it: nothing else compiles the crates that it compares with.
@@ -21,5 +22,32 @@ fn every_case_of_the_benchmark_works() {
             && printed.ends_with("every case works, and every bar finds its cases\n"),
         "{printed}{}",
         String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// As above, for the Scala pipes. The benchmark needs a JDK 21 or newer: the one that `DUOLOGUE_JAVA` is the `java` of, or `PATH`'s.
+#[test]
+fn every_case_of_the_benchmark_in_scala_works() {
+    if !is_named("jmh") {
+        return;
+    }
+    let mut command = Command::new(repository().join("tests/bench/jvm/run"));
+    command.arg("--quick");
+    command.env("DUOLOGUE", env!("CARGO_BIN_EXE_duologue"));
+    command.env(
+        "DUOLOGUE_BENCH_OUT",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-jvm"),
+    );
+    if let Some(java) = std::env::var_os("DUOLOGUE_JAVA") {
+        let java = Path::new(&java)
+            .canonicalize()
+            .expect("DUOLOGUE_JAVA names a program");
+        let home = java.parent().and_then(Path::parent);
+        command.env("JAVA_HOME", home.expect("java lies in bin"));
+    }
+    let printed = succeed(&mut command).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(
+        printed.ends_with("every case works, and every bar finds its cases\n"),
+        "{printed}"
     );
 }

@@ -1,5 +1,6 @@
 //! The Scala target: the shim, what is generated, and the programs that use it.
 
+mod adapters;
 mod misuse;
 mod snapshots;
 mod stress;
@@ -16,7 +17,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The suites of the shim. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 8] = [
+const SUITES: [&str; 9] = [
     "duologue.SessionSuite",
     "duologue.SelectSuite",
     "duologue.PortSetSuite",
@@ -25,6 +26,7 @@ const SUITES: [&str; 8] = [
     "duologue.TravelSuite",
     "duologue.LateSuite",
     "duologue.WalkSuite",
+    "duologue.AllocationSuite",
 ];
 
 fn runtime_keeps_its_contract(scala: Scala) {
@@ -44,7 +46,7 @@ fn the_shim_keeps_its_contract_in_scala_2() {
 }
 
 /// In the Java that `DUOLOGUE_JAVA` is the path of, or the one in `PATH`, where `DUOLOGUE_TEST_WITH` names `virtual-threads`.
-/// There is one carrier: a wait that kept it would keep everybody.
+/// There is one carrier: a wait that kept it would keep everybody. 100,000 sessions have to fit into 2 GB.
 #[test]
 fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
     if !is_named("virtual-threads") {
@@ -56,6 +58,7 @@ fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
         java.args([
             "-Djdk.virtualThreadScheduler.parallelism=1",
             "-Djdk.virtualThreadScheduler.maxPoolSize=1",
+            "-Xmx2g",
         ]);
         let runtime = [scala.runtime()];
         let suite = ["duologue.VirtualSuite"];

@@ -1,12 +1,12 @@
 //! The classes of the endpoints: how messages are sent, and how they are made of what came.
 
 use super::layout::{Code, declaration, docs, fits};
-use super::payload::{check, moved, tuple};
+use super::payload::{Number, check, moved, number, tuple};
 use super::place::{GENERATED, nested, tuple_paths};
 use super::spelling;
 use super::view::Writer;
 use crate::endpoint::Activity;
-use crate::protocol::{Message, Next, State, StateId};
+use crate::protocol::{Message, Next, State, StateId, Type};
 use askama::Template;
 
 /// A sending endpoint.
@@ -111,37 +111,55 @@ impl Writer<'_> {
     fn openers(&self, state: &State, received: &str) -> Vec<OpenerView> {
         let any = self.place.standard("Any");
         let int = self.place.standard("Int");
-        let opener = |head: &str, subject: &str, arms: Vec<ArmView>| OpenerView {
-            signature: format!(
-                "{head}(index: {int}, payload: {any}): {received} = {subject} match {{"
-            ),
+        let long = self.place.standard("Long");
+        let both = format!(", payload: {any}, number: {long}");
+        let opener = |head: &str, parameters: &str, subject: &str, arms: Vec<ArmView>| OpenerView {
+            signature: format!("{head}(index: {int}{parameters}): {received} = {subject} match {{"),
             arms,
         };
+        let arm = |(index, message)| self.arm(state, index, message);
         let messages = state.messages.iter().enumerate();
-        let arms = messages.map(|(index, message)| self.arm(state, index, message));
         let values: usize = state
             .messages
             .iter()
             .map(|message| message.entries.len())
             .sum();
         if values <= VALUES_IN_ONE_METHOD {
-            return vec![opener("protected def open", "index", arms.collect())];
+            return vec![opener(
+                "protected def open",
+                &both,
+                "index",
+                messages.map(arm).collect(),
+            )];
         }
-        let mut arms = arms.peekable();
         let (mut calls, mut groups) = (Vec::new(), Vec::new());
-        while arms.peek().is_some() {
+        let messages: Vec<_> = messages.collect();
+        for group in messages.chunks(MESSAGES_IN_ONE_METHOD) {
+            // A private method must not have a parameter that it does not use.
+            let of_numbers = |(_, message): &(usize, &Message)| self.number(message).is_some();
+            let of_objects = |(_, message): &(usize, &Message)| {
+                !message.entries.is_empty() && self.number(message).is_none()
+            };
+            let (parameters, arguments) =
+                match (group.iter().any(of_objects), group.iter().any(of_numbers)) {
+                    (true, true) => (both.clone(), "index, payload, number"),
+                    (true, false) => (format!(", payload: {any}"), "index, payload"),
+                    (false, true) => (format!(", number: {long}"), "index, number"),
+                    (false, false) => (String::new(), "index"),
+                };
             let name = format!("open${}", groups.len());
             calls.push(ArmView {
                 pattern: format!("case {} =>", groups.len()),
                 tuple: None,
                 is_short: true,
-                message: format!("{name}(index, payload)"),
+                message: format!("{name}({arguments})"),
             });
-            let group = arms.by_ref().take(MESSAGES_IN_ONE_METHOD).collect();
-            groups.push(opener(&format!("private def {name}"), "index", group));
+            let arms = group.iter().copied().map(arm).collect();
+            let head = format!("private def {name}");
+            groups.push(opener(&head, &parameters, "index", arms));
         }
         let group_of = format!("index / {MESSAGES_IN_ONE_METHOD}");
-        let first = opener("protected def open", &group_of, calls);
+        let first = opener("protected def open", &both, &group_of, calls);
         std::iter::once(first).chain(groups).collect()
     }
 
@@ -220,19 +238,22 @@ impl Writer<'_> {
                 .clone()
                 .flat_map(|(entry, name)| check(whole, &entry.ty, entry.name.text(), name)),
         );
-        let parts = entries
-            .map(|(entry, name)| moved(whole, &entry.ty, name))
-            .collect();
-        let mut arguments = vec![
-            Code::word("this"),
-            Code::word(index.to_string()),
-            tuple(parts),
-        ];
+        let number = self.number(message);
+        let payload = match &number {
+            Some(number) => Code::word((number.encode)(&names[0])),
+            None => tuple(
+                entries
+                    .map(|(entry, name)| moved(whole, &entry.ty, name))
+                    .collect(),
+            ),
+        };
+        let kind = if number.is_some() { "Number" } else { "" };
+        let mut arguments = vec![Code::word("this"), Code::word(index.to_string()), payload];
         if is_moving {
             arguments.push(Code::word("$moving"));
         }
         let send = Code::Call(
-            format!("{GENERATED}.{}", self.then(state, message)),
+            format!("{GENERATED}.{}{kind}", self.then(state, message)),
             arguments,
         );
         let head = format!("def {}", spelling::method_name(message.name.text()));
@@ -253,6 +274,12 @@ impl Writer<'_> {
             is_short,
             statements,
         }
+    }
+
+    /// How the message's payload is a number, if it is one.
+    fn number(&self, message: &Message) -> Option<Number> {
+        let types: Vec<&Type> = message.entries.iter().map(|entry| &entry.ty).collect();
+        number(self.place.whole, &types)
     }
 
     /// Who speaks after a message.
@@ -279,7 +306,10 @@ impl Writer<'_> {
         let paths = tuple_paths(types.len());
         let mut values: Vec<Code> = match types.as_slice() {
             [] => Vec::new(),
-            [only] => vec![Code::word(format!("payload.asInstanceOf[{only}]"))],
+            [only] => vec![Code::word(self.number(message).map_or_else(
+                || format!("payload.asInstanceOf[{only}]"),
+                |number| number.decode.to_owned(),
+            ))],
             _ => paths
                 .iter()
                 .map(|path| Code::word(format!("values{path}")))

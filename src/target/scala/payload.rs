@@ -114,3 +114,44 @@ pub fn tuple(mut parts: Vec<Code>) -> Code {
         _ => nested(parts, &|parts| Code::Call(String::new(), parts)),
     }
 }
+
+/// How a payload that is one primitive value becomes a number, which needs no object.
+pub struct Number {
+    /// The number that stands for `value`.
+    pub encode: fn(value: &str) -> String,
+    /// The value that `number` stands for.
+    pub decode: &'static str,
+}
+
+/// The value as a number, if it is a primitive one and the only one of its message.
+pub fn number(whole: &Whole, types: &[&Type]) -> Option<Number> {
+    let [only] = types else { return None };
+    let mut ty = *only;
+    while let Type::Named(id) = ty {
+        let Definition::Alias(target) = &whole.program.ty(*id).definition else {
+            return None;
+        };
+        ty = target;
+    }
+    let Type::Builtin(builtin) = ty else {
+        return None;
+    };
+    let widened = |value: &str| format!("{value}.toLong");
+    let (encode, decode): (fn(&str) -> String, _) = match builtin {
+        Builtin::Bool => (|value| format!("if ({value}) 1L else 0L"), "number != 0L"),
+        Builtin::U8 | Builtin::U16 | Builtin::I32 => (widened, "number.toInt"),
+        Builtin::I8 => (widened, "number.toByte"),
+        Builtin::I16 => (widened, "number.toShort"),
+        Builtin::U32 | Builtin::U64 | Builtin::I64 => (str::to_owned, "number"),
+        Builtin::F32 => (
+            |value| format!("_root_.java.lang.Float.floatToRawIntBits({value}).toLong"),
+            "_root_.java.lang.Float.intBitsToFloat(number.toInt)",
+        ),
+        Builtin::F64 => (
+            |value| format!("_root_.java.lang.Double.doubleToRawLongBits({value})"),
+            "_root_.java.lang.Double.longBitsToDouble(number)",
+        ),
+        Builtin::Str | Builtin::Bytes => return None,
+    };
+    Some(Number { encode, decode })
+}

@@ -67,8 +67,8 @@ class Group {
      */
     Side.Outcome await(long nanos) {
         long deadline = nanos <= 0 ? 0 : System.nanoTime() + nanos;
-        int spins = Side.SPINS / ends.length;
-        int looks = nanos == 0 ? 1 : spins + Side.YIELDS;
+        int spins = Patience.isVirtual() ? 0 : Patience.FEW / ends.length;
+        int looks = nanos == 0 ? 1 : spins + Patience.YIELDS;
         for (int i = 0; i < looks; i++) {
             if (find()) {
                 restore(ends.length, chosen);
@@ -169,10 +169,12 @@ class Group {
      * A group for which no thread waits: whoever wakes it chooses in its place. Several wake it at the same time, so `calls`
      * counts them: the one that raises it from 0 looks, and looks again for those that came meanwhile; what one of them leaves in
      * the fields the next one sees, because it takes over by the same variable. Who starts the group begins with a call of its
-     * own, so that nobody looks before every seat has the waiter. After the choice the count never returns to 0.
+     * own, so that nobody looks before every seat has the waiter. After the choice the count never returns to 0. Who gives the group
+     * up says so in a field and then calls, too: whoever looks next sees the field, and gives up if nothing can be chosen.
      */
     abstract static class Task extends Group {
         private final AtomicInteger calls = new AtomicInteger(1);
+        private volatile boolean isGivenUp;
         private final Waiter waiter = new Waiter() {
             @Override
             void wake() {
@@ -189,6 +191,17 @@ class Group {
         /** Called once, when a side is chosen. It must not wait. */
         abstract void chose();
 
+        /** Called once in place of {@link #chose}, after {@link #giveUp}: all are as if nobody had waited. It must not wait. */
+        void gaveUp() {
+            throw new AssertionError("nobody gives this up");
+        }
+
+        /** Ends the wait, unless a side is ready. Nothing happens if it is over. */
+        final void giveUp() {
+            isGivenUp = true;
+            waiter.wake();
+        }
+
         /** All are claimed. */
         final void start() {
             if (super.find() || !super.announce(waiter)) {
@@ -203,10 +216,16 @@ class Group {
         private void serve() {
             int answered = 1;
             while (answered != 0) {
-                if (super.findWaiting()) {
-                    if (super.settle()) {
+                boolean givesUp = isGivenUp;
+                if (givesUp || super.findWaiting()) {
+                    boolean hasChosen = super.settle();
+                    if (hasChosen || givesUp) {
                         Side.SUSPENDED.remove(this);
-                        chose();
+                        if (hasChosen) {
+                            chose();
+                        } else {
+                            gaveUp();
+                        }
                         return;
                     }
                     // Only a side that somebody leaves can have looked ready, and then it is chosen.

@@ -8,15 +8,18 @@ import java.lang.invoke.VarHandle;
  *
  * <p>A state of a protocol has one direction, so a side speaks only after it has consumed all that the other said. Hence the
  * messages of a session are in one total order that both sides count alike, and never more are unread than the longest run
- * in one direction. Each run starts in slot 0 again. A slot is a <em>word</em> and a payload; the word says which message
+ * in one direction. Each run starts in slot 0 again. A slot is a <em>word</em>, a number beside it and an object; the word says which message
  * (its number in the session, from 1) the slot holds, so a side that waits tells the message it waits for from its own last
  * message, which the peer may not have read yet and which lies in the same slot.
+ *
+ * <p>A payload that is one primitive value is the number, and lies in the cache line that the word brings. A reference lies elsewhere,
+ * and storing it also dirties the collector's card, so references are not touched where there is none.
  *
  * <h2>Memory ordering</h2>
  *
  * Let W be the word of the slot of message n.
  * <ul>
- *   <li><b>Payload.</b> The sender writes the payload plainly, then swaps W (a full-strength RMW). The receiver reads W with
+ *   <li><b>Payload.</b> The sender writes the payload (number or object) plainly, then swaps W (a full-strength RMW). The receiver reads W with
  *       acquire and finds number n: the payload is visible. Reuse of the slot by message m &gt; n: its sender has either
  *       received a message of the other direction that was sent after n was read (a turn), or has read {@link #consumed} &ge; n;
  *       both were published after the receiver took n out. So no two accesses to a payload race.
@@ -60,6 +63,7 @@ final class Pipe {
     static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
 
     final String protocol;
+    /** The words at even places, and behind each the number of its slot. */
     final long[] words;
     final Object[] payloads;
     /** How many messages of one run may be unread. */
@@ -78,8 +82,13 @@ final class Pipe {
         this.room = unbounded ? UNBOUNDED_ROOM : capacity;
         // A side that leaves must never wait for room, so one more slot is kept for CLOSED.
         int slots = room + 1;
-        this.words = new long[slots];
+        this.words = new long[2 * slots];
         this.payloads = new Object[slots];
+    }
+
+    /** Where the word of a slot is in {@link #words}. */
+    static int word(int slot) {
+        return 2 * slot;
     }
 
     /** Whether the word says that message `number` (or that its sender has left instead) is there. */

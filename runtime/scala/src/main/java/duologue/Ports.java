@@ -204,8 +204,9 @@ final class Ports {
      */
     Side.Outcome await(long nanos) {
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
-        for (int i = 0; i < Side.SPINS + Side.YIELDS && doorbell.isSilent(); i++) {
-            if (i < Side.SPINS) {
+        int spins = Patience.isVirtual() ? 0 : Patience.FEW;
+        for (int i = 0; i < spins + Patience.YIELDS && doorbell.isSilent(); i++) {
+            if (i < spins) {
                 Thread.onSpinWait();
             } else {
                 Thread.yield();

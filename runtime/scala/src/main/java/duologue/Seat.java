@@ -6,7 +6,7 @@ import java.util.ArrayDeque;
  * One side's place in its session: how far it is. Only the thread that has claimed the seat's {@link Side} touches it, but
  * for {@link #waiter}, which the peer reads. A seat never refers to its side, so that the side can become unreachable.
  */
-final class Seat {
+final class Seat extends Padding {
     final Pipe pipe;
     Seat peer;
     /** Keeps the watch over this seat's side alive for as long as the peer lives; null once the session is over here. */
@@ -14,8 +14,10 @@ final class Seat {
     /** Who waits for a message here; written before the WAIT bit is set. */
     Waiter waiter;
 
+    /** How long this side looks before it sleeps. */
+    final Patience patience = new Patience();
     /** How many messages of the session this side has sent or taken. */
-    private long number;
+    private long sequence;
     /** Where the next message goes or comes. */
     private int slot;
     /** How many messages may certainly be sent before the receiver has to be asked how far it is. */
@@ -26,6 +28,7 @@ final class Seat {
     boolean peerWaits;
     /** The message that was taken last. */
     private int takenIndex;
+    private long takenNumber;
     private Object takenPayload;
 
     Seat(Pipe pipe, boolean speaks) {
@@ -39,7 +42,7 @@ final class Seat {
     /** Whether there is a slot for one more message. Only in an unbounded run it can be false. */
     boolean hasRoom() {
         if (credit == 0 && pipe.unbounded) {
-            credit = (int) Math.max(0, pipe.room - (number - pipe.consumed));
+            credit = (int) Math.max(0, pipe.room - (sequence - pipe.consumed));
         }
         return credit > 0;
     }
@@ -48,23 +51,27 @@ final class Seat {
      * Sends; needs room. False if the peer has left: then the payload was not sent and the session is over for this side.
      * The caller releases its side and then calls {@link #wakePeer} if {@link #peerWaits} says so.
      */
-    boolean send(int index, Object payload, int then) {
+    boolean send(int index, Object payload, long number, int then) {
         if (!speaks || over || credit == 0) {
             throw new IllegalStateException("not this side's turn to send in a session of " + pipe.protocol);
         }
-        if (!publish(index, payload, then)) {
+        if (!publish(index, payload, number, then)) {
             return false;
         }
         credit--;
-        slot = slot + 1 == pipe.words.length ? 0 : slot + 1;
+        slot = slot + 1 == pipe.payloads.length ? 0 : slot + 1;
         follow(then);
         return true;
     }
 
-    private boolean publish(int index, Object payload, int flags) {
-        number++;
-        pipe.payloads[slot] = payload;
-        long before = (long) Pipe.WORD.getAndSet(pipe.words, slot, number << Pipe.NUMBER | (long) index << Pipe.INDEX | flags);
+    private boolean publish(int index, Object payload, long number, int flags) {
+        sequence++;
+        if (payload != null) {
+            pipe.payloads[slot] = payload;
+        }
+        pipe.words[Pipe.word(slot) + 1] = number;
+        long word = sequence << Pipe.NUMBER | (long) index << Pipe.INDEX | flags;
+        long before = (long) Pipe.WORD.getAndSet(pipe.words, Pipe.word(slot), word);
         if ((before & Pipe.LEFT) != 0) {
             pipe.payloads[slot] = null;
             finish();
@@ -79,6 +86,11 @@ final class Seat {
     /** Whether this side's next operation will not wait: the message, or the peer's leaving, or room for a message is there. */
     boolean isReady() {
         return speaks ? hasRoom() : arrived();
+    }
+
+    /** Whether the message that is waited for continues a run. */
+    boolean isInRun() {
+        return slot != 0;
     }
 
     /** Lets `waiter` be woken when this side is ready. False, and nothing is left behind, if it is ready already. */
@@ -125,17 +137,17 @@ final class Seat {
 
     /** Whether the next message, or the news that the peer has left, is there. */
     boolean arrived() {
-        return Pipe.holds((long) Pipe.WORD.getAcquire(pipe.words, slot), number + 1);
+        return Pipe.holds((long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot)), sequence + 1);
     }
 
     /** Asks the sender of the next message to wake the {@link #waiter}. False if the message is there already. */
     boolean arm() {
         for (;;) {
-            long word = (long) Pipe.WORD.getAcquire(pipe.words, slot);
-            if (Pipe.holds(word, number + 1)) {
+            long word = (long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot));
+            if (Pipe.holds(word, sequence + 1)) {
                 return false;
             }
-            if (Pipe.WORD.compareAndSet(pipe.words, slot, word, word | Pipe.WAIT)) {
+            if (Pipe.WORD.compareAndSet(pipe.words, Pipe.word(slot), word, word | Pipe.WAIT)) {
                 return true;
             }
         }
@@ -144,11 +156,11 @@ final class Seat {
     /** Takes the request back. False if the message has come. */
     boolean disarm() {
         for (;;) {
-            long word = (long) Pipe.WORD.getAcquire(pipe.words, slot);
-            if (Pipe.holds(word, number + 1)) {
+            long word = (long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot));
+            if (Pipe.holds(word, sequence + 1)) {
                 return false;
             }
-            if (Pipe.WORD.compareAndSet(pipe.words, slot, word, word & ~Pipe.WAIT)) {
+            if (Pipe.WORD.compareAndSet(pipe.words, Pipe.word(slot), word, word & ~Pipe.WAIT)) {
                 return true;
             }
         }
@@ -159,16 +171,20 @@ final class Seat {
         if (speaks || over) {
             throw new IllegalStateException("not this side's turn to receive in a session of " + pipe.protocol);
         }
-        long word = (long) Pipe.WORD.getAcquire(pipe.words, slot);
+        long word = (long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot));
         if ((word & Pipe.CLOSED) != 0) {
             finish();
             return false;
         }
-        takenPayload = pipe.payloads[slot];
-        pipe.payloads[slot] = null;
+        takenNumber = pipe.words[Pipe.word(slot) + 1];
+        Object payload = pipe.payloads[slot];
+        if (payload != null) {
+            pipe.payloads[slot] = null;
+            takenPayload = payload;
+        }
         takenIndex = (int) (word >>> Pipe.INDEX) & 0xff;
-        number++;
-        slot = slot + 1 == pipe.words.length ? 0 : slot + 1;
+        sequence++;
+        slot = slot + 1 == pipe.payloads.length ? 0 : slot + 1;
         follow((int) word & (Pipe.TURN | Pipe.END));
         return true;
     }
@@ -178,9 +194,17 @@ final class Seat {
         return takenIndex;
     }
 
+    /** The payload of the message that was taken last, if it is a single primitive value. */
+    long takenNumber() {
+        return takenNumber;
+    }
+
     /** The payload of the message that was taken last, once. */
     Object takenPayload() {
         Object payload = takenPayload;
+        if (payload == null) {
+            return null;
+        }
         takenPayload = null;
         return payload instanceof Cargo cargo ? cargo.payload : payload;
     }
@@ -190,13 +214,13 @@ final class Seat {
      * filled the ring, and this side passes a half on its way through.
      */
     void tellProgress() {
-        if (pipe.unbounded && !speaks && (slot & (pipe.words.length / 2 - 1)) == 0) {
+        if (pipe.unbounded && !speaks && (slot & (pipe.payloads.length / 2 - 1)) == 0) {
             publishProgress();
         }
     }
 
     private void publishProgress() {
-        pipe.consumed = number;
+        pipe.consumed = sequence;
         Waiter waiting = pipe.roomWaiter;
         if (waiting != null) {
             waiting.wake();
@@ -248,7 +272,7 @@ final class Seat {
     void leave(ArrayDeque<Side> unread) {
         while (!over) {
             if (speaks) {
-                if (publish(0, null, Pipe.CLOSED)) {
+                if (publish(0, null, 0, Pipe.CLOSED)) {
                     finish();
                     if (peerWaits) {
                         wakePeer();
@@ -256,9 +280,9 @@ final class Seat {
                 }
                 return;
             }
-            long word = (long) Pipe.WORD.getAcquire(pipe.words, slot);
-            if (!Pipe.holds(word, number + 1)) {
-                if (Pipe.WORD.compareAndSet(pipe.words, slot, word, word | Pipe.LEFT)) {
+            long word = (long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot));
+            if (!Pipe.holds(word, sequence + 1)) {
+                if (Pipe.WORD.compareAndSet(pipe.words, Pipe.word(slot), word, word | Pipe.LEFT)) {
                     finish();
                     if (pipe.unbounded) {
                         publishProgress();

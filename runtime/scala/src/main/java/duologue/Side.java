@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
  * The right to act for one side of a session. Endpoints come and go with every message; the side stays, and knows which
  * endpoint is the live one. One CAS claims it, so that of two uses of an endpoint, in whatever threads, one is refused.
  */
-final class Side {
+final class Side extends Padding {
     /** An operation is under way; it does not wait. */
     private static final long BUSY = -2;
     /** An operation waits for the peer. Whoever changes this to BUSY goes on in its place. */
@@ -77,26 +77,11 @@ final class Side {
 
     enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT }
 
-    /**
-     * How often to look before sleeping: long enough for a peer that runs, short enough for one that shares the CPU. The property
-     * `duologue.spins` sets it.
-     */
-    static final int SPINS = Integer.getInteger("duologue.spins", Runtime.getRuntime().availableProcessors() > 1 ? 64 : 0);
-
-    static final int YIELDS = 2;
-
     /** Waits for the next message; the side is claimed before and, but for LEFT, after. `nanos` below 0 means for ever. */
     Outcome awaitMessage(long nanos) {
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
-        for (int i = 0; i < SPINS + YIELDS; i++) {
-            if (seat.arrived()) {
-                return Outcome.READY;
-            }
-            if (i < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                Thread.yield();
-            }
+        if (seat.patience.look(seat)) {
+            return Outcome.READY;
         }
         seat.waiter = new Waiter.Parked();
         Outcome outcome = Outcome.READY;
@@ -114,11 +99,15 @@ final class Side {
             }
         }
         seat.waiter = null;
+        seat.patience.slept();
         return outcome;
     }
 
     /** Waits for room in an unbounded run; the side is claimed before and, but for LEFT, after. */
     Outcome awaitRoom() {
+        if (seat.patience.look(seat)) {
+            return Outcome.READY;
+        }
         Outcome outcome = Outcome.READY;
         pipe().roomWaiter = new Waiter.Parked();
         live = WAITING;
@@ -126,7 +115,11 @@ final class Side {
             outcome = park(seat, -1, 0);
         }
         pipe().roomWaiter = null;
-        return resume() ? outcome : Outcome.LEFT;
+        if (!resume()) {
+            return Outcome.LEFT;
+        }
+        seat.patience.slept();
+        return outcome;
     }
 
     /** Sleeps until woken, or until the deadline unless `nanos` is below 0. READY says only that it is worth a look. */

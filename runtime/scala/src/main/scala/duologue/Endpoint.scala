@@ -58,8 +58,10 @@ abstract class DoneEndpoint(previous: Endpoint, state: String) extends Endpoint(
   */
 abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpoint(previous, state) {
 
-  /** For generated code: the message with this index, and the endpoint that follows it. */
-  protected def open(index: Int, payload: Any): M
+  /** For generated code: the message with this index, and the endpoint that follows it. A payload that is one primitive value is the
+    * `number`.
+    */
+  protected def open(index: Int, payload: Any, number: Long): M
 
   /** Waits for the message. Throws [[SessionClosed]] if the peer has left, and `InterruptedException` if the thread is
     * interrupted first; this endpoint can be used again then.
@@ -67,10 +69,8 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
   def recv(): M = {
     start()
     awaitMessage()
-    take() match {
-      case Some(message) => message
-      case None          => throw Endpoint.closed(this)
-    }
+    if (!$side.seat.take()) throw isClosed()
+    opened()
   }
 
   /** As `recv`, with ''closed'' as a value. */
@@ -78,10 +78,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
     start()
     try awaitMessage()
     catch { case closed: SessionClosed => return Left(closed) }
-    take() match {
-      case Some(message) => Right(message)
-      case None          => Left(Endpoint.closed(this))
-    }
+    takeIn(left = false)
   }
 
   /** The message if it is there. Never waits. `None`: nothing yet, and this endpoint can still be used. Throws
@@ -155,25 +152,27 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
 
   /** What has arrived at this endpoint, which is claimed unless somebody has `left` by it. */
   private[duologue] def takeIn(left: Boolean): Either[SessionClosed, M] =
-    if (left) Left(Endpoint.closed(this)) else take().toRight(Endpoint.closed(this))
+    if (left) Left(Endpoint.closed(this))
+    else if ($side.seat.take()) Right(opened())
+    else Left(isClosed())
 
-  /** Takes the message that has arrived; `None` if it is the news that the peer has left. */
-  private def take(): Option[M] = {
+  /** The message that was taken. */
+  private def opened(): M = {
     val seat = $side.seat
-    if (seat.take()) {
-      seat.tellProgress()
-      val message = open(seat.takenIndex(), seat.takenPayload())
-      generated.finish(this)
-      Some(message)
-    } else {
-      $side.end()
-      None
-    }
+    seat.tellProgress()
+    val message = open(seat.takenIndex(), seat.takenPayload(), seat.takenNumber())
+    generated.finish(this)
+    message
+  }
+
+  /** In place of a message the news that the peer has left was taken. */
+  private def isClosed(): SessionClosed = {
+    $side.end()
+    Endpoint.closed(this)
   }
 
   private def takeSome(): Option[M] = {
-    val message = take()
-    if (message.isEmpty) throw Endpoint.closed(this)
-    message
+    if (!$side.seat.take()) throw isClosed()
+    Some(opened())
   }
 }

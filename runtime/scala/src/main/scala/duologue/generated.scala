@@ -29,27 +29,36 @@ object generated {
   }
 
   /** Sends a message after which the same side speaks again. */
-  def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, Pipe.STAY, null)
+  def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.STAY, null)
 
   /** Sends a message after which the peer speaks. */
-  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, Pipe.TURN, null)
+  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.TURN, null)
 
   /** Sends the last message of a session. */
-  def end(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, Pipe.END, null)
+  def end(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.END, null)
+
+  /** As `stay`, with a payload that is one primitive value. */
+  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.STAY, null)
+
+  /** As `turn`, with a payload that is one primitive value. */
+  def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.TURN, null)
+
+  /** As `end`, with a payload that is one primitive value. */
+  def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.END, null)
 
   /** As `stay`, with a payload that was [[Moving]]. */
   def stay(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    send(endpoint, index, moving.cargo(payload), Pipe.STAY, moving)
+    send(endpoint, index, moving.cargo(payload), 0L, Pipe.STAY, moving)
 
   /** As `turn`, with a payload that was [[Moving]]. */
   def turn(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    send(endpoint, index, moving.cargo(payload), Pipe.TURN, moving)
+    send(endpoint, index, moving.cargo(payload), 0L, Pipe.TURN, moving)
 
   /** As `end`, with a payload that was [[Moving]]. */
   def end(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    send(endpoint, index, moving.cargo(payload), Pipe.END, moving)
+    send(endpoint, index, moving.cargo(payload), 0L, Pipe.END, moving)
 
-  private def send(endpoint: Endpoint, index: Int, payload: Any, flags: Int, moving: Moving): Unit = {
+  private def send(endpoint: Endpoint, index: Int, payload: Any, number: Long, flags: Int, moving: Moving): Unit = {
     val side = endpoint.$side
     val seat = side.seat
     if (!side.claim(endpoint)) {
@@ -69,7 +78,7 @@ object generated {
         throw refusal
       }
     }
-    if (!seat.send(index, payload.asInstanceOf[AnyRef], flags)) {
+    if (!seat.send(index, payload.asInstanceOf[AnyRef], number, flags)) {
       side.end()
       if (moving != null) moving.restore()
       throw Endpoint.closed(endpoint)

@@ -53,6 +53,26 @@ package object duologue {
     client
   }
 
+  /** Calls back when an operation on `endpoint` would not wait: a message has come or can be sent, or the peer has left. Nothing is used
+    * up: the endpoint is as it was when `callback` runs, and cannot be used before. `Left`: the endpoint's own side was left
+    * meanwhile. The callback comes once, at once if the endpoint is ready, and also after [[Wait.end]]. The caller is the thread
+    * that makes the endpoint ready, so `callback` must neither wait nor throw. This is what libraries of effects build upon.
+    */
+  def whenReady(endpoint: Endpoint)(callback: Either[SessionClosed, Unit] => Unit): Wait = {
+    val task = new Group.Task(Array[Handle](endpoint)) {
+      def chose(): Unit =
+        if (isLeft) callback(Left(Endpoint.closed(endpoint)))
+        else {
+          endpoint.$side.restore(endpoint)
+          callback(Right(()))
+        }
+      override def gaveUp(): Unit = callback(Right(()))
+    }
+    if (task.claim() >= 0) throw new EndpointUsed(Endpoint.place(endpoint))
+    task.start()
+    new Wait(task)
+  }
+
   private def hasRoom(endpoint: SendEndpoint): Boolean = {
     val side = endpoint.$side
     if (!side.claim(endpoint)) throw new EndpointUsed(Endpoint.place(endpoint))

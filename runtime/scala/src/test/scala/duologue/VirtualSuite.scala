@@ -29,9 +29,9 @@ final class VirtualSuite extends RuntimeSuite {
     Option(thrown.get).foreach(failure => throw failure)
   }
 
-  test("20,000 sessions, each with a virtual thread on either side") {
+  test("100,000 sessions, each with a virtual thread on either side") {
     val served = new AtomicInteger()
-    together((1 to 20000).flatMap { _ =>
+    together((1 to 100000).flatMap { _ =>
       val (server, client) = bank.init()
       List(
         () => {
@@ -45,7 +45,7 @@ final class VirtualSuite extends RuntimeSuite {
         }
       )
     })
-    assertEquals(served.get, 20000)
+    assertEquals(served.get, 100000)
   }
 
   test("selects, sets, shared senders and full buffers") {

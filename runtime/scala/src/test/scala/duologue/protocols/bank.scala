@@ -4,7 +4,7 @@ package duologue.protocols
 object bank {
 
   def init(): (server.Login, client.Login) = {
-    val start = _root_.duologue.generated.start("bank", 1, clientSpeaks = true)
+    val start = _root_.duologue.generated.start("bank", 0, clientSpeaks = true)
     (new server.Login(start.server), new client.Login(start.client))
   }
 
@@ -43,7 +43,7 @@ object bank {
 
     final class LoginResponse private[bank] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[bank.LoginResponse](previous, "login_response") {
-      protected def open(index: Int, payload: Any): bank.LoginResponse = index match {
+      protected def open(index: Int, payload: Any, number: Long): bank.LoginResponse = index match {
         case 0 => bank.LoginResponse.Ok(new Connected(this))
         case 1 => bank.LoginResponse.Invalid(new Login(this))
         case _ => _root_.duologue.generated.unknown(index)
@@ -53,11 +53,11 @@ object bank {
     final class Connected private[bank] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.SendEndpoint(previous, "connected") {
       def deposit(money: Double): Connected = {
-        _root_.duologue.generated.stay(this, 0, money)
+        _root_.duologue.generated.stayNumber(this, 0, _root_.java.lang.Double.doubleToRawLongBits(money))
         new Connected(this)
       }
       def withdrawal(amount: Double): WithdrawalResponse = {
-        _root_.duologue.generated.turn(this, 1, amount)
+        _root_.duologue.generated.turnNumber(this, 1, _root_.java.lang.Double.doubleToRawLongBits(amount))
         new WithdrawalResponse(this)
       }
       def quit(): Unit = _root_.duologue.generated.end(this, 2, null)
@@ -65,8 +65,8 @@ object bank {
 
     final class WithdrawalResponse private[bank] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[bank.WithdrawalResponse](previous, "withdrawal_response") {
-      protected def open(index: Int, payload: Any): bank.WithdrawalResponse = index match {
-        case 0 => bank.WithdrawalResponse.Money(payload.asInstanceOf[Double], new Connected(this))
+      protected def open(index: Int, payload: Any, number: Long): bank.WithdrawalResponse = index match {
+        case 0 => bank.WithdrawalResponse.Money(_root_.java.lang.Double.longBitsToDouble(number), new Connected(this))
         case 1 => bank.WithdrawalResponse.InsufficientFunds(new Connected(this))
         case _ => _root_.duologue.generated.unknown(index)
       }
@@ -76,7 +76,7 @@ object bank {
   object server {
     final class Login private[bank] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[bank.Login.Login](previous, "login") {
-      protected def open(index: Int, payload: Any): bank.Login.Login = index match {
+      protected def open(index: Int, payload: Any, number: Long): bank.Login.Login = index match {
         case 0 =>
           val values = payload.asInstanceOf[(String, String)]
           bank.Login.Login(values._1, values._2, new LoginResponse(this))
@@ -98,9 +98,9 @@ object bank {
 
     final class Connected private[bank] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[bank.Connected](previous, "connected") {
-      protected def open(index: Int, payload: Any): bank.Connected = index match {
-        case 0 => bank.Connected.Deposit(payload.asInstanceOf[Double], new Connected(this))
-        case 1 => bank.Connected.Withdrawal(payload.asInstanceOf[Double], new WithdrawalResponse(this))
+      protected def open(index: Int, payload: Any, number: Long): bank.Connected = index match {
+        case 0 => bank.Connected.Deposit(_root_.java.lang.Double.longBitsToDouble(number), new Connected(this))
+        case 1 => bank.Connected.Withdrawal(_root_.java.lang.Double.longBitsToDouble(number), new WithdrawalResponse(this))
         case 2 => bank.Connected.Quit
         case _ => _root_.duologue.generated.unknown(index)
       }
@@ -109,7 +109,7 @@ object bank {
     final class WithdrawalResponse private[bank] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.SendEndpoint(previous, "withdrawal_response") {
       def money(money: Double): Connected = {
-        _root_.duologue.generated.turn(this, 0, money)
+        _root_.duologue.generated.turnNumber(this, 0, _root_.java.lang.Double.doubleToRawLongBits(money))
         new Connected(this)
       }
       def insufficientFunds(): Connected = {

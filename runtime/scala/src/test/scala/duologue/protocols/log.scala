@@ -34,7 +34,7 @@ object log {
   object server {
     final class Log private[log] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[log.Log](previous, "log") {
-      protected def open(index: Int, payload: Any): log.Log = index match {
+      protected def open(index: Int, payload: Any, number: Long): log.Log = index match {
         case 0 =>
           val values = payload.asInstanceOf[(Int, Int)]
           log.Log.Line(values._1, values._2, new Log(this))

@@ -39,7 +39,7 @@ object stream {
 
     final class Back[T] private[stream] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[stream.Back.Swapped[T]](previous, "back") {
-      protected def open(index: Int, payload: Any): stream.Back.Swapped[T] = index match {
+      protected def open(index: Int, payload: Any, number: Long): stream.Back.Swapped[T] = index match {
         case 0 => stream.Back.Swapped[T](new Stream[T](this))
         case _ => _root_.duologue.generated.unknown(index)
       }
@@ -49,7 +49,7 @@ object stream {
   object server {
     final class Stream[T] private[stream] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[stream.Stream[T]](previous, "stream") {
-      protected def open(index: Int, payload: Any): stream.Stream[T] = index match {
+      protected def open(index: Int, payload: Any, number: Long): stream.Stream[T] = index match {
         case 0 => stream.Stream.Send[T](payload.asInstanceOf[T], new Stream[T](this))
         case 1 => stream.Stream.Swap[T](new Back[T](this))
         case 2 => stream.Stream.Stop[T]()

@@ -1,0 +1,51 @@
+package duologue
+
+import _root_.cats.effect.{Async, Resource, Sync}
+import _root_.cats.syntax.all._
+import java.util.concurrent.CompletableFuture
+
+/** Sessions in cats-effect: what would wait is an effect, and occupies no thread. Effects fail with [[SessionClosed]], and with
+  * [[EndpointUsed]].
+  *
+  * Cancelling a wait loses nothing: the endpoint is as it was before, and the message that comes is still there. A fiber that is
+  * given up in the moment in which it has received drops the message, as it drops any result; `session` leaves what is then open, and
+  * who cannot bear that waits by `ready` and receives outside of what may be given up.
+  */
+package object cats {
+
+  /** A new session, both of whose sides are left at the end, however it ends and wherever they are then.
+    *
+    * {{{
+    * session[IO, bank.server.Login, bank.client.Login](bank.init()).use { case (server, client) => ... }
+    * }}}
+    */
+  def session[F[_], S <: Endpoint, C <: Endpoint](init: => (S, C))(implicit F: Sync[F]): Resource[F, (S, C)] =
+    Resource.make(F.delay(init)) { case (server, client) =>
+      F.delay {
+        abandon(server)
+        abandon(client)
+      }
+    }
+
+  /** Waits until an operation on `endpoint` would not wait, and uses nothing up. */
+  def ready[F[_]](endpoint: Endpoint)(implicit F: Async[F]): F[Unit] = F.async { continue =>
+    F.delay {
+      val over = new CompletableFuture[Unit]
+      val wait = whenReady(endpoint) { outcome =>
+        continue(outcome)
+        over.complete(()): Unit
+      }
+      Some(F.delay(wait.end()) *> F.fromCompletableFuture(F.pure(over)))
+    }
+  }
+
+  /** Receives the message, which carries the next endpoint. Fails if the peer has left and everything it sent has been read. */
+  def receive[F[_], M](endpoint: RecvEndpoint[M])(implicit F: Async[F]): F[M] = F.uncancelable { poll =>
+    poll(ready(endpoint)) *> F.delay(endpoint.recv())
+  }
+
+  /** Sends by `message` when there is room, which only a run without bound can be short of. Fails if the peer has left. */
+  def send[F[_], E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit F: Async[F]): F[R] = F.uncancelable { poll =>
+    poll(ready(endpoint)) *> F.delay(message(endpoint))
+  }
+}

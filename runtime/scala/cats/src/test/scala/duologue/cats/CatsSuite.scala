@@ -1,0 +1,137 @@
+package duologue.cats
+
+import _root_.cats.effect.IO
+import _root_.cats.effect.unsafe.IORuntime
+import _root_.cats.syntax.all._
+import duologue.{EndpointUsed, SessionClosed, abandon}
+import protocols.{bank, numbers, word_count}
+
+/** The bank, counting words, and waits that are cancelled, in fibers. */
+final class CatsSuite extends munit.FunSuite {
+
+  private implicit val runtime: IORuntime = IORuntime.global
+
+  private def succeed(effect: IO[Unit]): Unit = effect.unsafeRunSync()
+
+  private def unexpected[A](message: Any): IO[A] = IO.raiseError(new AssertionError(message))
+
+  private def welcome(login: bank.server.Login): IO[bank.server.Connected] = receive[IO, bank.Login.Login](login).flatMap {
+    case bank.Login.Login(_, "1234", next) => IO(next.ok())
+    case bank.Login.Login(_, _, next)      => IO(next.invalid()).flatMap(welcome)
+  }
+
+  private def serve(account: bank.server.Connected, balance: Double): IO[Double] =
+    receive[IO, bank.Connected](account).flatMap {
+      case bank.Connected.Deposit(money, next)                         => serve(next, balance + money)
+      case bank.Connected.Withdrawal(amount, next) if amount > balance => IO(next.insufficientFunds()).flatMap(serve(_, balance))
+      case bank.Connected.Withdrawal(amount, next)                     => IO(next.money(amount)).flatMap(serve(_, balance - amount))
+      case bank.Connected.Quit                                         => IO.pure(balance)
+    }
+
+  private def paid(response: bank.WithdrawalResponse): IO[(Double, bank.client.Connected)] = response match {
+    case bank.WithdrawalResponse.Money(money, next)      => IO.pure((money, next))
+    case bank.WithdrawalResponse.InsufficientFunds(next) => IO.pure((0.0, next))
+  }
+
+  test("a customer and a bank")(succeed {
+    session[IO, bank.server.Login, bank.client.Login](bank.init()).use { case (server, client) =>
+      for {
+        teller <- welcome(server).flatMap(serve(_, 0.0)).start
+        refused <- receive[IO, bank.LoginResponse](client.login("holk", "wrong"))
+        again <- refused match {
+          case bank.LoginResponse.Invalid(next) => IO.pure(next)
+          case other                            => unexpected(other)
+        }
+        open <- receive[IO, bank.LoginResponse](again.login("holk", "1234")).flatMap {
+          case bank.LoginResponse.Ok(next) => IO.pure(next)
+          case other                       => unexpected[bank.client.Connected](other)
+        }
+        rich <- receive[IO, bank.WithdrawalResponse](open.deposit(100.0).withdrawal(30.0)).flatMap(paid)
+        poor <- receive[IO, bank.WithdrawalResponse](rich._2.withdrawal(500.0)).flatMap(paid)
+        _ <- IO(poor._2.quit())
+        balance <- teller.joinWithNever
+      } yield assertEquals((rich._1, poor._1, balance), (30.0, 0.0, 70.0))
+    }
+  })
+
+  private def count(counting: word_count.server.Counting, totals: Map[String, Long]): IO[Unit] = receive(counting)(IO.asyncForIO).flatMap {
+    case word_count.Counting.Count(word, n, next) => count(next, totals.updated(word, totals.getOrElse(word, 0L) + n))
+    case word_count.Counting.Done(next) =>
+      IO(totals.toList.sorted.foldLeft(next) { case (next, (word, n)) => next.total(word, n) }.end())
+  }
+
+  private def tell(counting: word_count.client.Counting, words: List[String]): IO[word_count.client.Totals] = words match {
+    case word :: rest =>
+      send[IO, word_count.client.Counting, word_count.client.Counting](counting)(_.count(word, 1L)).flatMap(tell(_, rest))
+    case Nil => IO(counting.done())
+  }
+
+  private def read(totals: word_count.client.Totals, so: List[(String, Long)]): IO[List[(String, Long)]] =
+    receive(totals)(IO.asyncForIO).flatMap {
+      case word_count.Totals.Total(word, n, next) => read(next, (word, n) :: so)
+      case word_count.Totals.End()                => IO.pure(so.reverse)
+    }
+
+  test("words are counted, many more than there is room for")(succeed {
+    val words = List.fill(500)(List("the", "cat", "and", "the", "hat")).flatten
+    session[IO, word_count.server.Counting, word_count.client.Counting](word_count.init()).use { case (server, client) =>
+      for {
+        counter <- count(server, Map.empty).start
+        totals <- tell(client, words)
+        // The totals fit into the buffer; the words did not.
+        read <- read(totals, Nil)
+        _ <- counter.joinWithNever
+      } yield assertEquals(read, List(("and", 500L), ("cat", 500L), ("hat", 500L), ("the", 1000L)))
+    }
+  })
+
+  test("a peer that leaves is told, and so is its own side")(succeed {
+    List(true, false).traverse_ { own =>
+      for {
+        ends <- IO(numbers.init())
+        waiting <- receive(ends._1)(IO.asyncForIO).attempt.start
+        _ <- IO.cede
+        _ <- IO(if (own) abandon(ends._1) else abandon(ends._2))
+        told <- waiting.joinWithNever
+      } yield told match {
+        case Left(_: SessionClosed)       => ()
+        case Left(_: EndpointUsed) if own => ()
+        case other                        => fail(other.toString)
+      }
+    }
+  })
+
+  test("a cancelled wait loses no message and no endpoint")(succeed {
+    def round(number: Int): IO[Boolean] = for {
+      ends <- IO(numbers.init())
+      waiting <- ready[IO](ends._1).start
+      sending <- IO(ends._2.send(number.toLong)).start
+      _ <- waiting.cancel
+      _ <- sending.joinWithNever
+      outcome <- waiting.join
+      received <- receive(ends._1)(IO.asyncForIO)
+    } yield {
+      assertEquals(received.value, number.toLong)
+      outcome.isCanceled
+    }
+    (1 to 3000).toList.traverse(round).map(cancelled => assert(cancelled.contains(true)))
+  })
+
+  test("a cancelled wait for room sends nothing")(succeed {
+    def fill(client: numbers.client.Stream, left: Int): numbers.client.Stream =
+      if (left == 0) client else fill(client.send(0L), left - 1)
+    for {
+      ends <- IO(numbers.init())
+      full = fill(ends._2, 63)
+      waiting <- send[IO, numbers.client.Stream, numbers.client.Stream](full)(_.send(1L)).start
+      _ <- IO.cede
+      _ <- waiting.cancel
+      outcome <- waiting.join
+      received <- receive(ends._1)(IO.asyncForIO)
+    } yield {
+      assert(outcome.isCanceled)
+      assertEquals(received.value, 0L)
+      abandon(full)
+    }
+  })
+}

@@ -1,0 +1,139 @@
+package duologue.zio
+
+import _root_.zio.{Exit, IO, Runtime, UIO, Unsafe, ZIO}
+import duologue.{EndpointUsed, SessionClosed, abandon}
+import protocols.{bank, numbers, word_count}
+
+/** The bank, counting words, and waits that are interrupted, in fibers. */
+final class ZioSuite extends munit.FunSuite {
+
+  private def run[E, A](effect: IO[E, A]): Exit[E, A] = Unsafe.unsafe { implicit unsafe => Runtime.default.unsafe.run(effect) }
+
+  private def succeed(effect: IO[SessionClosed, Unit]): Unit =
+    assertEquals(run(effect), Exit.succeed(()): Exit[SessionClosed, Unit])
+
+  private def welcome(login: bank.server.Login): IO[SessionClosed, bank.server.Connected] = login.receive.flatMap {
+    case bank.Login.Login(_, "1234", next) => ZIO.attempt(next.ok()).refineToOrDie[SessionClosed]
+    case bank.Login.Login(_, _, next)      => welcome(next.invalid())
+  }
+
+  private def serve(account: bank.server.Connected, balance: Double): IO[SessionClosed, Double] = account.receive.flatMap {
+    case bank.Connected.Deposit(money, next)                        => serve(next, balance + money)
+    case bank.Connected.Withdrawal(amount, next) if amount > balance => serve(next.insufficientFunds(), balance)
+    case bank.Connected.Withdrawal(amount, next)                    => serve(next.money(amount), balance - amount)
+    case bank.Connected.Quit                                        => ZIO.succeed(balance)
+  }
+
+  private def connected(response: bank.LoginResponse): UIO[bank.client.Connected] = response match {
+    case bank.LoginResponse.Ok(next) => ZIO.succeed(next)
+    case other                       => ZIO.dieMessage(other.toString)
+  }
+
+  private def paid(response: bank.WithdrawalResponse): UIO[(Double, bank.client.Connected)] = response match {
+    case bank.WithdrawalResponse.Money(money, next)      => ZIO.succeed((money, next))
+    case bank.WithdrawalResponse.InsufficientFunds(next) => ZIO.succeed((0.0, next))
+  }
+
+  test("a customer and a bank")(succeed {
+    ZIO.scoped {
+      for {
+        ends <- session(bank.init())
+        (server, client) = ends
+        teller <- welcome(server).flatMap(serve(_, 0.0)).fork
+        refused <- client.login("holk", "wrong").receive
+        again <- refused match {
+          case bank.LoginResponse.Invalid(next) => ZIO.succeed(next)
+          case other                            => ZIO.dieMessage(other.toString)
+        }
+        open <- again.login("holk", "1234").receive.flatMap(connected)
+        rich <- open.deposit(100.0).withdrawal(30.0).receive.flatMap(paid)
+        poor <- rich._2.withdrawal(500.0).receive.flatMap(paid)
+        _ = poor._2.quit()
+        balance <- teller.join
+      } yield assertEquals((rich._1, poor._1, balance), (30.0, 0.0, 70.0))
+    }
+  })
+
+  private def count(counting: word_count.server.Counting, totals: Map[String, Long]): IO[SessionClosed, Unit] =
+    counting.receive.flatMap {
+      case word_count.Counting.Count(word, n, next) => count(next, totals.updated(word, totals.getOrElse(word, 0L) + n))
+      case word_count.Counting.Done(next) =>
+        ZIO.succeed(totals.toList.sorted.foldLeft(next) { case (next, (word, n)) => next.total(word, n) }.end())
+    }
+
+  private def tell(counting: word_count.client.Counting, words: List[String]): IO[SessionClosed, word_count.client.Totals] =
+    words match {
+      case word :: rest => send(counting)(_.count(word, 1L)).flatMap(tell(_, rest))
+      case Nil          => send(counting)(_.done())
+    }
+
+  private def read(totals: word_count.client.Totals, so: List[(String, Long)]): IO[SessionClosed, List[(String, Long)]] =
+    totals.receive.flatMap {
+      case word_count.Totals.Total(word, n, next) => read(next, (word, n) :: so)
+      case word_count.Totals.End()                => ZIO.succeed(so.reverse)
+    }
+
+  test("words are counted, many more than there is room for")(succeed {
+    val words = List.fill(500)(List("the", "cat", "and", "the", "hat")).flatten
+    ZIO.scoped {
+      for {
+        ends <- session(word_count.init())
+        counter <- count(ends._1, Map.empty).fork
+        totals <- tell(ends._2, words)
+        // The totals fit into the buffer; the words did not.
+        read <- read(totals, Nil)
+        _ <- counter.join
+      } yield assertEquals(read, List(("and", 500L), ("cat", 500L), ("hat", 500L), ("the", 1000L)))
+    }
+  })
+
+  test("a peer that leaves is told, and so is its own side")(succeed {
+    ZIO.foreachDiscard(List(true, false)) { own =>
+      for {
+        ends <- ZIO.succeed(numbers.init())
+        waiting <- ends._1.receive.fork
+        _ <- ZIO.yieldNow
+        _ <- ZIO.succeed(if (own) abandon(ends._1) else abandon(ends._2))
+        told <- waiting.await
+      } yield {
+        val failed = told.foldExit(_.failures.nonEmpty, _ => false)
+        // Its own side may have been left before the wait began, and then the endpoint is used up.
+        val died = told.foldExit(_.dieOption.exists(_.isInstanceOf[EndpointUsed]), _ => false)
+        assert(failed || own && died, told.toString)
+      }
+    }
+  })
+
+  test("an interrupted wait loses no message and no endpoint")(succeed {
+    def round(number: Int): IO[SessionClosed, Boolean] = for {
+      ends <- ZIO.succeed(numbers.init())
+      (server, client) = ends
+      waiting <- ready(server).fork
+      sending <- ZIO.succeed(client.send(number.toLong)).fork
+      outcome <- waiting.interrupt
+      _ <- sending.join
+      received <- server.receive
+    } yield {
+      assertEquals(received.value, number.toLong)
+      outcome.isInterrupted
+    }
+    ZIO.foreach((1 to 3000).toList)(round).map(interrupted => assert(interrupted.contains(true)))
+  })
+
+  test("an interrupted wait for room sends nothing")(succeed {
+    def fill(client: numbers.client.Stream, left: Int): numbers.client.Stream =
+      if (left == 0) client else fill(client.send(0L), left - 1)
+    for {
+      ends <- ZIO.succeed(numbers.init())
+      full = fill(ends._2, 63)
+      waiting <- send(full)(_.send(1L)).fork
+      _ <- ZIO.yieldNow
+      outcome <- waiting.interrupt
+      received <- ends._1.receive
+    } yield {
+      assert(outcome.isInterrupted)
+      assertEquals(received.value, 0L)
+      abandon(full)
+    }
+  })
+}

@@ -1,0 +1,51 @@
+//! Sessions in other libraries: `runtime/scala/zio` and `runtime/scala/cats`, with the programs that are their tests.
+
+use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
+use crate::support::{is_named, repository, succeed};
+
+/// Compiles an adapter as strictly as the shim, and runs its suite, in both versions. Maven fetches many files for it, so only where
+/// `DUOLOGUE_TEST_WITH` names it.
+fn talks(name: &str, pom: &'static str, suite: &str) {
+    if !is_named(name) {
+        return;
+    }
+    let root = repository();
+    let generated = folder("adapters").join(name).join("protocols");
+    let protocols = ["bank", "word_count", "stream"].map(|protocol| {
+        root.join("protocols")
+            .join(protocol)
+            .with_extension("proto")
+    });
+    generate(&protocols, None, &generated);
+    let mut sources = sources_in(&root.join("runtime/scala").join(name).join("src"));
+    sources.extend(sources_in(&generated));
+    for scala in [Scala::Three, Scala::Two] {
+        let out = folder("adapters").join(name).join(scala.name());
+        let path = format!(
+            "{}:{}",
+            scala.runtime().display(),
+            maven::class_path(pom, scala)
+        );
+        scala
+            .compile_with(&path, &sources, &out)
+            .unwrap_or_else(|failure| panic!("{failure}"));
+        let mut java = tool("java");
+        java.args(["-cp", &format!("{}:{path}", out.display())]);
+        java.args(["org.junit.runner.JUnitCore", suite]);
+        succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+#[test]
+fn sessions_in_zio() {
+    talks("zio", "runtime/scala/zio/pom.xml", "duologue.zio.ZioSuite");
+}
+
+#[test]
+fn sessions_in_cats_effect() {
+    talks(
+        "cats",
+        "runtime/scala/cats/pom.xml",
+        "duologue.cats.CatsSuite",
+    );
+}
