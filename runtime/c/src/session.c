@@ -147,11 +147,9 @@ static inline bool swap(duo_session *session, duo_side *side, uint64_t word)
     return true;
 }
 
-duo_status duo_send(duo_endpoint from, const duo_message *message, const void *entries,
-                    uint64_t wait, duo_endpoint *next)
+NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *message,
+                                         const void *entries, uint64_t wait, duo_endpoint *next)
 {
-    if (duo_is_remote(from))
-        return duo_transport_of(from)->send(from, message, entries, wait, next);
     duo_session *session = from.session;
     duo_side *side = duo_claim(from);
     if (side == NULL) return DUO_USED;
@@ -188,6 +186,15 @@ duo_status duo_send(duo_endpoint from, const duo_message *message, const void *e
     return DUO_OK;
 }
 
+/* Two jumps, so that neither kind of session saves registers for the other. */
+duo_status duo_send(duo_endpoint from, const duo_message *message, const void *entries,
+                    uint64_t wait, duo_endpoint *next)
+{
+    if (duo_is_remote(from))
+        return duo_transport_of(from)->send(from, message, entries, wait, next);
+    return send_within(from, message, entries, wait, next);
+}
+
 /* What every generated message type begins with. */
 typedef struct arrival {
     unsigned tag;
@@ -202,9 +209,9 @@ static duo_status nothing(duo_status status, void *message)
     return status;
 }
 
-duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *state, uint64_t wait,
+                                         void *message)
 {
-    if (duo_is_remote(from)) return duo_transport_of(from)->recv(from, state, wait, message);
     duo_session *session = from.session;
     duo_side *side = duo_claim(from);
     if (side == NULL) return nothing(DUO_USED, message);
@@ -246,6 +253,12 @@ duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, vo
         go_on(session, side, kind->next);
     }
     return DUO_OK;
+}
+
+duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+{
+    if (duo_is_remote(from)) return duo_transport_of(from)->recv(from, state, wait, message);
+    return recv_within(from, state, wait, message);
 }
 
 /*

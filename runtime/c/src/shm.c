@@ -5,12 +5,8 @@
 
 #include "wire.h"
 
-/* Rare paths are calls, so that the usual ones keep everything in registers. */
-#if defined(__GNUC__)
-#define NOT_INLINE __attribute__((noinline))
-#else
-#define NOT_INLINE
-#endif
+/* How often a receiver looks before it begins to wait in earnest. */
+enum { LOOKS = 64 };
 
 static bool is_little_endian(void)
 {
@@ -32,6 +28,7 @@ static void begin_line(duo_shm *shm)
     shm->line = &shm->lines[index];
     shm->count = 0;
     shm->cells = 0;
+    shm->alike = shm->alike_at_first = 0;
     shm->word = shm->parity;
     shm->line_at += 1;
 }
@@ -44,6 +41,24 @@ void duo_shm_begin_run(duo_shm *shm)
     shm->byte_run = shm->byte_at;
     shm->byte_limit = shm->byte_at + shm->byte_count;
     begin_line(shm);
+}
+
+/* Adds up what was done of messages that are alike. */
+static inline void settle(duo_shm *shm)
+{
+    unsigned done = (unsigned)(shm->alike_at_first - shm->alike);
+    shm->count += done;
+    shm->cells += done;
+    shm->alike = shm->alike_at_first = 0;
+}
+
+/* So many messages like this one may follow. */
+static inline void expect(duo_shm *shm, uint64_t alike, const void *plain, uint64_t tag)
+{
+    shm->alike = shm->alike_at_first = alike;
+    shm->plain = plain;
+    shm->place = shm->line->cells + shm->cells * 8;
+    shm->plain_tag = tag;
 }
 
 static duo_shm *shm_of(duo_endpoint endpoint)
@@ -323,12 +338,12 @@ NOT_INLINE static duo_status told(duo_shm *shm, duo_status status, uint32_t flag
     return flags & (DUO_SHM_LEFT | DUO_SHM_DONE) ? ended(shm, DUO_CLOSED, next) : status;
 }
 
-/* A number in a line that has room: what streams and dialogues mostly consist of. */
-static duo_status shm_send(duo_endpoint from, const duo_message *message, const void *entries,
-                           uint64_t wait, duo_endpoint *next)
+/* A number in a line that has room: what dialogues mostly consist of, and the first of a line in a stream. */
+NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *message,
+                                         const void *entries, uint64_t wait, duo_endpoint *next)
 {
     duo_shm *shm = shm_of(from);
-    if (!claim(shm, from)) return DUO_USED;
+    settle(shm);
     const duo_wire_message *wire = wire_of(shm, message);
     bool is_plain = is_little_endian() && wire->flat == 8 && shm->cells < DUO_SHM_CELLS &&
                     shm->line_at <= shm->line_limit && message->edge != DUO_END;
@@ -351,7 +366,36 @@ static duo_status shm_send(duo_endpoint from, const duo_message *message, const 
         return told(shm, DUO_OK, flags, next);
     }
     if (message->edge == DUO_TURN) return turns(shm);
-    return is_full ? goes_on(shm) : DUO_OK;
+    if (is_full) return goes_on(shm);
+    if (!shm->heavy) {
+        /* Up to the one that fills the line. */
+        unsigned messages = DUO_SHM_CELLS - 1 - shm->count;
+        unsigned room = DUO_SHM_CELLS - wire->follow - shm->cells;
+        uint64_t tag = (uint64_t)message->index << (DUO_SHM_TAG_SHIFT + 8 * shm->count);
+        expect(shm, messages < room ? messages : room, message, tag);
+    }
+    return DUO_OK;
+}
+
+/* One more number like the one before it: what streams mostly consist of. */
+static duo_status shm_send(duo_endpoint from, const duo_message *message, const void *entries,
+                           uint64_t wait, duo_endpoint *next)
+{
+    duo_shm *shm = shm_of(from);
+    if (!claim(shm, from)) return DUO_USED;
+    if (shm->alike == 0 || shm->plain != message)
+        return send_number(from, message, entries, wait, next);
+    memcpy(shm->place, entries, 8);
+    uint64_t word = shm->word + shm->plain_tag + (UINT64_C(1) << DUO_SHM_COUNT_SHIFT);
+    atomic_store_explicit(&shm->line->word, word, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    uint32_t flags = atomic_load_explicit(&shm->peer->flags, memory_order_relaxed);
+    shm->word = word;
+    shm->alike -= 1;
+    shm->place += 8;
+    shm->plain_tag <<= 8;
+    follow(from, next);
+    return flags == 0 ? DUO_OK : told(shm, DUO_OK, flags, next);
 }
 
 /* What every generated message type begins with. */
@@ -575,12 +619,34 @@ NOT_INLINE static duo_status line_ends(duo_shm *shm)
     return DUO_OK;
 }
 
+/* How many messages behind this one are in the word, of its tag, and not the last of a line that is full. */
+static inline uint64_t seen_alike(uint64_t word, unsigned count)
+{
+    unsigned all = (unsigned)(word >> DUO_SHM_COUNT_SHIFT) & 7;
+    if (word & DUO_SHM_FULL) all -= 1;
+    uint64_t tags = word >> (DUO_SHM_TAG_SHIFT + 8 * count);
+    uint64_t alike = 0;
+    for (unsigned at = count + 1; at < all && ((tags ^ tags >> 8) & 0xff) == 0; at++) {
+        tags >>= 8;
+        alike += 1;
+    }
+    return alike;
+}
+
 /* A number that is already there. What is anything else, `recv_any` looks at anew. */
-static duo_status shm_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *state, uint64_t wait,
+                                         void *message)
 {
     duo_shm *shm = shm_of(from);
-    if (!claim(shm, from)) return nothing(DUO_USED, message);
+    settle(shm);
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+    if (wait != DUO_AT_ONCE) {
+        /* In a dialogue the answer is about to come. */
+        for (int looks = 0; looks < LOOKS && !is_fresh(shm, word); looks++) {
+            duo_shm_relax();
+            word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+        }
+    }
     if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) return recv_any(from, state, wait, message);
     const duo_wire_protocol *protocol = shm->protocol;
     unsigned count = shm->count, cells = shm->cells;
@@ -600,6 +666,27 @@ static duo_status shm_recv(duo_endpoint from, const duo_state *state, uint64_t w
     shm->cells = cells + 1;
     if ((word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == count + 1)
         return line_ends(shm);
+    if (kind->next == state) {
+        uint64_t alike = seen_alike(word, count), room = DUO_SHM_CELLS - shm->cells;
+        expect(shm, alike < room ? alike : room, state, tag + 1);
+        shm->plain_next = kind->size;
+    }
+    return DUO_OK;
+}
+
+/* One more number like the one before it, which was seen with it. */
+static duo_status shm_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+{
+    duo_shm *shm = shm_of(from);
+    if (!claim(shm, from)) return nothing(DUO_USED, message);
+    if (shm->alike == 0 || shm->plain != state) return recv_number(from, state, wait, message);
+    char *entries = (char *)message + state->entries;
+    arrival arrived = {(unsigned)shm->plain_tag, NULL};
+    memcpy(message, &arrived, sizeof arrived);
+    memcpy(entries, shm->place, 8);
+    follow_at_once(from, entries + shm->plain_next);
+    shm->alike -= 1;
+    shm->place += 8;
     return DUO_OK;
 }
 

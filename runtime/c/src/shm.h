@@ -117,6 +117,19 @@ typedef struct duo_shm {
     unsigned cells;
     /* As sender: the word that stands in it. */
     uint64_t word;
+    /*
+     * How many messages may follow that are like the last one, plain numbers that change nothing but the
+     * line: so many the sender may put into it, or the receiver has seen there. What is done of them is
+     * added to `count` and `cells` later.
+     */
+    uint64_t alike;
+    uint64_t alike_at_first;
+    /* Which: a message of the sender, or the state of the receiver. */
+    const void *plain;
+    /* The next cell, and the tag where it stands in the word next, or what the receiver is told. */
+    char *place;
+    uint64_t plain_tag;
+    size_t plain_next;
     bool heavy;
     duo_shm_side *peer;
     duo_shm_side *own;
@@ -179,6 +192,15 @@ void duo_shm_detach(duo_shm *shm);
 /* shm.c */
 /* Goes to the first line of a run. */
 void duo_shm_begin_run(duo_shm *shm);
+
+static inline void duo_shm_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
 
 /* What the peer says of itself, behind a store that it may wait for: (b). */
 static inline uint32_t duo_shm_peer_flags(const duo_shm *shm)

@@ -50,15 +50,6 @@ bool duo_shm_is_dead(int process)
     return poll(&watched, 1, 0) > 0;
 }
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-}
-
 void duo_shm_wake(duo_shm *shm)
 {
     uint32_t before = atomic_fetch_and_explicit(&shm->peer->flags, ~DUO_SHM_ASLEEP,
@@ -88,7 +79,7 @@ static bool keep_looking(duo_shm *shm, duo_shm_look *look)
 {
     for (unsigned looks = 0; looks < LEAST_LOOKS; looks++) {
         if (look(shm)) return true;
-        relax();
+        duo_shm_relax();
     }
     if (!shares_processor(shm)) {
         for (unsigned looks = 0; looks < shm->patience; looks++) {
@@ -96,7 +87,7 @@ static bool keep_looking(duo_shm *shm, duo_shm_look *look)
                 if (shm->patience < MOST_LOOKS) shm->patience += shm->patience / 8;
                 return true;
             }
-            relax();
+            duo_shm_relax();
         }
         if (shm->patience > LEAST_LOOKS) shm->patience -= shm->patience / 8;
     }

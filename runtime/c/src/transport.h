@@ -11,6 +11,13 @@
 
 #include "session.h"
 
+/* Rare paths are calls, so that the usual ones keep everything in registers. */
+#if defined(__GNUC__)
+#define NOT_INLINE __attribute__((noinline))
+#else
+#define NOT_INLINE
+#endif
+
 #define DUO_REMOTE (UINT64_C(1) << 63)
 
 /* The operations of generated.h. The handle was not claimed yet. */
