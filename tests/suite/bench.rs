@@ -51,3 +51,21 @@ fn every_case_of_the_benchmark_in_scala_works() {
         "{printed}"
     );
 }
+
+/// The same in C.
+#[test]
+fn every_case_of_the_c_benchmark_works() {
+    if !is_named("bench") {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(repository());
+    command.args(["bench", "--bench", "c", "--profile", "dev", "--", "--quick"]);
+    let output = run(command, b"");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && printed.ends_with("every case works\n"),
+        "{printed}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

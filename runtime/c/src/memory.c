@@ -91,6 +91,7 @@ static size_t lay_out(duo_session *session, const duo_protocol *protocol)
 /* Puts a session at its beginning; its ring is there. */
 static void begin(duo_session *session, const duo_protocol *protocol)
 {
+    duo_find_processor();
     /* Epochs begin at 1: no word looks as if it had one. */
     for (size_t line = 0; line < session->lines; line++)
         atomic_init((_Atomic uint64_t *)(void *)(session->ring + line * session->pitch), 0);

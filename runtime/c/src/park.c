@@ -32,7 +32,7 @@ static inline bool is_over(const awaited *what)
 static bool looks(const awaited *what)
 {
     uint64_t peer = what->side->at & PROCESSORS;
-    if (peer == 0 || peer != processor_stamp()) {
+    if (peer == 0 || peer != duo_processor()) {
         for (unsigned looked = 0; looked < budget; looked++) {
             relax();
             if (!is_over(what)) continue;

@@ -46,8 +46,23 @@
 #include <string.h>
 
 #include "position.h"
-#include "processor.h"
 #include "session.h"
+
+/* What is done rarely stays out of the way of what is done with every message. */
+#if defined(__GNUC__)
+#define RARELY __attribute__((noinline, cold))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#else
+#define RARELY
+#define LIKELY(condition) (condition)
+#endif
+
+/* What duologue/pipe.h says in its own words. */
+_Static_assert(DUO_AT_SWAPS == SWAPS && DUO_AT_STAYS == STAYS && DUO_AT_LAP == LAP, "positions");
+_Static_assert(DUO_AT_PLACE == ONE_PLACE && DUO_AT_EPOCH == ONE_EPOCH, "positions");
+_Static_assert(DUO_AT_PROCESSORS == PROCESSORS && DUO_WORD_INDEXES == INDEXES, "words");
+_Static_assert(DUO_WORD_FLAGS == (WAITS | DEAD | BELL) && INDEXES_SHIFT == 4, "words");
+_Static_assert(MOST_IN_LINE == 7 && PLACE_SHIFT == 40 && PROCESSOR_SHIFT == 32, "words");
 
 /* In flags: see leave.c. */
 #define WAITING (UINT64_C(1) << 26)
@@ -87,6 +102,28 @@ static inline _Atomic uint64_t *flags_of(duo_session *session, unsigned role)
 static inline void light_barrier(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* Whether the sender stands before a segment that it has filled before in this run. */
+static inline bool needs_room(const duo_session *session, uint64_t at)
+{
+    uint64_t line = at & LINES;
+    return begins_used_line(at) && (line == 0 || line == session->segment);
+}
+
+/* Uses up a handle: see `duo_claim`. Does not look for a bell, which hangs at receivers only. */
+static inline bool claim_turn(duo_side *side, uint64_t turn)
+{
+    /* Relaxed: only the owner of the one good handle passes, and it has what it needs to see. */
+#ifdef DUO_CHECKED
+    uint64_t good = turn;
+    return atomic_compare_exchange_strong_explicit(&side->turn, &good, turn + 2,
+                                                   memory_order_relaxed, memory_order_relaxed);
+#else
+    if (atomic_load_explicit(&side->turn, memory_order_relaxed) != turn) return false;
+    atomic_store_explicit(&side->turn, turn + 2, memory_order_relaxed);
+    return true;
+#endif
 }
 
 static inline void go_to_first_line(const duo_session *session, duo_side *side)

@@ -24,13 +24,6 @@
 enum { NUMBER_SHIFT = 8 };
 #define SEGMENT_NUMBERS ((UINT64_C(1) << (64 - EPOCH_SHIFT + 1)) - 1)
 
-/* Whether the sender stands before a segment that it has filled before in this run. */
-static bool needs_room(const duo_session *session, uint64_t at)
-{
-    uint64_t line = at & LINES;
-    return begins_used_line(at) && (line == 0 || line == session->segment);
-}
-
 /* Whether the receiver has emptied that segment, and possibly the one behind it. */
 static bool emptied_enough(uint64_t credit, uint64_t at)
 {

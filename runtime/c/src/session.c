@@ -24,16 +24,7 @@ duo_side *duo_claim(duo_endpoint endpoint)
 {
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    /* Relaxed: only the owner of the one good handle passes, and it has what it needs to see. */
-#ifdef DUO_CHECKED
-    uint64_t turn = endpoint.turn;
-    bool good = atomic_compare_exchange_strong_explicit(&side->turn, &turn, turn + 2,
-                                                        memory_order_relaxed, memory_order_relaxed);
-    if (!good) return NULL;
-#else
-    if (atomic_load_explicit(&side->turn, memory_order_relaxed) != endpoint.turn) return NULL;
-    atomic_store_explicit(&side->turn, endpoint.turn + 2, memory_order_relaxed);
-#endif
+    if (!claim_turn(side, endpoint.turn)) return NULL;
     if (atomic_load_explicit(&side->bell, memory_order_acquire) != NULL) duo_take_down(side);
     return side;
 }
@@ -72,11 +63,20 @@ static void *block_of(const duo_message *message, const void *entries)
     return block;
 }
 
-/* Small payloads are copied by a few moves, without a call. */
-static inline void copy_entries(void *to, const void *from, size_t size)
+/* Whether a payload is a few words of plain bytes, which are copied without a call. */
+static inline bool is_small(const duo_message *message)
 {
-    if (size == sizeof(uint64_t)) memcpy(to, from, sizeof(uint64_t));
-    else if (size > 0) memcpy(to, from, size);
+    return message->type == NULL && message->size % sizeof(uint64_t) == 0 &&
+           message->size <= DUO_LINE;
+}
+
+static inline void copy_words(char *to, const char *from, size_t size)
+{
+    for (; size > 0; size -= sizeof(uint64_t)) {
+        memcpy(to, from, sizeof(uint64_t));
+        to += sizeof(uint64_t);
+        from += sizeof(uint64_t);
+    }
 }
 
 /* A payload that nobody will read is the sender's again: its block, and the endpoints in it. */
@@ -89,19 +89,19 @@ static duo_status take_back(const duo_message *message, const void *entries, voi
     return DUO_CLOSED;
 }
 
-/* Puts a payload that is more than plain bytes into its place; `block` gets its block, if it has one. */
+/* Puts a payload that is more than a few plain words into its place; `block` gets its block, if it has one. */
 static duo_status fill(duo_side *side, const duo_message *message, const void *entries, void **block)
 {
     const duo_type *type = message->type;
     void *payload = side->place;
-    if (type->spreads) {
+    if (type != NULL && type->spreads) {
         payload = *block = block_of(message, entries);
         if (payload == NULL) return DUO_NO_MEMORY;
         memcpy(side->place, block, sizeof *block);
     } else {
-        copy_entries(payload, entries, message->size);
+        memcpy(payload, entries, message->size);
     }
-    if (!type->moves || duo_move(type, payload)) return DUO_OK;
+    if (type == NULL || !type->moves || duo_move(type, payload)) return DUO_OK;
     if (*block != NULL) duo_release(*block);
     return DUO_USED;
 }
@@ -132,19 +132,39 @@ static bool finish(duo_session *session, duo_side *side, uint64_t word)
     return true;
 }
 
-/* Swaps a message in. False if the payload is the sender's again. */
-static inline bool swap(duo_session *session, duo_side *side, uint64_t word)
+/* Behind a swap that found flags. False if the payload is the sender's again. */
+bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before)
 {
-    _Atomic uint64_t *place = &side->line->word;
-    unsigned peer = role_of(side) ^ 1;
-    uint64_t before = atomic_exchange_explicit(place, word, memory_order_acq_rel);
-    if ((before & (WAITS | DEAD | BELL)) == 0) return true;
     if (before & DEAD) {
         duo_session_give(session);
         return false;
     }
-    duo_tell_in_word(session, peer, place, before);
+    duo_tell_in_word(session, role_of(side) ^ 1, &side->line->word, before);
     return true;
+}
+
+/* Publishes a message that is in its place. False if the payload is the sender's again. */
+static inline bool publish(duo_session *session, duo_side *side, const duo_message *message,
+                           unsigned peer)
+{
+    uint64_t word = stamp(session, side, message);
+    if (message->edge == DUO_TURN) word |= duo_processor();
+    if (is_swapped(side->at)) {
+        uint64_t before = atomic_exchange_explicit(&side->line->word, word, memory_order_acq_rel);
+        return LIKELY((before & (WAITS | DEAD | BELL)) == 0) || duo_answer_in_word(session, side, before);
+    }
+    if (message->edge == DUO_END) return finish(session, side, word);
+    atomic_store_explicit(&side->line->word, word, memory_order_release);
+    light_barrier();
+    uint64_t said = atomic_load_explicit(flags_of(session, peer), memory_order_acquire);
+    return LIKELY(said == 0) || duo_answer(session, side);
+}
+
+/* Steps behind a message of this side. */
+static inline void step_out(duo_session *session, duo_side *side, const duo_message *message)
+{
+    if (message->edge == DUO_STAY) go_on(session, side, message->next);
+    else turn_out(session, side, message->next);
 }
 
 NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *message,
@@ -155,31 +175,18 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
     if (side == NULL) return DUO_USED;
     void *block = NULL;
     duo_status status = DUO_OK;
-    if (begins_used_line(side->at)) status = make_room(session, side, wait, next);
-    if (status == DUO_OK && message->type != NULL) status = fill(side, message, entries, &block);
-    else if (status == DUO_OK) copy_entries(side->place, entries, message->size);
+    if (needs_room(session, side->at)) status = make_room(session, side, wait, next);
+    if (status == DUO_OK && !is_small(message)) status = fill(side, message, entries, &block);
+    else if (status == DUO_OK) copy_words(side->place, entries, message->size);
     if (status != DUO_OK) {
         if (status != DUO_CLOSED) duo_unclaim(side);
         return status;
     }
-
-    uint64_t word = stamp(session, side, message);
-    if (message->edge == DUO_TURN) word |= processor_stamp();
-    if (is_swapped(side->at)) {
-        if (!swap(session, side, word)) return take_back(message, entries, block, next);
-    } else if (message->edge == DUO_END) {
-        if (!finish(session, side, word)) return take_back(message, entries, block, next);
-    } else {
-        atomic_store_explicit(&side->line->word, word, memory_order_release);
-        light_barrier();
-        const _Atomic uint64_t *flags = flags_of(session, (unsigned)(from.turn & 1) ^ 1);
-        if (atomic_load_explicit(flags, memory_order_acquire) != 0 && !duo_answer(session, side))
-            return take_back(message, entries, block, next);
-    }
+    if (!publish(session, side, message, (unsigned)(from.turn & 1) ^ 1))
+        return take_back(message, entries, block, next);
     duo_endpoint after = {NULL, 0};
     if (message->edge != DUO_END) {
-        if (message->edge == DUO_STAY) go_on(session, side, message->next);
-        else turn_out(session, side, message->next);
+        step_out(session, side, message);
         after = (duo_endpoint){session, from.turn + 2};
     }
     if (next != NULL) *next = after;
@@ -209,6 +216,42 @@ static duo_status nothing(duo_status status, void *message)
     return status;
 }
 
+/* Steps behind a message of the peer that leaves the session open. */
+static inline void step_in(duo_session *session, duo_side *side, uint64_t word,
+                           const duo_message *message)
+{
+    if (message->edge == DUO_TURN) {
+        turn_in(session, side, word, message->next);
+        return;
+    }
+    if (ends_line(session, side->at)) duo_report_emptied(session, side->at);
+    go_on(session, side, message->next);
+}
+
+/* Takes a message that has a block, is larger than a few words, or is the last. */
+RARELY static duo_status take_slowly(duo_session *session, duo_side *side, uint64_t word,
+                                     const duo_message *kind, char *entries, void *message)
+{
+    arrival arrived = {kind->index + 1, NULL};
+    const void *payload = side->place;
+    if (kind->type != NULL && kind->type->spreads) {
+        memcpy(&arrived.block, side->place, sizeof arrived.block);
+        payload = arrived.block;
+    }
+    if (kind->size > 0) memcpy(entries, payload, kind->size);
+    memcpy(message, &arrived, sizeof arrived);
+    duo_endpoint next = {NULL, 0};
+    if (kind->edge == DUO_END) {
+        if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
+        duo_session_give(session);
+        return DUO_OK;
+    }
+    next = handle_of(session, side);
+    memcpy(entries + kind->size, &next, sizeof next);
+    step_in(session, side, word, kind);
+    return DUO_OK;
+}
+
 NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *state, uint64_t wait,
                                          void *message)
 {
@@ -230,28 +273,14 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     }
     const duo_message *kind = &state->messages[index_in(session, word, side->at)];
     char *entries = (char *)message + state->entries;
+    if (!LIKELY(is_small(kind) && kind->edge != DUO_END))
+        return take_slowly(session, side, word, kind, entries, message);
+    copy_words(entries, side->place, kind->size);
     arrival arrived = {kind->index + 1, NULL};
-    const void *payload = side->place;
-    if (kind->type != NULL && kind->type->spreads) {
-        memcpy(&arrived.block, side->place, sizeof arrived.block);
-        payload = arrived.block;
-    }
-    copy_entries(entries, payload, kind->size);
     memcpy(message, &arrived, sizeof arrived);
     duo_endpoint next = {session, from.turn + 2};
-    if (kind->edge == DUO_END) {
-        next = (duo_endpoint){NULL, 0};
-        if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
-        duo_session_give(session);
-        return DUO_OK;
-    }
     memcpy(entries + kind->size, &next, sizeof next);
-    if (kind->edge == DUO_TURN) {
-        turn_in(session, side, word, kind->next);
-    } else {
-        if (ends_line(session, side->at)) duo_report_emptied(session, side->at);
-        go_on(session, side, kind->next);
-    }
+    step_in(session, side, word, kind);
     return DUO_OK;
 }
 

@@ -1,81 +1,11 @@
-/* What the rooms of the runtime share: the session as it lies in memory. Not for programs. */
+/* What the rooms of the runtime share, beside the session as it lies in memory: duologue/pipe.h. */
 #ifndef DUOLOGUE_SESSION_H
 #define DUOLOGUE_SESSION_H
 
-#include <stdalign.h>
-#include <stdatomic.h>
 #include <time.h>
 
 #include "duologue/generated.h"
-
-enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
-
-/*
- * A line of the ring: a word (see position.h), and as many payloads as fit with it into a cache line;
- * a larger payload has a longer line of its own. A payload is the entries, or a pointer to their block.
- */
-typedef struct duo_line {
-    _Atomic uint64_t word;
-    char payloads[];
-} duo_line;
-
-/* Rung by a sender for a receiver that waits on many endpoints. */
-typedef struct duo_bell {
-    void (*ring)(struct duo_bell *bell);
-} duo_bell;
-
-/* One side's own half of a session, in a cache line of its own. The peer touches `bell` only. */
-typedef struct duo_side {
-    /*
-     * The turn that the one good handle of this side carries; bit 0 is the side. It only grows, also
-     * from session to session in the same memory, so that no old handle is ever good again.
-     */
-    alignas(DUO_LINE) _Atomic uint64_t turn;
-    /* The position of the message that comes next, its line, and the place of its payload. */
-    uint64_t at;
-    duo_line *line;
-    char *place;
-    union {
-        /* As receiver: the bell that hangs here, until the sender has rung it or it was taken down. */
-        _Atomic(duo_bell *) bell;
-        /* On the list of endpoints to be closed, where no bell hangs: the next of them. */
-        struct duo_side *next_closing;
-    };
-    /* On that list: the state this one is in. */
-    const duo_state *state;
-} duo_side;
-
-/*
- * What a receiver says to a sender that stores its messages: see leave.c. In a cache line of its own,
- * since the sender reads it with nearly every message and it changes only when the receiver sleeps.
- */
-typedef struct duo_signal {
-    alignas(DUO_LINE) _Atomic uint64_t flags;
-} duo_signal;
-
-/*
- * A session. Lives in memory that is never given back, only used again for other sessions, so that
- * `turn` may be read through any handle at any time.
- */
-struct duo_session {
-    alignas(DUO_LINE) char *ring;
-    /* Bytes from one line to the next, and from one payload to the next. */
-    uint32_t pitch;
-    uint32_t stride;
-    uint32_t lines;
-    /* The first line of the second half of the ring; `lines` if the run has a bound. */
-    uint32_t segment;
-    uint8_t per_line;
-    /* Bits of a message's index. */
-    uint8_t index_bits;
-    bool unbounded;
-    struct duo_session *next_free;
-    /* Which half of the ring was emptied last, and flags: see room.c. It changes twice in a lap. */
-    _Atomic uint64_t credit;
-    duo_side sides[2];
-    duo_signal signals[2];
-    alignas(DUO_LINE) char inline_ring[DUO_INLINE_RING];
-};
+#include "duologue/pipe.h"
 
 /* memory.c */
 void *duo_allocate(size_t size);
@@ -103,6 +33,10 @@ void duo_yield(void);
 bool duo_has_barrier(void);
 /* The receiver's half of it, between its write and its read. A system call. */
 void duo_barrier(void);
+
+/* processor.c */
+/* Called with every new session: finds out how a thread learns its processor. */
+void duo_find_processor(void);
 
 /* payload.c */
 /* Bytes of `value` that live outside it. */
@@ -136,11 +70,6 @@ bool duo_is_orphaned(duo_session *session, const duo_side *side);
 void duo_announce_leaving(duo_session *session);
 
 /* leave.c */
-/*
- * Behind a message that was stored: does what the receiver asked for, if it was about this message.
- * False if the receiver is gone and the payload is the sender's again.
- */
-bool duo_answer(duo_session *session, const duo_side *side);
 /* What a sender that publishes its last word in a run finds. */
 typedef enum duo_ending { DUO_ALONE, DUO_CLAIMED, DUO_LAST } duo_ending;
 /* Says that what is published next is the last. With DUO_LAST `waiter` is for `duo_tell`. */

@@ -143,7 +143,8 @@ static duo_status numbers_send(numbers_client_stream_t self, uint64_t value, uin
 {
     numbers_stream_t message;
     message.as.send.value = value;
-    return duo_send(self.sends, &numbers_messages[0], &message.as, wait, &next->sends);
+    return duo_send_plain(self.sends, &numbers_messages[0], &message.as, wait, &next->sends,
+                          DUO_BEFORE_NEXT(numbers_stream_t, send), DUO_STAY, 0, true);
 }
 
 duo_status numbers_client_stream_send_send(numbers_client_stream_t self, uint64_t value,
@@ -160,18 +161,24 @@ duo_status numbers_client_stream_try_send_send(numbers_client_stream_t self, uin
 
 duo_status numbers_server_stream_recv(numbers_server_stream_t self, numbers_stream_t *message)
 {
-    return duo_recv(self.receives, &numbers_states[0], DUO_FOREVER, message);
+    return duo_recv_plain(self.receives, &numbers_states[0], DUO_FOREVER, message,
+                          offsetof(numbers_stream_t, as),
+                          DUO_BEFORE_NEXT(numbers_stream_t, send), DUO_STAY, true);
 }
 
 duo_status numbers_server_stream_try_recv(numbers_server_stream_t self, numbers_stream_t *message)
 {
-    return duo_recv(self.receives, &numbers_states[0], DUO_AT_ONCE, message);
+    return duo_recv_plain(self.receives, &numbers_states[0], DUO_AT_ONCE, message,
+                          offsetof(numbers_stream_t, as),
+                          DUO_BEFORE_NEXT(numbers_stream_t, send), DUO_STAY, true);
 }
 
 duo_status numbers_server_stream_recv_within(numbers_server_stream_t self, uint64_t nanoseconds,
                                              numbers_stream_t *message)
 {
-    return duo_recv(self.receives, &numbers_states[0], nanoseconds, message);
+    return duo_recv_plain(self.receives, &numbers_states[0], nanoseconds, message,
+                          offsetof(numbers_stream_t, as),
+                          DUO_BEFORE_NEXT(numbers_stream_t, send), DUO_STAY, true);
 }
 
 duo_status numbers_client_stream_share(numbers_client_stream_t self,
@@ -335,12 +342,15 @@ duo_status ping_client_ping_send_ping(ping_client_ping_t self, uint64_t value,
 {
     ping_ping_t message;
     message.as.ping.value = value;
-    return duo_send(self.sends, &ping_messages[0], &message.as, DUO_FOREVER, &next->receives);
+    return duo_send_plain(self.sends, &ping_messages[0], &message.as, DUO_FOREVER, &next->receives,
+                          DUO_BEFORE_NEXT(ping_ping_t, ping), DUO_TURN, 0, false);
 }
 
 duo_status ping_server_ping_recv(ping_server_ping_t self, ping_ping_t *message)
 {
-    return duo_recv(self.receives, &ping_states[0], DUO_FOREVER, message);
+    return duo_recv_plain(self.receives, &ping_states[0], DUO_FOREVER, message,
+                          offsetof(ping_ping_t, as), DUO_BEFORE_NEXT(ping_ping_t, ping), DUO_TURN,
+                          false);
 }
 
 duo_status ping_server_pong_send_pong(ping_server_pong_t self, uint64_t value,
@@ -348,7 +358,8 @@ duo_status ping_server_pong_send_pong(ping_server_pong_t self, uint64_t value,
 {
     ping_pong_t message;
     message.as.pong.value = value;
-    return duo_send(self.sends, &ping_messages[1], &message.as, DUO_FOREVER, &next->receives);
+    return duo_send_plain(self.sends, &ping_messages[1], &message.as, DUO_FOREVER, &next->receives,
+                          DUO_BEFORE_NEXT(ping_pong_t, pong), DUO_TURN, 0, false);
 }
 
 duo_status ping_server_pong_send_enough(ping_server_pong_t self)

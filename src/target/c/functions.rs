@@ -121,15 +121,20 @@ impl UnitView<'_> {
             }
             None => "NULL".to_owned(),
         };
-        let arguments = [
+        let mut arguments = vec![
             "self.sends".to_owned(),
             self.message_table(index, position),
             payload.entries,
             wait.to_owned(),
             next,
         ];
+        let mut function = "duo_send";
+        if let Some([size, edge, stays]) = self.plainly(index, message) {
+            arguments.extend([size, edge, position.to_string(), stays]);
+            function = "duo_send_plain";
+        }
         let mut body = payload.body;
-        body.push(spelling::head("    return duo_send", &arguments) + ";");
+        body.push(spelling::head(&format!("    return {function}"), &arguments) + ";");
         let name = spelling::word(message.name.text());
         let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}_{name}");
         FunctionView {
@@ -137,6 +142,23 @@ impl UnitView<'_> {
             head: spelling::head(&start, &parameters),
             body,
         }
+    }
+
+    /// The size of a message, who speaks after it, and whether what follows has messages that keep the direction: what the
+    /// runtime has to be told of a message that is plain bytes and not the last.
+    fn plainly(&self, index: usize, message: &Message) -> Option<[String; 3]> {
+        let mut entries = message.entries.iter();
+        let is_plain =
+            entries.all(|entry| self.types.facts(&self.entry_type(index, entry)).is_plain());
+        let edge = self.edge(index, message);
+        let next = self.next(index, message)?;
+        (is_plain && edge != "DUO_END").then(|| {
+            [
+                self.size(index, message),
+                edge.to_owned(),
+                self.stays(next).to_string(),
+            ]
+        })
     }
 
     /// The entries of a message, as a function that sends takes them and puts them together.
@@ -183,17 +205,25 @@ impl UnitView<'_> {
             parameters.push("uint64_t nanoseconds".to_owned());
         }
         parameters.push(format!("{}_t *message", self.name(index)));
-        let arguments = [
+        let mut arguments = vec![
             "self.receives".to_owned(),
             self.table(index),
             wait.to_owned(),
             "message".to_owned(),
         ];
+        let mut function = "duo_recv";
+        if let [only] = self.state(index).messages.as_slice()
+            && let Some(plainly) = self.plainly(index, only)
+        {
+            arguments.push(format!("offsetof({}_t, as)", self.name(index)));
+            arguments.extend(plainly);
+            function = "duo_recv_plain";
+        }
         let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}");
         FunctionView {
             comment: String::new(),
             head: spelling::head(&start, &parameters),
-            body: vec![spelling::head("    return duo_recv", &arguments) + ";"],
+            body: vec![spelling::head(&format!("    return {function}"), &arguments) + ";"],
         }
     }
 

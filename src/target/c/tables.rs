@@ -116,19 +116,31 @@ impl UnitView<'_> {
             format!("&duo_layout_{words}")
         };
         let next = self.next(index, message);
-        let size = match (message.entries.is_empty(), next) {
-            (true, _) => "0".to_owned(),
-            (false, Some(_)) => format!("DUO_BEFORE_NEXT({name}_t, {member})"),
-            (false, None) => format!("DUO_ALL_OF({name}_t, {member})"),
-        };
+        let size = self.size(index, message);
         let edge = self.edge(index, message);
         let next = next.map_or_else(|| "NULL".to_owned(), |next| self.table(next));
         let parts = [layout, size, next, edge.to_owned(), position.to_string()];
         rows.push_str(&spelling::wrapped("    {", &parts, "},\n"));
     }
 
+    /// The size of the entries of a message, as an expression.
+    pub fn size(&self, index: usize, message: &Message) -> String {
+        let (name, member) = (self.name(index), spelling::member(message.name.text()));
+        match (message.entries.is_empty(), self.next(index, message)) {
+            (true, _) => "0".to_owned(),
+            (false, Some(_)) => format!("DUO_BEFORE_NEXT({name}_t, {member})"),
+            (false, None) => format!("DUO_ALL_OF({name}_t, {member})"),
+        }
+    }
+
+    /// Whether a state has messages that keep the direction.
+    pub fn stays(&self, index: usize) -> bool {
+        let mut messages = self.state(index).messages.iter();
+        messages.any(|message| self.edge(index, message) == "DUO_STAY")
+    }
+
     /// Who speaks after a message, in the words of the runtime.
-    fn edge(&self, index: usize, message: &Message) -> &'static str {
+    pub fn edge(&self, index: usize, message: &Message) -> &'static str {
         let next = self.next(index, message);
         match next.map(|next| self.state(next).direction) {
             None | Some(None) => "DUO_END",

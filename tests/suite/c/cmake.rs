@@ -9,7 +9,7 @@ use std::process::Command;
 const GENERATORS: [&str; 2] = ["Unix Makefiles", "Ninja"];
 
 /// A tool that was named, or how to get it.
-fn tool(name: &str, package: &str) -> Command {
+pub fn tool(name: &str, package: &str) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
     assert!(

@@ -155,6 +155,17 @@ DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, ui
                                    void *message);
 
 /*
+ * The same for messages of plain bytes, which generated C calls with constants: see duologue/pipe.h. In
+ * C++, and where small code is asked for, they are calls of the library.
+ */
+#if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__)
+#define duo_send_plain(from, message, entries, wait, next, size, edge, index, stays)               \
+    duo_send(from, message, entries, wait, next)
+#define duo_recv_plain(from, state, wait, message, offset, size, edge, stays)                      \
+    duo_recv(from, state, wait, message)
+#endif
+
+/*
  * Leaves the session. Messages not yet read are destroyed, and endpoints inside them close in turn;
  * the depth of such nesting costs no stack. DUO_USED if the endpoint was used before.
  */
@@ -177,6 +188,8 @@ static inline duo_endpoint duo_take(duo_endpoint *place)
 
 #ifdef __cplusplus
 }
+#elif !defined(__OPTIMIZE_SIZE__)
+#include "duologue/pipe.h"
 #endif
 
 #endif

@@ -1,0 +1,87 @@
+/*
+ * What the benchmark of the C pipes is made of: cases, each with two sides that run on two CPUs, in two
+ * threads or in two processes.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One way to do what a family measures. */
+typedef struct bench_case {
+    const char *name;
+    /* Makes the channel before a slice; what it gives is handed to both sides. It does not return NULL. */
+    void *(*open)(void);
+    /*
+     * Each side moves `count` values and answers the sum of those that it received. Side 0 is the client,
+     * which begins; it runs in the process that opened the channel.
+     */
+    uint64_t (*sides[2])(void *channel, uint64_t count);
+    /* Behind both sides, in the process that opened the channel. */
+    void (*close)(void *channel);
+    /* Side 1 runs in a process of its own, made by `fork` behind `open`: the channel has to be shared. */
+    bool in_processes;
+} bench_case;
+
+/* A ratio that is to be kept: the case with this name takes at most so many times as long as the peer. */
+typedef struct bench_bar {
+    const char *name;
+    const char *peer;
+    double most;
+} bench_bar;
+
+/* Cases that do the same; the first is measured before and behind the others of each round. */
+typedef struct bench_family {
+    const char *name;
+    const char *unit;
+    /* What a side has received when `count` values were moved. */
+    uint64_t (*sum_of)(unsigned side, uint64_t count);
+    const bench_case *cases;
+    size_t count;
+    const bench_bar *bars;
+    size_t bar_count;
+} bench_family;
+
+/* Ends the program with a message if something that has to be so is not. */
+#define BENCH_NEEDS(condition)                                                                     \
+    do {                                                                                           \
+        if (!(condition)) bench_fail(__FILE__, __LINE__, #condition);                              \
+    } while (0)
+
+_Noreturn void bench_fail(const char *file, int line, const char *condition);
+
+/* Memory that is aligned to a cache line, and shared with processes that are made later. */
+void *bench_shared(size_t size);
+void bench_unshared(void *memory, size_t size);
+
+static inline void bench_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* What one slice of a case took: nanoseconds per value. */
+double bench_slice(const bench_family *family, const bench_case *measured, uint64_t count);
+
+/* Measures a family in so many rounds, or each case once if `rounds` is 0, and prints a table of it. */
+void bench_measure(const bench_family *family, unsigned rounds);
+
+/* The tenth and other parts of a list, which is sorted for it. */
+double bench_quantile(double *values, size_t count, double part);
+
+/* ours.c, rings.c, system.c */
+extern const bench_case ours_ping_pong, ours_stream;
+extern const bench_case raw_ping_pong, ring_ping_pong, ring_stream;
+#if defined(__has_include)
+#if __has_include(<ck_ring.h>)
+#define BENCH_HAS_CK 1
+extern const bench_case ck_ping_pong, ck_stream;
+#endif
+#endif
+extern const bench_case pipe_ping_pong, pipe_stream, unix_ping_pong, unix_stream, tcp_ping_pong,
+    tcp_stream;
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * What the C pipes cost beside what the machine and the system can do, in one program.
+ *
+ *   bench [--quick] [rounds]
+ *
+ * Prints Markdown. With --quick every case moves three values once, only to see that it works.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+/* 0 + 1 + ... */
+static uint64_t sum_below(uint64_t count)
+{
+    return count * (count - 1) / 2;
+}
+
+/* The server hears each number and says one more. */
+static uint64_t sum_of_ping_pong(unsigned side, uint64_t count)
+{
+    return sum_below(count) + (side == 0 ? count : 0);
+}
+
+static uint64_t sum_of_stream(unsigned side, uint64_t count)
+{
+    return side == 0 ? 0 : sum_below(count);
+}
+
+static const bench_bar ping_pong_bars[] = {
+    {"duologue", "raw line (busy spin)", 1.10},
+};
+static const bench_bar stream_bars[] = {
+    {"duologue", "cached-index ring (busy spin)", 0.55},
+    {"duologue", "ck_ring (busy spin)", 0.25},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+int main(int count, char **words)
+{
+    unsigned rounds = 101;
+    if (count > 1) rounds = strcmp(words[1], "--quick") == 0 ? 0 : (unsigned)strtoul(words[1], NULL, 10);
+    const bench_case ping_pong[] = {
+        raw_ping_pong, ours_ping_pong, ring_ping_pong,
+#ifdef BENCH_HAS_CK
+        ck_ping_pong,
+#endif
+        pipe_ping_pong, unix_ping_pong, tcp_ping_pong,
+    };
+    const bench_case stream[] = {
+        ring_stream, ours_stream,
+#ifdef BENCH_HAS_CK
+        ck_stream,
+#endif
+        pipe_stream, unix_stream, tcp_stream,
+    };
+    const bench_family families[] = {
+        {"ping-pong, u64", "round trip", sum_of_ping_pong, ping_pong, COUNT(ping_pong), ping_pong_bars,
+         COUNT(ping_pong_bars)},
+        {"stream, u64", "number", sum_of_stream, stream, COUNT(stream), stream_bars,
+         COUNT(stream_bars)},
+    };
+#ifndef BENCH_HAS_CK
+    printf("ck_ring is left out: <ck_ring.h> is not installed (Debian: libck-dev).\n\n");
+#endif
+    for (size_t i = 0; i < COUNT(families); i++) bench_measure(&families[i], rounds);
+    if (rounds == 0) printf("every case works\n");
+    return 0;
+}

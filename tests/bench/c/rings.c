@@ -1,0 +1,223 @@
+/* Shared memory without any protocol: what the machine can do, and the rings that are in use. All spin. */
+#include <stdalign.h>
+#include <stdatomic.h>
+
+#include "bench.h"
+
+/* One cache line that both sides write in turn: nothing can be faster with two CPUs. */
+typedef struct line {
+    alignas(64) _Atomic uint64_t turn;
+    uint64_t value;
+} line;
+
+static void *open_line(void)
+{
+    return bench_shared(sizeof(line));
+}
+
+static void close_line(void *channel)
+{
+    bench_unshared(channel, sizeof(line));
+}
+
+static void hand_over(line *shared, uint64_t turn, uint64_t value)
+{
+    shared->value = value;
+    atomic_store_explicit(&shared->turn, turn, memory_order_release);
+}
+
+static uint64_t take(line *shared, uint64_t turn)
+{
+    while (atomic_load_explicit(&shared->turn, memory_order_acquire) != turn) bench_relax();
+    return shared->value;
+}
+
+static uint64_t raw_ping(void *channel, uint64_t count)
+{
+    line *shared = channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        hand_over(shared, 2 * i + 1, i);
+        sum += take(shared, 2 * i + 2);
+    }
+    return sum;
+}
+
+static uint64_t raw_pong(void *channel, uint64_t count)
+{
+    line *shared = channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t value = take(shared, 2 * i + 1);
+        sum += value;
+        hand_over(shared, 2 * i + 2, value + 1);
+    }
+    return sum;
+}
+
+const bench_case raw_ping_pong = {"raw line (busy spin)", open_line, {raw_ping, raw_pong}, close_line,
+                                  false};
+
+/* A ring for one sender and one receiver; each keeps a copy of the other's index and renews it only when
+ * the ring seems full or empty. */
+enum { SLOTS = 1024 };
+
+typedef struct ring {
+    alignas(128) _Atomic uint64_t written;
+    uint64_t seen_read;
+    alignas(128) _Atomic uint64_t read;
+    uint64_t seen_written;
+    alignas(128) uint64_t slots[SLOTS];
+} ring;
+
+static void push(ring *to, uint64_t value)
+{
+    uint64_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
+    while (at - to->seen_read == SLOTS) {
+        to->seen_read = atomic_load_explicit(&to->read, memory_order_acquire);
+        if (at - to->seen_read == SLOTS) bench_relax();
+    }
+    to->slots[at % SLOTS] = value;
+    atomic_store_explicit(&to->written, at + 1, memory_order_release);
+}
+
+static uint64_t pop(ring *from)
+{
+    uint64_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
+    while (at == from->seen_written) {
+        from->seen_written = atomic_load_explicit(&from->written, memory_order_acquire);
+        if (at == from->seen_written) bench_relax();
+    }
+    uint64_t value = from->slots[at % SLOTS];
+    atomic_store_explicit(&from->read, at + 1, memory_order_release);
+    return value;
+}
+
+static void *open_rings(void)
+{
+    return bench_shared(2 * sizeof(ring));
+}
+
+static void close_rings(void *channel)
+{
+    bench_unshared(channel, 2 * sizeof(ring));
+}
+
+static uint64_t ring_ping(void *channel, uint64_t count)
+{
+    ring *rings = channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        push(&rings[0], i);
+        sum += pop(&rings[1]);
+    }
+    return sum;
+}
+
+static uint64_t ring_pong(void *channel, uint64_t count)
+{
+    ring *rings = channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t value = pop(&rings[0]);
+        sum += value;
+        push(&rings[1], value + 1);
+    }
+    return sum;
+}
+
+static uint64_t ring_produce(void *channel, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) push(channel, i);
+    return 0;
+}
+
+static uint64_t ring_consume(void *channel, uint64_t count)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) sum += pop(channel);
+    return sum;
+}
+
+const bench_case ring_ping_pong = {"two cached-index rings (busy spin)", open_rings,
+                                   {ring_ping, ring_pong}, close_rings, false};
+const bench_case ring_stream = {"cached-index ring (busy spin)", open_rings,
+                                {ring_produce, ring_consume}, close_rings, false};
+
+#ifdef BENCH_HAS_CK
+
+#include <ck_ring.h>
+
+/* The ring of Concurrency Kit, of pointers: here they are the numbers, plus 1 since NULL is nothing. */
+typedef struct kit {
+    alignas(128) ck_ring_t ring;
+    alignas(128) ck_ring_buffer_t slots[SLOTS];
+} kit;
+
+static void *open_kits(void)
+{
+    kit *kits = bench_shared(2 * sizeof(kit));
+    ck_ring_init(&kits[0].ring, SLOTS);
+    ck_ring_init(&kits[1].ring, SLOTS);
+    return kits;
+}
+
+static void close_kits(void *channel)
+{
+    bench_unshared(channel, 2 * sizeof(kit));
+}
+
+static void kit_push(kit *to, uint64_t value)
+{
+    while (!ck_ring_enqueue_spsc(&to->ring, to->slots, (void *)(uintptr_t)(value + 1))) bench_relax();
+}
+
+static uint64_t kit_pop(kit *from)
+{
+    void *value;
+    while (!ck_ring_dequeue_spsc(&from->ring, from->slots, &value)) bench_relax();
+    return (uint64_t)(uintptr_t)value - 1;
+}
+
+static uint64_t kit_ping(void *channel, uint64_t count)
+{
+    kit *kits = channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        kit_push(&kits[0], i);
+        sum += kit_pop(&kits[1]);
+    }
+    return sum;
+}
+
+static uint64_t kit_pong(void *channel, uint64_t count)
+{
+    kit *kits = channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t value = kit_pop(&kits[0]);
+        sum += value;
+        kit_push(&kits[1], value + 1);
+    }
+    return sum;
+}
+
+static uint64_t kit_produce(void *channel, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) kit_push(channel, i);
+    return 0;
+}
+
+static uint64_t kit_consume(void *channel, uint64_t count)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) sum += kit_pop(channel);
+    return sum;
+}
+
+const bench_case ck_ping_pong = {"two of ck_ring (busy spin)", open_kits, {kit_ping, kit_pong},
+                                 close_kits, false};
+const bench_case ck_stream = {"ck_ring (busy spin)", open_kits, {kit_produce, kit_consume}, close_kits,
+                              false};
+
+#endif

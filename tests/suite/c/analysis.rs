@@ -1,0 +1,68 @@
+//! What finds mistakes without running anything: gcc's analyzer, and those of clang and cppcheck where `DUOLOGUE_TEST_WITH` names
+//! them, over the shim and over what is generated from `protocols/`.
+
+use super::cmake::tool;
+use super::{generate, hosts, protocols};
+use crate::support::c::{Compiler, runtime, sources_in};
+use crate::support::{is_named, succeed};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The sources to look at, and the folders of their headers.
+fn everything(test: &str) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let generated = generate(test, &protocols());
+    let mut sources = sources_in(&runtime().join("src"));
+    sources.extend(sources_in(&generated));
+    let mut includes = hosts();
+    includes.push(generated);
+    (sources, includes)
+}
+
+/// Runs a compiler over each source by itself.
+fn check(test: &str, compiler: Compiler, flags: &[&str]) {
+    let (sources, includes) = everything(test);
+    for source in sources {
+        let mut command = compiler.command(false);
+        command.args(flags).args(["-c", "-o", "/dev/null"]);
+        for folder in &includes {
+            command.arg("-I").arg(folder);
+        }
+        if let Err(complaint) = succeed(command.arg(source)) {
+            panic!("{complaint}");
+        }
+    }
+}
+
+#[test]
+fn gcc_finds_nothing() {
+    check("analyzed-gcc", Compiler::Gcc, &["-O1", "-fanalyzer"]);
+}
+
+#[test]
+fn clang_finds_nothing() {
+    if is_named("clang") {
+        let flags = ["--analyze", "-Xclang", "-analyzer-werror"];
+        check("analyzed-clang", Compiler::Clang, &flags);
+    }
+}
+
+#[test]
+fn cppcheck_finds_nothing() {
+    if !is_named("cppcheck") {
+        return;
+    }
+    let (sources, includes) = everything("analyzed-cppcheck");
+    let mut command: Command = tool("cppcheck", "cppcheck");
+    command.args(["--quiet", "--std=c11", "--error-exitcode=1"]);
+    command.args(["--enable=warning,performance,portability"]);
+    // It does not know what compilers define.
+    command.args(["-D__linux__", "-D__GNUC__=12", "-D__x86_64__"]);
+    command.arg("-D__BYTE_ORDER__=__ORDER_LITTLE_ENDIAN__");
+    command.arg("-I").arg(runtime().join("include"));
+    for folder in includes {
+        command.arg("-I").arg(folder);
+    }
+    if let Err(complaint) = succeed(command.args(sources)) {
+        panic!("{complaint}");
+    }
+}
