@@ -2,6 +2,7 @@
 
 mod analysis;
 mod cmake;
+mod firmware;
 mod generated;
 mod processes;
 mod programs;

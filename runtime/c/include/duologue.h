@@ -79,6 +79,7 @@ duo_str duo_str_from(const char *text);
 /* Whether both have the same bytes. */
 bool duo_str_equal(duo_str left, duo_str right);
 
+#ifndef DUO_NO_MALLOC
 /*
  * Where memory comes from. `release` takes what either of the others gave; both may answer NULL.
  * All three are called from any thread.
@@ -94,6 +95,17 @@ typedef struct duo_memory {
  * one thread, or never: memory goes back through the functions that are in force at that time.
  */
 void duo_use_memory(duo_memory memory);
+#endif
+
+#ifdef DUO_NO_THREADS
+/*
+ * Where there is no system, only one processor and what it runs in turn (DUO_NO_THREADS), the program
+ * defines these two. A call that waits calls `duo_idle` over and over, which lets the other side go on; a
+ * call with a limit measures it by `duo_clock`, in nanoseconds from some beginning.
+ */
+void duo_idle(void);
+uint64_t duo_clock(void);
+#endif
 
 /* One running exchange; only the runtime looks inside. */
 typedef struct duo_session duo_session;

@@ -1,21 +1,38 @@
 /*
  * A barrier that costs only the side which sleeps.
  *
- * A sender writes a word and then reads the receiver's flags; a receiver that is about to sleep writes
- * its flags and then reads the word. At least one must see what the other wrote. For that the write of
- * each must come before its read, which processors do not promise: both would need a full barrier, and
- * the sender would pay for it with every message though hardly any receiver sleeps. Linux runs the
- * sender's barrier on behalf of the receiver: `membarrier` makes every running thread of the process
- * pass a full barrier between the call and its return, and a thread that does not run passed one when
- * it stopped. So the sender's barrier falls either behind its write, and the receiver's read sees the
- * message; or before, and the sender's later read sees the flags. This is the asymmetric fence of the
- * C++ proposal P1202. The sender's half keeps only the compiler from moving the read.
+ * A sender writes a word and then reads the receiver's flags; a receiver that is about to sleep
+ * writes its flags and then reads the word. At least one must see what the other wrote. For that
+ * the write of each must come before its read, which processors do not promise: both would need a
+ * full barrier, and the sender would pay for it with every message though hardly any receiver
+ * sleeps. Linux runs the sender's barrier on behalf of the receiver: `membarrier` makes every
+ * running thread of the process pass a full barrier between the call and its return, and a thread
+ * that does not run passed one when it stopped. So the sender's barrier falls either behind its
+ * write, and the receiver's read sees the message; or before, and the sender's later read sees
+ * the flags. This is the asymmetric fence of the C++ proposal P1202. The sender's half keeps only
+ * the compiler from moving the read.
  *
- * Where the call is missing, or with DUO_NO_MEMBARRIER, every message is swapped and nobody comes here.
- * The thread sanitizer does not know the call and would not see what it orders, so it sees swaps.
+ * Where the call is missing, or with DUO_NO_MEMBARRIER, every message is swapped and nobody comes
+ * here. The thread sanitizer does not know the call and would not see what it orders, so it sees
+ * swaps.
  */
 #define _GNU_SOURCE
 #include "session.h"
+
+#ifdef DUO_NO_THREADS
+
+/* One processor sees its own writes in their order: only the compiler has to be held. */
+bool duo_has_barrier(void)
+{
+    return true;
+}
+
+void duo_barrier(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+#else
 
 #if defined(__SANITIZE_THREAD__)
 #define DUO_NO_MEMBARRIER 1
@@ -74,5 +91,7 @@ void duo_barrier(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
 }
+
+#endif
 
 #endif

@@ -1,11 +1,12 @@
 /*
  * How a session ends: by its last message, or because a side leaves.
  *
- * Where messages are swapped. A sender leaves by swapping in CLOSED as its last word. A receiver leaves
- * by setting DEAD in the word where it would read next; if a message is there, it consumes that first.
- * Both are read-modify-writes of one word, so exactly one of the two sees that the other has gone. That
- * one gives the session back. Behind its last swap a sender touches the session only if the word had
- * BELL (for which the receiver waits before it uses its handle) or DEAD (then it is alone).
+ * Where messages are swapped. A sender leaves by swapping in CLOSED as its last word. A receiver
+ * leaves by setting DEAD in the word where it would read next; if a message is there, it consumes
+ * that first. Both are read-modify-writes of one word, so exactly one of the two sees that the
+ * other has gone. That one gives the session back. Behind its last swap a sender touches the
+ * session only if the word had BELL (for which the receiver waits before it uses its handle) or
+ * DEAD (then it is alone).
  *
  * Where messages are stored. A receiver says something in its flags, which the sender reads:
  *
@@ -18,28 +19,29 @@
  *                                              session is the receiver's
  *   ENDING    sender                           its last word is about to be published at this position
  *
- * Each step from one value to the next is a compare-and-swap. A value names the position that it is
- * about, so one that the sender reads late is harmless: it answers only to the position at which it has
- * just published.
+ * Each step from one value to the next is a compare-and-swap. A value names the position that it
+ * is about, so one that the sender reads late is harmless: it answers only to the position at
+ * which it has just published.
  *
- * A receiver that leaves says LEAVING, runs the barrier and looks again. By the barrier, if it finds
- * nothing then a sender that publishes here sees LEAVING or what comes after it. So:
+ * A receiver that leaves says LEAVING, runs the barrier and looks again. By the barrier, if it
+ * finds nothing then a sender that publishes here sees LEAVING or what comes after it. So:
  *
- * - Nothing is there. It changes LEAVING to GONE and never comes back: the sender finds that with its
- *   next message, has its payload back and gives the session back. If that change fails, the sender has
- *   found LEAVING first and changed it to CLAIMED: it has its payload back and never comes back, and the
- *   receiver gives the session back.
- * - The message is there. The receiver retracts, changing LEAVING to nothing, and consumes the message; or
- *   it finds CLAIMED and gives the session back. A sender that has published more meanwhile did not see
- *   LEAVING at this position, and ignores it at others: so what it published is consumed.
+ * - Nothing is there. It changes LEAVING to GONE and never comes back: the sender finds that with
+ *   its next message, has its payload back and gives the session back. If that change fails, the
+ *   sender has found LEAVING first and changed it to CLAIMED: it has its payload back and never
+ *   comes back, and the receiver gives the session back.
+ * - The message is there. The receiver retracts, changing LEAVING to nothing, and consumes the
+ *   message; or it finds CLAIMED and gives the session back. A sender that has published more
+ *   meanwhile did not see LEAVING at this position, and ignores it at others: so what it published
+ *   is consumed.
  *
- * A sender that claims takes nothing out of the ring: its caller still has the entries, the block is
- * found from there, and endpoints inside are good again by what the entries say of them.
+ * A sender that claims takes nothing out of the ring: its caller still has the entries, the block
+ * is found from there, and endpoints inside are good again by what the entries say of them.
  *
- * The last message, or CLOSED, must be the sender's last access, so it cannot read flags behind it.
- * Instead it says ENDING before it, by a read-modify-write that takes over who waits or finds LEAVING. A
- * receiver that wants to say something and finds ENDING knows that what it would wait for is only a few
- * instructions away.
+ * The last message, or CLOSED, must be the sender's last access, so it cannot read flags behind
+ * it. Instead it says ENDING before it, by a read-modify-write that takes over who waits or finds
+ * LEAVING. A receiver that wants to say something and finds ENDING knows that what it would wait
+ * for is only a few instructions away.
  *
  * A full ring is left through the credit, whichever way messages are published: see room.c.
  */

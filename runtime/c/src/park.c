@@ -1,19 +1,19 @@
 /*
  * Waiting: first by looking, then by sleeping.
  *
- * To sleep and be woken costs some microseconds where the processor stays awake and tens where it halts,
- * while a peer that runs answers in a tenth of one. So a thread looks for a while before it sleeps: for
- * about as long as sleeping would cost, and less after each time that it looked in vain. If the peer last
- * ran on this thread's own processor it cannot run while this one looks, so this one does not look but
- * yields.
+ * To sleep and be woken costs some microseconds where the processor stays awake and tens where it
+ * halts, while a peer that runs answers in a tenth of one. So a thread looks for a while before
+ * it sleeps: for about as long as sleeping would cost, and less after each time that it looked in
+ * vain. If the peer last ran on this thread's own processor it cannot run while this one looks,
+ * so this one does not look but yields.
  */
 #include "ring.h"
 
-/* How often to look, at least and at most, and how often to let others run before sleeping. */
-enum { LEAST_LOOKS = 32, MOST_LOOKS = 2000, YIELDS = 4 };
+/* How often to look at first, at least and at most, and to let others run before sleeping. */
+enum { FIRST_LOOKS = 64, LEAST_LOOKS = 32, MOST_LOOKS = 2000, YIELDS = 4 };
 
 /* How often this thread looks before it sleeps. */
-static _Thread_local unsigned budget = MOST_LOOKS / 4;
+static DUO_EACH_THREAD unsigned budget = MOST_LOOKS / 4;
 
 /* What a wait is for: a message, or room. */
 typedef struct awaited {
@@ -27,6 +27,17 @@ static inline bool is_over(const awaited *what)
     if (!what->room) return duo_is_ready(what->side);
     uint64_t credit;
     return duo_look_for_room(what->session, what->side, &credit) != DUO_ROOM_FULL;
+}
+
+bool duo_look_out(const duo_side *side)
+{
+    uint64_t peer = side->at & PROCESSORS;
+    if (peer != 0 && peer == duo_processor()) return false;
+    for (int looked = 0; looked < FIRST_LOOKS; looked++) {
+        relax();
+        if (duo_is_ready(side)) return true;
+    }
+    return false;
 }
 
 static bool looks(const awaited *what)

@@ -3,19 +3,21 @@
  * which any number of senders push to and the set's thread takes whole.
  *
  * Why no ring is missed: a sender pushes, then exchanges `asleep`; the set's thread exchanges
- * `asleep`, then looks at the list, then sleeps on the word. Both exchanges are read-modify-writes of
- * one word. If the sender's comes second, it finds that the thread sleeps and wakes it; if it comes
- * first, the thread's synchronises with it and sees the push. The same holds for `signalled` and
- * the descriptor.
+ * `asleep`, then looks at the list, then sleeps on the word. Both exchanges are
+ * read-modify-writes of one word. If the sender's comes second, it finds that the thread sleeps
+ * and wakes it; if it comes first, the thread's synchronises with it and sees the push. The same
+ * holds for `signalled` and the descriptor.
  *
- * Where messages are stored a sender is certain to see a bell only after a barrier and another look
- * (see bell.c). Endpoints that still want that are on the list `unseen`, and one barrier serves all of
- * them when the set is about to say that nothing is ready. With a descriptor that may be said without
- * a call, so each endpoint has a barrier of its own.
+ * Where messages are stored a sender is certain to see a bell only after a barrier and another
+ * look (see bell.c). Endpoints that still want that are on the list `unseen`, and one barrier
+ * serves all of them when the set is about to say that nothing is ready. With a descriptor that
+ * may be said without a call, so each endpoint has a barrier of its own.
  */
 #define _GNU_SOURCE
 #include "ring.h"
 #include "transport.h"
+
+#ifndef DUO_NO_MALLOC
 
 #include <errno.h>
 #include <unistd.h>
@@ -323,3 +325,5 @@ int duo_ports_descriptor(duo_ports *ports)
 #endif
     return descriptor;
 }
+
+#endif

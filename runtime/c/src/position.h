@@ -59,8 +59,9 @@ enum {
 
 /*
  * From this epoch on the next turn starts again at 1, after clearing all words. It is half of the
- * number space: a word that is not rewritten ages only by turns, since laps rewrite every line. So
- * no word grows older than that and a few epochs, and none meets its own number. Tests make it small.
+ * number space: a word that is not rewritten ages only by turns, since laps rewrite every line.
+ * So no word grows older than that and a few epochs, and none meets its own number. Tests make it
+ * small.
  */
 #ifndef DUO_RENEWAL
 #define DUO_RENEWAL (UINT64_C(1) << 20)

@@ -1,44 +1,49 @@
 /*
- * The ring of a session: how a message is published and found. It is the pipe of the Rust runtime, line
- * by line and flag by flag, so that what loom explores there holds here; tasks, which C does not have,
- * are left out. docs/runtime.md explains it at leisure.
+ * The ring of a session: how a message is published and found. It is the pipe of the Rust
+ * runtime, line by line and flag by flag, so that what loom explores there holds here; tasks,
+ * which C does not have, are left out. docs/runtime.md explains it at leisure.
  *
  * A state has one direction, so a side speaks only after it has read all that the other said, and
- * messages are under way in one direction at a time. Hence one ring serves both, the index goes back
- * to 0 when the direction turns, and an alternating exchange stays in one cache line.
+ * messages are under way in one direction at a time. Hence one ring serves both, the index goes
+ * back to 0 when the direction turns, and an alternating exchange stays in one cache line.
  *
- * Two ways to publish. A receiver that finds nothing may go to sleep, so the sender must learn of it;
- * and one that leaves must not be sent to. Both sides know from the position which way is used:
+ * Two ways to publish. A receiver that finds nothing may go to sleep, so the sender must learn of
+ * it; and one that leaves must not be sent to. Both sides know from the position which way is
+ * used:
  *
  * - Swapped, where a run begins and cannot go on (an alternating exchange), and everywhere if the
- *   system has no asymmetric barrier. The receiver sets a flag in the word by compare-and-swap, the
- *   sender swaps the word. Both are read-modify-writes of one word, so one comes first: if the flag
- *   does, the sender finds it; if the message does, the compare-and-swap fails and finds the message.
- * - Stored, in runs. The sender stores the word and then reads the receiver's flags, in another line.
+ *   system has no asymmetric barrier. The receiver sets a flag in the word by compare-and-swap,
+ *   the sender swaps the word. Both are read-modify-writes of one word, so one comes first: if
+ *   the flag does, the sender finds it; if the message does, the compare-and-swap fails and finds
+ *   the message.
+ * - Stored, in runs. The sender stores the word and then reads the receiver's flags, in another
+ *   line.
  *   No read-modify-write, and the line does not wait for one while the receiver looks at it. The
  *   receiver that goes to sleep pays for the barrier: see barrier.c.
  *
  * Why it is correct, whatever the processor reorders:
  *
- * (a) Payload. The sender writes the payload, then the word (release). The receiver reads the word
- *     (acquire) and finds the count, so it sees the payload. A place is written again only by someone
- *     who knows that it was read: after a turn, because a later message came back; in a run, because
- *     the credit (released after the payload was copied out, acquired by the sender) says so.
- *     A word that its own sender stores again, and a flag that the receiver sets in it by a
- *     compare-and-swap, keep what was released before.
- * (b) Sleeping. In the word: as above, and the kernel compares the word once more before it lets the
- *     receiver sleep. In the flags: the receiver says WAITING, runs the barrier, and looks again. By
- *     the barrier either it sees the message, or the sender sees WAITING behind its store. Both may be:
- *     whoever lowers the flag, by compare-and-swap, answers for it.
- *     A bell is hung up in the same ways. Whoever finds it rings and then clears `bell` (release); a
- *     side uses its handle, and whoever hung the bell lets go of it, only when `bell` is clear
+ * (a) Payload. The sender writes the payload, then the word (release). The receiver reads the
+ *     word (acquire) and finds the count, so it sees the payload. A place is written again only
+ *     by someone who knows that it was read: after a turn, because a later message came back; in
+ *     a run, because the credit (released after the payload was copied out, acquired by the
+ *     sender) says so. A word that its own sender stores again, and a flag that the receiver sets
+ *     in it by a compare-and-swap, keep what was released before.
+ * (b) Sleeping. In the word: as above, and the kernel compares the word once more before it lets
+ *     the receiver sleep. In the flags: the receiver says WAITING, runs the barrier, and looks
+ *     again. By the barrier either it sees the message, or the sender sees WAITING behind its
+ *     store. Both may be: whoever lowers the flag, by compare-and-swap, answers for it. A bell is
+ *     hung up in the same ways. Whoever finds it rings and then clears `bell` (release); a side
+ *     uses its handle, and whoever hung the bell lets go of it, only when `bell` is clear
  *     (acquire). So the bell and the session outlive the ringing.
  * (c) Leaving and the last message: leave.c. A full ring: room.c.
- * (d) Clearing. When epochs start again at 1 the receiver of the turning message clears all words but
- *     that of the first line. All messages are read and the peer looks at the first line only.
- * (e) The session lives while a sender looks at flags behind a message that is not the last: it is given
- *     back by the receiver of the last message or by whoever is left alone, and both need something that
- *     this sender has not done. Behind its last word a side touches the session no more.
+ * (d) Clearing. When epochs start again at 1 the receiver of the turning message clears all words
+ *     but that of the first line. All messages are read and the peer looks at the first line
+ *     only.
+ * (e) The session lives while a sender looks at flags behind a message that is not the last: it
+ *     is given back by the receiver of the last message or by whoever is left alone, and both
+ *     need something that this sender has not done. Behind its last word a side touches the
+ *     session no more.
  */
 #ifndef DUOLOGUE_RING_H
 #define DUOLOGUE_RING_H
@@ -51,10 +56,8 @@
 /* What is done rarely stays out of the way of what is done with every message. */
 #if defined(__GNUC__)
 #define RARELY __attribute__((noinline, cold))
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #else
 #define RARELY
-#define LIKELY(condition) (condition)
 #endif
 
 /* What duologue/pipe.h says in its own words. */

@@ -1,18 +1,20 @@
 /*
  * Room in the ring for a run that has come round it.
  *
- * The receiver reports in the credit which half of the ring (a segment) it has emptied, and the sender
- * looks there only where a segment begins that it has filled before in this run. A turn proves that the
- * whole ring is empty, so a dialogue never comes here. Both sides change the credit by
- * read-modify-writes only:
+ * The receiver reports in the credit which half of the ring (a segment) it has emptied, and the
+ * sender looks there only where a segment begins that it has filled before in this run. A turn
+ * proves that the whole ring is empty, so a dialogue never comes here. Both sides change the
+ * credit by read-modify-writes only:
  *
- * - ROOM_WAITS, by a sender that waits for room; whoever reports or leaves takes it back and wakes it.
+ * - ROOM_WAITS, by a sender that waits for room; whoever reports or leaves takes it back and
+ *   wakes it.
  *   The two changes are ordered: if the report is second it finds the flag; if it is first, the sender's
  *   compare-and-swap fails and finds the room.
- * - ROOM_LEAVING, by a receiver that is reading its last messages and will then be gone: no more room
- *   is given, so no sender can feed it for ever.
- * - ROOM_ORPHANED, by a sender that leaves while the ring is full. The receiver finds it when it reports
- *   the segment before which the sender stood, and writes CLOSED there in the sender's name.
+ * - ROOM_LEAVING, by a receiver that is reading its last messages and will then be gone: no more
+ *   room is given, so no sender can feed it for ever.
+ * - ROOM_ORPHANED, by a sender that leaves while the ring is full. The receiver finds it when it
+ *   reports the segment before which the sender stood, and writes CLOSED there in the sender's
+ *   name.
  */
 #include "ring.h"
 

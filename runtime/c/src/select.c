@@ -52,14 +52,14 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
 }
 
 /*
- * A place below `count` to begin at: the fractional part of a count of choices times the golden ratio.
- * Multiples of an irrational number spread evenly over the places, and so do every second, every third
- * and so on of them. A plain count would not do: of two calls that take turns, each between two
- * endpoints, each would always begin with the same one.
+ * A place below `count` to begin at: the fractional part of a count of choices times the golden
+ * ratio. Multiples of an irrational number spread evenly over the places, and so do every second,
+ * every third and so on of them. A plain count would not do: of two calls that take turns, each
+ * between two endpoints, each would always begin with the same one.
  */
 static size_t place_to_begin(size_t count)
 {
-    static _Thread_local uint32_t phase;
+    static DUO_EACH_THREAD uint32_t phase;
     phase += UINT32_C(0x9E3779B9);
     return (size_t)((uint64_t)phase * count >> 32);
 }

@@ -40,17 +40,6 @@ static size_t aligned(size_t size)
     return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
 
-duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endpoint *client)
-{
-    duo_endpoint nothing = {NULL, 0};
-    *server = *client = nothing;
-    duo_session *session = duo_session_take(protocol);
-    if (session == NULL) return DUO_NO_MEMORY;
-    *server = handle_of(session, &session->sides[DUO_SERVER]);
-    *client = handle_of(session, &session->sides[DUO_CLIENT]);
-    return DUO_OK;
-}
-
 /* Entries and all they refer to, in one block; NULL if memory ran out. */
 static void *block_of(const duo_message *message, const void *entries)
 {
@@ -151,13 +140,13 @@ static inline bool publish(duo_session *session, duo_side *side, const duo_messa
     if (message->edge == DUO_TURN) word |= duo_processor();
     if (is_swapped(side->at)) {
         uint64_t before = atomic_exchange_explicit(&side->line->word, word, memory_order_acq_rel);
-        return LIKELY((before & (WAITS | DEAD | BELL)) == 0) || duo_answer_in_word(session, side, before);
+        return DUO_LIKELY((before & (WAITS | DEAD | BELL)) == 0) || duo_answer_in_word(session, side, before);
     }
     if (message->edge == DUO_END) return finish(session, side, word);
     atomic_store_explicit(&side->line->word, word, memory_order_release);
     light_barrier();
     uint64_t said = atomic_load_explicit(flags_of(session, peer), memory_order_acquire);
-    return LIKELY(said == 0) || duo_answer(session, side);
+    return DUO_LIKELY(said == 0) || duo_answer(session, side);
 }
 
 /* Steps behind a message of this side. */
@@ -273,7 +262,7 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     }
     const duo_message *kind = &state->messages[index_in(session, word, side->at)];
     char *entries = (char *)message + state->entries;
-    if (!LIKELY(is_small(kind) && kind->edge != DUO_END))
+    if (!DUO_LIKELY(is_small(kind) && kind->edge != DUO_END))
         return take_slowly(session, side, word, kind, entries, message);
     copy_words(entries, side->place, kind->size);
     arrival arrived = {kind->index + 1, NULL};
@@ -294,8 +283,8 @@ duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, vo
  * Endpoints to be closed by this thread. Destroying a message finds endpoints inside it; they wait
  * here for the loop below instead of closing within one another.
  */
-static _Thread_local duo_side *to_close;
-static _Thread_local bool closing;
+static DUO_EACH_THREAD duo_side *to_close;
+static DUO_EACH_THREAD bool closing;
 
 duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
 {

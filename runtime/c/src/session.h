@@ -7,12 +7,39 @@
 #include "duologue/generated.h"
 #include "duologue/pipe.h"
 
+#ifdef DUO_NO_THREADS
+#define DUO_EACH_THREAD
+#else
+#define DUO_EACH_THREAD _Thread_local
+#endif
+
 /* memory.c */
+#ifndef DUO_NO_MALLOC
 void *duo_allocate(size_t size);
 void duo_release(void *memory);
-/* A session with a ring for `protocol`; NULL if memory ran out. */
-duo_session *duo_session_take(const duo_protocol *protocol);
-/* The other way. Both sides are done: nobody but the caller may still touch the session. */
+/* Gives back a session that came from the pool. */
+void duo_to_pool(duo_session *session);
+#else
+/* Memory that has always run out. */
+static inline void *duo_allocate(size_t size)
+{
+    (void)size;
+    return NULL;
+}
+
+static inline void duo_release(void *memory)
+{
+    (void)memory;
+}
+#endif
+
+/* layout.c */
+/* Gives a session the shape that a protocol asks for; the size of its ring, or 0 if that is too large. */
+size_t duo_lay_out(duo_session *session, const duo_protocol *protocol);
+/* Puts a session at its beginning; its ring is there. */
+void duo_begin(duo_session *session, const duo_protocol *protocol, duo_endpoint *server,
+               duo_endpoint *client);
+/* Gives a session back. Both sides are done: nobody but the caller may still touch it. */
 void duo_session_give(duo_session *session);
 
 /* wait.c */
@@ -87,9 +114,9 @@ void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state
 /* How a bell was hung up. */
 typedef enum duo_hanging { DUO_NOT_HUNG, DUO_HUNG, DUO_HUNG_UNSEEN } duo_hanging;
 /*
- * Hangs up a bell where a side awaits a message. DUO_NOT_HUNG (and nothing) if there is one already.
- * DUO_HUNG_UNSEEN: a sender is certain to see the bell only after the caller has run `duo_barrier`, and
- * then looked once more for the message.
+ * Hangs up a bell where a side awaits a message. DUO_NOT_HUNG (and nothing) if there is one
+ * already. DUO_HUNG_UNSEEN: a sender is certain to see the bell only after the caller has run
+ * `duo_barrier`, and then looked once more for the message.
  */
 duo_hanging duo_hang(duo_side *side, duo_bell *bell);
 /* Takes down the bell of a side; afterwards nobody rings it. */

@@ -1,17 +1,20 @@
 /*
  * One endpoint behind a lock that is held for one message.
  *
- * Who finds the ring full waits with the lock released, one at a time, the others before the `door`.
- * It has marked the credit while it held the lock and the ring was full, so room.c holds: the receiver,
- * when it makes room or leaves, finds the mark and wakes it. The endpoint may end meanwhile,
- * by another sender that finds the receiver gone; but then the receiver has left and the wait is
- * over, and a session's memory stays a session's.
+ * Who finds the ring full waits with the lock released, one at a time, the others before the
+ * `door`. It has marked the credit while it held the lock and the ring was full, so room.c holds:
+ * the receiver, when it makes room or leaves, finds the mark and wakes it. The endpoint may end
+ * meanwhile, by another sender that finds the receiver gone; but then the receiver has left and
+ * the wait is over, and a session's memory stays a session's.
  */
 #include "duologue/shared.h"
 
+#include "session.h"
+
+#if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
+
 #include <pthread.h>
 
-#include "ring.h"
 #include "transport.h"
 
 struct duo_shared {
@@ -102,3 +105,5 @@ duo_status duo_shared_send(duo_shared *shared, const duo_message *message, const
     pthread_mutex_unlock(&shared->door);
     return status;
 }
+
+#endif

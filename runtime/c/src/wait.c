@@ -1,9 +1,43 @@
 /*
  * Sleeping until a word changes: the futex of Linux, and elsewhere (or with DUO_NO_FUTEX) a small
- * table of locks and conditions that is indexed by address.
+ * table of locks and conditions that is indexed by address. Without threads the program waits
+ * itself.
  */
 #define _GNU_SOURCE
 #include "session.h"
+
+#ifdef DUO_NO_THREADS
+
+enum { NANOSECONDS = 1000000000 };
+
+struct timespec duo_deadline(uint64_t wait)
+{
+    uint64_t now = duo_clock();
+    uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
+    return (struct timespec){(time_t)(end / NANOSECONDS), (long)(end % NANOSECONDS)};
+}
+
+/* What is awaited is done by whatever `duo_idle` lets run. */
+bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline)
+{
+    (void)word;
+    (void)expected;
+    duo_idle();
+    if (deadline == NULL) return true;
+    return duo_clock() < (uint64_t)deadline->tv_sec * NANOSECONDS + (uint64_t)deadline->tv_nsec;
+}
+
+void duo_wake(_Atomic uint64_t *word)
+{
+    (void)word;
+}
+
+void duo_yield(void)
+{
+    duo_idle();
+}
+
+#else
 
 #include <errno.h>
 #include <sched.h>
@@ -115,5 +149,7 @@ void duo_wake(_Atomic uint64_t *word)
     pthread_cond_broadcast(&here->woken);
     pthread_mutex_unlock(&here->lock);
 }
+
+#endif
 
 #endif

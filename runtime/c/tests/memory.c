@@ -82,11 +82,48 @@ static void sending(void)
     CHECK(courier_server_carry_recv(server, &parcel) == DUO_CLOSED);
 }
 
+/* Numbers need no memory once their session is there, not even to wait or to leave. */
+static void nothing_after_opening(void)
+{
+    left = 1000;
+    numbers_server_stream_t in = {0};
+    numbers_client_stream_t out = {0};
+    ping_server_ping_t server = {0};
+    ping_client_ping_t client = {0};
+    CHECK(numbers_init(&in, &out) == DUO_OK && ping_init(&server, &client) == DUO_OK);
+    left = 0;
+    long before = live;
+    for (uint64_t i = 0; i < 5000; i++) {
+        numbers_stream_t got;
+        CHECK(numbers_client_stream_send_send(out, i, &out) == DUO_OK);
+        CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == i);
+        in = got.as.send.next;
+        ping_client_pong_t waiting;
+        ping_ping_t asked;
+        ping_pong_t answer;
+        CHECK(ping_client_ping_send_ping(client, i, &waiting) == DUO_OK);
+        CHECK(ping_client_pong_recv_within(waiting, 10, &answer) == DUO_EMPTY);
+        CHECK(ping_server_ping_recv(server, &asked) == DUO_OK);
+        CHECK(ping_server_pong_send_pong(asked.as.ping.next, i, &server) == DUO_OK);
+        CHECK(ping_client_pong_recv(waiting, &answer) == DUO_OK && answer.as.pong.value == i);
+        client = answer.as.pong.next;
+        if (i % 100 != 0) continue;
+        duo_endpoint both[] = {DUO_READY(in), DUO_READY(server)};
+        size_t which;
+        CHECK(duo_select(both, 2, 1000, &which) == DUO_EMPTY);
+    }
+    CHECK(left == 0 && live == before);
+    CHECK(numbers_client_stream_close(out) == DUO_OK && ping_client_ping_close(client) == DUO_OK);
+    CHECK(numbers_server_stream_close(in) == DUO_OK && ping_server_ping_close(server) == DUO_OK);
+    CHECK(left == 0);
+}
+
 int main(void)
 {
     duo_use_memory((duo_memory){allocate, allocate_aligned, release});
     opening();
     sending();
+    nothing_after_opening();
     /* The pool: as many sessions as were alive at once. */
     CHECK(live == 2);
     return 0;

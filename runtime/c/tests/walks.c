@@ -1,8 +1,8 @@
 /*
- * Two threads walk through a session at random speeds and end it anywhere: by its last message, by
- * leaving as sender or as receiver, with what was sent unread or half read. Every parcel holds one side
- * of a session of its own; whatever happens, exactly one of the two threads has it in the end, and the
- * other half hears so.
+ * Two threads walk through a session at random speeds and end it anywhere: by its last message,
+ * by leaving as sender or as receiver, with what was sent unread or half read. Every parcel holds
+ * one side of a session of its own; whatever happens, exactly one of the two threads has it in
+ * the end, and the other half hears so.
  */
 #include <sched.h>
 

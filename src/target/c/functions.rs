@@ -63,6 +63,34 @@ impl UnitView<'_> {
         }
     }
 
+    /// The same in memory of the caller's.
+    pub fn init_in(&self) -> FunctionView {
+        let prefix = &self.unit.prefix;
+        let direction = self.state(0).direction;
+        let endpoint = |side| format!("{}_t *{}", self.endpoint_name(0, side), Side::word(side));
+        let handle = |side: Side| format!("&{}->{}", side.word(), handle(direction, side));
+        let start = format!("DUO_MUST_CHECK static inline duo_status {prefix}_init_in");
+        let parameters = [
+            format!("{prefix}_session_memory_t *memory"),
+            endpoint(Side::Server),
+            endpoint(Side::Client),
+        ];
+        let arguments = [
+            format!("&duo_{prefix}_protocol"),
+            "memory".to_owned(),
+            "sizeof *memory".to_owned(),
+            handle(Side::Server),
+            handle(Side::Client),
+        ];
+        FunctionView {
+            comment:
+                "/** Starts a session in memory of the caller's, which outlives all endpoints. */\n"
+                    .to_owned(),
+            head: spelling::head(&start, &parameters),
+            body: vec![spelling::head("    return duo_open_in", &arguments) + ";"],
+        }
+    }
+
     pub fn functions(&self, index: usize, functions: &mut Vec<FunctionView>) {
         let state = self.state(index);
         for side in [Side::Client, Side::Server] {

@@ -26,11 +26,10 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
         unit_types(program, &types, id, unit, &mut structural, &mut names);
         if unit.kind != Kind::Mentioned {
             let what = format!("the function that starts {}", title(program, unit));
-            names.push(spelled(
-                format!("{}_init", unit.prefix),
-                title_span(program, unit),
-                what,
-            ));
+            for ending in ["init", "init_in", "session_memory_t"] {
+                let name = format!("{}_{ending}", unit.prefix);
+                names.push(spelled(name, title_span(program, unit), what.clone()));
+            }
         }
         if options.c_shm && unit.kind != Kind::Mentioned {
             let upper = unit.prefix.to_ascii_uppercase();

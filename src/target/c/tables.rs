@@ -3,6 +3,7 @@
 use super::layouts::{Layouts, composite};
 use super::spelling;
 use super::types::Facts;
+use super::units::Kind;
 use super::view::{UnitView, render, sender};
 use crate::graph::Capacity;
 use crate::protocol::{Message, Side, Type};
@@ -26,19 +27,16 @@ impl UnitView<'_> {
         let mut layouts = Layouts::new(self.types, Some(self.id));
         let mut rows = String::new();
         let mut states = String::new();
-        let mut inline = String::new();
         for index in 0..self.unit.states.len() {
             let state = self.state(index);
             for (position, message) in state.messages.iter().enumerate() {
                 self.message_row(index, position, message, &mut layouts, &mut rows);
-                self.inline_payload(index, position, message, &mut inline);
             }
             self.state_row(index, &mut states);
         }
         let prefix = &self.unit.prefix;
-        let mut text = String::with_capacity(
-            1_000 + layouts.text.len() + rows.len() + states.len() + inline.len(),
-        );
+        let mut text =
+            String::with_capacity(1_000 + layouts.text.len() + rows.len() + states.len());
         let view = SourceView {
             source: self.types.program.file(self.unit.file).path.clone(),
             header: self.unit.file_name.clone(),
@@ -58,18 +56,17 @@ impl UnitView<'_> {
         line(format!(
             "const duo_state duo_{prefix}_states[] = {{\n{states}}};\n\n"
         ));
-        line(format!(
-            "union duo_{prefix}_payload {{\n    void *block;\n{inline}}};\n\n"
-        ));
+        if !self.fits_in() {
+            line(self.payload_union() + "\n");
+        }
         let unbounded = self.capacity == Capacity::Unbounded;
         let capacity = self.capacity_name();
         let payload = format!("sizeof(union duo_{prefix}_payload)");
-        let messages = (0..self.unit.states.len()).map(|index| self.state(index).messages.len());
         let parts = [
             capacity,
             unbounded.to_string(),
             payload,
-            messages.max().unwrap_or_default().to_string(),
+            self.most_messages().to_string(),
             format!("duo_{prefix}_states"),
             if unbounded { "DUO_RING" } else { "0" }.to_owned(),
         ];
@@ -78,6 +75,60 @@ impl UnitView<'_> {
         render(&SourceFootView, &mut text);
         text.push('\n');
         text
+    }
+
+    /// The most messages of a state.
+    pub fn most_messages(&self) -> usize {
+        let messages = (0..self.unit.states.len()).map(|index| self.state(index).messages.len());
+        messages.max().unwrap_or_default()
+    }
+
+    /// Whether sessions can live in memory of the caller's: no message needs a block, and no run is without bound.
+    pub fn fits_in(&self) -> bool {
+        let spreads = |index: usize, message: &Message| {
+            let mut entries = message.entries.iter();
+            entries.any(|entry| self.types.facts(&self.entry_type(index, entry)).spreads)
+        };
+        self.unit.kind != Kind::Mentioned
+            && self.state(0).direction.is_some()
+            && self.capacity != Capacity::Unbounded
+            && (0..self.unit.states.len()).all(|index| {
+                let mut messages = self.state(index).messages.iter();
+                !messages.any(|message| spreads(index, message))
+            })
+    }
+
+    /// A type as large as what travels in the ring.
+    pub fn payload_union(&self) -> String {
+        let mut inline = String::new();
+        for index in 0..self.unit.states.len() {
+            for (position, message) in self.state(index).messages.iter().enumerate() {
+                self.inline_payload(index, position, message, &mut inline);
+            }
+        }
+        format!(
+            "union duo_{}_payload {{\n    void *block;\n    uint64_t number;\n{inline}}};\n",
+            self.unit.prefix
+        )
+    }
+
+    /// The memory of a session, where it can be the caller's.
+    pub fn session_memory(&self) -> String {
+        let prefix = &self.unit.prefix;
+        let size = spelling::wrapped(
+            "    DUO_IN_LINES unsigned char bytes[DUO_SESSION_SIZE(",
+            &[
+                self.capacity_name(),
+                format!("sizeof(union duo_{prefix}_payload)"),
+                self.most_messages().to_string(),
+            ],
+            ")];",
+        );
+        format!(
+            "\n{}\n/** Memory for a session: all zeros before its first use, and afterwards left alone. */\n\
+             typedef struct {prefix}_session_memory {{\n{size}\n}} {prefix}_session_memory_t;\n",
+            self.payload_union()
+        )
     }
 
     fn message_row(

@@ -209,12 +209,12 @@ impl<'a> UnitView<'a> {
             }
         }
         if self.unit.kind != Kind::Mentioned {
-            render(
-                &FunctionsView {
-                    functions: vec![self.init()],
-                },
-                &mut text,
-            );
+            let mut functions = vec![self.init()];
+            if self.fits_in() {
+                text.push_str(&self.session_memory());
+                functions.push(self.init_in());
+            }
+            render(&FunctionsView { functions }, &mut text);
         }
         for index in 0..self.unit.states.len() {
             let mut functions = Vec::new();

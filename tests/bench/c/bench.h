@@ -1,6 +1,6 @@
 /*
- * What the benchmark of the C pipes is made of: cases, each with two sides that run on two CPUs, in two
- * threads or in two processes.
+ * What the benchmark of the C pipes is made of: cases, each with two sides that run on two CPUs,
+ * in two threads or in two processes.
  */
 #ifndef BENCH_H
 #define BENCH_H

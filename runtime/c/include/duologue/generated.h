@@ -140,6 +140,37 @@ DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, duo_endpoint *s
                                    duo_endpoint *client);
 
 /*
+ * The same in memory of the caller's, for protocols of bounded capacity and messages that need no
+ * block. The memory is aligned to 64 bytes, was filled with zeros before it was used for the
+ * first time and never changed by the caller since, and outlives all handles. DUO_USED if a
+ * session in it has not ended, DUO_NO_MEMORY if it is too small.
+ */
+DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory, size_t size,
+                                      duo_endpoint *server, duo_endpoint *client);
+
+/* What that takes: the session, and a ring for so many payloads of so many bytes. See layout.c. */
+#define DUO_SESSION_HEAD 320
+#define DUO_LESS(one, other) ((one) < (other) ? (one) : (other))
+#define DUO_MORE(one, other) ((one) > (other) ? (one) : (other))
+#define DUO_WORDS(bytes) (((bytes) + 7) / 8 * 8)
+#define DUO_IN_LINE(capacity, payload, messages)                                                   \
+    DUO_MORE((size_t)1, DUO_LESS(DUO_LESS((size_t)((messages) <= 16 ? 7 : 3),                      \
+                                          56 / DUO_WORDS(payload)),                                \
+                                 (size_t)(capacity)))
+#define DUO_RING_OF(capacity, payload, per_line)                                                   \
+    (DUO_MORE((size_t)1, ((size_t)(capacity) + (per_line) - 1) / (per_line)) *                                     \
+     ((8 + (per_line)*DUO_WORDS(payload) + 63) / 64 * 64))
+#define DUO_SESSION_SIZE(capacity, payload, messages)                                              \
+    (DUO_SESSION_HEAD +                                                                            \
+     DUO_RING_OF(capacity, payload, DUO_IN_LINE(capacity, payload, messages)))
+
+#ifdef __cplusplus
+#define DUO_IN_LINES alignas(64)
+#else
+#define DUO_IN_LINES _Alignas(64)
+#endif
+
+/*
  * Sends `entries` (borrowed for the call; NULL if the message has none) as `message`. Waits while a
  * run without bound is full; DUO_FULL when the time is over. `next`, which may be the place that
  * `from` was copied from, gets the endpoint that follows, zeroed at DUO_END. It may be NULL then.
@@ -155,8 +186,8 @@ DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, ui
                                    void *message);
 
 /*
- * The same for messages of plain bytes, which generated C calls with constants: see duologue/pipe.h. In
- * C++, and where small code is asked for, they are calls of the library.
+ * The same for messages of plain bytes, which generated C calls with constants: see
+ * duologue/pipe.h. In C++, and where small code is asked for, they are calls of the library.
  */
 #if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__)
 #define duo_send_plain(from, message, entries, wait, next, size, edge, index, stays)               \

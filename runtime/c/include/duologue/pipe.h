@@ -1,8 +1,8 @@
 /*
- * duologue/pipe.h: a session as it lies in memory, and the way that most messages take: few, small and
- * plain entries, a ring with room, and a peer that is awake. Generated C calls it with constants, so that
- * hardly anything is left of it. Everything else, and all of C++, takes the way through the library. Not
- * for programs.
+ * duologue/pipe.h: a session as it lies in memory, and the way that most messages take: few,
+ * small and plain entries, a ring with room, and a peer that is awake. Generated C calls it with
+ * constants, so that hardly anything is left of it. Everything else, and all of C++, takes the
+ * way through the library. Not for programs.
  *
  * Why it is correct stands in runtime/c/src/ring.h; the numbers are those of position.h there.
  */
@@ -18,8 +18,9 @@
 enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
 
 /*
- * A line of the ring: a word (see position.h), and as many payloads as fit with it into a cache line;
- * a larger payload has a longer line of its own. A payload is the entries, or a pointer to their block.
+ * A line of the ring: a word (see position.h), and as many payloads as fit with it into a cache
+ * line; a larger payload has a longer line of its own. A payload is the entries, or a pointer to
+ * their block.
  */
 typedef struct duo_line {
     _Atomic uint64_t word;
@@ -53,8 +54,9 @@ typedef struct duo_side {
 } duo_side;
 
 /*
- * What a receiver says to a sender that stores its messages: see leave.c. In a cache line of its own,
- * since the sender reads it with nearly every message and it changes only when the receiver sleeps.
+ * What a receiver says to a sender that stores its messages: see leave.c. In a cache line of its
+ * own, since the sender reads it with nearly every message and it changes only when the receiver
+ * sleeps.
  */
 typedef struct duo_signal {
     alignas(DUO_LINE) _Atomic uint64_t flags;
@@ -76,6 +78,10 @@ struct duo_session {
     /* Bits of a message's index. */
     uint8_t index_bits;
     bool unbounded;
+    /* Comes from the pool; otherwise it lies in memory of the caller's. */
+    bool is_pooled;
+    /* In memory of the caller's: a session has begun there that has not ended. */
+    _Atomic bool is_running;
     struct duo_session *next_free;
     /* Which half of the ring was emptied last, and flags: see room.c. It changes twice in a lap. */
     _Atomic uint64_t credit;
@@ -126,6 +132,9 @@ bool duo_answer(duo_session *session, const duo_side *side);
 /* The same behind a swap that found flags. */
 bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before);
 
+/* Looks for a moment whether a message comes; false if it did not, and at once if that is no use. */
+bool duo_look_out(const duo_side *side);
+
 #if defined(__GNUC__)
 #define DUO_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #else
@@ -141,26 +150,34 @@ static inline duo_side *duo_plain_side(duo_endpoint from)
     (void)from;
     return NULL;
 #else
-    if (from.session == NULL) return NULL;
+    /* The highest bit is set where the peer is in another process. */
+    if (from.session == NULL || from.turn >> 63 != 0) return NULL;
     duo_side *side = &from.session->sides[from.turn & 1];
     return atomic_load_explicit(&side->turn, memory_order_relaxed) == from.turn ? side : NULL;
 #endif
 }
 
-/* Steps behind a message that keeps the direction; false (and nothing) at the end of the ring. */
-static inline bool duo_plain_step(const duo_session *session, duo_side *side, uint64_t at, bool stays)
+/* Whether the line has a place behind this position. */
+static inline bool duo_within_line(const duo_session *session, uint64_t at)
 {
-    uint64_t after = (at & ~DUO_AT_STAYS) | (stays ? DUO_AT_STAYS : 0);
-    if ((at >> 40 & 7) + 1 < session->per_line) {
+    return (at >> 40 & 7) + 1 < session->per_line;
+}
+
+/* Steps behind a message that keeps the direction, within a line or to one that follows it. */
+static inline void duo_plain_step(const duo_session *session, duo_side *side, uint64_t at, bool within,
+                                  bool stays)
+{
+    if (!stays) at &= ~DUO_AT_STAYS;
+    else at |= DUO_AT_STAYS;
+    if (DUO_LIKELY(within)) {
         side->place += session->stride;
-        side->at = after + DUO_AT_PLACE;
-        return true;
+        side->at = at + DUO_AT_PLACE;
+        return;
     }
-    if ((at & DUO_AT_LINES) + 1 >= session->lines) return false;
-    side->line = (duo_line *)(void *)((char *)side->line + session->pitch);
-    side->place = side->line->payloads;
-    side->at = (after & ~DUO_AT_PLACES) + 1;
-    return true;
+    duo_line *line = (duo_line *)(void *)((char *)side->line + session->pitch);
+    side->line = line;
+    side->place = line->payloads;
+    side->at = (at & ~DUO_AT_PLACES) + 1;
 }
 
 /* Steps behind a message that turns the direction. */
@@ -174,8 +191,8 @@ static inline void duo_plain_turn(const duo_session *session, duo_side *side, ui
 }
 
 /*
- * `duo_send` of a message that is plain bytes and not the last. `size`, `edge` and `index` are those of
- * the message; `stays` is that of the state behind it.
+ * `duo_send` of a message that is plain bytes and not the last. `size`, `edge` and `index` are
+ * those of the message; `stays` is that of the state behind it.
  */
 DUO_MUST_CHECK static inline duo_status duo_send_plain(duo_endpoint from, const duo_message *message,
                                                        const void *entries, uint64_t wait,
@@ -189,9 +206,9 @@ DUO_MUST_CHECK static inline duo_status duo_send_plain(duo_endpoint from, const 
     uint64_t line = at & DUO_AT_LINES;
     bool is_plain = (at & (DUO_AT_LAP | DUO_AT_PLACES)) != DUO_AT_LAP ||
                     (line != 0 && line != session->segment);
+    bool within = duo_within_line(session, at);
     if (edge == DUO_STAY)
-        is_plain = is_plain && (at & DUO_AT_SWAPS) == 0 &&
-                   ((at >> 40 & 7) + 1 < session->per_line || line + 1 < session->lines);
+        is_plain = is_plain && (at & DUO_AT_SWAPS) == 0 && (within || line + 1 < session->lines);
     else
         is_plain = is_plain && at < DUO_RENEWAL * DUO_AT_EPOCH;
     if (!DUO_LIKELY(is_plain)) return duo_send(from, message, entries, wait, next);
@@ -221,7 +238,7 @@ DUO_MUST_CHECK static inline duo_status duo_send_plain(duo_endpoint from, const 
         memset(next, 0, sizeof *next);
         return DUO_CLOSED;
     }
-    if (edge == DUO_STAY) (void)duo_plain_step(session, side, at, stays);
+    if (edge == DUO_STAY) duo_plain_step(session, side, at, within, stays);
     else duo_plain_turn(session, side, at, at & DUO_AT_PROCESSORS, stays);
     next->session = session;
     next->turn = from.turn + 2;
@@ -229,8 +246,8 @@ DUO_MUST_CHECK static inline duo_status duo_send_plain(duo_endpoint from, const 
 }
 
 /*
- * `duo_recv` in a state whose one message is plain bytes and not the last. `offset` is where entries are
- * in `message`, the others are as above.
+ * `duo_recv` in a state whose one message is plain bytes and not the last. `offset` is where
+ * entries are in `message`, the others are as above.
  */
 DUO_MUST_CHECK static inline duo_status duo_recv_plain(duo_endpoint from, const duo_state *state,
                                                        uint64_t wait, void *message, size_t offset,
@@ -242,11 +259,15 @@ DUO_MUST_CHECK static inline duo_status duo_recv_plain(duo_endpoint from, const 
     uint64_t at = side->at;
     uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
     bool is_there = ((word - (at & ~(DUO_AT_PLACE - 1))) >> 40) - 1 < 7;
+    if (!is_there && wait != DUO_AT_ONCE && duo_look_out(side)) {
+        word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+        is_there = ((word - (at & ~(DUO_AT_PLACE - 1))) >> 40) - 1 < 7;
+    }
     bool is_plain = is_there && atomic_load_explicit(&side->bell, memory_order_acquire) == NULL;
     uint64_t line = at & DUO_AT_LINES;
+    bool within = duo_within_line(session, at);
     if (edge == DUO_STAY)
-        is_plain = is_plain && ((at >> 40 & 7) + 1 < session->per_line ||
-                                (line + 1 != session->segment && line + 1 < session->lines));
+        is_plain = is_plain && (within || (line + 1 != session->segment && line + 1 < session->lines));
     else
         is_plain = is_plain && at < DUO_RENEWAL * DUO_AT_EPOCH;
     if (!DUO_LIKELY(is_plain)) return duo_recv(from, state, wait, message);
@@ -261,7 +282,7 @@ DUO_MUST_CHECK static inline duo_status duo_recv_plain(duo_endpoint from, const 
     memcpy(message, &arrived, sizeof arrived);
     duo_endpoint next = {session, from.turn + 2};
     memcpy(entries + size, &next, sizeof next);
-    if (edge == DUO_STAY) (void)duo_plain_step(session, side, at, stays);
+    if (edge == DUO_STAY) duo_plain_step(session, side, at, within, stays);
     else duo_plain_turn(session, side, at, word & DUO_AT_PROCESSORS, stays);
     return DUO_OK;
 }
