@@ -446,7 +446,7 @@ static duo_status assemble(const duo_wire *wire, char *block, const char *bytes,
         /* Items first, since they need alignment; then the bytes that text points into. */
         char *whole_block = duo_allocate(room + size > 0 ? room + size : 1);
         if (whole_block == NULL) return DUO_NO_MEMORY;
-        memcpy(whole_block + room, bytes, size);
+        if (bytes != NULL) memcpy(whole_block + room, bytes, size);
         if (block != NULL) duo_release(block);
         block = whole_block;
     }
