@@ -14,6 +14,14 @@
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::compiler_fence;
 
+/// Between a write and a read that must not be exchanged, where nobody waits for time.
+pub(crate) fn full() {
+    #[cfg(not(loom))]
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    #[cfg(loom)]
+    loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+}
+
 /// The sender's half, between its write and its read.
 #[inline]
 pub(crate) fn light() {
@@ -21,7 +29,9 @@ pub(crate) fn light() {
     #[cfg(not(loom))]
     compiler_fence(std::sync::atomic::Ordering::SeqCst);
     #[cfg(loom)]
-    loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    if LIGHT.load(std::sync::atomic::Ordering::Relaxed) {
+        loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
 }
 
 /// The receiver's half, between its write and its read. A system call.
@@ -59,6 +69,16 @@ static ASYMMETRIC: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool
 #[doc(hidden)]
 pub fn model_barrier(is_there: bool) {
     ASYMMETRIC.store(is_there, std::sync::atomic::Ordering::Relaxed);
+}
+
+#[cfg(loom)]
+static LIGHT: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
+
+/// Whether the sender's half of the barrier does anything, for models in which nothing may need it.
+#[cfg(loom)]
+#[doc(hidden)]
+pub fn model_light_barrier(is_there: bool) {
+    LIGHT.store(is_there, std::sync::atomic::Ordering::Relaxed);
 }
 
 #[cfg(not(any(loom, all(target_os = "linux", feature = "membarrier", not(miri)))))]

@@ -147,7 +147,11 @@ impl Cell {
         let layout = unsafe { (*cell.as_ptr()).layout };
         for line in 0..layout.lines() {
             // SAFETY: the block has these lines.
-            unsafe { Cell::word(cell, line).cast_mut().write(AtomicU64::new(0)) };
+            unsafe {
+                Cell::word(cell, &layout, line)
+                    .cast_mut()
+                    .write(AtomicU64::new(0))
+            };
         }
     }
 
@@ -163,25 +167,31 @@ impl Cell {
     /// The word of this line.
     ///
     /// # Safety
-    /// The session is allocated and has that many lines.
-    #[inline]
-    pub(crate) unsafe fn word(cell: NonNull<Cell>, line: usize) -> *const AtomicU64 {
-        // SAFETY: by the caller; the layout lies inside the block that `cell` points to.
-        unsafe {
-            let offset = (*cell.as_ptr()).layout.line(line);
-            cell.as_ptr().cast::<u8>().add(offset).cast()
-        }
+    /// The session is allocated with this layout and has that many lines.
+    #[inline(always)]
+    pub(crate) unsafe fn word(
+        cell: NonNull<Cell>,
+        layout: &Layout,
+        line: usize,
+    ) -> *const AtomicU64 {
+        // SAFETY: by the caller, the line lies inside the block that `cell` points to.
+        unsafe { cell.as_ptr().cast::<u8>().add(layout.line(line)).cast() }
     }
 
     /// Where the payload of this place in this line lies.
     ///
     /// # Safety
-    /// The session is allocated and has that many lines and places.
-    #[inline]
-    pub(crate) unsafe fn payload(cell: NonNull<Cell>, line: usize, place: usize) -> *mut u8 {
+    /// The session is allocated with this layout and has that many lines and places.
+    #[inline(always)]
+    pub(crate) unsafe fn payload(
+        cell: NonNull<Cell>,
+        layout: &Layout,
+        line: usize,
+        place: usize,
+    ) -> *mut u8 {
         // SAFETY: by the caller, as above.
         unsafe {
-            let offset = (*cell.as_ptr()).layout.payload(line, place);
+            let offset = layout.payload(line, place);
             cell.as_ptr().cast::<u8>().add(offset)
         }
     }
@@ -242,7 +252,7 @@ impl Cell {
         unsafe {
             let layout = (*cell.as_ptr()).layout;
             for line in 0..layout.lines() {
-                Cell::word(cell, line).cast_mut().drop_in_place();
+                Cell::word(cell, &layout, line).cast_mut().drop_in_place();
             }
             cell.drop_in_place();
             dealloc(cell.as_ptr().cast(), Cell::block(&layout));

@@ -124,3 +124,22 @@ fn a_session_at_the_bank_is_three_swaps() {
     // Login, its answer, and money.
     assert_eq!(made, (in_runs(2) + 3 + LEAVING, 0));
 }
+
+/// A receiver that leaves in a run needs the barrier only if messages that it might not see have destructors.
+#[test]
+fn leaving_a_run_calls_the_kernel_only_where_messages_have_destructors() {
+    let (server, client) = stream::init::<u64>();
+    let made = cost(|| {
+        drop(server);
+        assert!(client.send(1).is_err());
+        Ok(())
+    });
+    assert_eq!(made.1, 0);
+    let (server, client) = stream::init::<String>();
+    let made = cost(|| {
+        drop(server);
+        assert!(client.send(String::new()).is_err());
+        Ok(())
+    });
+    assert_eq!(made.1, usize::from(barrier::is_there()));
+}

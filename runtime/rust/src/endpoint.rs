@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use crate::burial::bury;
 use crate::cell::Stance;
 use crate::error::{Closed, SendError, TryRecvError};
-use crate::layout::{Capacity, Layout, Slot};
+use crate::layout::{Capacity, Layout, Session, Slot};
 use crate::park;
-use crate::pipe::{pair, Found, Pipe};
+use crate::pipe::Then;
+use crate::pipe::{pair, Found, Pipe, Sent};
 use crate::ready::Recv;
 use crate::scheme::{Follow, State, Transition};
 use crate::wait::Waiter;
@@ -22,10 +23,28 @@ use crate::watched::Watched;
 /// `slot` holds any payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated
 /// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once at most: a
 /// thread keeps the memory of ended sessions for new ones, up to some 200 KiB.
+///
+/// Panics if [`State::SESSION`] says something else.
 #[inline(always)]
 pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver<S>) {
+    assert!(
+        S::SESSION.follows(Session::of(slot, capacity, true), false),
+        "a session is begun as its state says"
+    );
     let (first, second) = pair(Layout::of(slot, capacity));
     (Sender::new(first), Receiver::new(second))
+}
+
+/// The layout of the session of this pipe, which is in state `S`: if possible as the compiler knows it.
+///
+/// It is that of the session. The first state's is compared when the session begins, and those of the states that
+/// follow by every [`Sender::publish`] that leads there.
+#[inline(always)]
+fn layout_in<S: State>(pipe: &Pipe) -> Layout {
+    match const { S::SESSION.layout() } {
+        Some(layout) => layout,
+        None => *pipe.layout(),
+    }
 }
 
 /// The end of a session whose turn it is to send, in state `S`. Generated code wraps it in a type with one method per
@@ -87,12 +106,23 @@ impl<S> Sender<S> {
     where
         S: Transition<INDEX>,
     {
-        if !self.pipe.layout().fits::<S::Payload>(INDEX) {
+        const {
+            assert!(
+                S::Next::SESSION.follows(S::SESSION, matches!(S::Next::THEN, Then::Turn)),
+                "a state has the session of the one before it"
+            );
+        }
+        let layout = layout_in::<S>(&self.pipe);
+        if !layout.fits::<S::Payload>(INDEX) {
             does_not_fit(S::NAME);
         }
-        match self.into_pipe().send(INDEX, payload, S::Next::THEN) {
-            Ok((pipe, waiter)) => Ok((S::Next::mine(pipe), waiter)),
-            Err(payload) => Err(SendError::new(payload, Closed::new(S::NAME))),
+        match self
+            .into_pipe()
+            .send(&layout, INDEX, payload, S::Next::THEN)
+        {
+            Sent::Published(pipe) => Ok((S::Next::mine(pipe), None)),
+            Sent::Noticed(Ok((pipe, waiter))) => Ok((S::Next::mine(pipe), waiter)),
+            Sent::Noticed(Err(payload)) => Err(SendError::new(payload, Closed::new(S::NAME))),
         }
     }
 
@@ -108,6 +138,7 @@ fn does_not_fit(state: &str) -> ! {
 }
 
 impl<S> Drop for Sender<S> {
+    #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the pipe is not used again.
         unsafe { ManuallyDrop::take(&mut self.pipe) }.leave();
@@ -133,8 +164,9 @@ impl<S: State> Receiver<S> {
 
     #[inline(always)]
     pub(crate) fn new(pipe: Pipe) -> Receiver<S> {
+        let layout = layout_in::<S>(&pipe);
         Receiver {
-            pipe: ManuallyDrop::new(pipe.receiving(Self::STANCE, S::STAYS)),
+            pipe: ManuallyDrop::new(pipe.receiving(&layout, Self::STANCE, S::STAYS)),
             state: PhantomData,
         }
     }
@@ -150,24 +182,29 @@ impl<S: State> Receiver<S> {
     /// everything that it sent has been read.
     #[inline(always)]
     pub fn recv(self) -> Result<S::Message, Closed> {
+        let mut found = self.find();
         loop {
-            match self.pipe.find() {
+            match found {
                 Found::Message(word) => return Ok(self.open(word)),
                 Found::Closed => return Err(self.closed()),
-                Found::Nothing(_) => self.wait(),
+                Found::Nothing(_) => found = wait(self.pipe.again()),
             }
         }
     }
 
-    #[cold]
-    fn wait(&self) {
-        park::until(self.watched(), None);
+    #[inline(always)]
+    fn find(&self) -> Found {
+        self.pipe.find_in(&layout_in::<S>(&self.pipe))
     }
 
     /// Like [`recv`](Receiver::recv), but never waits: gives the endpoint back if there is no message yet.
     #[inline(always)]
     pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
-        match self.pipe.find() {
+        let mut found = self.find();
+        if let Found::Nothing(_) = found {
+            found = self.pipe.find();
+        }
+        match found {
             Found::Message(word) => Ok(self.open(word)),
             Found::Closed => Err(TryRecvError::Closed(self.closed())),
             Found::Nothing(_) => Err(TryRecvError::Empty(self)),
@@ -204,6 +241,13 @@ impl<S: State> Receiver<S> {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn wait(pipe: Pipe) -> Found {
+    park::until(Watched::for_message(&pipe), None);
+    pipe.find()
+}
+
 impl<S> Receiver<S> {
     pub(crate) fn watched(&self) -> Watched<'_> {
         Watched::for_message(&self.pipe)
@@ -211,12 +255,17 @@ impl<S> Receiver<S> {
 }
 
 impl<S> Drop for Receiver<S> {
+    #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the pipe is not used again.
-        let pipe = unsafe { ManuallyDrop::take(&mut self.pipe) };
-        if let Err(pipe) = pipe.die() {
-            bury(pipe);
-        }
+        stop_receiving(unsafe { ManuallyDrop::take(&mut self.pipe) });
+    }
+}
+
+#[inline(never)]
+fn stop_receiving(pipe: Pipe) {
+    if let Err(pipe) = pipe.die() {
+        bury(pipe);
     }
 }
 
@@ -234,7 +283,7 @@ impl<S: State> Branch<S> {
     /// Which message of the state it is.
     #[inline(always)]
     pub fn index(&self) -> u8 {
-        self.pipe.index(self.word)
+        self.pipe.index(&layout_in::<S>(&self.pipe), self.word)
     }
 
     /// Takes the payload out, and gives the endpoint that follows. Panics if the message is another one.
@@ -246,10 +295,13 @@ impl<S: State> Branch<S> {
         if self.index() != INDEX {
             taken_wrongly(self.index(), INDEX, S::NAME);
         }
+        let layout = layout_in::<S>(&self.pipe);
         // SAFETY: a branch exists only for a message that was found. Its sender was in state `S` as well, since both
         // ends began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
-        let (payload, pipe, waiter) =
-            unsafe { self.pipe.take::<S::Payload>(self.word, S::Next::THEN) };
+        let (payload, pipe, waiter) = unsafe {
+            self.pipe
+                .take::<S::Payload>(&layout, self.word, S::Next::THEN)
+        };
         let next = S::Next::theirs(pipe);
         if let Some(waiter) = waiter {
             waiter.wake();

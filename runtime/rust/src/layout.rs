@@ -4,7 +4,7 @@
 //! word and the message in one transfer, a stream moves several messages by each, and a short dialogue stays in one
 //! line. A payload that does not fit into a cache line with a word has a longer line of its own.
 
-use std::mem::{align_of, size_of};
+use std::mem::{align_of, needs_drop, size_of};
 
 use crate::cell::Cell;
 use crate::position::{MAX_LINES, MAX_PER_LINE};
@@ -46,6 +46,8 @@ pub struct Slot {
     size: usize,
     align: usize,
     messages: usize,
+    /// Whether some payload has a destructor.
+    drops: bool,
 }
 
 impl Slot {
@@ -55,6 +57,7 @@ impl Slot {
             size: 0,
             align: 1,
             messages: 256,
+            drops: false,
         }
     }
 
@@ -74,6 +77,26 @@ impl Slot {
                 self.align
             },
             messages: self.messages,
+            drops: self.drops || needs_drop::<P>(),
+        }
+    }
+}
+
+impl Slot {
+    const fn is(self, other: Slot) -> bool {
+        self.size == other.size
+            && self.align == other.align
+            && self.messages == other.messages
+            && self.drops == other.drops
+    }
+}
+
+impl Capacity {
+    /// More than any ring has room for if there is no longest run.
+    const fn longest(self) -> usize {
+        match self {
+            Capacity::Bounded(longest) => longest,
+            Capacity::Unbounded => usize::MAX,
         }
     }
 }
@@ -81,6 +104,44 @@ impl Slot {
 impl Default for Slot {
     fn default() -> Slot {
         Slot::new()
+    }
+}
+
+/// What a session is begun with: see [`State::SESSION`](crate::State::SESSION).
+#[derive(Clone, Copy, Debug)]
+pub struct Session(Option<(Slot, Capacity, bool)>);
+
+impl Session {
+    /// That depends on how the state was reached, so that it has to be looked up in the session.
+    pub const UNKNOWN: Session = Session(None);
+
+    /// With this slot and this capacity; and in this state sends, or does not, the side that sent the first message.
+    pub const fn of(slot: Slot, capacity: Capacity, is_first: bool) -> Session {
+        Session(Some((slot, capacity, is_first)))
+    }
+
+    /// Whether it may be that of a state that follows one with `this`, where the direction turns or not.
+    pub(crate) const fn follows(self, this: Session, turns: bool) -> bool {
+        match (self.0, this.0) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some((next, capacity, is_first)), Some((slot, same, was_first))) => {
+                next.is(slot)
+                    && capacity.longest() == same.longest()
+                    && is_first == (was_first != turns)
+            }
+        }
+    }
+
+    pub(crate) const fn layout(self) -> Option<Layout> {
+        match self.0 {
+            Some((slot, capacity, is_first)) => {
+                let layout = Layout::of(slot, capacity);
+                let sender = if is_first { 0 } else { 1 };
+                Some(Layout { sender, ..layout })
+            }
+            None => None,
+        }
     }
 }
 
@@ -104,7 +165,14 @@ pub(crate) struct Layout {
     per_line: u8,
     /// Bits of a message's index.
     index_bits: u8,
+    /// Whether some payload has a destructor.
+    drops: bool,
+    /// The side that sends, if this is the layout in a state of which that is known.
+    sender: u8,
 }
+
+/// The sender is not known.
+const UNKNOWN: u8 = 2;
 
 impl Layout {
     /// Panics if the ring would be larger than 4 GiB.
@@ -114,6 +182,7 @@ impl Layout {
             size,
             align,
             messages,
+            drops,
         } = slot;
         assert!(
             size < 1 << 31 && align < 1 << 29,
@@ -121,8 +190,15 @@ impl Layout {
         );
         let stride = up(size, align);
         let offset = up(size_of::<AtomicU64>(), align);
-        let index_bits = if messages <= 16 { 4 } else { 8 };
-        let mut per_line = least(INDEX_BITS / index_bits, MAX_PER_LINE);
+        let index_bits = match messages {
+            0 | 1 => 0,
+            2..=16 => 4,
+            _ => 8,
+        };
+        let mut per_line = match INDEX_BITS.checked_div(index_bits) {
+            Some(indexes) => least(indexes, MAX_PER_LINE),
+            None => MAX_PER_LINE,
+        };
         if cfg!(loom) {
             per_line = least(per_line, 2);
         } else if let Some(fitting) = CACHE_LINE.saturating_sub(offset).checked_div(stride) {
@@ -170,15 +246,34 @@ impl Layout {
             segment: segment as u32,
             per_line: per_line as u8,
             index_bits: index_bits as u8,
+            drops,
+            sender: UNKNOWN,
+        }
+    }
+
+    /// Whether messages can be forgotten: no payload has a destructor.
+    #[inline(always)]
+    pub(crate) const fn forgets(&self) -> bool {
+        !self.drops
+    }
+
+    /// The side that sends, or else `side`.
+    #[inline(always)]
+    pub(crate) const fn sender_or(&self, side: usize) -> usize {
+        if self.sender == UNKNOWN {
+            side
+        } else {
+            self.sender as usize
         }
     }
 
     /// Whether there is room for a payload of this type, as a message with this index.
     #[inline]
     pub(crate) const fn fits<P>(&self, index: u8) -> bool {
-        size_of::<P>() <= self.size as usize
+        (self.drops || !needs_drop::<P>())
+            && size_of::<P>() <= self.size as usize
             && align_of::<P>() <= self.align as usize
-            && (index < 16 || self.index_bits == 8)
+            && (index as usize) < 1 << self.index_bits
     }
 
     #[inline]
@@ -205,6 +300,10 @@ impl Layout {
     /// Where a line's word lies in the block.
     #[inline]
     pub(crate) const fn line(&self, line: usize) -> usize {
+        if self.lines == 1 {
+            // Lets the compiler forget the line's number.
+            return self.first as usize;
+        }
         self.first as usize + line * self.pitch as usize
     }
 
@@ -212,6 +311,12 @@ impl Layout {
     #[inline]
     pub(crate) const fn payload(&self, line: usize, place: usize) -> usize {
         self.line(line) + self.offset as usize + place * self.stride as usize
+    }
+
+    /// Whether the index of a message is told at all: not if no state has more than one.
+    #[inline]
+    pub(crate) const fn has_indexes(&self) -> bool {
+        self.index_bits > 0
     }
 
     /// How far the index of the message at this place is shifted among the indexes of its line.
@@ -223,6 +328,9 @@ impl Layout {
     /// The index of the message at this place, from all indexes of its line.
     #[inline]
     pub(crate) const fn index(&self, indexes: u64, place: usize) -> u8 {
+        if !self.has_indexes() {
+            return 0;
+        }
         (indexes >> self.index_shift(place)) as u8 & ((1_u32 << self.index_bits) - 1) as u8
     }
 
@@ -234,7 +342,10 @@ impl Layout {
         } else {
             CACHE_LINE
         };
-        (self.line(self.lines as usize), align)
+        (
+            self.first as usize + self.lines as usize * self.pitch as usize,
+            align,
+        )
     }
 }
 

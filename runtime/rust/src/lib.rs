@@ -64,10 +64,10 @@ mod watched;
 
 #[cfg(loom)]
 #[doc(hidden)]
-pub use barrier::model_barrier;
+pub use barrier::{model_barrier, model_light_barrier};
 pub use endpoint::{session, Branch, Receiver, Sender};
 pub use error::{Closed, SendError, TryRecvError, TrySendError};
-pub use layout::{Capacity, Slot};
+pub use layout::{Capacity, Session, Slot};
 pub use port_set::{PortKey, PortSet, PortSetRecv};
 pub use ports::Receive;
 #[doc(hidden)]

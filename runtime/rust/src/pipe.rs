@@ -46,6 +46,7 @@ use crate::position::{Position, MAX_PER_LINE};
 use crate::sync::AtomicU64;
 use crate::wait::{Place, Waiter};
 use crate::{barrier, burial, processor};
+use room::has_room;
 
 mod leave;
 mod room;
@@ -82,6 +83,14 @@ pub(crate) enum Found {
     Nothing(u64),
 }
 
+/// What became of a message.
+pub(crate) enum Sent<P> {
+    /// It is published, and nobody was waiting: the sender's next pipe.
+    Published(Pipe),
+    /// Anything else. It has a variant of its own so that what is published stays in registers.
+    Noticed(Result<(Pipe, Option<Waiter>), P>),
+}
+
 /// One side of a session, at one position. Whoever has it may use it as the type scheme says: exactly one side holds
 /// the sending part. It has no `Drop`; it ends by `leave`, `free`, or by the last message.
 pub struct Pipe {
@@ -110,15 +119,21 @@ impl Pipe {
     // did the same and said so; as long as a `Pipe` exists, its session is allocated. They reach single fields through
     // the raw pointer, so that no reference to the whole header lives while the peer ends it.
 
-    #[inline]
-    fn word_of(&self, line: usize) -> &AtomicU64 {
+    #[inline(always)]
+    fn word_of(&self, layout: &Layout, line: usize) -> &AtomicU64 {
         // SAFETY: as above; positions stay below the number of lines.
-        unsafe { &*Cell::word(self.cell, line) }
+        unsafe { &*Cell::word(self.cell, layout, line) }
+    }
+
+    /// The word of the line here, if the layout is known.
+    #[inline(always)]
+    fn word_in(&self, layout: &Layout) -> &AtomicU64 {
+        self.word_of(layout, self.at.line())
     }
 
     #[inline]
     pub(crate) fn word(&self) -> &AtomicU64 {
-        self.word_of(self.at.line())
+        self.word_in(self.layout())
     }
 
     #[inline]
@@ -162,17 +177,18 @@ impl Pipe {
         unsafe { Place::take(addr_of!((*self.side(self.peer())).place)) }
     }
 
-    #[inline]
-    fn stance(&self) -> *mut &'static Stance {
+    #[inline(always)]
+    fn stance(&self, side: usize) -> *mut &'static Stance {
         // SAFETY: as above; there are two sides.
-        unsafe { (*addr_of!((*self.cell.as_ptr()).own[self.at.side()].stance)).get() }
+        unsafe { (*addr_of!((*self.cell.as_ptr()).own[side].stance)).get() }
     }
 
     /// Begins to receive in a state, which has messages that keep the direction or has none.
     #[inline(always)]
-    pub(crate) fn receiving(self, stance: &'static Stance, stays: bool) -> Pipe {
+    pub(crate) fn receiving(self, layout: &Layout, stance: &'static Stance, stays: bool) -> Pipe {
+        let side = 1 - layout.sender_or(self.peer());
         // SAFETY: only this side looks at its stance, and the pipe is not borrowed.
-        unsafe { *self.stance() = stance };
+        unsafe { *self.stance(side) = stance };
         self.sending(stays)
     }
 
@@ -180,6 +196,13 @@ impl Pipe {
     #[inline(always)]
     pub(crate) fn sending(self, stays: bool) -> Pipe {
         self.moved(self.at.in_state(stays))
+    }
+
+    /// This pipe, for a function that is not inlined: a reference would keep the pipe in memory where it could stay in
+    /// registers.
+    #[inline(always)]
+    pub(crate) fn again(&self) -> Pipe {
+        self.moved(self.at)
     }
 
     #[inline(always)]
@@ -193,13 +216,13 @@ impl Pipe {
     /// The state in which this side receives.
     pub(crate) fn state_name(&self) -> &'static str {
         // SAFETY: only this side looks at its stance, and nobody writes it while it is borrowed.
-        unsafe { *self.stance() }.name
+        unsafe { *self.stance(self.at.side()) }.name
     }
 
     /// Destroys the message that was found here, and with it the endpoint that follows.
     pub(crate) fn discard(self) {
         // SAFETY: only this side looks at its stance.
-        let stance = unsafe { *self.stance() };
+        let stance = unsafe { *self.stance(self.at.side()) };
         (stance.discard)(self);
     }
 
@@ -229,51 +252,54 @@ impl Pipe {
     /// Publishes a message and steps on; or gives the payload back because the peer is gone.
     ///
     /// Waits while the ring is full. The waiter, if there is one, is for the caller to wake once it has the next
-    /// endpoint in hand. The payload must fit (see [`Layout::fits`]).
+    /// endpoint in hand. The layout is this session's, and the payload must fit (see [`Layout::fits`]).
     #[inline(always)]
-    pub(crate) fn send<P>(
-        self,
-        index: u8,
-        payload: P,
-        then: Then,
-    ) -> Result<(Pipe, Option<Waiter>), P> {
-        if self.at.begins_used_line() && !self.has_room() && !self.wait_for_room() {
-            self.leave();
-            return Err(payload);
-        }
-        if self.swaps() {
-            return self.exchange(index, payload, then);
+    pub(crate) fn send<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
+        if self.at.place() == 0 || !self.at.is_plain() {
+            // What happens once in a line at most, or in sessions that are not plain.
+            if self.needs_room(layout) && !has_room(self.again()) {
+                self.leave();
+                return Sent::Noticed(Err(payload));
+            }
+            if self.swaps() {
+                return self.exchange(layout, index, payload, then);
+            }
+            if then != Then::End
+                && (!self.at.is_plain() || self.at.begins_run() && self.peer_is_task())
+            {
+                return Sent::Noticed(self.exchange_in_run(index, payload, then));
+            }
         }
         if then == Then::End {
-            return self.finish(index, payload);
-        }
-        if !self.at.is_plain() || self.at.begins_run() && self.peer_is_task() {
-            return self.exchange_in_run(index, payload, then);
+            return Sent::Noticed(self.finish(index, payload));
         }
         // SAFETY: the place is free (there is room), it is the sender's, and the payload fits.
-        unsafe { self.write(payload) };
-        self.word().store(self.stamp(index, then), Release);
+        unsafe { self.write(layout, payload) };
+        let stamp = self.stamp(layout, index, then);
+        self.word_in(layout).store(stamp, Release);
         barrier::light();
-        if self.flags(self.peer()).load(Acquire) == 0 {
-            return Ok((self.stepped(then), None));
+        let receiver = 1 - layout.sender_or(self.at.side());
+        if self.flags(receiver).load(Acquire) == 0 {
+            return Sent::Published(self.stepped(layout, then));
         }
-        self.noticed(then, None)
+        Sent::Noticed(self.noticed(then, None))
     }
 
     /// Publishes by a swap where the peer would wait, or have died, in the word.
     #[inline(always)]
-    fn exchange<P>(self, index: u8, payload: P, then: Then) -> Result<(Pipe, Option<Waiter>), P> {
+    fn exchange<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
         // SAFETY: as in `send`.
-        unsafe { self.write(payload) };
-        let old = self.word().swap(self.stamp(index, then), AcqRel);
+        unsafe { self.write(layout, payload) };
+        let stamp = self.stamp(layout, index, then);
+        let old = self.word_in(layout).swap(stamp, AcqRel);
         if old & (WAITS | DEAD) == 0 {
-            return Ok((self.stepped(then), None));
+            return Sent::Published(self.stepped(layout, then));
         }
         // SAFETY: `old` was returned by the swap that published a payload of this type.
-        match unsafe { self.answered(old) } {
-            Ok(waiter) => Ok((self.stepped(then), waiter)),
+        Sent::Noticed(match unsafe { self.again().answered(old) } {
+            Ok(waiter) => Ok((self.stepped(layout, then), waiter)),
             Err(payload) => Err(payload),
-        }
+        })
     }
 
     /// After a swap that found flags: the peer's waiter, or the payload because the peer is gone.
@@ -281,11 +307,12 @@ impl Pipe {
     /// # Safety
     /// The swap replaced `old` by a message with a payload of this type.
     #[cold]
-    unsafe fn answered<P>(&self, old: u64) -> Result<Option<Waiter>, P> {
+    #[inline(never)]
+    unsafe fn answered<P>(self, old: u64) -> Result<Option<Waiter>, P> {
         if old & DEAD != 0 {
             // SAFETY: the receiver is gone, so the payload that was just written is nobody else's.
-            let payload = unsafe { self.read() };
-            self.moved(self.at).free();
+            let payload = unsafe { self.read(self.layout()) };
+            self.again().free();
             return Err(payload);
         }
         // SAFETY: the swap lowered the peer's flag. Until `take` returns, the peer does not end the session.
@@ -301,14 +328,16 @@ impl Pipe {
         then: Then,
     ) -> Result<(Pipe, Option<Waiter>), P> {
         self.at = self.at.knowing_task();
+        let layout = self.layout();
         // SAFETY: as in `send`.
-        unsafe { self.write(payload) };
-        let old = self.word().swap(self.stamp(index, then), AcqRel);
+        unsafe { self.write(layout, payload) };
+        let stamp = self.stamp(layout, index, then);
+        let old = self.word_in(layout).swap(stamp, AcqRel);
         let waiter = if old & (WAITS | DEAD) == 0 {
             None
         } else {
             // SAFETY: as in `exchange`.
-            unsafe { self.answered(old) }?
+            unsafe { self.again().answered(old) }?
         };
         barrier::light();
         self.noticed(then, waiter)
@@ -316,15 +345,15 @@ impl Pipe {
 
     /// The word that publishes the message at this position after those before it in its line.
     #[inline(always)]
-    fn stamp(&self, index: u8, then: Then) -> u64 {
+    fn stamp(&self, layout: &Layout, index: u8, then: Then) -> u64 {
         let mut word = self.at.with();
         let place = self.at.place();
-        if place > 0 {
+        if layout.has_indexes() && place > 0 {
             // What this side itself wrote; the flags of the peer are not repeated.
-            word |= self.word().load(Relaxed) & INDEXES;
+            word |= self.word_in(layout).load(Relaxed) & INDEXES;
         }
         if index > 0 {
-            word |= u64::from(index) << (INDEXES_SHIFT + self.layout().index_shift(place));
+            word |= u64::from(index) << (INDEXES_SHIFT + layout.index_shift(place));
         }
         if then == Then::Turn {
             word |= processor::stamp();
@@ -333,9 +362,9 @@ impl Pipe {
     }
 
     #[inline(always)]
-    fn stepped(&self, then: Then) -> Pipe {
+    fn stepped(&self, layout: &Layout, then: Then) -> Pipe {
         let at = match then {
-            Then::Stay => self.stayed(),
+            Then::Stay => self.stayed(layout),
             Then::Turn => self.at.turned(),
             Then::End => self.at,
         };
@@ -343,18 +372,38 @@ impl Pipe {
     }
 
     #[inline(always)]
-    fn stayed(&self) -> Position {
-        let layout = self.layout();
+    fn stayed(&self, layout: &Layout) -> Position {
         match self.at.next_place(layout.per_line()) {
             Some(at) => at,
             None => self.at.next_line(layout.lines()),
         }
     }
 
-    /// Looks into the next place.
-    #[inline(always)]
+    /// Looks into the next place, and if there is nothing whether the peer will ever write there.
     pub(crate) fn find(&self) -> Found {
-        let word = self.word().load(Acquire);
+        loop {
+            let found = self.find_in(self.layout());
+            let Found::Nothing(_) = found else {
+                return found;
+            };
+            match self.was_forgotten() {
+                Some(false) => return found,
+                Some(true) => {
+                    // What it sent before it left can be seen now, if there was anything.
+                    return match self.find_in(self.layout()) {
+                        Found::Nothing(_) => Found::Closed,
+                        found @ (Found::Message(_) | Found::Closed) => found,
+                    };
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Looks into the next place of a session with this layout.
+    #[inline(always)]
+    pub(crate) fn find_in(&self, layout: &Layout) -> Found {
+        let word = self.word_in(layout).load(Acquire);
         let ahead = self.at.ahead(word);
         if ahead.wrapping_sub(1) < MAX_PER_LINE as u64 {
             Found::Message(word)
@@ -367,30 +416,34 @@ impl Pipe {
 
     /// The index of the message that was found here, among those of its state.
     #[inline(always)]
-    pub(crate) fn index(&self, word: u64) -> u8 {
-        self.layout()
-            .index((word & INDEXES) >> INDEXES_SHIFT, self.at.place())
+    pub(crate) fn index(&self, layout: &Layout, word: u64) -> u8 {
+        layout.index((word & INDEXES) >> INDEXES_SHIFT, self.at.place())
     }
 
     /// Takes the payload of the message that was found in this word, releases its place and steps on. After
     /// [`Then::End`] the session is over and there is no pipe.
     ///
     /// # Safety
-    /// [`Pipe::find`] found a message, its payload is a `P`, and `then` is what follows it.
+    /// [`Pipe::find`] found a message, its payload is a `P`, `then` is what follows it, and the layout is the session's.
     #[inline(always)]
-    pub(crate) unsafe fn take<P>(self, word: u64, then: Then) -> (P, Option<Pipe>, Option<Waiter>) {
+    pub(crate) unsafe fn take<P>(
+        self,
+        layout: &Layout,
+        word: u64,
+        then: Then,
+    ) -> (P, Option<Pipe>, Option<Waiter>) {
         // SAFETY: by the caller; the load that found the message acquired its payload.
-        let payload = unsafe { self.read() };
+        let payload = unsafe { self.read(layout) };
         match then {
             Then::End => {
                 self.free();
                 (payload, None, None)
             }
-            Then::Stay => match self.at.next_place(self.layout().per_line()) {
+            Then::Stay => match self.at.next_place(layout.per_line()) {
                 Some(at) => (payload, Some(self.moved(at)), None),
                 None => {
-                    let waiter = self.report_emptied();
-                    let at = self.at.next_line(self.layout().lines());
+                    let waiter = self.report_emptied(layout);
+                    let at = self.at.next_line(layout.lines());
                     (payload, Some(self.moved(at)), waiter)
                 }
             },
@@ -416,8 +469,9 @@ impl Pipe {
 
     #[cold]
     fn clear(&self) {
-        for line in 1..self.layout().lines() {
-            self.word_of(line).store(0, Relaxed);
+        let layout = self.layout();
+        for line in 1..layout.lines() {
+            self.word_of(layout, line).store(0, Relaxed);
         }
         self.credit().store(0, Relaxed);
     }
@@ -425,14 +479,14 @@ impl Pipe {
     /// Writes the payload into the current place.
     ///
     /// # Safety
-    /// The place is the caller's and free, and the payload fits.
+    /// The place is the caller's and free, the layout is the session's, and the payload fits.
     #[inline(always)]
-    unsafe fn write<P>(&self, payload: P) {
+    unsafe fn write<P>(&self, layout: &Layout, payload: P) {
         #[cfg(loom)]
         self.witness().with_mut(|_| {});
         // SAFETY: by the caller.
         unsafe {
-            Cell::payload(self.cell, self.at.line(), self.at.place())
+            Cell::payload(self.cell, layout, self.at.line(), self.at.place())
                 .cast::<P>()
                 .write(payload)
         };
@@ -441,14 +495,14 @@ impl Pipe {
     /// Moves the payload out of the current place.
     ///
     /// # Safety
-    /// The place holds a `P` that is the caller's, or that the caller forgets.
+    /// The place holds a `P` that is the caller's, or that the caller forgets, and the layout is the session's.
     #[inline(always)]
-    unsafe fn read<P>(&self) -> P {
+    unsafe fn read<P>(&self, layout: &Layout) -> P {
         #[cfg(loom)]
         self.witness().with(|_| {});
         // SAFETY: by the caller.
         unsafe {
-            Cell::payload(self.cell, self.at.line(), self.at.place())
+            Cell::payload(self.cell, layout, self.at.line(), self.at.place())
                 .cast::<P>()
                 .read()
         }

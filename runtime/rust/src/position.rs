@@ -185,6 +185,23 @@ impl Position {
         }
     }
 
+    /// Whether this position comes after the one with this key in the same run, less than a lap later. The key is of this
+    /// run or of a later one.
+    pub(crate) fn is_after(self, key: u64) -> bool {
+        let other = Position(key);
+        let order = |at: Position| (at.line(), at.place());
+        match self.epoch().wrapping_sub(other.epoch()) % EPOCHS {
+            0 => order(self) > order(other),
+            laps => laps == 1,
+        }
+    }
+
+    /// A whole lap later.
+    #[inline]
+    pub(crate) fn in_next_lap(self) -> Position {
+        Position(self.0.wrapping_add(1 << EPOCH_SHIFT))
+    }
+
     /// After a message that turns the direction. When the epoch falls back to 1 the stamps must be cleared.
     #[inline]
     pub(crate) fn turned(self) -> Position {
@@ -244,6 +261,26 @@ mod tests {
         assert_eq!(Position::first(0, RENEWAL, false).turned().epoch(), 1);
         let last = Position::first(0, EPOCHS - 1, false);
         assert_eq!(last.next_line(1).epoch(), 0);
+    }
+
+    #[test]
+    fn positions_of_a_run_have_an_order() {
+        for epoch in [0, 1, 7, EPOCHS - 1] {
+            let first = Position::first(0, epoch, false);
+            let later = (0..7).map(|count| (0..count).fold(first, |at, _| stayed(at, 2, 2)));
+            let later: Vec<Position> = later.collect();
+            for (at, this) in later.iter().enumerate() {
+                for (before, other) in later.iter().enumerate().skip(at.saturating_sub(4)) {
+                    assert_eq!(
+                        this.is_after(other.key()),
+                        at > before,
+                        "{this:?} {other:?}"
+                    );
+                }
+                assert!(!this.is_after(this.turned().key()));
+                assert!(!this.is_after(this.turned().turned().key()));
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::endpoint::{Branch, Receiver, Sender};
+use crate::layout::Session;
 use crate::pipe::{Pipe, Then};
 
 /// A state of a protocol, as a type that has no values.
@@ -20,6 +21,10 @@ pub trait State: Sized {
     /// Whether the state may have a message after which the same side speaks again. Where it has none a run ends here,
     /// which makes short dialogues faster. Both sides go by it, so it decides nothing but speed.
     const STAYS: bool = true;
+
+    /// What every session that comes to this state was begun with, if that is always the same: then the compiler knows
+    /// where in the session everything lies. After a state of which it is not known it is not known either.
+    const SESSION: Session = Session::UNKNOWN;
 
     /// Builds the message that was found, by the one `take` that fits its index.
     fn open(branch: Branch<Self>) -> Self::Message;
@@ -58,6 +63,7 @@ impl<S: State> Follow for Stay<S> {
     type Mine = Sender<S>;
     type Theirs = Receiver<S>;
     const THEN: Then = Then::Stay;
+    const SESSION: Session = S::SESSION;
     #[inline(always)]
     fn mine(pipe: Pipe) -> Sender<S> {
         Sender::new(pipe)
@@ -72,6 +78,7 @@ impl<S: State> Follow for Turn<S> {
     type Mine = Receiver<S>;
     type Theirs = Sender<S>;
     const THEN: Then = Then::Turn;
+    const SESSION: Session = S::SESSION;
     #[inline(always)]
     fn mine(pipe: Pipe) -> Receiver<S> {
         Receiver::new(pipe)
@@ -136,6 +143,7 @@ impl<S> fmt::Debug for Finished<S> {
 
 /// Out of reach for users, so that only the four types above follow a message.
 mod follow {
+    use crate::layout::Session;
     use crate::pipe::{Pipe, Then};
 
     /// How the untyped side of a session becomes the next endpoint.
@@ -146,6 +154,8 @@ mod follow {
         type Theirs;
         /// What the pipe does.
         const THEN: Then;
+        /// [`State::SESSION`](super::State::SESSION) of the state that follows.
+        const SESSION: Session = Session::UNKNOWN;
         /// Types the sender's side.
         fn mine(pipe: Pipe) -> Self::Mine;
         /// Types the receiver's side, which is gone after the last message.

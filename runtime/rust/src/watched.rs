@@ -59,17 +59,27 @@ impl<'a> Watched<'a> {
         Watched { pipe, sends: false }
     }
 
-    /// The word whose change is awaited, and its value; `None` when there is nothing to wait for.
-    fn awaited(&self) -> Option<(&AtomicU64, u64)> {
+    /// The word whose change is awaited, and its value; `None` when it has changed.
+    fn unchanged(&self) -> Option<(&AtomicU64, u64)> {
         if self.sends {
             match self.pipe.room() {
                 Room::Free | Room::Leaving => None,
                 Room::Full(credit) => Some((self.pipe.credit(), credit)),
             }
         } else {
-            match self.pipe.find() {
+            match self.pipe.find_in(self.pipe.layout()) {
                 Found::Message(_) | Found::Closed => None,
                 Found::Nothing(word) => Some((self.pipe.word(), word)),
+            }
+        }
+    }
+
+    /// The same, but `None` also if it will never change because the peer is gone without a word.
+    fn awaited(&self) -> Option<(&AtomicU64, u64)> {
+        loop {
+            let unchanged = self.unchanged()?;
+            if let Some(was_forgotten) = self.pipe.was_forgotten() {
+                return (!was_forgotten).then_some(unchanged);
             }
         }
     }
@@ -162,6 +172,7 @@ impl<'a> Watched<'a> {
 
     /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for.
     pub(crate) fn confirm(&self) -> bool {
+        barrier::full();
         if self.is_ready() {
             self.disarm();
             return false;
@@ -188,7 +199,7 @@ impl<'a> Watched<'a> {
                 return;
             }
         }
-        if let Some((word, value)) = self.awaited() {
+        if let Some((word, value)) = self.unchanged() {
             if value & WAITS != 0
                 && word
                     .compare_exchange(value, value & !WAITS, AcqRel, Acquire)

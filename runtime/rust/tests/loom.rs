@@ -9,7 +9,10 @@ mod golden;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use duologue::{Capacity, Endpoint, TryRecvError};
+use duologue::{
+    session, Branch, Capacity, End, Endpoint, Receiver, Sender, Slot, State, Stay, Transition,
+    TryRecvError, Turn,
+};
 use golden::{
     greeting,
     stream::{self, Stream},
@@ -18,26 +21,73 @@ use loom::thread;
 
 /// Explores a conversation with the asymmetric barrier and without.
 fn model(conversation: impl Fn() + Send + Sync + 'static) {
-    explore(2, conversation);
+    explore(2, true, conversation);
 }
 
 /// The same for conversations of many steps, with fewer preemptions.
 fn long_model(conversation: impl Fn() + Send + Sync + 'static) {
-    explore(1, conversation);
+    explore(1, true, conversation);
 }
 
-fn explore(preemptions: usize, conversation: impl Fn() + Send + Sync + 'static) {
+fn explore(preemptions: usize, is_fenced: bool, conversation: impl Fn() + Send + Sync + 'static) {
     // The models take turns: what they choose for the barrier holds for all sessions.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let conversation = Arc::new(conversation);
     for is_there in [true, false] {
         duologue::model_barrier(is_there);
+        duologue::model_light_barrier(is_fenced);
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(preemptions);
         let conversation = conversation.clone();
         builder.check(move || conversation());
     }
+}
+
+/// `asking:send { more(u32) -> asking, ask -> answer }  answer:recv { yes -> ! }`: messages that can be forgotten.
+enum Talk {}
+
+enum Answer {}
+
+impl State for Talk {
+    type Message = ();
+    const NAME: &'static str = "asking";
+
+    fn open(branch: Branch<Self>) {
+        match branch.index() {
+            0 => drop(branch.take::<0>()),
+            _ => drop(branch.take::<1>()),
+        }
+    }
+}
+
+impl Transition<0> for Talk {
+    type Payload = u32;
+    type Next = Stay<Talk>;
+}
+
+impl Transition<1> for Talk {
+    type Payload = ();
+    type Next = Turn<Answer>;
+}
+
+impl State for Answer {
+    type Message = ();
+    const NAME: &'static str = "answer";
+    const STAYS: bool = false;
+
+    fn open(branch: Branch<Self>) {
+        branch.take::<0>();
+    }
+}
+
+impl Transition<0> for Answer {
+    type Payload = ();
+    type Next = End;
+}
+
+fn asking(capacity: Capacity) -> (Sender<Talk>, Receiver<Talk>) {
+    session(Slot::new().messages(2).fit::<u32>(), capacity)
 }
 
 /// Counts how often it is destroyed. An ordinary counter: what the model varies is the pipe.
@@ -120,6 +170,45 @@ fn leaving_at_the_same_time_loses_nothing() {
                 1,
                 "{made} were made, and one was lost"
             );
+        });
+    }
+}
+
+/// Without the fence that stands for the sender's half of the barrier: nobody sleeps in a run here, and a receiver that
+/// leaves one where messages can be forgotten must not need it.
+fn unfenced_model(conversation: impl Fn() + Send + Sync + 'static) {
+    explore(2, false, conversation);
+}
+
+#[test]
+fn a_sender_that_waits_for_an_answer_learns_that_the_receiver_forgot_the_question() {
+    for sent in 0..=2 {
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(3));
+            let asking = thread::spawn(move || {
+                let mut client = client;
+                for number in 0..sent {
+                    client = client.send::<0>(number)?;
+                }
+                client.send::<1>(())?.recv()
+            });
+            drop(server);
+            assert!(asking.join().expect("no panic").is_err(), "nobody answers");
+        });
+    }
+}
+
+#[test]
+fn a_sender_that_waits_for_room_learns_that_the_receiver_forgot_what_is_there() {
+    for sent in 1..=3 {
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(1));
+            let sending = thread::spawn(move || {
+                let sent = (0..sent).try_fold(client, |client, number| client.send::<0>(number));
+                drop(sent);
+            });
+            drop(server);
+            sending.join().expect("no panic");
         });
     }
 }

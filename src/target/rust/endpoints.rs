@@ -124,7 +124,13 @@ impl States<'_> {
         }
         MethodView {
             docs: comment(8, "///", message.docs.iter().map(AsRef::as_ref)),
-            signature: signature(8, &value_name(&message.name), &parameters, &result, &[]),
+            signature: signature(
+                8,
+                &format!("pub fn {}", value_name(&message.name)),
+                &parameters,
+                &result,
+                &[],
+            ),
             body: chain(12, "self.0", &calls),
         }
     }

@@ -72,7 +72,7 @@ impl InstanceView {
         InstanceView {
             header: super::header(&here.program.file(instance.file).path),
             docs: comment(0, "//!", with_sentence(&instance.docs, &sentence(protocol))),
-            signature: signature(0, "init", &[], &result, &[]),
+            signature: signature(0, "pub fn init", &[], &result, &[]),
             init: arguments.laid_out(4, 4, 2) + "()",
             messages: states
                 .iter()

@@ -171,15 +171,16 @@ fn push_blanks(out: &mut String, count: usize) {
     out.extend(std::iter::repeat_n(' ', count));
 }
 
-/// `pub fn name(self, a: A) -> Result {`, or the parameters one below the other.
+/// `pub fn name(self, a: A) -> Result {`, of which `function` is all before the parenthesis; or the parameters one below the
+/// other.
 pub fn signature(
     indent: usize,
-    name: &str,
+    function: &str,
     parameters: &[String],
     result: &Piece,
     bounds: &[String],
 ) -> String {
-    let start = format!("pub fn {name}(");
+    let start = format!("{function}(");
     let is_plain = parameters.iter().all(|parameter| !parameter.contains('\n'));
     let flat = format!("{start}{}) -> {}", parameters.join(", "), result.flat());
     if is_plain && indent + flat.len() + 2 <= WIDTH && !result.has_long_list() {

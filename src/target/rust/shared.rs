@@ -158,7 +158,7 @@ impl States<'_> {
         let call = Piece::call(format!(".{call}::<{index}>"), vec![values]);
         MethodView {
             docs: comment(8, "///", docs),
-            signature: signature(8, name, &parameters, &result, &[]),
+            signature: signature(8, &format!("pub fn {name}"), &parameters, &result, &[]),
             body: chain(12, "self.0", &[call]),
         }
     }

@@ -2,9 +2,9 @@
 
 use super::layout::{Piece, definition, implementation};
 use super::spelling::type_name;
-use super::view::{States, payload, words};
+use super::view::{States, payload, slot_of, words};
 use crate::endpoint::{Activity, Endpoint};
-use crate::protocol::{Direction, Message, Next, Side, State};
+use crate::protocol::{Direction, Message, Next, Side, State, Type};
 
 /// A state and its messages as the runtime sees them.
 pub(super) struct StateView {
@@ -15,6 +15,8 @@ pub(super) struct StateView {
     pub(super) name: String,
     /// Whether a message may be followed by another in the same direction.
     pub(super) stays: bool,
+    /// What its sessions are begun with, where that is always the same.
+    pub(super) session: Option<String>,
     pub(super) arms: Vec<ArmView>,
 }
 
@@ -28,7 +30,7 @@ pub(super) struct ArmView {
 }
 
 impl States<'_> {
-    pub(super) fn table(self, state: &State) -> StateView {
+    pub(super) fn table(self, state: &State, starts: Option<Vec<usize>>) -> StateView {
         let here = self.here.inside(1);
         let (names, bounds) = (self.parameters(state), self.bounds(state, here));
         let own = type_name(&state.name);
@@ -58,6 +60,17 @@ impl States<'_> {
             }
             Next::End => false,
         });
+        let session = starts.map(|starts| {
+            let starts: Vec<String> = starts.into_iter().map(|at| names[at].clone()).collect();
+            let is_first = state.direction == self.protocol().start().direction;
+            let values = vec![
+                Piece::word(slot_of("slot", &starts).flat() + "()"),
+                Piece::word("super::CAPACITY"),
+                Piece::word(is_first.to_string()),
+            ];
+            let value = Piece::call("::duologue::Session::of", values);
+            definition(8, "const SESSION: ::duologue::Session", &value)
+        });
         StateView {
             declaration,
             is_terminal: state.direction.is_none(),
@@ -65,8 +78,32 @@ impl States<'_> {
             message: definition(8, "type Message", &message),
             name: definition(8, "const NAME: &'static str", &Piece::word(name)),
             stays,
+            session,
             arms: state.messages.iter().enumerate().map(arm).collect(),
         }
+    }
+
+    /// For each state where its sessions' start has its parameters among the state's own. `None` if some state does not have
+    /// them all: it is reached from sessions of which it cannot say what they were begun with.
+    pub(super) fn starts(self) -> Vec<Option<Vec<usize>>> {
+        let mut reached = vec![Vec::new(); self.protocol().states.len()];
+        for (state, arguments) in self.checked.instantiations() {
+            reached[state.index()].push(arguments);
+        }
+        if reached.iter().any(Vec::is_empty) {
+            return vec![None; reached.len()];
+        }
+        let parameters = self.protocol().start().parameters.len();
+        let parameters = u32::try_from(parameters).expect("few parameters");
+        let place = |all: &[Vec<Type>], parameter: u32| {
+            let is_it = |ty: &Type| *ty == Type::Parameter(parameter);
+            let at = all[0].iter().position(is_it)?;
+            all.iter()
+                .all(|arguments| is_it(&arguments[at]))
+                .then_some(at)
+        };
+        let places = |all: Vec<Vec<Type>>| (0..parameters).map(|it| place(&all, it)).collect();
+        reached.into_iter().map(places).collect()
     }
 
     fn arm(

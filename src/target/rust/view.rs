@@ -38,6 +38,8 @@ pub(super) struct InitView {
     /// The most messages that a state has.
     choices: usize,
     slot: Vec<String>,
+    slot_head: String,
+    slot_call: String,
     is_over: bool,
     pair: String,
 }
@@ -127,10 +129,8 @@ impl<'a> States<'a> {
     }
 
     pub(super) fn tables(self) -> impl Iterator<Item = StateView> + use<'a> {
-        self.protocol()
-            .states
-            .iter()
-            .map(move |state| self.table(state))
+        let states = self.protocol().states.iter().zip(self.starts());
+        states.map(move |(state, starts)| self.table(state, starts))
     }
 
     pub(super) fn parameters(self, state: &State) -> Vec<String> {
@@ -152,7 +152,7 @@ impl<'a> States<'a> {
     fn init(self) -> InitView {
         let start = self.protocol().start();
         let names = self.parameters(start);
-        let name = Piece::angle("init", words(&names)).flat();
+        let name = Piece::angle("pub fn init", words(&names)).flat();
         let end = |side: Side| {
             let path = format!("{}::{}", side.word(), type_name(&start.name));
             Piece::angle(path, words(&names))
@@ -173,6 +173,14 @@ impl<'a> States<'a> {
                 .max()
                 .unwrap_or_default(),
             slot: self.payloads(&names),
+            slot_head: signature(
+                4,
+                &Piece::angle("pub const fn slot", words(&names)).flat(),
+                &[],
+                &Piece::word("::duologue::Slot"),
+                &self.bounds(start, self.here.inside(1)),
+            ),
+            slot_call: slot_of("state::slot", &names).laid_out(4, 15, 3),
             is_over: start.direction.is_none(),
             pair,
         }
@@ -180,13 +188,14 @@ impl<'a> States<'a> {
 
     /// Makes room for every payload type that a session can carry, in terms of the start's parameters.
     fn payloads(self, names: &[String]) -> Vec<String> {
+        let here = self.here.inside(1);
         let mut seen = BTreeSet::new();
         let mut all: Vec<Piece> = Vec::new();
         for (state, arguments) in self.checked.instantiations() {
             for message in &self.protocol().state(state).messages {
                 let types = message.entries.iter();
                 let types: Vec<Type> = types.map(|entry| entry.ty.substitute(&arguments)).collect();
-                let payload = payload(self.here.types(&types, names));
+                let payload = payload(here.types(&types, names));
                 if !types.is_empty() && seen.insert(payload.flat()) {
                     all.push(Piece::angle("slot.fit::", vec![payload]));
                 }
@@ -268,6 +277,14 @@ impl<'a> States<'a> {
             format!("{path}{next}"),
             here.types(arguments, names),
         ))
+    }
+}
+
+/// What makes the slot of a session whose start has these arguments, but for the parentheses.
+pub(super) fn slot_of(path: &str, arguments: &[String]) -> Piece {
+    match arguments {
+        [] => Piece::word(path),
+        _ => Piece::angle(format!("{path}::"), words(arguments)),
     }
 }
 

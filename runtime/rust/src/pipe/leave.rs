@@ -24,12 +24,28 @@
 //! the claim fails the copy is forgotten. Nobody writes the place meanwhile: its next writer would be this sender, or the
 //! receiver after a turn, but a receiver that retracts consumes only to leave.
 //!
+//! # Where messages can be forgotten
+//!
+//! If no payload of a session has a destructor nobody can tell whether a message that is not read is destroyed at once
+//! or never. So the receiver saves the barrier, which takes microseconds where other threads run: it may then go without
+//! having seen what the sender has stored a moment before. The sender finds `LEAVING` or `GONE` later, about a position
+//! behind its own: with its next message, or when it ends. (About a position before its own they are of no concern: the
+//! receiver had read this message when it left.) The sender must not miss them
+//!
+//! - before it sleeps until there is an answer or room, or leaves while it waits for an answer: it runs a full fence and
+//!   then reads the flags. By the order of the two fences (flags, then word by the receiver;
+//!   word, then flags by the sender) either the receiver sees the messages, or the sender sees `LEAVING` or `GONE`. As
+//!   long as it does not sleep it reads the flags whenever it finds neither;
+//! - when it ends: that is a read-modify-write of the flags.
+//!
+//! What the receiver did not read is forgotten by whoever ends the session.
+//!
 //! *The last message*, or `CLOSED`, must be the sender's last access, so it cannot read flags after it. Instead it says
 //! `ENDING` before it, by a read-modify-write that takes over a waiter or finds `LEAVING`. A receiver that
 //! wants to say something and finds `ENDING` knows that what it wants to wait for is only a few instructions away.
 //! If the flags say that the receiver is a task it may also wait, or die, in the word: then the last word is swapped.
 //!
-//! A full ring is left through the credit word, whatever the policy: see `room`.
+//! A full ring is left through the credit word, after `ENDING` like any other place: see `room`.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -37,6 +53,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::{Found, Pipe, Then, CLOSED, DEAD, INDEXES, WAITS};
 use crate::barrier;
 use crate::flags::{self, CLAIMED, ENDING, GONE, LEAVING, TASK, WAITING};
+use crate::position::KEY;
 use crate::sync::yield_now;
 use crate::wait::Waiter;
 use crate::watched::Watched;
@@ -78,19 +95,19 @@ impl Pipe {
             if said & TASK != 0 {
                 at = at.knowing_task();
             }
-            if !flags::is_about(said, key) {
+            if !self.concerns(said, key) {
                 break;
             }
             if said & GONE != 0 {
                 // SAFETY: the receiver is gone, so the payload that was just written is nobody else's.
-                let payload = unsafe { self.read() };
+                let payload = unsafe { self.read(self.layout()) };
                 self.free();
                 return Err(payload);
             }
             if said & LEAVING != 0 {
                 let claimed = flags::say(said, CLAIMED, key);
                 // SAFETY: the payload was just written; it is forgotten unless the claim succeeds.
-                let payload = ManuallyDrop::new(unsafe { self.read() });
+                let payload = ManuallyDrop::new(unsafe { self.read(self.layout()) });
                 if flags
                     .compare_exchange(said, claimed, AcqRel, Relaxed)
                     .is_ok()
@@ -108,7 +125,7 @@ impl Pipe {
                 break;
             }
         }
-        Ok((self.moved(at).stepped(then), waiter))
+        Ok((self.moved(at).stepped(self.layout(), then), waiter))
     }
 
     /// Whether the receiver has said that it is a task, as far as the sender can see.
@@ -128,13 +145,13 @@ impl Pipe {
             Ending::Claimed => Err(payload),
             Ending::Last(swaps, mut waiter) => {
                 // SAFETY: as in `send`.
-                unsafe { self.write(payload) };
-                let stamp = self.stamp(index, Then::End);
+                unsafe { self.write(self.layout(), payload) };
+                let stamp = self.stamp(self.layout(), index, Then::End);
                 if swaps {
                     let old = self.word().swap(stamp, AcqRel);
                     if old & (WAITS | DEAD) != 0 {
                         // SAFETY: `old` was returned by the swap that published a payload of this type.
-                        waiter = unsafe { self.answered(old) }?;
+                        waiter = unsafe { self.again().answered(old) }?;
                     }
                 } else {
                     self.word().store(stamp, Release);
@@ -151,7 +168,7 @@ impl Pipe {
         let flags = self.flags(self.peer());
         loop {
             let said = flags.load(Acquire);
-            let is_here = flags::is_about(said, key);
+            let is_here = self.concerns(said, key);
             if is_here && said & GONE != 0 {
                 return Ending::Alone;
             }
@@ -177,12 +194,33 @@ impl Pipe {
         }
     }
 
-    /// Ends the session for a sender: publishes that it is gone. Never waits.
-    #[inline]
-    pub(crate) fn leave(self) {
-        if self.at.begins_used_line() && self.is_orphaned() {
-            return;
+    /// Whether the peer left without having read what this side has sent, which may be all that it had to read before it
+    /// answers, or makes room. It may also have left later, after its answer: then that can be seen now. `None` if it is
+    /// about to decide, a few instructions away: then look again, for whoever relies on a no may sleep.
+    pub(crate) fn was_forgotten(&self) -> Option<bool> {
+        if !self.layout().forgets() {
+            return Some(false);
         }
+        let said = self.flags(self.peer()).load(Acquire);
+        if said & LEAVING != 0 {
+            yield_now();
+            return None;
+        }
+        Some(said & GONE != 0)
+    }
+
+    /// Whether what the receiver says concerns a sender at the position with this key.
+    #[inline]
+    fn concerns(&self, said: u64, key: u64) -> bool {
+        flags::is_about(said, key)
+            || said & (LEAVING | GONE) != 0
+                && self.layout().forgets()
+                && self.at.is_after(said & KEY)
+    }
+
+    /// Ends the session for a sender: publishes that it is gone. Never waits.
+    #[inline(never)]
+    pub(crate) fn leave(self) {
         let (swaps, waiter) = if self.swaps() {
             (true, None)
         } else {
@@ -192,6 +230,12 @@ impl Pipe {
                 Ending::Last(swaps, waiter) => (swaps, waiter),
             }
         };
+        if self.at.begins_used_line() && self.is_orphaned() {
+            if let Some(waiter) = waiter {
+                waiter.wake();
+            }
+            return;
+        }
         let mut closed = self.at.before() | CLOSED;
         if self.at.place() > 0 {
             closed |= self.word().load(Relaxed) & INDEXES;
@@ -233,6 +277,7 @@ impl Pipe {
             Watched::for_message(&self).disarm();
         }
         loop {
+            barrier::full();
             let word = match self.find() {
                 Found::Message(_) => return Err(self),
                 Found::Closed => {
@@ -254,7 +299,8 @@ impl Pipe {
                 match self.vanish() {
                     Leaving::Gone => return Ok(()),
                     Leaving::Claimed => {
-                        self.free();
+                        // Where messages are forgotten the sender may have been a lap ahead.
+                        self.moved(self.at.in_next_lap()).free();
                         return Ok(());
                     }
                     Leaving::Retracted => yield_now(),
@@ -276,8 +322,13 @@ impl Pipe {
         {
             return Leaving::Retracted;
         }
-        barrier::heavy();
-        let next = match self.find() {
+        if self.layout().forgets() {
+            barrier::full();
+        } else {
+            barrier::heavy();
+        }
+        // Not `find`: what the peer says as a receiver is of no concern in a run of its own.
+        let next = match self.find_in(self.layout()) {
             Found::Nothing(_) => flags::say(said, GONE, key),
             Found::Message(_) | Found::Closed => flags::quiet(said),
         };

@@ -12,6 +12,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Pipe, CLOSED, WAITS};
+use crate::layout::Layout;
 use crate::position::EPOCH_SHIFT;
 use crate::sync::AtomicU64;
 use crate::wait::Waiter;
@@ -38,7 +39,7 @@ impl Pipe {
     }
 
     pub(crate) fn room(&self) -> Room {
-        if !self.needs_room() {
+        if !self.needs_room(self.layout()) {
             return Room::Free;
         }
         let credit = self.credit().load(Acquire);
@@ -51,22 +52,11 @@ impl Pipe {
         }
     }
 
-    #[inline]
-    pub(super) fn has_room(&self) -> bool {
-        !self.needs_room() || matches!(self.room(), Room::Free)
-    }
-
-    #[cold]
-    pub(super) fn wait_for_room(&self) -> bool {
-        crate::park::until(Watched::for_room(self), None);
-        self.has_room()
-    }
-
     /// Whether the sender stands before a segment that it has filled before in this run.
-    #[inline]
-    fn needs_room(&self) -> bool {
+    #[inline(always)]
+    pub(super) fn needs_room(&self, layout: &Layout) -> bool {
         let line = self.at.line();
-        self.at.begins_used_line() && (line == 0 || line == self.layout().segment())
+        self.at.begins_used_line() && (line == 0 || line == layout.segment())
     }
 
     /// Whether the receiver has emptied the segment before which the sender stands, and possibly the one after it.
@@ -78,20 +68,18 @@ impl Pipe {
 
     /// Called by the receiver when it has emptied a line: reports a segment if that was its last.
     #[inline]
-    pub(super) fn report_emptied(&self) -> Option<Waiter> {
+    pub(super) fn report_emptied(&self, layout: &Layout) -> Option<Waiter> {
         let emptied = self.at.line() + 1;
-        let (segment, lines) = (self.layout().segment(), self.layout().lines());
+        let (segment, lines) = (layout.segment(), layout.lines());
         if emptied == segment {
-            self.report(0, 0)
+            report(self.again(), 0, 0)
         } else if emptied == lines {
-            self.report(1, segment)
+            report(self.again(), 1, segment)
         } else {
             None
         }
     }
 
-    #[cold]
-    #[inline(never)]
     fn report(&self, which: u64, start: usize) -> Option<Waiter> {
         let number = segment_number(self.at.epoch(), which);
         let mut credit = self.credit().load(Relaxed);
@@ -108,7 +96,7 @@ impl Pipe {
         if old & ORPHANED != 0 {
             // The sender stopped before this segment, one lap later, and is gone: the line is this side's alone.
             let epoch = u64::from(self.at.epoch()).wrapping_add(1);
-            self.word_of(start)
+            self.word_of(self.layout(), start)
                 .store((epoch << EPOCH_SHIFT) | CLOSED, Release);
         }
         self.sender_of(old)
@@ -125,7 +113,7 @@ impl Pipe {
 
     /// Leaves a full ring, if it is one, to the receiver's report.
     pub(super) fn is_orphaned(&self) -> bool {
-        while self.needs_room() {
+        while self.needs_room(self.layout()) {
             let credit = self.credit().load(Acquire);
             if self.emptied_enough(credit) {
                 return false;
@@ -160,6 +148,24 @@ impl Pipe {
                 Err(now) => credit = now,
             }
         }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn report(pipe: Pipe, which: u64, start: usize) -> Option<Waiter> {
+    pipe.report(which, start)
+}
+
+/// Whether a sender that stands before a segment which it has used may write there, once it has waited for that. If not
+/// the peer is gone.
+#[cold]
+#[inline(never)]
+pub(super) fn has_room(pipe: Pipe) -> bool {
+    let is_free = || matches!(pipe.room(), Room::Free);
+    is_free() || {
+        crate::park::until(Watched::for_room(&pipe), None);
+        is_free()
     }
 }
 

@@ -13,15 +13,16 @@ fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
 
 /// Sends and reads one message.
 fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
-    let Ok((from, None)) = from.send(3, value, then) else {
+    let layout = *from.layout();
+    let Sent::Published(from) = from.send(&layout, 3, value, then) else {
         panic!("nobody waits and nobody left")
     };
     let Found::Message(word) = to.find() else {
         panic!("a message was sent")
     };
-    assert_eq!(to.index(word), 3);
+    assert_eq!(to.index(&layout, word), 3);
     // SAFETY: a message was found, and it is the `u64` sent above.
-    let (got, to, None) = (unsafe { to.take::<u64>(word, then) }) else {
+    let (got, to, None) = (unsafe { to.take::<u64>(&layout, word, then) }) else {
         panic!("nobody waits")
     };
     assert_eq!(got, value);
@@ -74,5 +75,7 @@ fn wrap((mut first, mut second): (Pipe, Pipe)) {
         );
     }
     assert!(second.die().is_ok());
-    assert!(first.send(0, 1_u64, Then::Stay).is_err());
+    let layout = *first.layout();
+    let sent = first.send(&layout, 0, 1_u64, Then::Stay);
+    assert!(matches!(sent, Sent::Noticed(Err(1))));
 }
