@@ -2,6 +2,7 @@
 
 mod adapters;
 mod misuse;
+mod sbt;
 mod snapshots;
 mod stress;
 

@@ -3,7 +3,7 @@
 use super::{Scala, folder, tool};
 use crate::support::{repository, succeed};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// The class path of a pom. Maven is asked once; its answer is kept as long as the pom is the same and the files are there.
@@ -44,4 +44,16 @@ fn find(name: &str, scala: Scala) -> String {
     let found = std::fs::read_to_string(&answer).expect("Maven has written it");
     std::fs::write(asked, wanted).expect("the target folder can be written");
     found
+}
+
+/// One file of a repository, fetched if need be.
+pub fn jar(group: &str, name: &str, version: &str) -> PathBuf {
+    let out = folder("jars");
+    let mut maven = tool("mvn");
+    maven.args(["-B", "-q"]);
+    maven.arg("org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy");
+    maven.arg(format!("-Dartifact={group}:{name}:{version}"));
+    maven.arg(format!("-DoutputDirectory={}", out.display()));
+    succeed(&mut maven).unwrap_or_else(|failure| panic!("{failure}"));
+    out.join(format!("{name}-{version}.jar"))
 }

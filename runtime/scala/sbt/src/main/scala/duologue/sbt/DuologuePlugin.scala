@@ -1,0 +1,113 @@
+package duologue.sbt
+
+import java.io.File
+import java.util.Optional
+import sbt._
+import sbt.Keys._
+import sbt.internal.io.Source
+import sbt.plugins.JvmPlugin
+import scala.sys.process.{Process, ProcessLogger}
+import xsbti.{CompileFailed, Position, Problem, Severity}
+
+/** Writes endpoints for the protocols of a project before it is compiled, and whenever a protocol or the compiler of protocols has
+  * changed. What is wrong with a protocol is a problem of the compilation, with file, line and column, so that editors show it.
+  */
+object DuologuePlugin extends AutoPlugin {
+
+  override def requires: Plugins = JvmPlugin
+
+  object autoImport {
+    val duologueExecutable = settingKey[String]("The compiler of protocols: a path, or a name that is looked for in PATH.")
+    val duologueSource = settingKey[File]("The directory with the protocols.")
+    val duologueOptions = settingKey[Seq[String]]("Further options of `duologue gen`, such as -I DIR or -D all.")
+    val duologueGenerate = taskKey[Seq[File]]("Writes endpoints for the protocols.")
+  }
+  import autoImport._
+
+  override lazy val projectSettings: Seq[Setting[_]] = Seq(
+    duologueExecutable := "duologue",
+    duologueSource := (Compile / sourceDirectory).value / "protocols",
+    duologueOptions := Nil,
+    duologueGenerate := {
+      val log = streams.value.log
+      val source = duologueSource.value
+      val protocols = (source ** "*.proto").get.toSet
+      val executable = find(duologueExecutable.value)
+      val out = (Compile / sourceManaged).value / "duologue"
+      val options = duologueOptions.value
+      val cache = streams.value.cacheDirectory / ("duologue-" + (options :+ executable.getPath).hashCode.toHexString)
+      val generate = FileFunction.cached(cache, FilesInfo.hash, FilesInfo.exists) { _ =>
+        log.info(s"Writing endpoints for the protocols of $source")
+        run(executable, source, out, options, log)
+        (out ** "*.scala").get.toSet
+      }
+      if (protocols.isEmpty) Nil else generate(protocols + executable).toSeq.sorted
+    },
+    Compile / sourceGenerators += duologueGenerate.taskValue,
+    watchSources += new Source(duologueSource.value, "*.proto", HiddenFileFilter)
+  )
+
+  private def find(executable: String): File = {
+    val names = Seq(executable, executable + ".exe")
+    val folders = sys.env.getOrElse("PATH", "").split(File.pathSeparator).toSeq
+    val inPath = if (executable.contains("/")) Nil else folders.flatMap(folder => names.map(new File(folder, _)))
+    (inPath ++ names.map(new File(_).getAbsoluteFile)).find(_.isFile).getOrElse {
+      sys.error(s"there is no `$executable`: install it with `cargo install duologue`, or set duologueExecutable")
+    }
+  }
+
+  private def run(executable: File, source: File, out: File, options: Seq[String], log: Logger): Unit = {
+    val words = Seq(executable.getPath, "gen", source.getPath, "--scala", out.getPath, "--clean", "--format", "short", "--color", "never")
+    val lines = List.newBuilder[String]
+    val code = Process(words ++ options).!(ProcessLogger(line => lines.synchronized { lines += line; () }))
+    val problems = lines.result().flatMap(Finding.read)
+    problems.foreach(tell(_, log))
+    if (code != 0) {
+      if (problems.isEmpty) sys.error(lines.result().mkString("\n"))
+      throw new Refused(words.toArray, problems.toArray)
+    }
+  }
+
+  /** As sbt tells the problems of a compilation. */
+  private def tell(problem: Problem, log: Logger): Unit = {
+    val at = problem.position
+    val level = if (problem.severity == Severity.Error) Level.Error else Level.Warn
+    log.log(level, s"${at.sourcePath.get}:${at.line.get}:${at.pointer.get + 1}: ${problem.message}")
+    log.log(level, at.lineContent)
+    log.log(level, at.pointerSpace.get + "^")
+  }
+
+  private final class Refused(override val arguments: Array[String], override val problems: Array[Problem]) extends CompileFailed {
+    override def toString: String = "the protocols have errors"
+    override def getMessage: String = toString
+    override def fillInStackTrace(): Throwable = this
+  }
+
+  /** One line of `--format short`, as sbt knows problems. */
+  private object Finding {
+    private val Line = """(.+?):(\d+):(\d+): (error|warning)\[([\w-]+)\]: (.*)""".r
+
+    def read(line: String): Option[Problem] = line match {
+      case Line(path, row, column, level, rule, text) => Some(problem(new File(path).getAbsoluteFile, row.toInt, column.toInt, level, s"$text [$rule]"))
+      case _                                          => None
+    }
+
+    private def problem(file: File, row: Int, column: Int, level: String, text: String): Problem = {
+      val lines = if (file.isFile) IO.readLines(file) else Nil
+      new Problem {
+        override def category = "duologue"
+        override def severity: Severity = if (level == "error") Severity.Error else Severity.Warn
+        override def message: String = text
+        override def position: Position = new Position {
+          override def line: Optional[Integer] = Optional.of(Int.box(row))
+          override def lineContent: String = lines.lift(row - 1).getOrElse("")
+          override def offset: Optional[Integer] = Optional.of(Int.box(lines.take(row - 1).map(_.length + 1).sum + column - 1))
+          override def pointer: Optional[Integer] = Optional.of(Int.box(column - 1))
+          override def pointerSpace: Optional[String] = Optional.of(lineContent.take(column - 1).map(c => if (c == '\t') c else ' '))
+          override def sourcePath: Optional[String] = Optional.of(file.getPath)
+          override def sourceFile: Optional[File] = Optional.of(file)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+//! The sbt plugin and its example, where `DUOLOGUE_TEST_WITH` names `sbt`: Maven fetches the launcher, and that fetches sbt.
+
+use crate::support::scala::{folder, maven, tool};
+use crate::support::{is_named, repository, succeed};
+use std::fs;
+use std::path::Path;
+
+/// Copies files and folders, but not what sbt made of them.
+fn copy(from: &Path, to: &Path) {
+    if from.is_file() {
+        fs::copy(from, to).expect("it can be copied");
+        return;
+    }
+    fs::create_dir_all(to).expect("the target folder can be written");
+    for entry in fs::read_dir(from).expect("the folder exists") {
+        let path = entry.expect("the folder can be read").path();
+        let name = path.file_name().expect("entries have names");
+        if name != "target" {
+            copy(&path, &to.join(name));
+        }
+    }
+}
+
+fn edit(file: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(file).expect("it can be read");
+    assert!(text.contains(from), "{} has no {from}", file.display());
+    fs::write(file, text.replace(from, to)).expect("it can be written");
+}
+
+fn sbt(example: &Path, root: &Path) -> Result<String, String> {
+    let mut java = tool("java");
+    java.current_dir(example)
+        .args([
+            "-Xmx1g",
+            "-Dsbt.log.noformat=true",
+            "-Dsbt.server.autostart=false",
+        ])
+        .arg(format!("-Dduologue.root={}", root.display()))
+        .arg(format!(
+            "-Dduologue.executable={}",
+            env!("CARGO_BIN_EXE_duologue")
+        ))
+        .arg("-jar")
+        .arg(maven::jar("org.scala-sbt", "sbt-launch", "1.12.11"))
+        .arg("run");
+    succeed(&mut java)
+}
+
+#[test]
+fn an_edit_of_a_protocol_builds_again_and_an_error_is_told_with_its_place() {
+    if !is_named("sbt") {
+        return;
+    }
+    let folder = folder("sbt");
+    let _ = fs::remove_dir_all(&folder);
+    let (root, example) = (folder.join("root"), folder.join("example"));
+    copy(&repository().join("tests/sbt"), &example);
+    for part in ["sbt", "src/main"] {
+        let part = Path::new("runtime/scala").join(part);
+        copy(&repository().join(&part), &root.join(&part));
+    }
+    let writes = |printed: &str| printed.contains("Writing endpoints for the protocols");
+    let run = || sbt(&example, &root).unwrap_or_else(|failure| panic!("{failure}"));
+
+    let first = run();
+    assert!(
+        writes(&first) && first.contains("21 degrees, as int\n"),
+        "{first}"
+    );
+    let again = run();
+    assert!(
+        !writes(&again) && again.contains("21 degrees, as int\n"),
+        "{again}"
+    );
+
+    let protocols = example.join("src/main/protocols");
+    edit(&protocols.join("units.proto"), "i32", "i64");
+    let edited = run();
+    assert!(
+        writes(&edited) && edited.contains("21 degrees, as long\n"),
+        "{edited}"
+    );
+
+    edit(
+        &protocols.join("thermostat.proto"),
+        "-> reading",
+        "-> redding",
+    );
+    let refused = sbt(&example, &root).expect_err("a protocol is wrong");
+    assert!(
+        refused.contains(
+            "thermostat.proto:6:17: there is no state `redding` in `thermostat` [unknown-state]\n\
+             [error]         read -> redding,\n\
+             [error]                 ^\n"
+        ),
+        "{refused}"
+    );
+}
