@@ -70,10 +70,13 @@ impl<S> Endpoint for Receiver<S> {
 
 /// Looks for readiness, and leaves the task's waker if there is none.
 fn poll(watched: Watched<'_>, context: &mut Context<'_>) -> Poll<()> {
-    if watched.is_ready() || !watched.arm(Waiter::Task(context.waker().clone())) {
+    if watched.is_ready() {
+        watched.note_task();
         Poll::Ready(())
-    } else {
+    } else if watched.arm(Waiter::Task(context.waker().clone())) {
         Poll::Pending
+    } else {
+        Poll::Ready(())
     }
 }
 

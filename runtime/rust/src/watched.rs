@@ -107,6 +107,14 @@ impl<'a> Watched<'a> {
         self.confirm()
     }
 
+    /// Says that this side is a task, although it need not wait here: then it need not run the barrier when it waits in a
+    /// later run.
+    pub(crate) fn note_task(&self) {
+        if !self.sends && self.pipe.swaps() {
+            self.pipe.say_task();
+        }
+    }
+
     /// The first third of [`Watched::arm`], for those who wait on many: says that this waiter is about to sleep, and
     /// replaces an earlier one. Then, if any announcement returned true, comes one [`barrier`] for all; and then
     /// [`Watched::confirm`] for each.
