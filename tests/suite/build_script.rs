@@ -254,5 +254,6 @@ fn the_library_alone_is_small() {
     for name in ["clap", "anstream", "ignore"] {
         assert!(!names.contains(name), "the library needs {name}");
     }
-    assert!(names.len() <= 45, "{} packages: {names:?}", names.len());
+    // Four of them are the hash of fingerprints and what it needs.
+    assert!(names.len() <= 48, "{} packages: {names:?}", names.len());
 }
