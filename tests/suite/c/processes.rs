@@ -52,7 +52,10 @@ impl Case {
 
 #[test]
 fn two_processes_meet() {
-    Case::new("processes-meet", "tests/processes/talk.proto", "meet.c").run(&Watch::all(), &[]);
+    // Valgrind does not know `pidfd_open` in all versions that are in use.
+    let mut watches = Watch::all();
+    watches.retain(|watch| !matches!(watch, Watch::Valgrind));
+    Case::new("processes-meet", "tests/processes/talk.proto", "meet.c").run(&watches, &[]);
 }
 
 #[test]
