@@ -2,7 +2,7 @@
  * What sessions between processes cost, beside what the machine and the system can do.
  *
  *   duologue gen tests/bench/processes/bench.proto --c build --c-shm
- *   cc -O3 -Iruntime/c/include -Ibuild tests/bench/processes/bench.c build/[a-z]*.c runtime/c/src/[a-z]*.c -pthread -o build/bench
+ *   cc -O3 -Iruntime/c/include -Iruntime/c/tests -Ibuild tests/bench/processes/bench.c build/[a-z]*.c runtime/c/src/[a-z]*.c -pthread -o build/bench
  *   build/bench 101
  *
  * Two processes, each on a processor of its own. All cases of a family take turns in slices of about a
@@ -25,17 +25,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "numbers_shm.h"
 #include "rally_shm.h"
 #include "texts_shm.h"
-
-#define NEEDS(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);         \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { MOST_ROUNDS = 1000, MOST_CASES = 8, LONG = 65536, SHORT = 64, BATCH = 512 };
 
@@ -88,18 +81,18 @@ static void open_nothing(channel *to)
 
 static void open_region(channel *to)
 {
-    NEEDS(duo_shm_create(0, &to->region) == DUO_OK);
+    CHECK(duo_shm_create(0, &to->region) == DUO_OK);
 }
 
 static void open_pipes(channel *to)
 {
-    NEEDS(pipe(to->there) == 0 && pipe(to->back) == 0);
+    CHECK(pipe(to->there) == 0 && pipe(to->back) == 0);
 }
 
 static void open_sockets(channel *to)
 {
     int pair[2];
-    NEEDS(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     to->there[1] = to->back[0] = pair[0];
     to->there[0] = to->back[1] = pair[1];
 }
@@ -108,7 +101,7 @@ static void read_all(int from, void *to, size_t size)
 {
     for (size_t got = 0; got < size;) {
         ssize_t part = read(from, (char *)to + got, size - got);
-        NEEDS(part > 0);
+        CHECK(part > 0);
         got += (size_t)part;
     }
 }
@@ -117,7 +110,7 @@ static void write_all(int to, const void *from, size_t size)
 {
     for (size_t put = 0; put < size;) {
         ssize_t part = write(to, (const char *)from + put, size - put);
-        NEEDS(part > 0);
+        CHECK(part > 0);
         put += (size_t)part;
     }
 }
@@ -153,35 +146,35 @@ static uint64_t raw_pong(channel *to, uint64_t count)
 static uint64_t our_ping(channel *to, uint64_t count)
 {
     rally_client_ping_t self;
-    NEEDS(rally_client_attach(to->region, NULL, &self) == DUO_OK);
+    CHECK(rally_client_attach(to->region, NULL, &self) == DUO_OK);
     uint64_t sum = 0, began = now();
     for (uint64_t i = 0; i < count; i++) {
         rally_client_pong_t waiting;
         rally_pong_t answer;
-        NEEDS(rally_client_ping_send_ping(self, i, &waiting) == DUO_OK);
-        NEEDS(rally_client_pong_recv(waiting, &answer) == DUO_OK);
+        CHECK(rally_client_ping_send_ping(self, i, &waiting) == DUO_OK);
+        CHECK(rally_client_pong_recv(waiting, &answer) == DUO_OK);
         sum += answer.as.pong.value;
         self = answer.as.pong.next;
     }
     to->memory->nanoseconds = now() - began;
-    NEEDS(rally_client_ping_send_stop(self) == DUO_OK);
+    CHECK(rally_client_ping_send_stop(self) == DUO_OK);
     return sum;
 }
 
 static uint64_t our_pong(channel *to, uint64_t count)
 {
     rally_server_ping_t self;
-    NEEDS(rally_server_attach(to->region, NULL, &self) == DUO_OK);
+    CHECK(rally_server_attach(to->region, NULL, &self) == DUO_OK);
     uint64_t sum = 0;
     for (uint64_t i = 0; i < count; i++) {
         rally_ping_t asked;
-        NEEDS(rally_server_ping_recv(self, &asked) == DUO_OK);
+        CHECK(rally_server_ping_recv(self, &asked) == DUO_OK);
         sum += asked.as.ping.value;
-        NEEDS(rally_server_pong_send_pong(asked.as.ping.next, asked.as.ping.value + 1, &self) ==
+        CHECK(rally_server_pong_send_pong(asked.as.ping.next, asked.as.ping.value + 1, &self) ==
               DUO_OK);
     }
     rally_ping_t last;
-    NEEDS(rally_server_ping_recv(self, &last) == DUO_OK && last.tag == RALLY_PING_STOP);
+    CHECK(rally_server_ping_recv(self, &last) == DUO_OK && last.tag == RALLY_PING_STOP);
     return sum;
 }
 
@@ -212,26 +205,26 @@ static uint64_t file_pong(channel *to, uint64_t count)
 static uint64_t our_source(channel *to, uint64_t count)
 {
     numbers_client_stream_t self;
-    NEEDS(numbers_client_attach(to->region, NULL, &self) == DUO_OK);
+    CHECK(numbers_client_attach(to->region, NULL, &self) == DUO_OK);
     for (uint64_t i = 0; i < count; i++)
-        NEEDS(numbers_client_stream_send_number(self, i, &self) == DUO_OK);
-    NEEDS(numbers_client_stream_send_stop(self) == DUO_OK);
+        CHECK(numbers_client_stream_send_number(self, i, &self) == DUO_OK);
+    CHECK(numbers_client_stream_send_stop(self) == DUO_OK);
     return count * (count - 1) / 2;
 }
 
 static uint64_t our_sink(channel *to, uint64_t count)
 {
     numbers_server_stream_t self;
-    NEEDS(numbers_server_attach(to->region, NULL, &self) == DUO_OK);
+    CHECK(numbers_server_attach(to->region, NULL, &self) == DUO_OK);
     uint64_t sum = 0, began = now();
     numbers_stream_t got;
     for (uint64_t i = 0; i < count; i++) {
-        NEEDS(numbers_server_stream_recv(self, &got) == DUO_OK);
+        CHECK(numbers_server_stream_recv(self, &got) == DUO_OK);
         sum += got.as.number.value;
         self = got.as.number.next;
     }
     to->memory->nanoseconds = now() - began;
-    NEEDS(numbers_server_stream_recv(self, &got) == DUO_OK && got.tag == NUMBERS_STREAM_STOP);
+    CHECK(numbers_server_stream_recv(self, &got) == DUO_OK && got.tag == NUMBERS_STREAM_STOP);
     return sum;
 }
 
@@ -280,28 +273,28 @@ static uint64_t our_texts_out(channel *to, uint64_t count)
     static char text[LONG];
     memset(text, 'x', to->size);
     texts_client_stream_t self;
-    NEEDS(texts_client_attach(to->region, NULL, &self) == DUO_OK);
+    CHECK(texts_client_attach(to->region, NULL, &self) == DUO_OK);
     duo_str view = {text, to->size};
     for (uint64_t i = 0; i < count; i++)
-        NEEDS(texts_client_stream_send_text(self, view, &self) == DUO_OK);
-    NEEDS(texts_client_stream_send_stop(self) == DUO_OK);
+        CHECK(texts_client_stream_send_text(self, view, &self) == DUO_OK);
+    CHECK(texts_client_stream_send_stop(self) == DUO_OK);
     return count * to->size;
 }
 
 static uint64_t our_texts_in(channel *to, uint64_t count)
 {
     texts_server_stream_t self;
-    NEEDS(texts_server_attach(to->region, NULL, &self) == DUO_OK);
+    CHECK(texts_server_attach(to->region, NULL, &self) == DUO_OK);
     uint64_t sum = 0, began = now();
     texts_stream_t got;
     for (uint64_t i = 0; i < count; i++) {
-        NEEDS(texts_server_stream_recv(self, &got) == DUO_OK);
+        CHECK(texts_server_stream_recv(self, &got) == DUO_OK);
         sum += got.as.text.value.size;
         self = got.as.text.next;
         texts_stream_free(&got);
     }
     to->memory->nanoseconds = now() - began;
-    NEEDS(texts_server_stream_recv(self, &got) == DUO_OK && got.tag == TEXTS_STREAM_STOP);
+    CHECK(texts_server_stream_recv(self, &got) == DUO_OK && got.tag == TEXTS_STREAM_STOP);
     return sum;
 }
 
@@ -323,7 +316,7 @@ static uint64_t file_texts_in(channel *to, uint64_t count)
         uint64_t size;
         read_all(to->there[0], &size, sizeof size);
         char *text = malloc(size);
-        NEEDS(text != NULL);
+        CHECK(text != NULL);
         read_all(to->there[0], text, size);
         sum += size;
         free(text);
@@ -336,7 +329,7 @@ static void pin(size_t processor)
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(processor, &set);
-    if (sysconf(_SC_NPROCESSORS_ONLN) >= 2) NEEDS(sched_setaffinity(0, sizeof set, &set) == 0);
+    if (sysconf(_SC_NPROCESSORS_ONLN) >= 2) CHECK(sched_setaffinity(0, sizeof set, &set) == 0);
 }
 
 static void close_all(channel *to)
@@ -354,9 +347,9 @@ static double measure(const bench_case *measured, shared *memory, size_t size, u
     measured->open(&to);
     fflush(NULL);
     pid_t child = fork();
-    NEEDS(child >= 0);
+    CHECK(child >= 0);
     bool is_server = child == 0;
-    if (is_server) NEEDS(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+    if (is_server) CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
     pin(is_server);
     atomic_fetch_add(&memory->ready, 1);
     while (atomic_load(&memory->ready) < 2) relax();
@@ -364,13 +357,13 @@ static double measure(const bench_case *measured, shared *memory, size_t size, u
     uint64_t sum = is_server ? measured->server(&to, count) : measured->client(&to, count);
     uint64_t ended = now();
     uint64_t numbers = count * (count - 1) / 2;
-    NEEDS(sum == numbers || sum == numbers + count || sum == count * size);
+    CHECK(sum == numbers || sum == numbers + count || sum == count * size);
     if (is_server) {
         if (memory->nanoseconds == 0) memory->nanoseconds = ended - began;
         _exit(0);
     }
     int status;
-    NEEDS(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     close_all(&to);
     return (double)memory->nanoseconds;
 }
@@ -388,7 +381,7 @@ static void family(const char *title, const bench_case *cases, size_t count, siz
     uint64_t messages[MOST_CASES];
     shared *memory = mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                           -1, 0);
-    NEEDS(memory != MAP_FAILED && count <= MOST_CASES && rounds <= MOST_ROUNDS);
+    CHECK(memory != MAP_FAILED && count <= MOST_CASES && rounds <= MOST_ROUNDS);
     for (size_t i = 0; i < count; i++) {
         double each = measure(&cases[i], memory, size, 50) / 50;
         if (rounds == 0) continue;

@@ -1,0 +1,179 @@
+/* What sending and receiving between processes share: the line that is written or read, and the handles. */
+#ifndef DUOLOGUE_SHM_LINES_H
+#define DUOLOGUE_SHM_LINES_H
+
+#include <string.h>
+
+#include "shm.h"
+#include "wire.h"
+
+static inline bool is_little_endian(void)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+/* What was copied out of the region is not read there again, whatever the compiler would like. */
+static inline void copied(void)
+{
+    __asm__ __volatile__("" ::: "memory");
+}
+
+static inline duo_shm *shm_of(duo_endpoint endpoint)
+{
+    return (duo_shm *)(void *)endpoint.session;
+}
+
+static inline const duo_wire_message *wire_of(const duo_shm *shm, const duo_message *message)
+{
+    return &shm->protocol->wires[message - shm->protocol->messages];
+}
+
+static inline void begin_line(duo_shm *shm)
+{
+    uint64_t index = (shm->line_at - shm->line_run) & (shm->line_count - 1);
+    uint64_t bit = UINT64_C(1) << (index % 64);
+    shm->parities[index / 64] ^= bit;
+    shm->parity = (shm->parities[index / 64] & bit) != 0;
+    shm->line = &shm->lines[index];
+    shm->count = 0;
+    shm->cells = 0;
+    shm->alike = shm->alike_at_first = 0;
+    shm->word = shm->parity;
+    shm->line_at += 1;
+}
+
+/* Adds up what was done of messages that are alike. */
+static inline void settle(duo_shm *shm)
+{
+    unsigned done = (unsigned)(shm->alike_at_first - shm->alike);
+    shm->count += done;
+    shm->cells += done;
+    shm->alike = shm->alike_at_first = 0;
+}
+
+/* So many messages like this one may follow. */
+static inline void expect(duo_shm *shm, uint64_t alike, const void *plain, uint64_t tag)
+{
+    shm->alike = shm->alike_at_first = alike;
+    shm->plain = plain;
+    shm->place = shm->line->cells + shm->cells * 8;
+    shm->plain_tag = tag;
+}
+
+/* The handle that follows. */
+static inline void follow(duo_endpoint from, duo_endpoint *next)
+{
+    next->session = from.session;
+    next->turn = from.turn + 2;
+}
+
+/*
+ * The same in one store: callers copy the endpoint out of a message in one load, which would have to wait
+ * for two stores to reach the cache.
+ */
+static inline void follow_at_once(duo_endpoint from, char *place)
+{
+#if defined(__GNUC__) && UINTPTR_MAX == UINT64_MAX
+    typedef uint64_t pair __attribute__((vector_size(16)));
+    pair next = {(uint64_t)(uintptr_t)from.session, from.turn + 2};
+#else
+    duo_endpoint next;
+    follow(from, &next);
+#endif
+    memcpy(place, &next, sizeof next);
+}
+
+/* Uses up a handle; false if it was used before. */
+static inline bool claim(duo_shm *shm, duo_endpoint from)
+{
+    duo_side *side = &shm->remote.session.sides[from.turn & 1];
+    uint64_t turn = from.turn;
+#ifdef DUO_CHECKED
+    return atomic_compare_exchange_strong_explicit(&side->turn, &turn, turn + 2,
+                                                   memory_order_relaxed, memory_order_relaxed);
+#else
+    if (atomic_load_explicit(&side->turn, memory_order_relaxed) != turn) return false;
+    atomic_store_explicit(&side->turn, turn + 2, memory_order_relaxed);
+    return true;
+#endif
+}
+
+static inline void unclaim(duo_shm *shm, duo_endpoint from)
+{
+    duo_side *side = &shm->remote.session.sides[from.turn & 1];
+    atomic_store_explicit(&side->turn, from.turn, memory_order_relaxed);
+}
+
+/* As sender: whether the current line may be written. Never trusts that the peer's count makes sense. */
+static inline bool has_line(duo_shm *shm)
+{
+    if (shm->line_at <= shm->line_limit) return true;
+    uint64_t taken = atomic_load_explicit(&shm->peer->lines_taken, memory_order_acquire);
+    if (taken < shm->line_at) shm->line_limit = taken + shm->line_count;
+    return shm->line_at <= shm->line_limit;
+}
+
+/* Publishes the line's word, and wakes the peer. False if the peer has left in one of these ways. */
+static inline bool publish(duo_shm *shm, uint64_t word, uint32_t ways)
+{
+    shm->word = word;
+    atomic_store_explicit(&shm->line->word, word, memory_order_release);
+    uint32_t flags = duo_shm_peer_flags(shm);
+    if (flags == 0) return true;
+    duo_shm_wake(shm);
+    return (flags & ways) == 0;
+}
+
+/*
+ * In which ways the peer may have left so that a message is sent in vain. Who has read the last
+ * message is done, and this may come to be known before the sender has looked.
+ */
+static inline uint32_t in_vain(const duo_message *message)
+{
+    return message->edge == DUO_END ? DUO_SHM_LEFT : DUO_SHM_LEFT | DUO_SHM_DONE;
+}
+
+/* A fragment's place is counted in whole lines, so that every fragment begins at one. */
+static inline uint64_t whole(uint64_t bytes)
+{
+    return (bytes + DUO_LINE - 1) / DUO_LINE * DUO_LINE;
+}
+
+/* What every generated message type begins with. */
+typedef struct arrival {
+    unsigned tag;
+    void *block;
+} arrival;
+
+/* shm.c */
+/* The session is over: leaves it, and gives `status` back. `next` may be NULL. */
+duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next);
+/* The last step of a message that turns the direction, to be jumped to. */
+duo_status duo_shm_turn(duo_shm *shm);
+
+/* shm_long.c */
+/* Sends a message that does not fit into a line. */
+duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
+                             const void *entries, size_t size);
+/* Whether a long message can be sent without waiting. */
+bool duo_shm_has_room_for(duo_shm *shm, size_t size);
+/* Takes one part more of a long message: DUO_OK if it is whole, DUO_EMPTY if not. */
+duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word);
+/* The entries of a long message that is whole. */
+duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_wire *wire,
+                               char *entries, arrival *arrived);
+/* Puts a decoded message together. Takes over `block`, if it is given; else copies `size` bytes. */
+duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
+                            size_t room, char *entries, arrival *arrived);
+
+/* shm_recv.c */
+/* Says what has been done with, and wakes a sender that waits for it. */
+void duo_shm_show_room(duo_shm *shm);
+
+/* The transport's operations. */
+duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, const void *entries,
+                                uint64_t wait, duo_endpoint *next);
+duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait,
+                                void *message);
+
+#endif

@@ -1,0 +1,162 @@
+/* Messages that do not fit into a line: they travel in fragments. */
+#include "shm_lines.h"
+
+/* As sender: the size of the next fragment, when so much is left. */
+static uint64_t fragment_of(const duo_shm *shm, uint64_t left)
+{
+    uint64_t place = (shm->byte_at - shm->byte_run) & (shm->byte_count - 1);
+    uint64_t most = shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
+    uint64_t straight = shm->byte_count - place;
+    if (most > straight) most = straight;
+    return left < most ? left : most;
+}
+
+static bool has_bytes(duo_shm *shm)
+{
+    if (!has_line(shm)) return false;
+    uint64_t wanted = shm->byte_at + whole(fragment_of(shm, shm->outgoing));
+    if (wanted <= shm->byte_limit) return true;
+    uint64_t taken = atomic_load_explicit(&shm->peer->bytes_taken, memory_order_acquire);
+    if (taken <= shm->byte_at) shm->byte_limit = taken + shm->byte_count;
+    return wanted <= shm->byte_limit;
+}
+
+/* A long message on its way: fragments are written where the receiver has read. */
+typedef struct outgoing {
+    duo_wire_writer writer;
+    duo_shm *shm;
+    uint64_t total;
+    uint64_t left;
+    /* The fragment that is being written. */
+    uint64_t size;
+    uint64_t word;
+    uint32_t ways;
+    duo_status status;
+} outgoing;
+
+static bool begin_fragment(outgoing *out)
+{
+    duo_shm *shm = out->shm;
+    shm->outgoing = out->left;
+    out->status = duo_shm_await(shm, has_bytes, DUO_FOREVER);
+    if (out->status != DUO_OK) return false;
+    out->size = fragment_of(shm, out->left);
+    out->writer.at = shm->bytes + ((shm->byte_at - shm->byte_run) & (shm->byte_count - 1));
+    out->writer.end = out->writer.at + out->size;
+    return true;
+}
+
+static bool end_fragment(outgoing *out)
+{
+    duo_shm *shm = out->shm;
+    uint64_t head[2] = {out->size, out->total};
+    memcpy(shm->line->cells, head, sizeof head);
+    shm->byte_at += whole(out->size);
+    out->left -= out->size;
+    uint64_t more = out->left > 0 ? DUO_SHM_MORE : 0;
+    if (!publish(shm, shm->parity | out->word | more | DUO_SHM_FULL, out->ways)) {
+        out->status = DUO_CLOSED;
+        return false;
+    }
+    return true;
+}
+
+static bool next_fragment(duo_wire_writer *writer)
+{
+    outgoing *out = (outgoing *)(void *)writer;
+    if (!end_fragment(out)) return false;
+    begin_line(out->shm);
+    return begin_fragment(out);
+}
+
+duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
+                             const void *entries, size_t size)
+{
+    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, in_vain(message), DUO_OK};
+    out.word = DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT |
+               (uint64_t)message->index << DUO_SHM_TAG_SHIFT;
+    if (begin_fragment(&out) && duo_wire_encode(wire, entries, &out.writer)) end_fragment(&out);
+    return out.status;
+}
+
+bool duo_shm_has_room_for(duo_shm *shm, size_t size)
+{
+    if (size > shm->byte_count / 2) return false;
+    uint64_t taken = atomic_load_explicit(&shm->peer->bytes_taken, memory_order_acquire);
+    if (taken <= shm->byte_at && taken + shm->byte_count > shm->byte_limit)
+        shm->byte_limit = taken + shm->byte_count;
+    taken = atomic_load_explicit(&shm->peer->lines_taken, memory_order_acquire);
+    if (taken < shm->line_at && taken + shm->line_count > shm->line_limit)
+        shm->line_limit = taken + shm->line_count;
+    /* No fragment but the last, and the one at the end of the ring, is short. */
+    uint64_t least = shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
+    uint64_t lines = size / least + 2;
+    return shm->byte_at + whole(size) + DUO_LINE <= shm->byte_limit &&
+           shm->line_at + lines <= shm->line_limit;
+}
+
+duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
+                            size_t room, char *entries, arrival *arrived)
+{
+    if (block == NULL || room > 0) {
+        /* Items first, since they need alignment; then the bytes that text points into. */
+        char *whole_block = duo_allocate(room + size > 0 ? room + size : 1);
+        if (whole_block == NULL) return DUO_NO_MEMORY;
+        if (bytes != NULL) memcpy(whole_block + room, bytes, size);
+        if (block != NULL) duo_release(block);
+        block = whole_block;
+    }
+    duo_wire_decode(wire, (const uint8_t *)block + room, entries, block);
+    arrived->block = block;
+    return DUO_OK;
+}
+
+duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word)
+{
+    uint64_t head[2];
+    memcpy(head, shm->line->cells, sizeof head);
+    copied();
+    uint64_t place = (shm->byte_at - shm->byte_run) & (shm->byte_count - 1);
+    if (!shm->is_arriving) {
+        if (head[1] > shm->takes || head[1] == 0) return DUO_BROKEN;
+        shm->arriving = duo_allocate((size_t)head[1]);
+        if (shm->arriving == NULL) return DUO_NO_MEMORY;
+        shm->is_arriving = true;
+        shm->arriving_size = (size_t)head[1];
+        shm->arrived = 0;
+        shm->arriving_tag = (unsigned)(word >> DUO_SHM_TAG_SHIFT) & 0xff;
+    }
+    size_t left = shm->arriving_size - shm->arrived;
+    if (head[0] == 0 || head[0] > left || head[0] > shm->byte_count - place) return DUO_BROKEN;
+    if (((word & DUO_SHM_MORE) != 0) != (head[0] < left)) return DUO_BROKEN;
+    memcpy(shm->arriving + shm->arrived, shm->bytes + place, (size_t)head[0]);
+    copied();
+    shm->byte_at += whole(head[0]);
+    shm->arrived += (size_t)head[0];
+    if (head[0] == left) return DUO_OK;
+    begin_line(shm);
+    duo_shm_show_room(shm);
+    return DUO_EMPTY;
+}
+
+duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_wire *wire,
+                               char *entries, arrival *arrived)
+{
+    const uint8_t *bytes = (const uint8_t *)shm->arriving;
+    size_t taken, room;
+    if (wire == NULL) return DUO_BROKEN;
+    if (!duo_wire_check(wire, bytes, shm->arriving_size, &taken, &room)) return DUO_BROKEN;
+    if (taken != shm->arriving_size) return DUO_BROKEN;
+    duo_status status = DUO_OK;
+    if (kind->type != NULL && kind->type->spreads) {
+        status = duo_shm_assemble(wire, shm->arriving, shm->arriving, shm->arriving_size, room,
+                                  entries, arrived);
+    } else {
+        duo_wire_decode(wire, bytes, entries, NULL);
+        duo_release(shm->arriving);
+    }
+    if (status != DUO_OK) return status;
+    shm->arriving = NULL;
+    shm->is_arriving = false;
+    return DUO_OK;
+}

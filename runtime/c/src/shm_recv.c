@@ -1,0 +1,221 @@
+/* Receiving between processes. */
+#include "shm_lines.h"
+
+/* How often a receiver looks before it begins to wait in earnest. */
+enum { LOOKS = 64 };
+
+static duo_status nothing(duo_status status, void *message)
+{
+    const arrival none = {0, NULL};
+    memcpy(message, &none, sizeof none);
+    return status;
+}
+
+static inline bool is_fresh(const duo_shm *shm, uint64_t word)
+{
+    return ((word ^ shm->parity) & DUO_SHM_PARITY) == 0 &&
+           ((word >> DUO_SHM_COUNT_SHIFT) & 7) > shm->count;
+}
+
+static bool has_message(duo_shm *shm)
+{
+    return is_fresh(shm, atomic_load_explicit(&shm->line->word, memory_order_acquire));
+}
+
+void duo_shm_show_room(duo_shm *shm)
+{
+    /* The line that was begun last is not done with. */
+    atomic_store_explicit(&shm->own->lines_taken, shm->line_at - 1, memory_order_release);
+    atomic_store_explicit(&shm->own->bytes_taken, shm->byte_at, memory_order_release);
+    if (duo_shm_peer_flags(shm) & DUO_SHM_ASLEEP) duo_shm_wake(shm);
+}
+
+/* As receiver: goes to the next line, and every quarter of the ring says so. */
+static inline void end_line(duo_shm *shm)
+{
+    begin_line(shm);
+    if (((shm->line_at - 1) & (shm->line_count / 4 - 1)) == 0) duo_shm_show_room(shm);
+}
+
+/* The entries of a message in cells; how many cells it took. */
+static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_wire *wire,
+                               char *entries, arrival *arrived, unsigned *cells)
+{
+    char bytes[DUO_SHM_CELLS * 8];
+    size_t size = (DUO_SHM_CELLS - shm->cells) * 8, taken, room;
+    memcpy(bytes, shm->line->cells + shm->cells * 8, size);
+    copied();
+    if (!duo_wire_check(wire, (const uint8_t *)bytes, size, &taken, &room)) return DUO_BROKEN;
+    *cells = (unsigned)(taken + 7) / 8;
+    if (kind->type == NULL || !kind->type->spreads) {
+        duo_wire_decode(wire, (const uint8_t *)bytes, entries, NULL);
+        return DUO_OK;
+    }
+    return duo_shm_assemble(wire, NULL, bytes, taken, room, entries, arrived);
+}
+
+/* Waits for a message, all parts of it: DUO_OK, or what ends the waiting. */
+static duo_status await_message(duo_shm *shm, uint64_t wait)
+{
+    bool is_limited = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
+    uint64_t begin = is_limited ? duo_shm_now() : 0;
+    uint64_t left = wait;
+    for (;;) {
+        if (shm->is_arriving && shm->arrived == shm->arriving_size) return DUO_OK;
+        duo_status status = duo_shm_await(shm, has_message, left);
+        if (status != DUO_OK) return status;
+        uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+        if (!shm->is_arriving && !(word & DUO_SHM_LONG)) return DUO_OK;
+        if (!(word & DUO_SHM_LONG) || ((word >> DUO_SHM_COUNT_SHIFT) & 7) != 1) return DUO_BROKEN;
+        status = duo_shm_take_fragment(shm, word);
+        if (status != DUO_EMPTY) return status;
+        if (!is_limited) continue;
+        uint64_t passed = duo_shm_now() - begin;
+        if (passed >= wait) return DUO_EMPTY;
+        left = wait - passed;
+    }
+}
+
+/* Receives any message; the handle was claimed. */
+NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state, uint64_t wait,
+                                      void *message)
+{
+    duo_shm *shm = shm_of(from);
+    uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+    if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) {
+        duo_status status = await_message(shm, wait);
+        if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
+            unclaim(shm, from);
+            return nothing(status, message);
+        }
+        if (status != DUO_OK) return nothing(duo_shm_end(shm, status, NULL), message);
+        word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+        /* A word that went back to what it was is none that a sound peer writes. */
+        if (!is_fresh(shm, word)) return nothing(duo_shm_end(shm, DUO_BROKEN, NULL), message);
+    }
+    unsigned tag = shm->is_arriving
+                       ? shm->arriving_tag
+                       : (unsigned)(word >> (DUO_SHM_TAG_SHIFT + 8 * shm->count)) & 0xff;
+    if (tag >= shm->protocol->counts[state - shm->protocol->states])
+        return nothing(duo_shm_end(shm, DUO_BROKEN, NULL), message);
+    const duo_message *kind = &state->messages[tag];
+    const duo_wire_message *wire = &shm->protocol->wires[kind - shm->protocol->messages];
+    char *entries = (char *)message + state->entries;
+    arrival arrived = {tag + 1, NULL};
+    unsigned cells = 0;
+    duo_status status = DUO_OK;
+    bool was_long = shm->is_arriving;
+    if (was_long) {
+        status = duo_shm_decode_long(shm, kind, wire->entries, entries, &arrived);
+    } else if (wire->flat != 0 && is_little_endian()) {
+        cells = (unsigned)(wire->flat + 7) / 8;
+        if (shm->cells + cells > DUO_SHM_CELLS) status = DUO_BROKEN;
+        else memcpy(entries, shm->line->cells + shm->cells * 8, wire->flat);
+    } else if (wire->entries != NULL) {
+        status = decode_short(shm, kind, wire->entries, entries, &arrived, &cells);
+    }
+    if (status == DUO_NO_MEMORY) {
+        unclaim(shm, from);
+        return nothing(status, message);
+    }
+    if (status != DUO_OK) return nothing(duo_shm_end(shm, status, NULL), message);
+    memcpy(message, &arrived, sizeof arrived);
+    duo_endpoint next = {NULL, 0};
+    if (kind->edge == DUO_END) {
+        if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
+        duo_shm_end(shm, DUO_OK, NULL);
+        return DUO_OK;
+    }
+    follow(from, &next);
+    memcpy(entries + kind->size, &next, sizeof next);
+    if (kind->edge == DUO_TURN) {
+        duo_shm_begin_run(shm);
+        return DUO_OK;
+    }
+    shm->count += 1;
+    shm->cells += cells;
+    if (was_long) {
+        begin_line(shm);
+        duo_shm_show_room(shm);
+    } else if ((word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == shm->count) {
+        end_line(shm);
+    }
+    return DUO_OK;
+}
+
+NOT_INLINE static duo_status line_ends(duo_shm *shm)
+{
+    end_line(shm);
+    return DUO_OK;
+}
+
+/* How many messages behind this one are in the word, of its tag, and not the last of a line that is full. */
+static inline uint64_t seen_alike(uint64_t word, unsigned count)
+{
+    unsigned all = (unsigned)(word >> DUO_SHM_COUNT_SHIFT) & 7;
+    if (word & DUO_SHM_FULL) all -= 1;
+    uint64_t tags = word >> (DUO_SHM_TAG_SHIFT + 8 * count);
+    uint64_t alike = 0;
+    for (unsigned at = count + 1; at < all && ((tags ^ tags >> 8) & 0xff) == 0; at++) {
+        tags >>= 8;
+        alike += 1;
+    }
+    return alike;
+}
+
+/* A number that is already there. What is anything else, `recv_any` looks at anew. */
+NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *state, uint64_t wait,
+                                         void *message)
+{
+    duo_shm *shm = shm_of(from);
+    settle(shm);
+    uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+    if (wait != DUO_AT_ONCE) {
+        /* In a dialogue the answer is about to come. */
+        for (int looks = 0; looks < LOOKS && !is_fresh(shm, word); looks++) {
+            duo_shm_relax();
+            word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+        }
+    }
+    if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) return recv_any(from, state, wait, message);
+    const duo_wire_protocol *protocol = shm->protocol;
+    unsigned count = shm->count, cells = shm->cells;
+    unsigned tag = (unsigned)(word >> (DUO_SHM_TAG_SHIFT + 8 * count)) & 0xff;
+    if (tag >= protocol->counts[state - protocol->states] || cells == DUO_SHM_CELLS)
+        return recv_any(from, state, wait, message);
+    const duo_message *kind = &state->messages[tag];
+    if (!is_little_endian() || wire_of(shm, kind)->flat != 8 || kind->edge == DUO_END)
+        return recv_any(from, state, wait, message);
+    char *entries = (char *)message + state->entries;
+    arrival arrived = {tag + 1, NULL};
+    memcpy(message, &arrived, sizeof arrived);
+    memcpy(entries, shm->line->cells + cells * 8, 8);
+    follow_at_once(from, entries + kind->size);
+    if (kind->edge == DUO_TURN) return duo_shm_turn(shm);
+    shm->count = count + 1;
+    shm->cells = cells + 1;
+    if ((word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == count + 1)
+        return line_ends(shm);
+    if (kind->next == state) {
+        uint64_t alike = seen_alike(word, count), room = DUO_SHM_CELLS - shm->cells;
+        expect(shm, alike < room ? alike : room, state, tag + 1);
+        shm->plain_next = kind->size;
+    }
+    return DUO_OK;
+}
+
+/* One more number like the one before it, which was seen with it. */
+duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+{
+    duo_shm *shm = shm_of(from);
+    if (!claim(shm, from)) return nothing(DUO_USED, message);
+    if (shm->alike == 0 || shm->plain != state) return recv_number(from, state, wait, message);
+    char *entries = (char *)message + state->entries;
+    arrival arrived = {(unsigned)shm->plain_tag, NULL};
+    memcpy(message, &arrived, sizeof arrived);
+    memcpy(entries, shm->place, 8);
+    follow_at_once(from, entries + shm->plain_next);
+    shm->alike -= 1;
+    shm->place += 8;
+    return DUO_OK;
+}

@@ -1,0 +1,256 @@
+//! The tables by which the runtime encodes payloads.
+
+use super::super::spelling;
+use super::super::view::UnitView;
+use super::size::Sizes;
+use crate::protocol::{Builtin, Definition, Message, Type, TypeId};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// How many bytes of payload a line of the region has.
+const LINE: u64 = 56;
+
+const NUMBER: &str = "DUO_WIRE_NUMBER";
+
+/// The tables in the making: an entry of `wires` for each type that travels.
+pub struct Wires<'a> {
+    view: &'a UnitView<'a>,
+    /// For each type, by its name in C, its place in `wires`.
+    places: BTreeMap<String, usize>,
+    /// Types that have a place and no row yet.
+    later: Vec<(usize, Type)>,
+    pub rows: Vec<String>,
+    pub parts: String,
+    pub part_count: usize,
+    sizes: Sizes<'a>,
+}
+
+impl<'a> Wires<'a> {
+    /// Tables without an entry.
+    pub fn of(view: &'a UnitView<'a>) -> Wires<'a> {
+        Wires {
+            view,
+            places: BTreeMap::new(),
+            later: Vec::new(),
+            rows: Vec::new(),
+            parts: String::new(),
+            part_count: 0,
+            sizes: Sizes::of(view),
+        }
+    }
+
+    /// The row of a message: its entries, whether they lie in memory as they travel, and how much may follow in the same line.
+    pub fn message(&mut self, index: usize, message: &Message) -> [String; 3] {
+        let next = self.view.next(index, message);
+        let own = self.view.state(index).direction;
+        let follow = match next {
+            Some(next) if self.view.state(next).direction == own => self.cells(next),
+            Some(_) | None => 0,
+        };
+        if message.entries.is_empty() {
+            return ["NULL".to_owned(), "0".to_owned(), follow.to_string()];
+        }
+        let name = self.view.name(index);
+        let member = spelling::member(message.name.text());
+        let mut parts = Vec::new();
+        let mut least = 0u64;
+        let mut flat = Some(0u64);
+        let mut end = String::new();
+        for entry in &message.entries {
+            let ty = self.view.entry_type(index, entry);
+            let size = self.sizes.of_type(&ty);
+            least = least.saturating_add(size.least);
+            flat = flat.filter(|_| is_number(self.view.types.underlying(&ty)));
+            flat = flat.map(|flat| flat + size.least);
+            let offset = format!(
+                "DUO_ENTRY({name}_t, {member}, {})",
+                spelling::entry(entry.name.text())
+            );
+            end = format!("{offset} + {}", size.least);
+            parts.push((self.place(&ty), offset, 0));
+        }
+        let first = self.add_parts(&parts);
+        let row = self.row("DUO_WIRE_STRUCT", "0", least, &first, parts.len(), 0);
+        self.rows.push(row);
+        let place = format!(
+            "&duo_{}_wires[{}]",
+            self.view.unit.prefix,
+            self.rows.len() - 1
+        );
+        let flat = match flat {
+            Some(flat) => format!("DUO_WIRE_FLAT({end}, {flat})"),
+            None => "0".to_owned(),
+        };
+        [place, flat, follow.to_string()]
+    }
+
+    /// How many units of 8 bytes the largest message of a state takes, or a whole line.
+    fn cells(&mut self, index: usize) -> u64 {
+        let mut cells = 0;
+        for message in &self.view.state(index).messages {
+            let mut size = Some(0u64);
+            for entry in &message.entries {
+                let ty = self.view.entry_type(index, entry);
+                let most = self.sizes.of_type(&ty).most;
+                size = size.and_then(|size| size.checked_add(most?));
+            }
+            let own = size
+                .filter(|size| *size <= LINE)
+                .unwrap_or(LINE)
+                .div_ceil(8);
+            cells = cells.max(own);
+        }
+        cells
+    }
+
+    fn row(
+        &self,
+        kind: &str,
+        size: &str,
+        least: u64,
+        parts: &str,
+        count: usize,
+        variants: usize,
+    ) -> String {
+        let cells = [
+            kind.to_owned(),
+            size.to_owned(),
+            least.to_string(),
+            parts.to_owned(),
+            count.to_string(),
+            variants.to_string(),
+        ];
+        spelling::wrapped("    {", &cells, "},\n")
+    }
+
+    /// The place of a type in `wires`.
+    fn place(&mut self, ty: &Type) -> usize {
+        let types = self.view.types;
+        let ty = types.underlying(ty);
+        let name = types.name(ty, Some(self.view.id));
+        if let Some(place) = self.places.get(&name) {
+            return *place;
+        }
+        let place = self.rows.len();
+        // Its own row comes later; until then the place is kept.
+        self.rows.push(String::new());
+        self.places.insert(name, place);
+        self.later.push((place, ty.clone()));
+        place
+    }
+
+    pub fn finish(&mut self) {
+        while let Some((place, ty)) = self.later.pop() {
+            self.rows[place] = self.described(&ty);
+        }
+    }
+
+    /// Adds parts: the place of the type, the offset and the variant of each. Gives a pointer to the first.
+    fn add_parts(&mut self, parts: &[(usize, String, usize)]) -> String {
+        if parts.is_empty() {
+            return "NULL".to_owned();
+        }
+        let prefix = &self.view.unit.prefix;
+        let first = format!("&duo_{prefix}_parts[{}]", self.part_count);
+        for (place, offset, variant) in parts {
+            let wire = format!("&duo_{prefix}_wires[{place}]");
+            let cells = [wire, offset.clone(), variant.to_string()];
+            let row = spelling::wrapped("    {", &cells, "},\n");
+            self.parts
+                .write_str(&row)
+                .expect("a string takes everything");
+        }
+        self.part_count += parts.len();
+        first
+    }
+
+    fn described(&mut self, ty: &Type) -> String {
+        let types = self.view.types;
+        let name = types.name(ty, Some(self.view.id));
+        let size = format!("sizeof({name})");
+        let least = self.sizes.of_type(ty).least;
+        match ty {
+            Type::Builtin(builtin) => self.row(kind(*builtin), &size, least, "NULL", 0, 0),
+            Type::List(item) => {
+                if let Type::Builtin(Builtin::U8 | Builtin::I8) = types.underlying(item) {
+                    return self.row("DUO_WIRE_BYTES", &size, least, "NULL", 0, 0);
+                }
+                let parts = [(self.place(item), "0".to_owned(), 0)];
+                let parts = self.add_parts(&parts);
+                self.row("DUO_WIRE_LIST", &size, least, &parts, 1, 0)
+            }
+            Type::Option(item) => {
+                let parts = [(self.place(item), format!("offsetof({name}, value)"), 0)];
+                let parts = self.add_parts(&parts);
+                self.row("DUO_WIRE_OPTION", &size, least, &parts, 1, 0)
+            }
+            Type::Tuple(items) => {
+                let mut parts = Vec::new();
+                for (position, item) in items.iter().enumerate() {
+                    let offset = format!("offsetof({name}, v{position})");
+                    parts.push((self.place(item), offset, 0));
+                }
+                let first = self.add_parts(&parts);
+                self.row("DUO_WIRE_STRUCT", &size, least, &first, parts.len(), 0)
+            }
+            Type::Named(id) => self.declared(*id, &name, &size, least),
+            Type::Parameter(_) | Type::Endpoint(_) => unreachable!("an obstacle was found before"),
+        }
+    }
+
+    fn declared(&mut self, id: TypeId, name: &str, size: &str, least: u64) -> String {
+        let mut parts = Vec::new();
+        let mut kind = "DUO_WIRE_STRUCT";
+        let mut variants_count = 0;
+        match &self.view.types.program.ty(id).definition {
+            Definition::Struct(fields) => {
+                for field in fields {
+                    let member = spelling::member(field.name.text());
+                    let offset = format!("offsetof({name}, {member})");
+                    parts.push((self.place(&field.ty), offset, 0));
+                }
+            }
+            Definition::Enum(variants) => {
+                kind = "DUO_WIRE_ENUM";
+                variants_count = variants.len();
+                for (position, variant) in variants.iter().enumerate() {
+                    let word = spelling::member(variant.name.text());
+                    for entry in &variant.entries {
+                        let member = spelling::member(entry.name.text());
+                        let offset = format!("offsetof({name}, as.{word}.{member})");
+                        parts.push((self.place(&entry.ty), offset, position + 1));
+                    }
+                }
+            }
+            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+                unreachable!("an obstacle was found before")
+            }
+        }
+        let first = self.add_parts(&parts);
+        self.row(kind, size, least, &first, parts.len(), variants_count)
+    }
+}
+
+/// How the runtime calls what a built-in type is encoded as.
+fn kind(builtin: Builtin) -> &'static str {
+    match builtin {
+        Builtin::Bool => "DUO_WIRE_BOOL",
+        Builtin::Str => "DUO_WIRE_TEXT",
+        Builtin::Bytes => "DUO_WIRE_BYTES",
+        Builtin::U8
+        | Builtin::U16
+        | Builtin::U32
+        | Builtin::U64
+        | Builtin::I8
+        | Builtin::I16
+        | Builtin::I32
+        | Builtin::I64
+        | Builtin::F32
+        | Builtin::F64 => NUMBER,
+    }
+}
+
+/// Whether values lie in memory as they travel, on a little-endian machine.
+fn is_number(ty: &Type) -> bool {
+    matches!(ty, Type::Builtin(builtin) if kind(*builtin) == NUMBER)
+}
