@@ -197,32 +197,6 @@ static void no_regions(void)
     close(region);
 }
 
-static void serve_either(int region)
-{
-    serve(region);
-}
-
-/* Operations that sessions between processes do not have say so, and leave the endpoint as it is. */
-static void not_here(void)
-{
-    int region = region_of(0);
-    pid_t child = start_child(serve_either, region);
-    talk_client_answer_t waiting;
-    CHECK(talk_client_ask_send_number(attach_client(region), 9, &waiting) == DUO_OK);
-    duo_endpoint set[] = {DUO_READY(waiting)};
-    size_t which;
-    CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_SYSTEM && errno == ENOTSUP);
-    duo_ports *ports = duo_ports_new();
-    CHECK(ports != NULL);
-    CHECK(duo_ports_add(ports, DUO_READY(waiting), NULL, NULL) == DUO_SYSTEM && errno == ENOTSUP);
-    duo_ports_free(ports);
-    talk_answer_t answer;
-    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.as.number.value == 9);
-    CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
-    finish_child(child);
-    close(region);
-}
-
 int main(void)
 {
     after_fork();
@@ -233,6 +207,5 @@ int main(void)
     taken_places();
     nobody_comes();
     no_regions();
-    not_here();
     return 0;
 }

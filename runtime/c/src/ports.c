@@ -12,6 +12,10 @@
  * look (see bell.c). Endpoints that still want that are on the list `unseen`, and one barrier
  * serves all of them when the set is about to say that nothing is ready. With a descriptor that
  * may be said without a call, so each endpoint has a barrier of its own.
+ *
+ * Nobody in this process sends to an endpoint whose peer is in another one. Such endpoints are watched:
+ * their bells are rung by the set's own thread when it has nothing to report, and if there is a
+ * descriptor by a thread that does nothing else.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -61,6 +65,9 @@ struct duo_ports {
     node *first;
     node **last;
     node *unseen;
+    /* Of endpoints whose peer is in another process, by their transport; NULL while there was none. */
+    duo_watch *watch;
+    const duo_transport *transport;
     node *free;
     node *newest;
     size_t count;
@@ -123,6 +130,13 @@ static bool collect(duo_ports *ports)
     return true;
 }
 
+/* The same, with what is ready of sessions between processes. */
+static bool gather(duo_ports *ports)
+{
+    if (ports->watch != NULL) ports->transport->look(ports->watch);
+    return collect(ports);
+}
+
 /*
  * Sees to it that nobody rings the bell of an endpoint; a sender that has pushed it rings on for a
  * moment. If the handle was used meanwhile, whoever used it saw to it.
@@ -132,7 +146,9 @@ static void silence(node *here)
     duo_side *side = duo_look_at(here->endpoint);
     if (side == NULL) return;
     /* A reported endpoint may hang in another set. */
-    if (atomic_load_explicit(&side->bell, memory_order_acquire) == &here->bell) duo_take_down(side);
+    if (atomic_load_explicit(&side->bell, memory_order_acquire) != &here->bell) return;
+    if (duo_is_remote(here->endpoint)) here->ports->transport->unwatch(here->endpoint.session);
+    else duo_take_down(side);
 }
 
 static void forget(duo_ports *ports, node *gone)
@@ -191,6 +207,7 @@ duo_ports *duo_ports_new(void)
     atomic_init(&ports->signalled, false);
     atomic_init(&ports->descriptor, -1);
     ports->first = ports->free = ports->newest = ports->unseen = NULL;
+    ports->watch = NULL;
     ports->last = &ports->first;
     ports->count = 0;
     return ports;
@@ -199,6 +216,7 @@ duo_ports *duo_ports_new(void)
 void duo_ports_free(duo_ports *ports)
 {
     if (ports == NULL) return;
+    if (ports->watch != NULL) ports->transport->forget(ports->watch);
     while (ports->newest != NULL) {
         node *gone = ports->newest;
         ports->newest = gone->older;
@@ -229,9 +247,20 @@ static node *new_node(duo_ports *ports)
     return made;
 }
 
+/* Watches an endpoint whose peer is in another process. */
+static duo_status watch(duo_ports *ports, node *added)
+{
+    ports->transport = duo_transport_of(added->endpoint);
+    duo_status status = ports->transport->watch(&ports->watch, added->endpoint, &added->bell);
+    if (status != DUO_OK) return status;
+    if (atomic_load_explicit(&ports->descriptor, memory_order_relaxed) < 0) return DUO_OK;
+    status = ports->transport->attend(ports->watch);
+    if (status != DUO_OK) ports->transport->unwatch(added->endpoint.session);
+    return status;
+}
+
 duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, duo_port *port)
 {
-    if (duo_is_remote(endpoint)) return duo_is_elsewhere();
     duo_side *side = duo_look_at(endpoint);
     if (side == NULL || atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
         return DUO_USED;
@@ -239,9 +268,15 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, du
     if (added == NULL) return DUO_NO_MEMORY;
     added->endpoint = endpoint;
     added->with = with;
+    duo_status status = duo_is_remote(endpoint) ? watch(ports, added) : DUO_OK;
+    if (status != DUO_OK) {
+        forget(ports, added);
+        return status;
+    }
     if (port != NULL) *port = (duo_port){added, added->generation};
     added->is_in = true;
     ports->count += 1;
+    if (duo_is_remote(endpoint)) return DUO_OK;
     duo_hanging how = duo_hang(side, &added->bell);
     bool is_news = how == DUO_NOT_HUNG;
     if (is_news) {
@@ -277,6 +312,25 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
     return true;
 }
 
+/* Whether nobody rings for a while. */
+static bool looks_in_vain(duo_ports *ports)
+{
+    size_t looks = ports->watch != NULL ? LOOKS / (1 + ports->count) : LOOKS;
+    for (size_t look = 0; look < looks + YIELDS; look++) {
+        if (ports->watch != NULL) ports->transport->look(ports->watch);
+        if (atomic_load_explicit(&ports->rung, memory_order_relaxed) != NULL) return false;
+        if (look < looks) relax();
+        else duo_yield();
+    }
+    return true;
+}
+
+static bool sleep_until(duo_ports *ports, const struct timespec *deadline)
+{
+    if (ports->watch == NULL) return duo_wait(&ports->asleep, 1, deadline);
+    return ports->transport->sleep(ports->watch, &ports->asleep, 1, deadline);
+}
+
 duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
 {
     struct timespec deadline = {0};
@@ -284,7 +338,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
     if (has_deadline) deadline = duo_deadline(wait);
     bool in_time = wait != DUO_AT_ONCE;
     for (;;) {
-        bool is_news = ports->first == NULL && collect(ports);
+        bool is_news = ports->first == NULL && gather(ports);
         node *ready = next_ready(ports);
         if (ready != NULL) {
             *with = ready->with;
@@ -293,14 +347,11 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
         }
         if (is_news || confirm(ports)) continue;
         if (!in_time || ports->count == 0) return DUO_EMPTY;
-        for (int look = 0; look < LOOKS + YIELDS; look++) {
-            if (atomic_load_explicit(&ports->rung, memory_order_relaxed) != NULL) break;
-            if (look < LOOKS) relax();
-            else duo_yield();
+        if (looks_in_vain(ports)) {
+            atomic_exchange_explicit(&ports->asleep, 1, memory_order_acq_rel);
+            if (atomic_load_explicit(&ports->rung, memory_order_acquire) == NULL)
+                in_time = sleep_until(ports, has_deadline ? &deadline : NULL);
         }
-        atomic_exchange_explicit(&ports->asleep, 1, memory_order_acq_rel);
-        if (atomic_load_explicit(&ports->rung, memory_order_acquire) == NULL)
-            in_time = duo_wait(&ports->asleep, 1, has_deadline ? &deadline : NULL);
         atomic_store_explicit(&ports->asleep, 0, memory_order_relaxed);
     }
 }
@@ -309,6 +360,7 @@ int duo_ports_descriptor(duo_ports *ports)
 {
     int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_relaxed);
 #ifdef __linux__
+    if (ports->watch != NULL && ports->transport->attend(ports->watch) != DUO_OK) return -1;
     if (descriptor >= 0) return descriptor;
     descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (descriptor < 0) return descriptor;

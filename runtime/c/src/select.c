@@ -16,38 +16,63 @@ static void ring(duo_bell *bell)
     duo_wake(&waiting->rung);
 }
 
-/* One look at all endpoints, beginning at `first`: DUO_OK, DUO_EMPTY, DUO_USED or DUO_SYSTEM. */
+/* One look at all endpoints, beginning at `first`: DUO_OK, DUO_EMPTY or DUO_USED. */
 static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first, size_t *which)
 {
     for (size_t i = 0; i < count; i++) {
         *which = (first + i) % count;
-        if (duo_is_remote(endpoints[*which])) return duo_is_elsewhere();
         duo_side *side = duo_look_at(endpoints[*which]);
         if (side == NULL) return DUO_USED;
-        if (duo_is_ready(side)) return DUO_OK;
+        if (duo_has_news(endpoints[*which], side)) return DUO_OK;
     }
     return DUO_EMPTY;
+}
+
+/*
+ * Hangs the bell where the peer is in this process, up to the first that is ready; how many endpoints
+ * were gone through.
+ */
+static size_t hang(const duo_endpoint *endpoints, size_t count, select_bell *bell, bool *is_unseen)
+{
+    size_t at = 0;
+    for (; at < count; at++) {
+        if (duo_is_remote(endpoints[at])) continue;
+        duo_hanging how = duo_hang(duo_look_at(endpoints[at]), &bell->bell);
+        if (how == DUO_NOT_HUNG) break;
+        *is_unseen |= how == DUO_HUNG_UNSEEN;
+    }
+    return at;
+}
+
+/* The first endpoint whose peer is in another process; `count` if there is none. */
+static size_t first_remote(const duo_endpoint *endpoints, size_t count)
+{
+    size_t at = 0;
+    while (at < count && !duo_is_remote(endpoints[at])) at++;
+    return at;
 }
 
 /* Sleeps until the bell was rung for one of the endpoints; false if the time was over before. */
 static bool doze(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline)
 {
     select_bell bell = {{ring}, 0};
-    size_t hung = 0, which;
-    duo_hanging how = DUO_HUNG;
-    bool is_unseen = false;
-    while (hung < count && (how = duo_hang(duo_look_at(endpoints[hung]), &bell.bell)) != DUO_NOT_HUNG) {
-        is_unseen |= how == DUO_HUNG_UNSEEN;
-        hung++;
-    }
+    bool is_unseen = false, in_time = true;
+    size_t which;
+    size_t hung = hang(endpoints, count, &bell, &is_unseen);
     /* One barrier for all: either a sender sees the bell, or the message is seen here. */
     if (hung == count && is_unseen) duo_barrier();
-    bool in_time = true;
     if (hung == count && (!is_unseen || look(endpoints, count, 0, &which) == DUO_EMPTY)) {
-        while (in_time && atomic_load_explicit(&bell.rung, memory_order_acquire) == 0)
+        size_t remote = first_remote(endpoints, count);
+        if (remote < count) {
+            const duo_transport *transport = duo_transport_of(endpoints[remote]);
+            in_time = transport->doze(endpoints, count, &bell.rung, deadline);
+        }
+        while (remote == count && in_time &&
+               atomic_load_explicit(&bell.rung, memory_order_acquire) == 0)
             in_time = duo_wait(&bell.rung, 0, deadline);
     }
-    for (size_t i = 0; i < hung; i++) duo_take_down(duo_look_at(endpoints[i]));
+    for (size_t i = 0; i < hung; i++)
+        if (!duo_is_remote(endpoints[i])) duo_take_down(duo_look_at(endpoints[i]));
     return in_time;
 }
 

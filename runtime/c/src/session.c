@@ -25,7 +25,9 @@ duo_side *duo_claim(duo_endpoint endpoint)
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (!claim_turn(side, endpoint.turn)) return NULL;
-    if (atomic_load_explicit(&side->bell, memory_order_acquire) != NULL) duo_take_down(side);
+    if (atomic_load_explicit(&side->bell, memory_order_acquire) == NULL) return side;
+    if (duo_is_remote(endpoint)) duo_transport_of(endpoint)->unwatch(endpoint.session);
+    else duo_take_down(side);
     return side;
 }
 

@@ -50,6 +50,15 @@ struct timespec duo_deadline(uint64_t wait);
  * `deadline` (NULL: never) is past.
  */
 bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline);
+/* The half of a word that the kernel compares: see position.h. */
+static inline uint32_t *duo_low_half(_Atomic uint64_t *word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (uint32_t *)(void *)word + 1;
+#else
+    return (uint32_t *)(void *)word;
+#endif
+}
 /* Wakes who sleeps on `word`, which is taken for an address only: the memory may be gone. */
 void duo_wake(_Atomic uint64_t *word);
 /* Lets other threads run. */

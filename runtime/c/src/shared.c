@@ -6,6 +6,9 @@
  * the receiver, when it makes room or leaves, finds the mark and wakes it. The endpoint may end
  * meanwhile, by another sender that finds the receiver gone; but then the receiver has left and
  * the wait is over, and a session's memory stays a session's.
+ *
+ * Where the peer is in another process, a sender that waits for room works on the session meanwhile. So it
+ * keeps the lock and says that it waits, and who only tries is told that the ring is full.
  */
 #include "duologue/shared.h"
 
@@ -21,6 +24,9 @@ struct duo_shared {
     pthread_mutex_t lock;
     pthread_mutex_t door;
     _Atomic size_t holders;
+    /* Somebody waits for a peer in another process, with the lock. */
+    _Atomic bool is_waiting;
+    bool is_remote;
     duo_endpoint endpoint;
     const duo_state *state;
 };
@@ -35,7 +41,6 @@ static void destroy(duo_shared *shared)
 duo_status duo_share(duo_endpoint from, const duo_state *state, duo_shared **shared)
 {
     *shared = NULL;
-    if (duo_is_remote(from)) return duo_is_elsewhere();
     duo_shared *made = duo_allocate(sizeof *made);
     if (made == NULL) return duo_look_at(from) == NULL ? DUO_USED : DUO_NO_MEMORY;
     pthread_mutex_init(&made->lock, NULL);
@@ -47,8 +52,10 @@ duo_status duo_share(duo_endpoint from, const duo_state *state, duo_shared **sha
     }
     from.turn += 2;
     made->endpoint = from;
+    made->is_remote = duo_is_remote(from);
     made->state = state;
     atomic_init(&made->holders, 1);
+    atomic_init(&made->is_waiting, false);
     *shared = made;
     return DUO_OK;
 }
@@ -73,6 +80,12 @@ typedef struct full {
     uint64_t credit;
 } full;
 
+/* Once the receiver has left, nobody has used the endpoint: it is gone. */
+static duo_status unless_gone(const duo_shared *shared, duo_status status)
+{
+    return status == DUO_USED && shared->endpoint.session == NULL ? DUO_CLOSED : status;
+}
+
 /* Sends if there is room. If not, and `waiting` is given, it is what to sleep on. */
 static duo_status attempt(duo_shared *shared, const duo_message *message, const void *entries,
                           full *waiting)
@@ -86,8 +99,34 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
                        duo_say_waiting(session, &waiting->credit);
         waiting->session = is_full ? session : NULL;
     }
-    /* Once the receiver has left, nobody has used the endpoint: it is gone. */
-    if (status == DUO_USED && shared->endpoint.session == NULL) status = DUO_CLOSED;
+    status = unless_gone(shared, status);
+    pthread_mutex_unlock(&shared->lock);
+    return status;
+}
+
+/* The lock for one who does not wait; false if one who waits has it. */
+static bool lock_at_once(duo_shared *shared)
+{
+    while (pthread_mutex_trylock(&shared->lock) != 0) {
+        if (atomic_load_explicit(&shared->is_waiting, memory_order_relaxed)) return false;
+        duo_yield();
+    }
+    return true;
+}
+
+/* Sends to a peer in another process. */
+static duo_status send_away(duo_shared *shared, const duo_message *message, const void *entries,
+                            uint64_t wait)
+{
+    if (wait != DUO_AT_ONCE) pthread_mutex_lock(&shared->lock);
+    else if (!lock_at_once(shared)) return DUO_FULL;
+    duo_status status = duo_send(shared->endpoint, message, entries, DUO_AT_ONCE, &shared->endpoint);
+    if (status == DUO_FULL && wait != DUO_AT_ONCE) {
+        atomic_store_explicit(&shared->is_waiting, true, memory_order_relaxed);
+        status = duo_send(shared->endpoint, message, entries, wait, &shared->endpoint);
+        atomic_store_explicit(&shared->is_waiting, false, memory_order_relaxed);
+    }
+    status = unless_gone(shared, status);
     pthread_mutex_unlock(&shared->lock);
     return status;
 }
@@ -95,6 +134,7 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
 duo_status duo_shared_send(duo_shared *shared, const duo_message *message, const void *entries,
                            uint64_t wait)
 {
+    if (shared->is_remote) return send_away(shared, message, entries, wait);
     duo_status status = attempt(shared, message, entries, NULL);
     if (status != DUO_FULL || wait == DUO_AT_ONCE) return status;
     pthread_mutex_lock(&shared->door);

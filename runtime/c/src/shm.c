@@ -29,8 +29,21 @@ static duo_status shm_close(duo_endpoint endpoint, const duo_state *state)
     (void)state;
     duo_shm *shm = shm_of(endpoint);
     if (!claim(shm, endpoint)) return DUO_USED;
+    duo_shm_let_go(shm, endpoint);
     duo_shm_leave(shm, DUO_SHM_LEFT);
     return DUO_OK;
 }
 
-const duo_transport duo_shm_transport = {duo_shm_send_message, duo_shm_recv_message, shm_close};
+const duo_transport duo_shm_transport = {
+    .send = duo_shm_send_message,
+    .recv = duo_shm_recv_message,
+    .close = shm_close,
+    .is_ready = duo_shm_is_ready,
+    .doze = duo_shm_doze,
+    .watch = duo_shm_watch,
+    .unwatch = duo_shm_unwatch,
+    .look = duo_shm_look_through,
+    .sleep = duo_shm_sleep_among,
+    .attend = duo_shm_attend,
+    .forget = duo_shm_forget,
+};

@@ -160,7 +160,13 @@ typedef struct duo_shm {
     /* How long looking is worth while, in looks. */
     unsigned patience;
     uint64_t looked_after;
+    /* The peer was found dead. */
+    bool is_dead;
     int process;
+    /* In a set: see shm_watch.c. The place that points here, NULL outside; the next; which side this is. */
+    struct duo_shm **watched_by;
+    struct duo_shm *next_watched;
+    unsigned role;
     void *region;
     size_t region_size;
     struct duo_shm *next_free;

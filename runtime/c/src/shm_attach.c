@@ -217,6 +217,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->peer = &head->sides[1 - place];
     shm->protocol = protocol;
     shm->process = -1;
+    shm->is_dead = false;
     shm->takes = options->largest == 0 ? LARGEST : options->largest;
     shm->patience = 1024;
     shm->looked_after = duo_shm_now();

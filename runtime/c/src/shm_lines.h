@@ -167,6 +167,8 @@ duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes
                             size_t room, char *entries, arrival *arrived);
 
 /* shm_recv.c */
+/* Waits for a message, all parts of it: DUO_OK, or what ends the waiting. */
+duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait);
 /* Says what has been done with, and wakes a sender that waits for it. */
 void duo_shm_show_room(duo_shm *shm);
 
@@ -175,5 +177,28 @@ duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, c
                                 uint64_t wait, duo_endpoint *next);
 duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait,
                                 void *message);
+
+/* shm_watch.c: more of them. */
+bool duo_shm_is_ready(duo_endpoint endpoint);
+bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
+                  const struct timespec *deadline);
+duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
+void duo_shm_unwatch(duo_session *session);
+void duo_shm_look_through(duo_watch *watch);
+bool duo_shm_sleep_among(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected,
+                         const struct timespec *deadline);
+duo_status duo_shm_attend(duo_watch *watch);
+void duo_shm_forget(duo_watch *watch);
+
+/*
+ * What is first done with a receiving endpoint that was claimed, or looked at, and may be in a set. In a
+ * set nothing is expected to be alike, so messages that are need not ask.
+ */
+static inline void duo_shm_let_go(duo_shm *shm, duo_endpoint endpoint)
+{
+    const duo_side *side = &shm->remote.session.sides[endpoint.turn & 1];
+    if (atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
+        duo_shm_unwatch(&shm->remote.session);
+}
 
 #endif

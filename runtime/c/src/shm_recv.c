@@ -54,8 +54,7 @@ static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_
     return duo_shm_assemble(wire, NULL, bytes, taken, room, entries, arrived);
 }
 
-/* Waits for a message, all parts of it: DUO_OK, or what ends the waiting. */
-static duo_status await_message(duo_shm *shm, uint64_t wait)
+duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
 {
     bool is_limited = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
     uint64_t begin = is_limited ? duo_shm_now() : 0;
@@ -83,7 +82,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
     duo_shm *shm = shm_of(from);
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
     if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) {
-        duo_status status = await_message(shm, wait);
+        duo_status status = duo_shm_await_message(shm, wait);
         if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
             unclaim(shm, from);
             return nothing(status, message);
@@ -168,6 +167,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
                                          void *message)
 {
     duo_shm *shm = shm_of(from);
+    duo_shm_let_go(shm, from);
     settle(shm);
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
     if (wait != DUO_AT_ONCE) {

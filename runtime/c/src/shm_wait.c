@@ -5,6 +5,7 @@
 #ifdef __linux__
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <poll.h>
@@ -32,7 +33,7 @@ void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait)
 
 void duo_shm_wake_word(_Atomic uint32_t *word)
 {
-    syscall(SYS_futex, (uint32_t *)(void *)word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, (uint32_t *)(void *)word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 bool duo_shm_register_barrier(void)
@@ -107,17 +108,22 @@ static bool has_left(const duo_shm *shm)
 /* Whether the peer is no more; asks the kernel now and then. */
 static bool is_gone(duo_shm *shm, uint64_t now)
 {
-    if (has_left(shm)) return true;
+    if (has_left(shm) || shm->is_dead) return true;
     if (now - shm->looked_after < DUO_SHM_PERIOD) return false;
     shm->looked_after = now;
-    return duo_shm_is_dead(shm->process);
+    shm->is_dead = duo_shm_is_dead(shm->process);
+    return shm->is_dead;
 }
 
-/* Says that this side sleeps, in the order that (b) in shm.h asks for. */
-static void announce_sleep(duo_shm *shm)
+/*
+ * Says that this side sleeps, in the order that (b) in shm.h asks for; what its flags are then. They have
+ * nothing but that in them, unless the peer writes there what it should not.
+ */
+static uint32_t announce_sleep(duo_shm *shm)
 {
-    atomic_fetch_or_explicit(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
+    uint32_t before = atomic_fetch_or_explicit(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
     if (!shm->heavy) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    return before | DUO_SHM_ASLEEP;
 }
 
 duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait)
@@ -129,11 +135,11 @@ duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait)
     for (;;) {
         if (is_gone(shm, now)) return look(shm) ? DUO_OK : DUO_CLOSED;
         if (now >= end) return DUO_EMPTY;
-        announce_sleep(shm);
+        uint32_t said = announce_sleep(shm);
         bool is_there = look(shm) || has_left(shm);
         if (!is_there) {
             uint64_t limit = end - now < DUO_SHM_PERIOD ? end - now : DUO_SHM_PERIOD;
-            duo_shm_sleep(&shm->own->flags, DUO_SHM_ASLEEP, limit);
+            duo_shm_sleep(&shm->own->flags, said, limit);
         }
         atomic_fetch_and_explicit(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
         if (look(shm)) return DUO_OK;

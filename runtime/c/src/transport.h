@@ -7,8 +7,6 @@
 #ifndef DUOLOGUE_TRANSPORT_H
 #define DUOLOGUE_TRANSPORT_H
 
-#include <errno.h>
-
 #include "session.h"
 
 /* Rare paths are calls, so that the usual ones keep everything in registers. */
@@ -20,12 +18,41 @@
 
 #define DUO_REMOTE (UINT64_C(1) << 63)
 
-/* The operations of generated.h. The handle was not claimed yet. */
+/* Receiving sides that a set of endpoints watches. */
+typedef struct duo_watch duo_watch;
+
 typedef struct duo_transport {
+    /* The operations of generated.h. The handle was not claimed yet. */
     duo_status (*send)(duo_endpoint from, const duo_message *message, const void *entries,
                        uint64_t wait, duo_endpoint *next);
     duo_status (*recv)(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
     duo_status (*close)(duo_endpoint endpoint, const duo_state *state);
+
+    /* Whether the next `_try_recv` answers something else than DUO_EMPTY. */
+    bool (*is_ready)(duo_endpoint endpoint);
+    /*
+     * Sleeps while `word` is 0 and none of those endpoints that are remote is ready; may return for
+     * no reason. False once `deadline` (NULL: never) is past.
+     */
+    bool (*doze)(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
+                 const struct timespec *deadline);
+
+    /*
+     * Watches a side for a set: `bell` is rung once when it is ready, by `look`, by `sleep`, or by a
+     * thread that `attend` starts. `*watch` is made if it is NULL. Not for a side that is watched.
+     */
+    duo_status (*watch)(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
+    /* Ends that; the bell is not rung afterwards. Nothing if the side is not watched. */
+    void (*unwatch)(duo_session *session);
+    /* Rings the bells of all that are ready. */
+    void (*look)(duo_watch *watch);
+    /* Rings the bells of those that are ready, or sleeps like `doze` while `word` is `expected`. */
+    bool (*sleep)(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected,
+                  const struct timespec *deadline);
+    /* From here on a thread rings the bells, too, as soon as it hears of it. */
+    duo_status (*attend)(duo_watch *watch);
+    /* Ends all of it. */
+    void (*forget)(duo_watch *watch);
 } duo_transport;
 
 /* What each such session begins with. Lives in memory that is never given back, like every session. */
@@ -39,16 +66,16 @@ static inline bool duo_is_remote(duo_endpoint endpoint)
     return (endpoint.turn & DUO_REMOTE) != 0;
 }
 
-/* The answer of operations that only sessions within the process have. */
-static inline duo_status duo_is_elsewhere(void)
-{
-    errno = ENOTSUP;
-    return DUO_SYSTEM;
-}
-
 static inline const duo_transport *duo_transport_of(duo_endpoint endpoint)
 {
     return ((const duo_remote *)(const void *)endpoint.session)->transport;
+}
+
+/* Whether a receiving endpoint, whose side this is, has a message or the news that the peer left. */
+static inline bool duo_has_news(duo_endpoint endpoint, const duo_side *side)
+{
+    if (duo_is_remote(endpoint)) return duo_transport_of(endpoint)->is_ready(endpoint);
+    return duo_is_ready(side);
 }
 
 #endif

@@ -84,26 +84,16 @@ void duo_yield(void)
 
 #ifdef DUO_FUTEX
 
-/* The kernel compares 32 bits: the low half (see position.h). */
-static uint32_t *low_half(_Atomic uint64_t *word)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint32_t *)(void *)word + 1;
-#else
-    return (uint32_t *)(void *)word;
-#endif
-}
-
 bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline)
 {
-    long ended = syscall(SYS_futex, low_half(word), FUTEX_WAIT_BITSET_PRIVATE, (uint32_t)expected,
+    long ended = syscall(SYS_futex, duo_low_half(word), FUTEX_WAIT_BITSET_PRIVATE, (uint32_t)expected,
                          deadline, NULL, FUTEX_BITSET_MATCH_ANY);
     return ended == 0 || errno != ETIMEDOUT;
 }
 
 void duo_wake(_Atomic uint64_t *word)
 {
-    syscall(SYS_futex, low_half(word), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    syscall(SYS_futex, duo_low_half(word), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 #else

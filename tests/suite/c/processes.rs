@@ -65,6 +65,35 @@ fn a_peer_that_leaves_or_dies_is_noticed() {
 }
 
 #[test]
+fn many_sessions_are_waited_for() {
+    let mut watches = Watch::all();
+    watches.retain(|watch| !matches!(watch, Watch::Valgrind));
+    Case::new("processes-ready", "tests/processes/talk.proto", "ready.c").run(&watches, &[]);
+}
+
+/// As on Linux before 5.16, and where a thread sleeps on other things than futexes.
+#[test]
+fn many_sessions_are_waited_for_on_an_older_system() {
+    let case = Case::new("processes-older", "tests/processes/talk.proto", "ready.c");
+    for shim in ["-DDUO_NO_FUTEX_WAITV", "-DDUO_NO_FUTEX"] {
+        let program = Program {
+            shim: &[shim],
+            ..case.program(Watch::Plain)
+        };
+        if let Err(complaint) = program.run() {
+            panic!("{shim}:\n{complaint}");
+        }
+    }
+}
+
+#[test]
+fn many_threads_send_to_another_process() {
+    let mut watches = Watch::all();
+    watches.retain(|watch| !matches!(watch, Watch::Valgrind));
+    Case::new("processes-shared", "tests/processes/talk.proto", "shared.c").run(&watches, &[]);
+}
+
+#[test]
 fn messages_of_every_length_arrive() {
     Case::new("processes-long", "tests/processes/talk.proto", "long.c")
         .run(&[Watch::Plain, Watch::Address], &[]);

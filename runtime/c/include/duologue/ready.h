@@ -2,8 +2,12 @@
  * duologue/ready.h: waiting for one of many receiving endpoints, of whatever protocols.
  *
  * Both ways tell which endpoint is ready and consume nothing: its next `_try_recv` (or `_recv`)
- * gives a message, or DUO_CLOSED, without waiting. A ready endpoint stays ready, since nobody else
- * receives from it. Endpoints whose peer is in another process are DUO_SYSTEM (ENOTSUP) here.
+ * gives a message, or says how the session ended, without waiting. A ready endpoint stays ready,
+ * since nobody else receives from it.
+ *
+ * Endpoints whose peer is in this process and in another one go together. Of the latter each wait
+ * that does not find anything at once looks at all, and sleeps on up to 127 in one call of the
+ * kernel. For more than that, and on Linux before 5.16, it looks again every millisecond.
  */
 #ifndef DUOLOGUE_READY_H
 #define DUOLOGUE_READY_H
@@ -61,7 +65,8 @@ size_t duo_ports_count(const duo_ports *ports);
 
 /*
  * Adds an endpoint; `with` is what the set says when it is ready. `port` may be NULL. DUO_USED if
- * the endpoint was used before or is in a set already, DUO_NO_MEMORY if memory ran out.
+ * the endpoint was used before or is in a set already, DUO_NO_MEMORY if memory ran out, DUO_SYSTEM
+ * if the thread that a descriptor asks for cannot be started (see `errno`).
  */
 DUO_MUST_CHECK duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with,
                                         duo_port *port);
@@ -78,7 +83,8 @@ DUO_MUST_CHECK duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void *
 /*
  * A descriptor for poll, select or epoll that is readable when an endpoint may be ready: then call
  * `duo_ports_wait` with DUO_AT_ONCE. Never read it. It belongs to the set and is made by the first
- * call: -1 if the system has none left (see `errno`), or none of this kind.
+ * call: -1 if the system has none left (see `errno`), or none of this kind. For endpoints whose peer
+ * is in another process the set then has a thread of its own, which sleeps with all signals blocked.
  */
 int duo_ports_descriptor(duo_ports *ports);
 

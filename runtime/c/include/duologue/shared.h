@@ -16,7 +16,7 @@ typedef struct duo_shared duo_shared;
 
 /*
  * Makes an endpoint of `state` one that can be shared, with one holder. On failure (DUO_USED,
- * DUO_NO_MEMORY; DUO_SYSTEM, ENOTSUP, if the peer is in another process) the endpoint is as before and `shared` is NULL.
+ * DUO_NO_MEMORY) the endpoint is as before and `shared` is NULL.
  */
 DUO_MUST_CHECK duo_status duo_share(duo_endpoint from, const duo_state *state,
                                     duo_shared **shared);
@@ -29,7 +29,8 @@ void duo_shared_release(duo_shared *shared);
 
 /*
  * Sends like `duo_send`, as one of many; messages of one thread arrive in the order in which it sent
- * them. `wait` is DUO_AT_ONCE or DUO_FOREVER. While one sender waits for room others may try.
+ * them. `wait` is DUO_AT_ONCE or DUO_FOREVER. While one sender waits for room others may try;
+ * if the peer is in another process, they are told DUO_FULL.
  */
 DUO_MUST_CHECK duo_status duo_shared_send(duo_shared *shared, const duo_message *message,
                                           const void *entries, uint64_t wait);

@@ -1,0 +1,315 @@
+/*
+ * Waiting for many sessions between processes.
+ *
+ * A peer in another process cannot ring a bell of this one: it wakes whoever sleeps on the flags of its
+ * other side. So who waits for several says in the flags of each that it is asleep, runs one barrier for
+ * all, looks at all once more, and sleeps on all of these words and on one of its own process at once
+ * (`futex_waitv`, Linux 5.16). What (b) in shm.h says of one word holds for each. Where the kernel has no
+ * such call, and for what is more than it takes, the sleep ends after a millisecond.
+ *
+ * A watch is the list of such sides in a set. It is changed, and its sides are looked at, under one lock of
+ * the process: other threads may use or leave an endpoint that is in a set, and the first thing they do
+ * is to take it off the list. Only the sleep is not under the lock; a word that was unmapped meanwhile
+ * ends it (EFAULT), and one that was mapped anew ends it early or late by a period at most.
+ */
+#define _GNU_SOURCE
+#include "shm_lines.h"
+
+#ifdef __linux__
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+#define NANOSECONDS UINT64_C(1000000000)
+/* How long a sleep is that does not hear of everything. */
+#define SHORT_PERIOD UINT64_C(1000000)
+
+enum {
+    /* As many words as the call takes, without the one of this process. */
+    MOST = 127,
+    /* Flags of the call. */
+    OF_32_BITS = 2,
+    OF_THIS_PROCESS = 128
+};
+
+/* `struct futex_waitv`, which old systems do not have. */
+typedef struct place {
+    uint64_t expected;
+    uint64_t address;
+    uint32_t flags;
+    uint32_t reserved;
+} place;
+
+/* Words to sleep on; the first is one of this process. */
+typedef struct bed {
+    place places[1 + MOST];
+    unsigned count;
+    /* There are more than are in it. */
+    bool is_small;
+    /* Some of the sleepers need the barrier. */
+    bool is_light;
+} bed;
+
+struct duo_watch {
+    duo_shm *first;
+    /* Changes with what its thread has to know of; the thread sleeps on it. */
+    _Atomic uint64_t changes;
+    bool is_attended;
+    bool is_over;
+    pthread_t thread;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void make_bed(bed *made, _Atomic uint64_t *word, uint64_t expected)
+{
+    made->count = 1;
+    made->is_small = made->is_light = false;
+    uint64_t address = (uint64_t)(uintptr_t)duo_low_half(word);
+    made->places[0] = (place){(uint32_t)expected, address, OF_32_BITS | OF_THIS_PROCESS, 0};
+}
+
+/* Says that this process sleeps on the flags of a side. */
+static void lie_down(bed *made, duo_shm *shm)
+{
+    if (made->count == 1 + MOST) {
+        made->is_small = true;
+        return;
+    }
+    uint32_t before =
+        atomic_fetch_or_explicit(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
+    uint64_t address = (uint64_t)(uintptr_t)&shm->own->flags;
+    made->places[made->count++] = (place){before | DUO_SHM_ASLEEP, address, OF_32_BITS, 0};
+    if (!shm->heavy) made->is_light = true;
+}
+
+static void get_up(duo_shm *shm)
+{
+    if (atomic_load_explicit(&shm->own->flags, memory_order_relaxed) & DUO_SHM_ASLEEP)
+        atomic_fetch_and_explicit(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
+}
+
+/* Between what was said and the last look. */
+static void settle_down(const bed *made)
+{
+    if (made->is_light) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+static struct timespec at(uint64_t nanoseconds)
+{
+    return (struct timespec){(time_t)(nanoseconds / NANOSECONDS), (long)(nanoseconds % NANOSECONDS)};
+}
+
+/* Sleeps until one of the words has changed, or `end`; false if the system has no such call. */
+static bool sleep_on_all(const bed *made, uint64_t end)
+{
+#if defined(DUO_NO_FUTEX) || defined(DUO_NO_FUTEX_WAITV)
+    (void)made, (void)end;
+    return false;
+#else
+    struct timespec until = at(end);
+    long ended = syscall(SYS_futex_waitv, made->places, made->count, 0, &until, CLOCK_MONOTONIC);
+    return ended >= 0 || (errno != ENOSYS && errno != EPERM);
+#endif
+}
+
+/* Sleeps for a period, or until `end` if that is earlier. */
+static void sleep_in(const bed *made, uint64_t end)
+{
+    uint64_t now = duo_shm_now();
+    uint64_t most = made->is_small ? SHORT_PERIOD : DUO_SHM_PERIOD;
+    if (end <= now || sleep_on_all(made, end - now < most ? end : now + most)) return;
+    struct timespec rest = at(end - now < SHORT_PERIOD ? end - now : SHORT_PERIOD);
+    nanosleep(&rest, NULL);
+}
+
+/* The moment of a deadline by the clock of `duo_shm_now`. */
+static uint64_t end_of(const struct timespec *deadline)
+{
+    if (deadline == NULL) return UINT64_MAX;
+    struct timespec now;
+#ifdef DUO_NO_FUTEX
+    clock_gettime(CLOCK_REALTIME, &now);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
+    int64_t left = (int64_t)(deadline->tv_sec - now.tv_sec) * (int64_t)NANOSECONDS +
+                   (deadline->tv_nsec - now.tv_nsec);
+    return left > 0 ? duo_shm_now() + (uint64_t)left : 0;
+}
+
+static bool is_ready(duo_shm *shm)
+{
+    return duo_shm_await_message(shm, DUO_AT_ONCE) != DUO_EMPTY;
+}
+
+bool duo_shm_is_ready(duo_endpoint endpoint)
+{
+    duo_shm *shm = shm_of(endpoint);
+    duo_shm_let_go(shm, endpoint);
+    settle(shm);
+    return is_ready(shm);
+}
+
+bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
+                  const struct timespec *deadline)
+{
+    bed made;
+    uint64_t end = end_of(deadline);
+    bool is_there = false;
+    make_bed(&made, word, 0);
+    for (size_t i = 0; i < count; i++)
+        if (duo_is_remote(endpoints[i])) lie_down(&made, shm_of(endpoints[i]));
+    settle_down(&made);
+    for (size_t i = 0; i < count && !is_there; i++)
+        is_there = duo_is_remote(endpoints[i]) && is_ready(shm_of(endpoints[i]));
+    if (!is_there) sleep_in(&made, end);
+    for (size_t i = 0; i < count; i++)
+        if (duo_is_remote(endpoints[i])) get_up(shm_of(endpoints[i]));
+    return is_there || duo_shm_now() < end;
+}
+
+/* Takes a side off its list, under the lock. Its bell is gone for others once all else is done. */
+static void strike(duo_shm *shm)
+{
+    *shm->watched_by = shm->next_watched;
+    if (shm->next_watched != NULL) shm->next_watched->watched_by = shm->watched_by;
+    shm->watched_by = NULL;
+    get_up(shm);
+    atomic_store_explicit(&shm->remote.session.sides[shm->role].bell, NULL, memory_order_release);
+}
+
+/* Rings for all that are ready, under the lock; whether there was one. */
+static bool ring_ready(duo_watch *watch)
+{
+    bool is_news = false;
+    for (duo_shm *shm = watch->first, *next; shm != NULL; shm = next) {
+        next = shm->next_watched;
+        if (!is_ready(shm)) continue;
+        duo_side *side = &shm->remote.session.sides[shm->role];
+        duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_relaxed);
+        bell->ring(bell);
+        strike(shm);
+        is_news = true;
+    }
+    return is_news;
+}
+
+/* Under the lock, which is open while it sleeps. */
+static void sleep_once(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected, uint64_t end)
+{
+    bed made;
+    make_bed(&made, word, expected);
+    for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) lie_down(&made, shm);
+    settle_down(&made);
+    if (!ring_ready(watch)) {
+        pthread_mutex_unlock(&lock);
+        sleep_in(&made, end);
+        pthread_mutex_lock(&lock);
+    }
+    for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) get_up(shm);
+}
+
+duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell)
+{
+    duo_shm *shm = shm_of(endpoint);
+    if (*watch == NULL) {
+        *watch = duo_allocate(sizeof **watch);
+        if (*watch == NULL) return DUO_NO_MEMORY;
+        memset(*watch, 0, sizeof **watch);
+    }
+    settle(shm);
+    pthread_mutex_lock(&lock);
+    shm->role = endpoint.turn & 1;
+    shm->next_watched = (*watch)->first;
+    if (shm->next_watched != NULL) shm->next_watched->watched_by = &shm->next_watched;
+    shm->watched_by = &(*watch)->first;
+    (*watch)->first = shm;
+    atomic_store_explicit(&shm->remote.session.sides[shm->role].bell, bell, memory_order_release);
+    bool is_attended = (*watch)->is_attended;
+    atomic_fetch_add_explicit(&(*watch)->changes, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+    if (is_attended) duo_wake(&(*watch)->changes);
+    return DUO_OK;
+}
+
+void duo_shm_unwatch(duo_session *session)
+{
+    duo_shm *shm = (duo_shm *)(void *)session;
+    pthread_mutex_lock(&lock);
+    if (shm->watched_by != NULL) strike(shm);
+    pthread_mutex_unlock(&lock);
+}
+
+void duo_shm_look_through(duo_watch *watch)
+{
+    pthread_mutex_lock(&lock);
+    ring_ready(watch);
+    pthread_mutex_unlock(&lock);
+}
+
+bool duo_shm_sleep_among(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected,
+                         const struct timespec *deadline)
+{
+    uint64_t end = end_of(deadline);
+    pthread_mutex_lock(&lock);
+    bool is_alone = watch->is_attended || watch->first == NULL;
+    if (!is_alone) sleep_once(watch, word, expected, end);
+    pthread_mutex_unlock(&lock);
+    /* Then only this process has something to say. */
+    if (is_alone) return duo_wait(word, expected, deadline);
+    return duo_shm_now() < end;
+}
+
+static void *attend(void *context)
+{
+    duo_watch *watch = context;
+    pthread_mutex_lock(&lock);
+    while (!watch->is_over) {
+        uint64_t changes = atomic_load_explicit(&watch->changes, memory_order_relaxed);
+        sleep_once(watch, &watch->changes, changes, UINT64_MAX);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+duo_status duo_shm_attend(duo_watch *watch)
+{
+    if (watch->is_attended) return DUO_OK;
+    /* Signals are for the program's threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&lock);
+    int failed = pthread_create(&watch->thread, NULL, attend, watch);
+    watch->is_attended = failed == 0;
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = failed;
+    return failed == 0 ? DUO_OK : DUO_SYSTEM;
+}
+
+void duo_shm_forget(duo_watch *watch)
+{
+    pthread_mutex_lock(&lock);
+    while (watch->first != NULL) strike(watch->first);
+    watch->is_over = true;
+    atomic_fetch_add_explicit(&watch->changes, 1, memory_order_relaxed);
+    bool is_attended = watch->is_attended;
+    pthread_mutex_unlock(&lock);
+    if (is_attended) {
+        duo_wake(&watch->changes);
+        pthread_join(watch->thread, NULL);
+    }
+    duo_release(watch);
+}
+
+#endif

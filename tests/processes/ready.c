@@ -1,0 +1,420 @@
+/* One thread waits for many sessions, some of them with other processes: select, sets, and a descriptor. */
+#include <poll.h>
+#include <sys/mman.h>
+
+#include "bump.h"
+#include "shm.h"
+#include "talk.h"
+
+enum { CHILDREN = 6, ROUNDS = 200, MANY = 140 };
+
+/* A process that answers, and the side here. */
+typedef struct partner {
+    pid_t child;
+    int region;
+    talk_client_answer_t waiting;
+    uint64_t rounds;
+} partner;
+
+static partner meet(void (*run)(int))
+{
+    partner made = {.region = region_of(4096)};
+    made.child = start_child(run, made.region);
+    talk_client_ask_t client = attach_client(made.region);
+    CHECK(talk_client_ask_send_number(client, 0, &made.waiting) == DUO_OK);
+    return made;
+}
+
+static void part(partner *from)
+{
+    close(from->region);
+    finish_child(from->child);
+}
+
+/* Receives what is there and asks again, until all rounds are over; whether they are. */
+static bool go_on(partner *with)
+{
+    talk_answer_t answer;
+    CHECK(talk_client_answer_try_recv(with->waiting, &answer) == DUO_OK);
+    CHECK(answer.tag == TALK_ANSWER_NUMBER && answer.as.number.value == with->rounds);
+    with->rounds += 1;
+    if (with->rounds == ROUNDS) {
+        CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
+        return true;
+    }
+    CHECK(talk_client_ask_send_number(answer.as.number.next, with->rounds, &with->waiting) == DUO_OK);
+    return false;
+}
+
+static void serve_here(int region)
+{
+    serve(region);
+}
+
+/* Answers, but not at once: whoever waits for it sleeps. */
+static void serve_slowly(int region)
+{
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    talk_ask_t asked;
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_NUMBER);
+    doze();
+    CHECK(talk_server_answer_send_number(asked.as.number.next, 77, &server) == DUO_OK);
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
+}
+
+static void never_answer(int region)
+{
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    for (;;) pause();
+}
+
+/* Another thread of this process adds to what it hears. */
+static void *answer_here(void *context)
+{
+    bump_server_ask_t server = *(bump_server_ask_t *)context;
+    bump_ask_t asked;
+    while (bump_server_ask_recv(server, &asked) == DUO_OK) {
+        if (asked.tag == BUMP_ASK_END) break;
+        if (asked.as.number.value % 16 == 0) doze();
+        bump_server_answer_t answering = asked.as.number.next;
+        CHECK(bump_server_answer_send_number(answering, asked.as.number.value + 1, &server) == DUO_OK);
+    }
+    return NULL;
+}
+
+/* Endpoints of two protocols, within the process and between processes, in one select. */
+static void select_mixed(void)
+{
+    partner partners[CHILDREN];
+    for (size_t i = 0; i < CHILDREN; i++) partners[i] = meet(serve_here);
+    bump_server_ask_t server;
+    bump_client_ask_t client;
+    bump_client_answer_t near_by;
+    CHECK(bump_init(&server, &client) == DUO_OK);
+    pthread_t thread = start(answer_here, &server);
+    CHECK(bump_client_ask_send_number(client, 0, &near_by) == DUO_OK);
+    uint64_t number = 0;
+    size_t left = CHILDREN;
+    bool is_near = true;
+    while (left > 0 || is_near) {
+        duo_endpoint set[CHILDREN + 1];
+        size_t who[CHILDREN + 1], count = 0, which;
+        for (size_t i = 0; i < CHILDREN; i++) {
+            if (partners[i].rounds == ROUNDS) continue;
+            who[count] = i;
+            set[count++] = DUO_READY(partners[i].waiting);
+        }
+        who[count] = CHILDREN;
+        if (is_near) set[count++] = DUO_READY(near_by);
+        CHECK(duo_select(set, count, DUO_FOREVER, &which) == DUO_OK);
+        if (who[which] < CHILDREN) {
+            left -= go_on(&partners[who[which]]);
+            continue;
+        }
+        bump_answer_t answer;
+        CHECK(bump_client_answer_try_recv(near_by, &answer) == DUO_OK);
+        CHECK(answer.as.number.value == ++number);
+        is_near = number < ROUNDS;
+        if (is_near) CHECK(bump_client_ask_send_number(answer.as.number.next, number, &near_by) == DUO_OK);
+        else CHECK(bump_client_ask_send_end(answer.as.number.next) == DUO_OK);
+    }
+    finish(thread);
+    for (size_t i = 0; i < CHILDREN; i++) part(&partners[i]);
+}
+
+static void select_in_time(void)
+{
+    partner slow = meet(serve_slowly), silent = meet(never_answer);
+    duo_endpoint set[] = {DUO_READY(silent.waiting), DUO_READY(slow.waiting)};
+    size_t which;
+    CHECK(duo_select(set, 1, DUO_AT_ONCE, &which) == DUO_EMPTY);
+    CHECK(duo_select(set, 1, 5000000, &which) == DUO_EMPTY);
+    CHECK(duo_select(set, 2, DUO_FOREVER, &which) == DUO_OK && which == 1);
+    talk_answer_t answer;
+    CHECK(talk_client_answer_try_recv(slow.waiting, &answer) == DUO_OK);
+    CHECK(answer.as.number.value == 77);
+    CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
+    CHECK(duo_select(set, 2, DUO_AT_ONCE, &which) == DUO_USED && which == 1);
+    part(&slow);
+    /* A peer that is killed is ready: the session is over. */
+    kill_child(silent.child);
+    CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_OK && which == 0);
+    CHECK(talk_client_answer_try_recv(silent.waiting, &answer) == DUO_CLOSED);
+    close(silent.region);
+}
+
+/* Runs a set to its end, by waiting or by its descriptor. */
+static void set_of_all(bool by_descriptor)
+{
+    partner partners[CHILDREN];
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    int descriptor = -1;
+    for (size_t i = 0; i < CHILDREN; i++) partners[i] = meet(i == 0 ? serve_slowly : serve_here);
+    for (size_t i = 0; i < CHILDREN; i++) {
+        CHECK(duo_ports_add(ports, DUO_READY(partners[i].waiting), &partners[i], NULL) == DUO_OK);
+        /* In the middle, so that it finds endpoints and is found by some. */
+        if (by_descriptor && i == CHILDREN / 2) descriptor = duo_ports_descriptor(ports);
+    }
+    /* With a descriptor the first that are added may be ready by this time. */
+    if (!by_descriptor)
+        CHECK(duo_ports_add(ports, DUO_READY(partners[1].waiting), NULL, NULL) == DUO_USED);
+    CHECK(!by_descriptor || descriptor >= 0);
+    bump_server_ask_t server;
+    bump_client_ask_t client;
+    bump_client_answer_t near_by;
+    CHECK(bump_init(&server, &client) == DUO_OK);
+    pthread_t thread = start(answer_here, &server);
+    CHECK(bump_client_ask_send_number(client, 15, &near_by) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_READY(near_by), &near_by, NULL) == DUO_OK);
+    while (duo_ports_count(ports) > 0) {
+        void *with = NULL;
+        if (by_descriptor) {
+            struct pollfd polled = {descriptor, POLLIN, 0};
+            CHECK(poll(&polled, 1, -1) == 1);
+            if (duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY) continue;
+        } else {
+            CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK);
+        }
+        if (with == &near_by) {
+            bump_answer_t answer;
+            CHECK(bump_client_answer_try_recv(near_by, &answer) == DUO_OK);
+            CHECK(answer.as.number.value == 16);
+            CHECK(bump_client_ask_send_end(answer.as.number.next) == DUO_OK);
+            continue;
+        }
+        partner *ready = with;
+        if (ready == &partners[0]) {
+            talk_answer_t answer;
+            CHECK(talk_client_answer_try_recv(ready->waiting, &answer) == DUO_OK);
+            CHECK(answer.as.number.value == 77);
+            CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
+        } else if (!go_on(ready)) {
+            CHECK(duo_ports_add(ports, DUO_READY(ready->waiting), ready, NULL) == DUO_OK);
+        }
+    }
+    finish(thread);
+    duo_ports_free(ports);
+    for (size_t i = 0; i < CHILDREN; i++) part(&partners[i]);
+}
+
+/* Removed, used and left while they are in a set; the set does not touch them. */
+static void taken_out(bool has_descriptor)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    if (has_descriptor) CHECK(duo_ports_descriptor(ports) >= 0);
+    partner partners[3];
+    duo_port places[3];
+    void *with;
+    for (size_t i = 0; i < 3; i++) partners[i] = meet(i == 0 ? serve_slowly : never_answer);
+    for (size_t i = 0; i < 3; i++)
+        CHECK(duo_ports_add(ports, DUO_READY(partners[i].waiting), &partners[i], &places[i]) == DUO_OK);
+    CHECK(duo_ports_wait(ports, 1000000, &with) == DUO_EMPTY);
+    CHECK(duo_ports_count(ports) == 3);
+    CHECK(duo_ports_remove(ports, places[1]) && !duo_ports_remove(ports, places[1]));
+    CHECK(talk_client_answer_close(partners[2].waiting) == DUO_OK);
+    /* Used: the set says nothing of it. */
+    talk_answer_t answer;
+    CHECK(talk_client_answer_recv(partners[0].waiting, &answer) == DUO_OK);
+    CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
+    CHECK(duo_ports_wait(ports, 1000000, &with) == DUO_EMPTY && duo_ports_count(ports) == 2);
+    CHECK(duo_ports_remove(ports, places[0]) && duo_ports_remove(ports, places[2]));
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
+    /* What is in it when it is freed is untouched. */
+    CHECK(duo_ports_add(ports, DUO_READY(partners[1].waiting), &partners[1], NULL) == DUO_OK);
+    duo_ports_free(ports);
+    CHECK(talk_client_answer_try_recv(partners[1].waiting, &answer) == DUO_EMPTY);
+    CHECK(talk_client_answer_close(partners[1].waiting) == DUO_OK);
+    part(&partners[0]);
+    for (size_t i = 1; i < 3; i++) {
+        kill_child(partners[i].child);
+        close(partners[i].region);
+    }
+}
+
+static void *close_later(void *context)
+{
+    doze();
+    partner *with = context;
+    CHECK(talk_client_answer_close(with->waiting) == DUO_OK);
+    return NULL;
+}
+
+/* Another thread leaves a session, whose memory goes, while the set sleeps on it; and a peer is killed. */
+static void behind_its_back(bool has_descriptor)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    if (has_descriptor) CHECK(duo_ports_descriptor(ports) >= 0);
+    partner left = meet(never_answer), killed = meet(never_answer);
+    CHECK(duo_ports_add(ports, DUO_READY(left.waiting), &left, NULL) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_READY(killed.waiting), &killed, NULL) == DUO_OK);
+    pthread_t thread = start(close_later, &left);
+    void *with;
+    CHECK(duo_ports_wait(ports, 60000000, &with) == DUO_EMPTY);
+    finish(thread);
+    kill_child(killed.child);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &killed);
+    talk_answer_t answer;
+    CHECK(talk_client_answer_try_recv(killed.waiting, &answer) == DUO_CLOSED);
+    duo_ports_free(ports);
+    kill_child(left.child);
+    close(left.region);
+    close(killed.region);
+}
+
+/* A long message is reported when all of it is there, though somebody has to fetch the parts. */
+static void send_long(int region)
+{
+    talk_server_ask_t server;
+    static char text[40000];
+    memset(text, 'y', sizeof text);
+    duo_str long_text = {text, sizeof text};
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    talk_ask_t asked;
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK);
+    CHECK(talk_server_answer_send_text(asked.as.number.next, long_text, &server) == DUO_OK);
+    CHECK(talk_server_ask_close(server) == DUO_OK);
+}
+
+static void long_message(bool in_set)
+{
+    partner with = meet(send_long);
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    void *found = NULL;
+    size_t which;
+    duo_endpoint set[] = {DUO_READY(with.waiting)};
+    if (in_set) {
+        CHECK(duo_ports_add(ports, set[0], &with, NULL) == DUO_OK);
+        CHECK(duo_ports_wait(ports, DUO_FOREVER, &found) == DUO_OK && found == &with);
+    } else {
+        CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_OK);
+    }
+    talk_answer_t answer;
+    CHECK(talk_client_answer_try_recv(with.waiting, &answer) == DUO_OK);
+    CHECK(answer.tag == TALK_ANSWER_TEXT && answer.as.text.value.size == 40000);
+    CHECK(talk_client_ask_close(answer.as.text.next) == DUO_OK);
+    talk_answer_free(&answer);
+    duo_ports_free(ports);
+    part(&with);
+}
+
+/* A peer that writes what no peer writes is ready, and broken. */
+static void scribble(int region)
+{
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    size_t size = sizeof(duo_shm_head) + sizeof(duo_shm_line);
+    duo_shm_head *head = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
+    CHECK(head != MAP_FAILED);
+    talk_ask_t asked;
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK);
+    duo_shm_line *line = (duo_shm_line *)(void *)(head + 1);
+    memset(line->cells, 0xff, sizeof line->cells);
+    /* A flag that is not the peer's to set, then a part of a long message that cannot be. */
+    atomic_fetch_or(&head->sides[0].flags, 0xf0u);
+    doze();
+    uint64_t parity = (atomic_load(&line->word) ^ 1) & 1;
+    atomic_store(&line->word, parity | DUO_SHM_LONG | DUO_SHM_FULL | 1 << DUO_SHM_COUNT_SHIFT);
+    atomic_fetch_and(&head->sides[0].flags, ~DUO_SHM_ASLEEP);
+    for (;;) pause();
+}
+
+static void garbage(bool in_set)
+{
+    partner with = meet(scribble);
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    void *found = NULL;
+    size_t which;
+    duo_endpoint set[] = {DUO_READY(with.waiting)};
+    if (in_set) {
+        CHECK(duo_ports_add(ports, set[0], &with, NULL) == DUO_OK);
+        CHECK(duo_ports_wait(ports, DUO_FOREVER, &found) == DUO_OK && found == &with);
+    } else {
+        CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_OK);
+    }
+    talk_answer_t answer;
+    CHECK(talk_client_answer_try_recv(with.waiting, &answer) == DUO_BROKEN);
+    duo_ports_free(ports);
+    kill_child(with.child);
+    close(with.region);
+}
+
+/* A child that has many sessions and answers in each when it is told to, from the last to the first. */
+static int regions[MANY];
+
+static void serve_many(int unused)
+{
+    (void)unused;
+    static talk_server_answer_t answering[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        talk_server_ask_t server;
+        talk_ask_t asked;
+        CHECK(talk_server_attach(regions[i], NULL, &server) == DUO_OK);
+        CHECK(talk_server_ask_recv(server, &asked) == DUO_OK);
+        answering[i] = asked.as.number.next;
+    }
+    for (size_t i = MANY; i-- > 0;) {
+        talk_server_ask_t server;
+        if (i % 8 == 0) doze();
+        CHECK(talk_server_answer_send_number(answering[i], i, &server) == DUO_OK);
+        talk_ask_t asked;
+        CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
+    }
+}
+
+/* More than the kernel waits for in one call. */
+static void more_than_a_call_takes(bool in_set)
+{
+    static partner partners[MANY];
+    for (size_t i = 0; i < MANY; i++) regions[i] = region_of(4096);
+    pid_t child = start_child(serve_many, -1);
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    for (size_t i = 0; i < MANY; i++) {
+        talk_client_ask_t client = attach_client(regions[i]);
+        CHECK(talk_client_ask_send_number(client, 0, &partners[i].waiting) == DUO_OK);
+        if (in_set)
+            CHECK(duo_ports_add(ports, DUO_READY(partners[i].waiting), &partners[i], NULL) == DUO_OK);
+    }
+    for (size_t i = MANY; i-- > 0;) {
+        size_t which = MANY;
+        if (in_set) {
+            void *with;
+            CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK);
+            which = (size_t)((partner *)with - partners);
+        } else {
+            duo_endpoint set[MANY];
+            for (size_t at = 0; at <= i; at++) set[at] = DUO_READY(partners[at].waiting);
+            CHECK(duo_select(set, i + 1, DUO_FOREVER, &which) == DUO_OK);
+        }
+        CHECK(which == i);
+        talk_answer_t answer;
+        CHECK(talk_client_answer_try_recv(partners[i].waiting, &answer) == DUO_OK);
+        CHECK(answer.as.number.value == i);
+        CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
+        close(regions[i]);
+    }
+    duo_ports_free(ports);
+    finish_child(child);
+}
+
+int main(void)
+{
+    select_mixed();
+    select_in_time();
+    for (int either = 0; either < 2; either++) {
+        set_of_all(either);
+        taken_out(either);
+        behind_its_back(either);
+        long_message(either);
+        garbage(either);
+        more_than_a_call_takes(either);
+    }
+    return 0;
+}
