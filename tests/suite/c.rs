@@ -59,6 +59,11 @@ fn a_second_use_is_an_answer() {
 }
 
 #[test]
+fn a_session_lies_as_generated_code_knows() {
+    check_runtime("shape.c");
+}
+
+#[test]
 fn what_nobody_reads_is_destroyed_once() {
     check_runtime("unread.c");
 }

@@ -28,13 +28,23 @@ static bool hang_in_flags(duo_side *side)
         memory_order_acq_rel, memory_order_relaxed);
 }
 
+/* Only its own side changes a turn. */
+static void mark(duo_side *side, uint64_t bell)
+{
+    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed) & ~DUO_TURN_BELL;
+    atomic_store_explicit(&side->turn, turn | bell, memory_order_relaxed);
+}
+
 duo_hanging duo_hang(duo_side *side, duo_bell *bell)
 {
     if (duo_is_ready(side)) return DUO_NOT_HUNG;
     /* Published by the compare-and-swap; without the flag nobody looks here. */
     atomic_store_explicit(&side->bell, bell, memory_order_relaxed);
     bool swaps = is_swapped(side->at);
-    if (swaps ? hang_in_word(side) : hang_in_flags(side)) return swaps ? DUO_HUNG : DUO_HUNG_UNSEEN;
+    if (swaps ? hang_in_word(side) : hang_in_flags(side)) {
+        mark(side, DUO_TURN_BELL);
+        return swaps ? DUO_HUNG : DUO_HUNG_UNSEEN;
+    }
     atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
     while (!duo_is_ready(side)) duo_yield();
     return DUO_NOT_HUNG;
@@ -61,6 +71,7 @@ static bool unhang_in_flags(duo_side *side)
 
 void duo_take_down(duo_side *side)
 {
+    mark(side, 0);
     if (is_swapped(side->at) ? unhang_in_word(side) : unhang_in_flags(side)) {
         atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
         return;

@@ -11,9 +11,9 @@ size_t duo_lay_out(duo_session *session, const duo_protocol *protocol)
     const size_t word = sizeof(duo_line);
     if (protocol->payload > SIZE_MAX / 4 || protocol->payload > UINT32_MAX / 4) return 0;
     size_t stride = round_up(protocol->payload, word);
-    size_t index_bits = protocol->messages <= 16 ? 4 : 8;
-    size_t per_line = INDEX_BITS / index_bits;
-    if (per_line > MOST_IN_LINE) per_line = MOST_IN_LINE;
+    size_t index_bits = protocol->messages <= 1 ? 0 : protocol->messages <= 16 ? 4 : 8;
+    size_t per_line = MOST_IN_LINE;
+    if (index_bits > 0 && per_line > INDEX_BITS / index_bits) per_line = INDEX_BITS / index_bits;
     if (stride > 0 && per_line > (DUO_LINE - word) / stride) per_line = (DUO_LINE - word) / stride;
     if (!protocol->unbounded && per_line > protocol->capacity) per_line = protocol->capacity;
     if (per_line == 0) per_line = 1;
@@ -24,13 +24,15 @@ size_t duo_lay_out(duo_session *session, const duo_protocol *protocol)
     /* Of two equal halves. */
     if (protocol->unbounded) lines = round_up(lines, 2);
     if (lines > LINES || lines > SIZE_MAX / 2 / pitch) return 0;
-    session->pitch = (uint32_t)pitch;
-    session->stride = (uint32_t)stride;
-    session->lines = (uint32_t)lines;
-    session->segment = (uint32_t)(protocol->unbounded ? lines / 2 : lines);
-    session->per_line = (uint8_t)per_line;
-    session->index_bits = (uint8_t)index_bits;
-    session->unbounded = protocol->unbounded;
+    session->shape = (duo_shape){
+        .pitch = (uint32_t)pitch,
+        .stride = (uint32_t)stride,
+        .lines = (uint32_t)lines,
+        .segment = (uint32_t)(protocol->unbounded ? lines / 2 : lines),
+        .per_line = (uint8_t)per_line,
+        .index_bits = (uint8_t)index_bits,
+        .unbounded = protocol->unbounded,
+    };
     return pitch * lines;
 }
 
@@ -39,18 +41,23 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, duo_endpoint 
 {
     duo_find_processor();
     /* Epochs begin at 1: no word looks as if it had one. */
-    for (size_t line = 0; line < session->lines; line++)
-        atomic_init((_Atomic uint64_t *)(void *)(session->ring + line * session->pitch), 0);
+    for (size_t line = 0; line < session->shape.lines; line++)
+        atomic_init((_Atomic uint64_t *)(void *)(session->ring + line * session->shape.pitch), 0);
     atomic_store_explicit(&session->credit, 0, memory_order_relaxed);
-    uint64_t at = ONE_EPOCH | (protocol->first->stays ? STAYS : 0) | (duo_has_barrier() ? 0 : SWAPS);
+    bool swaps = !duo_has_barrier();
+    uint64_t at = ONE_EPOCH | (protocol->first->stays ? STAYS : 0) | (swaps ? SWAPS : 0);
+    /* duologue/pipe.h swaps only where each message turns the direction. */
+    const duo_shape *shape = &session->shape;
+    bool turns = shape->per_line == 1 && shape->lines == 1 && !shape->unbounded;
+    session->is_apart = swaps && !turns;
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++) {
         duo_side *side = &session->sides[role];
         /* Memory that is used for the first time. A zeroed handle has turn 0, before every good one. */
         uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-        if (turn == 0) atomic_store_explicit(&side->turn, turn = 2 + role, memory_order_relaxed);
+        turn = (turn == 0 ? 2 + role : turn & ~DUO_TURN_APART) | (session->is_apart ? DUO_TURN_APART : 0);
+        atomic_store_explicit(&side->turn, turn, memory_order_relaxed);
         side->at = at;
         side->line = (duo_line *)(void *)session->ring;
-        side->place = side->line->payloads;
         atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
         atomic_store_explicit(&session->signals[role].flags, 0, memory_order_relaxed);
         *(role == DUO_SERVER ? server : client) = (duo_endpoint){session, turn};

@@ -197,10 +197,10 @@ void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state
             duo_session_give(session);
             return;
         }
-        if (session->unbounded && !is_announced) duo_announce_leaving(session);
+        if (session->shape.unbounded && !is_announced) duo_announce_leaving(session);
         is_announced = true;
         const duo_message *message = &state->messages[index_in(session, word, at)];
-        discard(message, side->place);
+        discard(message, place_in(session, side));
         if (message->edge == DUO_END) {
             duo_session_give(session);
             return;

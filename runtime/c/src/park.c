@@ -29,15 +29,17 @@ static inline bool is_over(const awaited *what)
     return duo_look_for_room(what->session, what->side, &credit) != DUO_ROOM_FULL;
 }
 
-bool duo_look_out(const duo_side *side)
+uint64_t duo_look_out(const duo_line *line, uint64_t at)
 {
-    uint64_t peer = side->at & PROCESSORS;
-    if (peer != 0 && peer == duo_processor()) return false;
+    uint64_t peer = at & PROCESSORS;
+    if (peer != 0 && peer == duo_processor()) return 0;
     for (int looked = 0; looked < FIRST_LOOKS; looked++) {
         relax();
-        if (duo_is_ready(side)) return true;
+        uint64_t word = atomic_load_explicit(&line->word, memory_order_acquire);
+        if (has_message(word, at)) return word;
+        if (has_closed(word, at)) return 0;
     }
-    return false;
+    return 0;
 }
 
 static bool looks(const awaited *what)

@@ -111,7 +111,13 @@ static inline void light_barrier(void)
 static inline bool needs_room(const duo_session *session, uint64_t at)
 {
     uint64_t line = at & LINES;
-    return begins_used_line(at) && (line == 0 || line == session->segment);
+    return begins_used_line(at) && (line == 0 || line == session->shape.segment);
+}
+
+/* Whether the turn of a side is that of a handle, whether or not a bell was hung up. */
+static inline bool is_turn(uint64_t own, uint64_t turn)
+{
+    return (own & ~DUO_TURN_BELL) == turn;
 }
 
 /* Uses up a handle: see `duo_claim`. Does not look for a bell, which hangs at receivers only. */
@@ -119,11 +125,12 @@ static inline bool claim_turn(duo_side *side, uint64_t turn)
 {
     /* Relaxed: only the owner of the one good handle passes, and it has what it needs to see. */
 #ifdef DUO_CHECKED
-    uint64_t good = turn;
-    return atomic_compare_exchange_strong_explicit(&side->turn, &good, turn + 2,
+    uint64_t good = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    return is_turn(good, turn) &&
+           atomic_compare_exchange_strong_explicit(&side->turn, &good, turn + 2,
                                                    memory_order_relaxed, memory_order_relaxed);
 #else
-    if (atomic_load_explicit(&side->turn, memory_order_relaxed) != turn) return false;
+    if (!is_turn(atomic_load_explicit(&side->turn, memory_order_relaxed), turn)) return false;
     atomic_store_explicit(&side->turn, turn + 2, memory_order_relaxed);
     return true;
 #endif
@@ -132,13 +139,18 @@ static inline bool claim_turn(duo_side *side, uint64_t turn)
 static inline void go_to_first_line(const duo_session *session, duo_side *side)
 {
     side->line = (duo_line *)(void *)session->ring;
-    side->place = side->line->payloads;
+}
+
+/* The place of the payload of the message that comes next. */
+static inline char *place_in(const duo_session *session, const duo_side *side)
+{
+    return side->line->payloads + place_of(side->at) * session->shape.stride;
 }
 
 /* Whether a line has no place behind this position. */
 static inline bool ends_line(const duo_session *session, uint64_t at)
 {
-    return place_of(at) + 1 >= session->per_line;
+    return place_of(at) + 1 >= session->shape.per_line;
 }
 
 /* Steps behind a message that keeps the direction. */
@@ -147,11 +159,9 @@ static inline void go_on(duo_session *session, duo_side *side, const duo_state *
     uint64_t at = side->at & ~STAYS;
     if (!ends_line(session, at)) {
         at += ONE_PLACE;
-        side->place += session->stride;
-    } else if ((at & LINES) + 1 < session->lines) {
+    } else if ((at & LINES) + 1 < session->shape.lines) {
         at = (at & ~PLACES) + 1;
-        side->line = (duo_line *)(void *)((char *)side->line + session->pitch);
-        side->place = side->line->payloads;
+        side->line = (duo_line *)(void *)((char *)side->line + session->shape.pitch);
     } else {
         at = lapped(at);
         go_to_first_line(session, side);
@@ -174,8 +184,8 @@ static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
     side->at = at | (next->stays ? STAYS : 0);
     go_to_first_line(session, side);
     if (epoch_of(at) != 1) return;
-    for (size_t line = 1; line < session->lines; line++) {
-        duo_line *old = (duo_line *)(void *)(session->ring + line * session->pitch);
+    for (size_t line = 1; line < session->shape.lines; line++) {
+        duo_line *old = (duo_line *)(void *)(session->ring + line * session->shape.pitch);
         atomic_store_explicit(&old->word, 0, memory_order_relaxed);
     }
     atomic_store_explicit(&session->credit, 0, memory_order_relaxed);
@@ -191,15 +201,15 @@ static inline uint64_t stamp(const duo_session *session, const duo_side *side,
     if ((at & PLACES) != 0)
         word |= atomic_load_explicit(&side->line->word, memory_order_relaxed) & INDEXES;
     if (message->index != 0)
-        word |= (uint64_t)message->index << (INDEXES_SHIFT + place_of(at) * session->index_bits);
+        word |= (uint64_t)message->index << (INDEXES_SHIFT + place_of(at) * session->shape.index_bits);
     return word;
 }
 
 /* The index of the message at a position, among those of its state. */
 static inline unsigned index_in(const duo_session *session, uint64_t word, uint64_t at)
 {
-    unsigned shift = INDEXES_SHIFT + place_of(at) * session->index_bits;
-    return (unsigned)(word >> shift) & ((1U << session->index_bits) - 1);
+    unsigned shift = INDEXES_SHIFT + place_of(at) * session->shape.index_bits;
+    return (unsigned)(word >> shift) & ((1U << session->shape.index_bits) - 1);
 }
 
 #endif

@@ -62,7 +62,7 @@ static void report(duo_session *session, uint64_t at, uint64_t which, size_t sta
         continue;
     if (credit & ROOM_ORPHANED) {
         /* The sender stopped before this segment, one lap later, and is gone: the line is ours alone. */
-        duo_line *line = (duo_line *)(void *)(session->ring + start * session->pitch);
+        duo_line *line = (duo_line *)(void *)(session->ring + start * session->shape.pitch);
         uint64_t closed = (epoch_of(at) + 1) << EPOCH_SHIFT | CLOSED;
         atomic_store_explicit(&line->word, closed, memory_order_release);
     }
@@ -72,8 +72,8 @@ static void report(duo_session *session, uint64_t at, uint64_t which, size_t sta
 void duo_report_emptied(duo_session *session, uint64_t at)
 {
     size_t emptied = (at & LINES) + 1;
-    if (emptied == session->segment) report(session, at, 0, 0);
-    else if (emptied == session->lines) report(session, at, 1, session->segment);
+    if (emptied == session->shape.segment) report(session, at, 0, 0);
+    else if (emptied == session->shape.lines) report(session, at, 1, session->shape.segment);
 }
 
 bool duo_is_orphaned(duo_session *session, const duo_side *side)

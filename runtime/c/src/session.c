@@ -17,7 +17,7 @@ duo_side *duo_look_at(duo_endpoint endpoint)
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    return turn == endpoint.turn ? side : NULL;
+    return is_turn(turn, endpoint.turn) ? side : NULL;
 }
 
 duo_side *duo_claim(duo_endpoint endpoint)
@@ -81,14 +81,14 @@ static duo_status take_back(const duo_message *message, const void *entries, voi
 }
 
 /* Puts a payload that is more than a few plain words into its place; `block` gets its block, if it has one. */
-static duo_status fill(duo_side *side, const duo_message *message, const void *entries, void **block)
+static duo_status fill(char *place, const duo_message *message, const void *entries, void **block)
 {
     const duo_type *type = message->type;
-    void *payload = side->place;
+    void *payload = place;
     if (type != NULL && type->spreads) {
         payload = *block = block_of(message, entries);
         if (payload == NULL) return DUO_NO_MEMORY;
-        memcpy(side->place, block, sizeof *block);
+        memcpy(place, block, sizeof *block);
     } else {
         memcpy(payload, entries, message->size);
     }
@@ -158,6 +158,14 @@ static inline void step_out(duo_session *session, duo_side *side, const duo_mess
     else turn_out(session, side, message->next);
 }
 
+/* Leaves the next endpoint of a sender to the library if it may have to wait. */
+static inline void set_apart(duo_session *session, duo_side *side)
+{
+    bool is_apart = session->is_apart || needs_room(session, side->at);
+    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed) & ~DUO_TURN_APART;
+    atomic_store_explicit(&side->turn, turn | (is_apart ? DUO_TURN_APART : 0), memory_order_relaxed);
+}
+
 NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *message,
                                          const void *entries, uint64_t wait, duo_endpoint *next)
 {
@@ -167,8 +175,9 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
     void *block = NULL;
     duo_status status = DUO_OK;
     if (needs_room(session, side->at)) status = make_room(session, side, wait, next);
-    if (status == DUO_OK && !is_small(message)) status = fill(side, message, entries, &block);
-    else if (status == DUO_OK) copy_words(side->place, entries, message->size);
+    if (status == DUO_OK && !is_small(message))
+        status = fill(place_in(session, side), message, entries, &block);
+    else if (status == DUO_OK) copy_words(place_in(session, side), entries, message->size);
     if (status != DUO_OK) {
         if (status != DUO_CLOSED) duo_unclaim(side);
         return status;
@@ -178,7 +187,8 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
     duo_endpoint after = {NULL, 0};
     if (message->edge != DUO_END) {
         step_out(session, side, message);
-        after = (duo_endpoint){session, from.turn + 2};
+        set_apart(session, side);
+        after = handle_of(session, side);
     }
     if (next != NULL) *next = after;
     return DUO_OK;
@@ -224,9 +234,9 @@ RARELY static duo_status take_slowly(duo_session *session, duo_side *side, uint6
                                      const duo_message *kind, char *entries, void *message)
 {
     arrival arrived = {kind->index + 1, NULL};
-    const void *payload = side->place;
+    const void *payload = place_in(session, side);
     if (kind->type != NULL && kind->type->spreads) {
-        memcpy(&arrived.block, side->place, sizeof arrived.block);
+        memcpy(&arrived.block, payload, sizeof arrived.block);
         payload = arrived.block;
     }
     if (kind->size > 0) memcpy(entries, payload, kind->size);
@@ -266,7 +276,7 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     char *entries = (char *)message + state->entries;
     if (!DUO_LIKELY(is_small(kind) && kind->edge != DUO_END))
         return take_slowly(session, side, word, kind, entries, message);
-    copy_words(entries, side->place, kind->size);
+    copy_words(entries, place_in(session, side), kind->size);
     arrival arrived = {kind->index + 1, NULL};
     memcpy(message, &arrived, sizeof arrived);
     duo_endpoint next = {session, from.turn + 2};

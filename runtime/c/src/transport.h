@@ -1,6 +1,6 @@
 /*
  * Sessions whose peer is in another process. Their endpoints are the same `duo_endpoint`, told apart by
- * the highest bit of the turn, which the turns of sessions within the process never reach. Such a session
+ * the second highest bit of the turn, which the turns of sessions within the process never reach. Such a session
  * begins with a `duo_session`, of which only the turns are used, so that handles of both kinds are
  * claimed and moved alike; what else is done with them, a transport does.
  */
@@ -16,7 +16,8 @@
 #define NOT_INLINE
 #endif
 
-#define DUO_REMOTE (UINT64_C(1) << 63)
+/* What turns of such sessions have set: a bit of their own, and that of sessions for the library. */
+#define DUO_REMOTE (DUO_TURN_APART | UINT64_C(1) << 62)
 
 /* Receiving sides that a set of endpoints watches. */
 typedef struct duo_watch duo_watch;
@@ -63,7 +64,7 @@ typedef struct duo_remote {
 
 static inline bool duo_is_remote(duo_endpoint endpoint)
 {
-    return (endpoint.turn & DUO_REMOTE) != 0;
+    return (endpoint.turn >> 62 & 1) != 0;
 }
 
 static inline const duo_transport *duo_transport_of(duo_endpoint endpoint)

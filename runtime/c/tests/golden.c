@@ -141,10 +141,15 @@ duo_status numbers_init(numbers_server_stream_t *server, numbers_client_stream_t
 static duo_status numbers_send(numbers_client_stream_t self, uint64_t value, uint64_t wait,
                                numbers_client_stream_t *next)
 {
+    duo_way way;
+    /* The ring is as large as the test wants it. */
+    if (duo_may_send(&way, self.sends, DUO_CLIENT, NULL, DUO_STAY)) {
+        memcpy(way.place + DUO_ENTRY(numbers_stream_t, send, value), &value, sizeof value);
+        return duo_publish(&way, self.sends, DUO_CLIENT, DUO_STAY, 0, false, true, &next->sends);
+    }
     numbers_stream_t message;
     message.as.send.value = value;
-    return duo_send_plain(self.sends, &numbers_messages[0], &message.as, wait, &next->sends,
-                          DUO_BEFORE_NEXT(numbers_stream_t, send), DUO_STAY, 0, true);
+    return duo_send_apart(self.sends, &numbers_messages[0], &message.as, wait, &next->sends);
 }
 
 duo_status numbers_client_stream_send_send(numbers_client_stream_t self, uint64_t value,
@@ -159,26 +164,34 @@ duo_status numbers_client_stream_try_send_send(numbers_client_stream_t self, uin
     return numbers_send(self, value, DUO_AT_ONCE, next);
 }
 
+static duo_status numbers_recv(numbers_server_stream_t self, uint64_t wait, numbers_stream_t *message)
+{
+    duo_way way;
+    if (duo_may_recv(&way, self.receives, DUO_SERVER, NULL, DUO_STAY, wait)) {
+        message->tag = NUMBERS_STREAM_SEND;
+        message->block = NULL;
+        memcpy(&message->as.send.value, way.place + DUO_ENTRY(numbers_stream_t, send, value),
+               sizeof message->as.send.value);
+        message->as.send.next.receives = duo_taken(&way, self.receives, DUO_STAY, true);
+        return DUO_OK;
+    }
+    return duo_recv(self.receives, &numbers_states[0], wait, message);
+}
+
 duo_status numbers_server_stream_recv(numbers_server_stream_t self, numbers_stream_t *message)
 {
-    return duo_recv_plain(self.receives, &numbers_states[0], DUO_FOREVER, message,
-                          offsetof(numbers_stream_t, as),
-                          DUO_BEFORE_NEXT(numbers_stream_t, send), DUO_STAY, true);
+    return numbers_recv(self, DUO_FOREVER, message);
 }
 
 duo_status numbers_server_stream_try_recv(numbers_server_stream_t self, numbers_stream_t *message)
 {
-    return duo_recv_plain(self.receives, &numbers_states[0], DUO_AT_ONCE, message,
-                          offsetof(numbers_stream_t, as),
-                          DUO_BEFORE_NEXT(numbers_stream_t, send), DUO_STAY, true);
+    return numbers_recv(self, DUO_AT_ONCE, message);
 }
 
 duo_status numbers_server_stream_recv_within(numbers_server_stream_t self, uint64_t nanoseconds,
                                              numbers_stream_t *message)
 {
-    return duo_recv_plain(self.receives, &numbers_states[0], nanoseconds, message,
-                          offsetof(numbers_stream_t, as),
-                          DUO_BEFORE_NEXT(numbers_stream_t, send), DUO_STAY, true);
+    return numbers_recv(self, nanoseconds, message);
 }
 
 duo_status numbers_client_stream_share(numbers_client_stream_t self,
@@ -330,6 +343,7 @@ const duo_state ping_states[] = {
     {&ping_messages[0], offsetof(ping_ping_t, as), DUO_CLIENT, false},
     {&ping_messages[1], offsetof(ping_pong_t, as), DUO_SERVER, false},
 };
+DUO_SHAPE(ping, 1, false, sizeof(void *), 2);
 static const duo_protocol ping_protocol = {1, false, sizeof(void *), 2, ping_states, 0};
 
 duo_status ping_init(ping_server_ping_t *server, ping_client_ping_t *client)
@@ -340,26 +354,46 @@ duo_status ping_init(ping_server_ping_t *server, ping_client_ping_t *client)
 duo_status ping_client_ping_send_ping(ping_client_ping_t self, uint64_t value,
                                       ping_client_pong_t *next)
 {
+    duo_way way;
+    if (duo_may_send(&way, self.sends, DUO_CLIENT, &ping_shape, DUO_TURN)) {
+        memcpy(way.place + DUO_ENTRY(ping_ping_t, ping, value), &value, sizeof value);
+        return duo_publish(&way, self.sends, DUO_CLIENT, DUO_TURN, 0, true, false, &next->receives);
+    }
     ping_ping_t message;
     message.as.ping.value = value;
-    return duo_send_plain(self.sends, &ping_messages[0], &message.as, DUO_FOREVER, &next->receives,
-                          DUO_BEFORE_NEXT(ping_ping_t, ping), DUO_TURN, 0, false);
+    return duo_send_apart(self.sends, &ping_messages[0], &message.as, DUO_FOREVER, &next->receives);
 }
 
 duo_status ping_server_ping_recv(ping_server_ping_t self, ping_ping_t *message)
 {
-    return duo_recv_plain(self.receives, &ping_states[0], DUO_FOREVER, message,
-                          offsetof(ping_ping_t, as), DUO_BEFORE_NEXT(ping_ping_t, ping), DUO_TURN,
-                          false);
+    duo_way way;
+    if (duo_may_recv(&way, self.receives, DUO_SERVER, &ping_shape, DUO_TURN, DUO_FOREVER)) {
+        message->tag = PING_PING_PING;
+        message->block = NULL;
+        memcpy(&message->as.ping.value, way.place + DUO_ENTRY(ping_ping_t, ping, value),
+               sizeof message->as.ping.value);
+        message->as.ping.next.sends = duo_taken(&way, self.receives, DUO_TURN, false);
+        return DUO_OK;
+    }
+    ping_ping_t arrived;
+    duo_status status = duo_recv(self.receives, &ping_states[0], DUO_FOREVER, &arrived);
+    message->tag = arrived.tag;
+    message->block = arrived.block;
+    if (status == DUO_OK) message->as = arrived.as;
+    return status;
 }
 
 duo_status ping_server_pong_send_pong(ping_server_pong_t self, uint64_t value,
                                       ping_server_ping_t *next)
 {
+    duo_way way;
+    if (duo_may_send(&way, self.sends, DUO_SERVER, &ping_shape, DUO_TURN)) {
+        memcpy(way.place + DUO_ENTRY(ping_pong_t, pong, value), &value, sizeof value);
+        return duo_publish(&way, self.sends, DUO_SERVER, DUO_TURN, 0, true, false, &next->receives);
+    }
     ping_pong_t message;
     message.as.pong.value = value;
-    return duo_send_plain(self.sends, &ping_messages[1], &message.as, DUO_FOREVER, &next->receives,
-                          DUO_BEFORE_NEXT(ping_pong_t, pong), DUO_TURN, 0, false);
+    return duo_send_apart(self.sends, &ping_messages[1], &message.as, DUO_FOREVER, &next->receives);
 }
 
 duo_status ping_server_pong_send_enough(ping_server_pong_t self)

@@ -110,9 +110,9 @@ impl UnitView<'_> {
                     }
                 }
                 "receives" => {
+                    functions.push(self.recv(index, side, "recv_within", "nanoseconds"));
                     functions.push(self.recv(index, side, "recv", "DUO_FOREVER"));
                     functions.push(self.recv(index, side, "try_recv", "DUO_AT_ONCE"));
-                    functions.push(self.recv(index, side, "recv_within", "nanoseconds"));
                 }
                 _ => {}
             }
@@ -149,19 +149,20 @@ impl UnitView<'_> {
             }
             None => "NULL".to_owned(),
         };
-        let mut arguments = vec![
+        let mut body = Vec::new();
+        let mut function = "duo_send";
+        if let Some(plain) = self.plain(index, side, message) {
+            function = "duo_send_apart";
+            self.send_plainly(index, position, &plain, &next, &mut body);
+        }
+        let arguments = [
             "self.sends".to_owned(),
             self.message_table(index, position),
             payload.entries,
             wait.to_owned(),
             next,
         ];
-        let mut function = "duo_send";
-        if let Some([size, edge, stays]) = self.plainly(index, message) {
-            arguments.extend([size, edge, position.to_string(), stays]);
-            function = "duo_send_plain";
-        }
-        let mut body = payload.body;
+        body.extend(payload.body);
         body.push(spelling::head(&format!("    return {function}"), &arguments) + ";");
         let name = spelling::word(message.name.text());
         let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}_{name}");
@@ -170,23 +171,6 @@ impl UnitView<'_> {
             head: spelling::head(&start, &parameters),
             body,
         }
-    }
-
-    /// The size of a message, who speaks after it, and whether what follows has messages that keep the direction: what the
-    /// runtime has to be told of a message that is plain bytes and not the last.
-    fn plainly(&self, index: usize, message: &Message) -> Option<[String; 3]> {
-        let mut entries = message.entries.iter();
-        let is_plain =
-            entries.all(|entry| self.types.facts(&self.entry_type(index, entry)).is_plain());
-        let edge = self.edge(index, message);
-        let next = self.next(index, message)?;
-        (is_plain && edge != "DUO_END").then(|| {
-            [
-                self.size(index, message),
-                edge.to_owned(),
-                self.stays(next).to_string(),
-            ]
-        })
     }
 
     /// The entries of a message, as a function that sends takes them and puts them together.
@@ -233,25 +217,43 @@ impl UnitView<'_> {
             parameters.push("uint64_t nanoseconds".to_owned());
         }
         parameters.push(format!("{}_t *message", self.name(index)));
-        let mut arguments = vec![
-            "self.receives".to_owned(),
-            self.table(index),
-            wait.to_owned(),
-            "message".to_owned(),
-        ];
-        let mut function = "duo_recv";
-        if let [only] = self.state(index).messages.as_slice()
-            && let Some(plainly) = self.plainly(index, only)
-        {
-            arguments.push(format!("offsetof({}_t, as)", self.name(index)));
-            arguments.extend(plainly);
-            function = "duo_recv_plain";
+        let mut body = Vec::new();
+        let arguments = |message: &str| {
+            let parts = ["self.receives", &self.table(index), wait, message];
+            parts.map(str::to_owned)
+        };
+        let plain = match self.state(index).messages.as_slice() {
+            [only] => self.plain(index, side, only),
+            _ => None,
+        };
+        match plain {
+            Some(_) if verb != "recv_within" => {
+                let arguments = ["self", wait, "message"].map(str::to_owned);
+                let start = format!("    return {endpoint}_recv_within");
+                body.push(spelling::head(&start, &arguments) + ";");
+            }
+            Some(plain) => {
+                self.recv_plainly(index, wait, &plain, &mut body);
+                body.push(format!("    {}_t arrived;", self.name(index)));
+                let start = "    duo_status status = duo_recv";
+                body.push(spelling::head(start, &arguments("&arrived")) + ";");
+                body.extend(
+                    [
+                        "    message->tag = arrived.tag;",
+                        "    message->block = arrived.block;",
+                        "    if (status == DUO_OK) message->as = arrived.as;",
+                        "    return status;",
+                    ]
+                    .map(str::to_owned),
+                );
+            }
+            None => body.push(spelling::head("    return duo_recv", &arguments("message")) + ";"),
         }
         let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}");
         FunctionView {
             comment: String::new(),
             head: spelling::head(&start, &parameters),
-            body: vec![spelling::head(&format!("    return {function}"), &arguments) + ";"],
+            body,
         }
     }
 

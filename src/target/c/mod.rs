@@ -11,6 +11,7 @@ mod declared;
 mod functions;
 mod layouts;
 mod names;
+mod plain;
 mod shared;
 mod spelling;
 mod tables;

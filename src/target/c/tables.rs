@@ -56,9 +56,6 @@ impl UnitView<'_> {
         line(format!(
             "const duo_state duo_{prefix}_states[] = {{\n{states}}};\n\n"
         ));
-        if !self.fits_in() {
-            line(self.payload_union() + "\n");
-        }
         let unbounded = self.capacity == Capacity::Unbounded;
         let capacity = self.capacity_name();
         let payload = format!("sizeof(union duo_{prefix}_payload)");
@@ -77,9 +74,17 @@ impl UnitView<'_> {
         text
     }
 
-    /// The most messages of a state.
+    /// The states that sessions of this unit can be in.
+    fn own_states(&self) -> impl Iterator<Item = usize> {
+        let is_own = |index: &usize| self.unit.kind == Kind::Mentioned || self.begun[*index];
+        (0..self.unit.states.len()).filter(is_own)
+    }
+
+    /// The most messages of such a state.
     pub fn most_messages(&self) -> usize {
-        let messages = (0..self.unit.states.len()).map(|index| self.state(index).messages.len());
+        let messages = self
+            .own_states()
+            .map(|index| self.state(index).messages.len());
         messages.max().unwrap_or_default()
     }
 
@@ -101,15 +106,28 @@ impl UnitView<'_> {
     /// A type as large as what travels in the ring.
     pub fn payload_union(&self) -> String {
         let mut inline = String::new();
-        for index in 0..self.unit.states.len() {
+        for index in self.own_states() {
             for (position, message) in self.state(index).messages.iter().enumerate() {
                 self.inline_payload(index, position, message, &mut inline);
             }
         }
         format!(
-            "union duo_{}_payload {{\n    void *block;\n    uint64_t number;\n{inline}}};\n",
+            "\n\nunion duo_{}_payload {{\n    void *block;\n    uint64_t number;\n{inline}}};\n",
             self.unit.prefix
         )
+    }
+
+    /// How sessions lie in memory.
+    pub fn shape(&self) -> String {
+        let prefix = &self.unit.prefix;
+        let parts = [
+            format!("duo_{prefix}"),
+            self.capacity_name(),
+            (self.capacity == Capacity::Unbounded).to_string(),
+            format!("sizeof(union duo_{prefix}_payload)"),
+            self.most_messages().to_string(),
+        ];
+        format!("\n{};", spelling::head("DUO_SHAPE", &parts))
     }
 
     /// The memory of a session, where it can be the caller's.
@@ -125,9 +143,8 @@ impl UnitView<'_> {
             ")];",
         );
         format!(
-            "\n{}\n/** Memory for a session: all zeros before its first use, and afterwards left alone. */\n\
-             typedef struct {prefix}_session_memory {{\n{size}\n}} {prefix}_session_memory_t;\n",
-            self.payload_union()
+            "\n\n/** Memory for a session: all zeros before its first use, and afterwards left alone. */\n\
+             typedef struct {prefix}_session_memory {{\n{size}\n}} {prefix}_session_memory_t;"
         )
     }
 

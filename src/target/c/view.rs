@@ -24,6 +24,8 @@ pub struct UnitView<'a> {
     pub capacity: Capacity,
     /// For each state the number of messages in the states before it.
     pub starts: Vec<usize>,
+    /// For each state whether sessions that are begun here come to it. Only states of other instances are not.
+    pub begun: Vec<bool>,
     /// For each state whether a sender may find the ring full.
     pub may_wait: Vec<bool>,
 }
@@ -136,12 +138,29 @@ impl<'a> UnitView<'a> {
             protocol,
             capacity: checked.protocol(unit.protocol).capacity(),
             starts,
+            begun: vec![false; unit.states.len()],
             may_wait: vec![false; unit.states.len()],
         };
+        if unit.kind != Kind::Mentioned {
+            view.begun = view.begun_states();
+        }
         if view.capacity == Capacity::Unbounded {
             view.may_wait = view.waiting_states();
         }
         view
+    }
+
+    /// The states that can be reached from the first.
+    fn begun_states(&self) -> Vec<bool> {
+        let mut begun = vec![false; self.unit.states.len()];
+        let mut open = vec![0];
+        while let Some(index) = open.pop() {
+            if !std::mem::replace(&mut begun[index], true) {
+                let messages = self.state(index).messages.iter();
+                open.extend(messages.filter_map(|message| self.next(index, message)));
+            }
+        }
+        begun
     }
 
     /// The states in which the ring may be full: those on a cycle in one direction or behind one, and those that only a run longer
@@ -208,7 +227,9 @@ impl<'a> UnitView<'a> {
                 );
             }
         }
+        text.push_str(&self.payload_union());
         if self.unit.kind != Kind::Mentioned {
+            text.push_str(&self.shape());
             let mut functions = vec![self.init()];
             if self.fits_in() {
                 text.push_str(&self.session_memory());

@@ -8,6 +8,8 @@
 #ifndef DUOLOGUE_GENERATED_H
 #define DUOLOGUE_GENERATED_H
 
+#include <string.h>
+
 #include "duologue.h"
 #include "duologue/ready.h"
 
@@ -116,6 +118,21 @@ typedef struct duo_state {
     bool stays;
 } duo_state;
 
+/* How the ring of a session lies in memory. Sizes are in bytes. */
+typedef struct duo_shape {
+    /* From one line to the next, and from one payload to the next. */
+    uint32_t pitch;
+    uint32_t stride;
+    uint32_t lines;
+    /* The first line of the second half of the ring; `lines` if the run has a bound. */
+    uint32_t segment;
+    uint8_t per_line;
+    /* Of a message's index; none if no state has a second message. */
+    uint8_t index_bits;
+    /* Some run has no bound. */
+    bool unbounded;
+} duo_shape;
+
 /* What all sessions of a protocol share. */
 typedef struct duo_protocol {
     /* How many messages may be under way at once; if `unbounded` there may be more. */
@@ -157,12 +174,35 @@ DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory
     DUO_MORE((size_t)1, DUO_LESS(DUO_LESS((size_t)((messages) <= 16 ? 7 : 3),                      \
                                           56 / DUO_WORDS(payload)),                                \
                                  (size_t)(capacity)))
-#define DUO_RING_OF(capacity, payload, per_line)                                                   \
-    (DUO_MORE((size_t)1, ((size_t)(capacity) + (per_line) - 1) / (per_line)) *                                     \
-     ((8 + (per_line)*DUO_WORDS(payload) + 63) / 64 * 64))
+#define DUO_PITCH(payload, per_line) ((8 + (per_line) * DUO_WORDS(payload) + 63) / 64 * 64)
+#define DUO_FILLS(capacity, per_line)                                                              \
+    DUO_MORE((size_t)1, ((size_t)(capacity) + (per_line) - 1) / (per_line))
 #define DUO_SESSION_SIZE(capacity, payload, messages)                                              \
     (DUO_SESSION_HEAD +                                                                            \
-     DUO_RING_OF(capacity, payload, DUO_IN_LINE(capacity, payload, messages)))
+     DUO_FILLS(capacity, DUO_IN_LINE(capacity, payload, messages)) *                               \
+         DUO_PITCH(payload, DUO_IN_LINE(capacity, payload, messages)))
+
+/*
+ * Defines `name_shape`, the shape of all sessions of a protocol: what `duo_open` makes of the same numbers.
+ * Known to the compiler it makes constants of what would have to be looked up.
+ */
+#define DUO_SHAPE(name, capacity, is_unbounded, payload, messages)                                 \
+    enum {                                                                                         \
+        name##_per_line = DUO_IN_LINE(capacity, payload, messages),                                \
+        name##_pitch = DUO_PITCH(payload, (size_t)name##_per_line),                                \
+        name##_fills = DUO_FILLS(capacity, (size_t)name##_per_line),                               \
+        name##_lines =                                                                             \
+            (is_unbounded) ? (DUO_MORE(name##_fills, DUO_RING / name##_pitch) + 1) / 2 * 2         \
+                           : name##_fills                                                          \
+    };                                                                                             \
+    static const duo_shape name##_shape = {                                                        \
+        name##_pitch,                                                                              \
+        DUO_WORDS(payload),                                                                        \
+        name##_lines,                                                                              \
+        (is_unbounded) ? name##_lines / 2 : name##_lines,                                          \
+        name##_per_line,                                                                           \
+        (messages) <= 1 ? 0 : (messages) <= 16 ? 4 : 8,                                            \
+        is_unbounded}
 
 #ifdef __cplusplus
 #define DUO_IN_LINES alignas(64)
@@ -186,14 +226,41 @@ DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, ui
                                    void *message);
 
 /*
- * The same for messages of plain bytes, which generated C calls with constants: see
- * duologue/pipe.h. In C++, and where small code is asked for, they are calls of the library.
+ * The way of messages of plain bytes: see duologue/pipe.h. In C++, and where small code is asked for,
+ * all of them go through the library.
  */
 #if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__)
-#define duo_send_plain(from, message, entries, wait, next, size, edge, index, stays)               \
-    duo_send(from, message, entries, wait, next)
-#define duo_recv_plain(from, state, wait, message, offset, size, edge, stays)                      \
-    duo_recv(from, state, wait, message)
+typedef struct duo_way {
+    char *place;
+} duo_way;
+#define duo_may_send(way, from, role, known, edge) ((way)->place = NULL, false)
+#define duo_publish(way, from, role, edge, index, begins, stays, next) DUO_USED
+#define duo_may_recv(way, from, role, known, edge, wait) ((way)->place = NULL, false)
+#define duo_taken(way, from, edge, stays) (from)
+#define duo_send_apart duo_send
+#else
+
+/*
+ * `duo_send` to which the address of the caller's `next` does not go, so that it can be in registers.
+ * It may well be uninitialised: then what is copied to and fro is never looked at.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+DUO_MUST_CHECK static inline duo_status duo_send_apart(duo_endpoint from, const duo_message *message,
+                                                       const void *entries, uint64_t wait,
+                                                       duo_endpoint *next)
+{
+    duo_endpoint after = *next;
+    duo_status status = duo_send(from, message, entries, wait, &after);
+    *next = after;
+    return status;
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #endif
 
 /*

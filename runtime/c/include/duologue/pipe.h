@@ -4,6 +4,10 @@
  * constants, so that hardly anything is left of it. Everything else, and all of C++, takes the
  * way through the library. Not for programs.
  *
+ * What is here keeps to registers: it takes the address of nothing that its caller has, writes
+ * entries to their place in the ring and nowhere else, and stores no more than the message, its
+ * word and where its own side stands.
+ *
  * Why it is correct stands in runtime/c/src/ring.h; the numbers are those of position.h there.
  */
 #ifndef DUOLOGUE_PIPE_H
@@ -14,6 +18,16 @@
 #include <string.h>
 
 #include "duologue/generated.h"
+
+#if defined(__GNUC__)
+#define DUO_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define DUO_INLINE static inline __attribute__((always_inline))
+#define DUO_COLD __attribute__((cold))
+#else
+#define DUO_LIKELY(condition) (condition)
+#define DUO_INLINE static inline
+#define DUO_COLD
+#endif
 
 enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
 
@@ -39,10 +53,9 @@ typedef struct duo_side {
      * from session to session in the same memory, so that no old handle is ever good again.
      */
     alignas(DUO_LINE) _Atomic uint64_t turn;
-    /* The position of the message that comes next, its line, and the place of its payload. */
+    /* The position of the message that comes next, and its line. */
     uint64_t at;
     duo_line *line;
-    char *place;
     union {
         /* As receiver: the bell that hangs here, until the sender has rung it or it was taken down. */
         _Atomic(duo_bell *) bell;
@@ -68,16 +81,9 @@ typedef struct duo_signal {
  */
 struct duo_session {
     alignas(DUO_LINE) char *ring;
-    /* Bytes from one line to the next, and from one payload to the next. */
-    uint32_t pitch;
-    uint32_t stride;
-    uint32_t lines;
-    /* The first line of the second half of the ring; `lines` if the run has a bound. */
-    uint32_t segment;
-    uint8_t per_line;
-    /* Bits of a message's index. */
-    uint8_t index_bits;
-    bool unbounded;
+    duo_shape shape;
+    /* All its endpoints are for the library. */
+    bool is_apart;
     /* Comes from the pool; otherwise it lies in memory of the caller's. */
     bool is_pooled;
     /* In memory of the caller's: a session has begun there that has not ended. */
@@ -101,6 +107,14 @@ struct duo_session {
 #define DUO_AT_EPOCH (UINT64_C(1) << 43)
 #define DUO_WORD_INDEXES (((UINT64_C(1) << 28) - 1) << 4)
 #define DUO_WORD_FLAGS UINT64_C(0xb)
+
+/*
+ * In a turn: only the library may use the endpoint, since in its session messages are always swapped,
+ * because it is a sender's that may have to wait for room, or because its peer is in another process.
+ */
+#define DUO_TURN_APART (UINT64_C(1) << 63)
+/* In the turn of a side and in no endpoint, so that the library has a look: a bell was hung up here. */
+#define DUO_TURN_BELL (UINT64_C(1) << 61)
 
 /* From this epoch on a turn starts epochs again, which the library does. */
 #ifndef DUO_RENEWAL
@@ -128,163 +142,204 @@ static inline uint64_t duo_processor(void)
  * Behind a message that was stored: does what the receiver asked for, if it was about this message.
  * False if the receiver is gone and the payload is the sender's again.
  */
-bool duo_answer(duo_session *session, const duo_side *side);
+DUO_COLD bool duo_answer(duo_session *session, const duo_side *side);
 /* The same behind a swap that found flags. */
-bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before);
+DUO_COLD bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before);
 
-/* Looks for a moment whether a message comes; false if it did not, and at once if that is no use. */
-bool duo_look_out(const duo_side *side);
-
-#if defined(__GNUC__)
-#define DUO_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#else
-#define DUO_LIKELY(condition) (condition)
-#endif
+/*
+ * Looks for a moment whether the message at this position comes into the line; its word, or 0 if it did
+ * not, and at once if that is no use.
+ */
+uint64_t duo_look_out(const duo_line *line, uint64_t at);
 
 #ifndef __OPTIMIZE_SIZE__
 
-/* The side of a handle if it is good, and nothing hangs or has to be done first. */
-static inline duo_side *duo_plain_side(duo_endpoint from)
+/* A side that is about to use its endpoint, and the place of the payload. Lives in registers. */
+typedef struct duo_way {
+    duo_session *session;
+    duo_side *side;
+    const duo_shape *shape;
+    uint64_t at;
+    duo_line *line;
+    char *place;
+    /* As receiver: the word that has the message. */
+    uint64_t word;
+} duo_way;
+
+/* Finds the side of an endpoint. False if the endpoint is used, or its session is one for the library. */
+DUO_INLINE bool duo_find(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known)
 {
 #ifdef DUO_CHECKED
-    (void)from;
-    return NULL;
+    (void)way, (void)from, (void)role, (void)known;
+    return false;
 #else
-    /* The highest bit is set where the peer is in another process. */
-    if (from.session == NULL || from.turn >> 63 != 0) return NULL;
-    duo_side *side = &from.session->sides[from.turn & 1];
-    return atomic_load_explicit(&side->turn, memory_order_relaxed) == from.turn ? side : NULL;
+    /* A zeroed endpoint has turn 0, and of others DUO_TURN_APART is the sign. */
+    if (!DUO_LIKELY((int64_t)from.turn > 0)) return false;
+    duo_side *side = &from.session->sides[role];
+    if (!DUO_LIKELY(atomic_load_explicit(&side->turn, memory_order_relaxed) == from.turn)) return false;
+    way->session = from.session;
+    way->side = side;
+    way->shape = known != NULL ? known : &from.session->shape;
+    way->at = side->at;
+    way->line = side->line;
+    return way->shape->pitch == DUO_LINE;
 #endif
 }
 
-/* Whether the line has a place behind this position. */
-static inline bool duo_within_line(const duo_session *session, uint64_t at)
+/* The place in its line, from 0. */
+DUO_INLINE uint64_t duo_place_of(const duo_way *way)
 {
-    return (at >> 40 & 7) + 1 < session->per_line;
+    return way->shape->per_line == 1 ? 0 : way->at >> 40 & 7;
 }
 
-/* Steps behind a message that keeps the direction, within a line or to one that follows it. */
-static inline void duo_plain_step(const duo_session *session, duo_side *side, uint64_t at, bool within,
-                                  bool stays)
+/* Whether its line has no place behind this one. */
+DUO_INLINE bool duo_ends_line(const duo_way *way)
 {
-    if (!stays) at &= ~DUO_AT_STAYS;
-    else at |= DUO_AT_STAYS;
-    if (DUO_LIKELY(within)) {
-        side->place += session->stride;
-        side->at = at + DUO_AT_PLACE;
-        return;
-    }
-    duo_line *line = (duo_line *)(void *)((char *)side->line + session->pitch);
-    side->line = line;
-    side->place = line->payloads;
-    side->at = (at & ~DUO_AT_PLACES) + 1;
-}
-
-/* Steps behind a message that turns the direction. */
-static inline void duo_plain_turn(const duo_session *session, duo_side *side, uint64_t at,
-                                  uint64_t processor, bool stays)
-{
-    uint64_t epoch = (at & ~(DUO_AT_EPOCH - 1)) + DUO_AT_EPOCH;
-    side->line = (duo_line *)(void *)session->ring;
-    side->place = side->line->payloads;
-    side->at = epoch | processor | (at & DUO_AT_SWAPS) | (stays ? DUO_AT_STAYS : 0);
+    return duo_place_of(way) + 1 == way->shape->per_line;
 }
 
 /*
- * `duo_send` of a message that is plain bytes and not the last. `size`, `edge` and `index` are
- * those of the message; `stays` is that of the state behind it.
+ * Whether the step behind a message is one for the library: to another half of the ring, which the
+ * receiver has to be told of and for which the sender may have to wait; or to epochs that start again.
  */
-DUO_MUST_CHECK static inline duo_status duo_send_plain(duo_endpoint from, const duo_message *message,
-                                                       const void *entries, uint64_t wait,
-                                                       duo_endpoint *next, size_t size,
-                                                       duo_edge edge, unsigned index, bool stays)
+DUO_INLINE bool duo_steps_far(const duo_way *way, duo_edge edge)
 {
-    duo_session *session = from.session;
-    duo_side *side = size <= DUO_LINE ? duo_plain_side(from) : NULL;
-    if (!DUO_LIKELY(side != NULL)) return duo_send(from, message, entries, wait, next);
-    uint64_t at = side->at;
-    uint64_t line = at & DUO_AT_LINES;
-    bool is_plain = (at & (DUO_AT_LAP | DUO_AT_PLACES)) != DUO_AT_LAP ||
-                    (line != 0 && line != session->segment);
-    bool within = duo_within_line(session, at);
-    if (edge == DUO_STAY)
-        is_plain = is_plain && (at & DUO_AT_SWAPS) == 0 && (within || line + 1 < session->lines);
-    else
-        is_plain = is_plain && at < DUO_RENEWAL * DUO_AT_EPOCH;
-    if (!DUO_LIKELY(is_plain)) return duo_send(from, message, entries, wait, next);
+    if (edge == DUO_TURN) return way->at >= DUO_RENEWAL * DUO_AT_EPOCH;
+    if (DUO_LIKELY(!duo_ends_line(way))) return false;
+    uint64_t next = (way->at & DUO_AT_LINES) + 1;
+    return next == way->shape->segment || next == way->shape->lines;
+}
 
-    atomic_store_explicit(&side->turn, from.turn + 2, memory_order_relaxed);
-    if (size > 0) memcpy(side->place, entries, size);
-    uint64_t word = (at & ~(DUO_AT_PLACE - 1)) + DUO_AT_PLACE;
-    if ((at & DUO_AT_PLACES) != 0)
-        word |= atomic_load_explicit(&side->line->word, memory_order_relaxed) & DUO_WORD_INDEXES;
-    if (index != 0) word |= (uint64_t)index << (4 + (at >> 40 & 7) * session->index_bits);
-    bool is_taken = true;
+/* Makes the endpoint a used one. */
+DUO_INLINE void duo_use_up(const duo_way *way, duo_endpoint from)
+{
+    atomic_store_explicit(&way->side->turn, from.turn + 2, memory_order_relaxed);
+}
+
+/* The side stands there, and this is the endpoint for it. */
+DUO_INLINE duo_endpoint duo_stand(const duo_way *way, duo_endpoint from, uint64_t at, duo_line *line)
+{
+    way->side->at = at;
+    if (line != way->line) way->side->line = line;
+    duo_use_up(way, from);
+    duo_endpoint next = {way->session, from.turn + 2};
+    return next;
+}
+
+/* Steps behind a message. `others` are the parts of a position that a turn does not change by itself. */
+DUO_INLINE duo_endpoint duo_step(const duo_way *way, duo_endpoint from, duo_edge edge, bool stays,
+                                 uint64_t others)
+{
+    uint64_t at = way->at;
+    if (edge == DUO_TURN) {
+        at = (at & ~(DUO_AT_EPOCH - 1)) + DUO_AT_EPOCH;
+        at |= others | (stays ? DUO_AT_STAYS : 0);
+        duo_line *first = way->line;
+        if (way->shape->lines > 1) first = (duo_line *)(void *)way->session->ring;
+        return duo_stand(way, from, at, first);
+    }
+    if (!stays) at &= ~DUO_AT_STAYS;
+    if (DUO_LIKELY(!duo_ends_line(way))) return duo_stand(way, from, at + DUO_AT_PLACE, way->line);
+    duo_line *line = (duo_line *)(void *)((char *)way->line + DUO_LINE);
+    return duo_stand(way, from, (at & ~DUO_AT_PLACES) + 1, line);
+}
+
+/*
+ * Whether a message that is plain bytes and not the last can be sent here and now. If so its entries go
+ * to `way->place`, and `duo_publish` is next; if not, it is a case for `duo_send`. The shape is NULL if
+ * it is not known.
+ */
+DUO_INLINE bool duo_may_send(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known,
+                             duo_edge edge)
+{
+    if (!DUO_LIKELY(duo_find(way, from, role, known))) return false;
+    if (!DUO_LIKELY(!duo_steps_far(way, edge))) return false;
+    way->place = way->line->payloads + duo_place_of(way) * way->shape->stride;
+    return true;
+}
+
+/*
+ * Publishes the message whose entries are in their place. `index` is its own among those of its state;
+ * `begins` says whether no message of the state keeps the direction, `stays` whether one of the next does.
+ */
+DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, duo_role role,
+                                       duo_edge edge, unsigned index, bool begins, bool stays,
+                                       duo_endpoint *next)
+{
+    uint64_t at = way->at;
+    _Atomic uint64_t *place = &way->line->word;
+    uint64_t word = ((at >> 40) + 1) << 40;
+    unsigned index_bits = way->shape->index_bits;
+    if (index_bits > 0 && duo_place_of(way) > 0)
+        word |= atomic_load_explicit(place, memory_order_relaxed) & DUO_WORD_INDEXES;
+    if (index > 0) word |= (uint64_t)index << (4 + duo_place_of(way) * index_bits);
     if (edge == DUO_TURN) word |= duo_processor();
-    if (edge == DUO_TURN &&
-        ((at & DUO_AT_SWAPS) ||
-         (at & (DUO_AT_LAP | DUO_AT_PLACES | DUO_AT_LINES | DUO_AT_STAYS)) == 0)) {
-        uint64_t before = atomic_exchange_explicit(&side->line->word, word, memory_order_acq_rel);
-        if (!DUO_LIKELY((before & DUO_WORD_FLAGS) == 0))
-            is_taken = duo_answer_in_word(session, side, before);
+    /* Whoever answers may give the session away, so the endpoint is used up before. */
+    bool is_taken = true;
+    if (edge == DUO_TURN && begins && (at & (DUO_AT_LAP | DUO_AT_PLACES | DUO_AT_LINES)) == 0) {
+        uint64_t before = atomic_exchange_explicit(place, word, memory_order_acq_rel);
+        if (!DUO_LIKELY((before & DUO_WORD_FLAGS) == 0)) {
+            duo_use_up(way, from);
+            is_taken = duo_answer_in_word(way->session, way->side, before);
+        }
     } else {
-        atomic_store_explicit(&side->line->word, word, memory_order_release);
+        atomic_store_explicit(place, word, memory_order_release);
         atomic_signal_fence(memory_order_seq_cst);
-        _Atomic uint64_t *flags = &session->signals[(from.turn & 1) ^ 1].flags;
-        if (!DUO_LIKELY(atomic_load_explicit(flags, memory_order_acquire) == 0))
-            is_taken = duo_answer(session, side);
+        _Atomic uint64_t *flags = &way->session->signals[role ^ 1].flags;
+        if (!DUO_LIKELY(atomic_load_explicit(flags, memory_order_acquire) == 0)) {
+            duo_use_up(way, from);
+            is_taken = duo_answer(way->session, way->side);
+        }
     }
     if (!DUO_LIKELY(is_taken)) {
-        memset(next, 0, sizeof *next);
+        duo_endpoint none = {NULL, 0};
+        *next = none;
         return DUO_CLOSED;
     }
-    if (edge == DUO_STAY) duo_plain_step(session, side, at, within, stays);
-    else duo_plain_turn(session, side, at, at & DUO_AT_PROCESSORS, stays);
-    next->session = session;
-    next->turn = from.turn + 2;
+    *next = duo_step(way, from, edge, stays, at & (DUO_AT_PROCESSORS | DUO_AT_SWAPS));
     return DUO_OK;
 }
 
-/*
- * `duo_recv` in a state whose one message is plain bytes and not the last. `offset` is where
- * entries are in `message`, the others are as above.
- */
-DUO_MUST_CHECK static inline duo_status duo_recv_plain(duo_endpoint from, const duo_state *state,
-                                                       uint64_t wait, void *message, size_t offset,
-                                                       size_t size, duo_edge edge, bool stays)
+/* The same where it is known whether a place follows in the line, so that it is looked at once only. */
+DUO_INLINE duo_status duo_publish(const duo_way *way, duo_endpoint from, duo_role role, duo_edge edge,
+                                  unsigned index, bool begins, bool stays, duo_endpoint *next)
 {
-    duo_session *session = from.session;
-    duo_side *side = size <= DUO_LINE ? duo_plain_side(from) : NULL;
-    if (!DUO_LIKELY(side != NULL)) return duo_recv(from, state, wait, message);
-    uint64_t at = side->at;
-    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
-    bool is_there = ((word - (at & ~(DUO_AT_PLACE - 1))) >> 40) - 1 < 7;
-    if (!is_there && wait != DUO_AT_ONCE && duo_look_out(side)) {
-        word = atomic_load_explicit(&side->line->word, memory_order_acquire);
-        is_there = ((word - (at & ~(DUO_AT_PLACE - 1))) >> 40) - 1 < 7;
-    }
-    bool is_plain = is_there && atomic_load_explicit(&side->bell, memory_order_acquire) == NULL;
-    uint64_t line = at & DUO_AT_LINES;
-    bool within = duo_within_line(session, at);
-    if (edge == DUO_STAY)
-        is_plain = is_plain && (within || (line + 1 != session->segment && line + 1 < session->lines));
-    else
-        is_plain = is_plain && at < DUO_RENEWAL * DUO_AT_EPOCH;
-    if (!DUO_LIKELY(is_plain)) return duo_recv(from, state, wait, message);
+    if (edge == DUO_STAY && !DUO_LIKELY(!duo_ends_line(way)))
+        return duo_publish_here(way, from, role, edge, index, begins, stays, next);
+    return duo_publish_here(way, from, role, edge, index, begins, stays, next);
+}
 
-    atomic_store_explicit(&side->turn, from.turn + 2, memory_order_relaxed);
-    char *entries = (char *)message + offset;
-    if (size > 0) memcpy(entries, side->place, size);
-    struct {
-        unsigned tag;
-        void *block;
-    } arrived = {1, NULL};
-    memcpy(message, &arrived, sizeof arrived);
-    duo_endpoint next = {session, from.turn + 2};
-    memcpy(entries + size, &next, sizeof next);
-    if (edge == DUO_STAY) duo_plain_step(session, side, at, within, stays);
-    else duo_plain_turn(session, side, at, word & DUO_AT_PROCESSORS, stays);
-    return DUO_OK;
+/* Whether a word has the message at this position: see position.h. */
+DUO_INLINE bool duo_word_has(uint64_t word, uint64_t at)
+{
+    return (word >> 40) - (at >> 40) - 1 < 7;
+}
+
+/*
+ * Whether the message of a state that has only one, which is plain bytes and not the last, can be
+ * received here and now. If so its entries are at `way->place`, and `duo_taken` is next; if not, it is a
+ * case for `duo_recv`.
+ */
+DUO_INLINE bool duo_may_recv(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known,
+                             duo_edge edge, uint64_t wait)
+{
+    if (!DUO_LIKELY(duo_find(way, from, role, known))) return false;
+    way->word = atomic_load_explicit(&way->line->word, memory_order_acquire);
+    if (!duo_word_has(way->word, way->at)) {
+        if (wait == DUO_AT_ONCE) return false;
+        way->word = duo_look_out(way->line, way->at);
+        if (way->word == 0) return false;
+    }
+    if (!DUO_LIKELY(!duo_steps_far(way, edge))) return false;
+    way->place = way->line->payloads + duo_place_of(way) * way->shape->stride;
+    return true;
+}
+
+/* Gives the place of a message free whose entries were copied: the endpoint that follows. */
+DUO_INLINE duo_endpoint duo_taken(const duo_way *way, duo_endpoint from, duo_edge edge, bool stays)
+{
+    uint64_t others = (way->word & DUO_AT_PROCESSORS) | (way->at & DUO_AT_SWAPS);
+    return duo_step(way, from, edge, stays, others);
 }
 
 #endif
