@@ -1,4 +1,5 @@
 /* A peer that leaves or dies is noticed, and what it said before is read first. */
+#include "shm.h"
 #include "talk.h"
 
 static void leave_at_once(int region)
@@ -90,6 +91,25 @@ static void while_sending(void (*server)(int), bool is_killed, bool is_long)
     close(region);
 }
 
+/* Of a peer that is dead for a while, a sender hears long before the room is full. */
+static void before_it_is_full(bool is_text)
+{
+    int region = region_of(0);
+    pid_t child = start_child(wait_to_be_killed, region);
+    talk_client_ask_t client = attach_client(region);
+    CHECK(talk_client_ask_send_more(client, 1, &client) == DUO_OK);
+    kill_child(child);
+    nanosleep(&(struct timespec){0, 150000000}, NULL);
+    size_t sent = 0;
+    duo_status status = DUO_OK;
+    for (; status == DUO_OK; sent += status == DUO_OK)
+        status = is_text ? talk_client_ask_send_page(client, DUO_STR("page"), &client)
+                         : talk_client_ask_send_more(client, sent, &client);
+    CHECK(status == DUO_CLOSED && client.sends.session == NULL);
+    CHECK(sent <= DUO_SHM_LINES_UNSEEN * DUO_SHM_CELLS);
+    close(region);
+}
+
 static void read_to_the_end(void (*client)(int), bool is_killed)
 {
     int region = region_of(0);
@@ -156,6 +176,8 @@ int main(void)
     while_sending(leave_reading, false, true);
     while_sending(wait_to_be_killed, true, false);
     while_sending(wait_to_be_killed, true, true);
+    before_it_is_full(false);
+    before_it_is_full(true);
     read_to_the_end(say_and_leave, false);
     read_to_the_end(say_and_wait, true);
     in_the_middle();

@@ -50,7 +50,9 @@ enum {
     DUO_SHM_LINES = 256,
     DUO_SHM_MOST_LINES = 1 << 16,
     /* No fragment of a long message is longer, so that reading and writing overlap. */
-    DUO_SHM_FRAGMENT = 16384
+    DUO_SHM_FRAGMENT = 16384,
+    /* A sender that is never answered looks after the peer before each line of so many. */
+    DUO_SHM_LINES_UNSEEN = 8
 };
 
 #define DUO_SHM_MAGIC UINT64_C(0x65756f6c61756f64)
@@ -182,6 +184,8 @@ void duo_shm_leave(duo_shm *shm, uint32_t how);
 typedef bool duo_shm_look(duo_shm *shm);
 /* Waits until `look` finds what it looks for: DUO_OK, DUO_EMPTY once `wait` is over, or DUO_CLOSED. */
 duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait);
+/* As sender, before a line: whether the peer was killed. Asks the kernel ten times in a second at most. */
+bool duo_shm_has_died(duo_shm *shm);
 /* Whether a process that was opened has ended. */
 bool duo_shm_is_dead(int process);
 /* Sleeps while a word of the region is as expected, for so many nanoseconds at most. */

@@ -7,6 +7,12 @@ static duo_status give_back(duo_shm *shm, duo_endpoint from, duo_status status)
     return status;
 }
 
+/* Before a line: whether it is time to look after the peer, and there is none. */
+static inline bool is_alone(duo_shm *shm)
+{
+    return shm->line_at % DUO_SHM_LINES_UNSEEN == 0 && duo_shm_has_died(shm);
+}
+
 /* Sends any message; the handle was claimed. */
 NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *message,
                                       const void *entries, uint64_t wait, duo_endpoint *next)
@@ -18,6 +24,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         if (!duo_wire_measure(wire->entries, entries, &size) || size > shm->peer_takes)
             return give_back(shm, from, DUO_TOO_LARGE);
     }
+    if (shm->count == 0 && is_alone(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
     if (shm->count == 0 && !has_line(shm)) {
         duo_status status = duo_shm_await(shm, has_line, wait);
         if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);
@@ -87,7 +94,8 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     settle(shm);
     const duo_wire_message *wire = wire_of(shm, message);
     bool is_plain = is_little_endian() && wire->flat == 8 && shm->cells < DUO_SHM_CELLS &&
-                    shm->line_at <= shm->line_limit && message->edge != DUO_END;
+                    shm->line_at <= shm->line_limit && message->edge != DUO_END &&
+                    (shm->count > 0 || shm->line_at % DUO_SHM_LINES_UNSEEN > 0);
     if (!is_plain) return send_any(from, message, entries, wait, next);
     unsigned count = shm->count, cells = shm->cells;
     memcpy(shm->line->cells + cells * 8, entries, 8);

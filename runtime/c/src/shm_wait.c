@@ -115,6 +115,18 @@ static bool is_gone(duo_shm *shm, uint64_t now)
     return shm->is_dead;
 }
 
+bool duo_shm_has_died(duo_shm *shm)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    uint64_t coarse = (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+    /* It runs behind the other clock by some milliseconds. */
+    if (coarse < shm->looked_after + DUO_SHM_PERIOD) return shm->is_dead;
+    shm->looked_after = coarse;
+    shm->is_dead = duo_shm_is_dead(shm->process);
+    return shm->is_dead;
+}
+
 /*
  * Says that this side sleeps, in the order that (b) in shm.h asks for; what its flags are then. They have
  * nothing but that in them, unless the peer writes there what it should not.
