@@ -1,16 +1,16 @@
 //! `duologue breaking`: whether a change can be deployed, and which side first.
 
 use super::args::{Answer, Findings, Format, Sources, Style};
-use super::revision::Revision;
+use super::older::{Old, checked};
 use super::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
-use super::{Failure, TEMPLATE, inputs};
+use super::{Failure, TEMPLATE};
 use clap::{Args, ValueEnum};
-use duologue::compile::{Compilation, Files, Request, compile};
+use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
 use duologue::relation::{Outcome, Require, Rollout, Verdict, versions};
 use duologue::target::Options;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
@@ -137,81 +137,6 @@ fn comparison(
     }
     new.diagnostics = found;
     Ok((new, Compared::Verdicts(verdicts)))
-}
-
-/// Where the old version is.
-enum Old<'a> {
-    Path(&'a Path),
-    Revision(&'a str, Revision),
-}
-
-impl<'a> Old<'a> {
-    /// What `--against` names: a path if there is one, or a revision.
-    fn find(against: &'a str, paths: &[PathBuf]) -> Result<Old<'a>, Failure> {
-        let path = Path::new(against);
-        if path.exists() {
-            return Ok(Old::Path(path));
-        }
-        if paths.iter().any(|path| path.as_os_str() == "-") {
-            let words = "standard input has no older version in git; compare it with a file";
-            return Err(Failure::Usage(words.to_owned()));
-        }
-        let here = PathBuf::from(".");
-        let revision = Revision::open(against, paths.first().unwrap_or(&here))?;
-        Ok(Old::Revision(against, revision))
-    }
-
-    /// The paths under which there are protocols now. One without any is left out if the old version has some there: all of
-    /// these are removed.
-    fn still_here(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let is_removed = |path: &PathBuf| match self {
-            Old::Path(_) => false,
-            Old::Revision(_, revision) => {
-                let path = std::slice::from_ref(path);
-                let is_gone = !path[0].exists() || inputs::find(path, &[]).is_err();
-                is_gone && !revision.inputs(path, &[]).is_empty()
-            }
-        };
-        let here = paths.iter().filter(|path| !is_removed(path));
-        here.cloned().collect()
-    }
-
-    /// How reports name a file of the old version: so that it is not taken for the one on the disk.
-    fn name_of(&self, name: &str) -> String {
-        match self {
-            Old::Path(_) => name.to_owned(),
-            Old::Revision(against, _) => format!("{name} @ {against}"),
-        }
-    }
-
-    /// Reads and checks the old version; rules other than errors do not matter there.
-    fn check(&self, request: &Request, paths: &[PathBuf]) -> Result<Compilation, Failure> {
-        let mut old = Request {
-            levels: vec![("all".to_owned(), Level::Allow)],
-            ..request.clone()
-        };
-        match self {
-            Old::Path(path) => {
-                old.inputs = inputs::find(&[path.to_path_buf()], &[])?;
-                if path.is_dir() {
-                    old.import_dirs.insert(0, path.to_path_buf());
-                }
-                checked(&old, &Disk)
-            }
-            Old::Revision(_, revision) => {
-                old.inputs = revision.inputs(paths, &request.inputs);
-                checked(&old, revision)
-            }
-        }
-    }
-}
-
-/// Reads and checks one version.
-pub fn checked(request: &Request, files: &dyn Files) -> Result<Compilation, Failure> {
-    compile(request, files).map_err(|unreadable| {
-        let path = unreadable.path.display();
-        Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
-    })
 }
 
 /// The verdict for people, with the matrix unless all of it is sound.

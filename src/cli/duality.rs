@@ -1,8 +1,8 @@
 //! `duologue dual --against`: whether a protocol is the other side of one that somebody else has written.
 
 use super::args::{self, Findings, Format, Sources};
-use super::breaking::checked;
 use super::dual::select;
+use super::older::checked;
 use super::terminal::{GOOD, Terminal, styled};
 use super::{Failure, Outcome, inputs};
 use duologue::check::CheckedProgram;

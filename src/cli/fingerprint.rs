@@ -1,12 +1,17 @@
 //! `duologue fingerprint`: by what two processes know that they speak the same protocol.
 
-use super::args::{Findings, Format, Sources};
+use super::args::{Answer, Findings, Format, Sources};
+use super::older::{Old, checked};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
+use duologue::compile::{Compilation, Request};
+use duologue::files::Disk;
 use duologue::fingerprint::Fingerprint as Hash;
-use duologue::relation::{View, canonical};
+use duologue::protocol::{Message, Program};
+use duologue::relation::{Fate, Place, View, canonical, displacement, misfit, versions};
 use duologue::target::Options;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -14,6 +19,8 @@ const EXAMPLES: &str = "\
   duologue fingerprint bank.proto     a line for each protocol: its name and its fingerprint
   duologue fingerprint bank.proto --text
                                       what is hashed, as docs/wire.md explains it
+  duologue fingerprint bank.proto --against v1.2
+                                      which side may accept the fingerprints of an older version
 ";
 
 /// Print by what two processes know that they speak the same protocol
@@ -26,6 +33,10 @@ pub struct Fingerprint {
     /// Print behind each fingerprint the text that it is the hash of
     #[arg(long)]
     text: bool,
+    /// Say which side may accept the fingerprints of an older version, which is a directory, a file, or a git revision; fail
+    /// if neither may
+    #[arg(long, value_name = "REV|DIR|FILE")]
+    against: Option<String>,
     #[command(flatten)]
     sources: Sources,
 }
@@ -33,18 +44,37 @@ pub struct Fingerprint {
 impl Fingerprint {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let options = Options::default();
-        let compiled = self.sources.compile(
-            &self.paths,
-            options,
-            Format::Human,
-            Findings::Reason,
-            terminal,
-        )?;
+        let old = self.against.as_deref();
+        let old = old
+            .map(|against| Old::find(against, &self.paths))
+            .transpose()?;
+        let by = |request: &Request| {
+            let new = checked(request, &Disk)?;
+            let old = old.as_ref().map(|old| old.check(request, &self.paths));
+            Ok((new, Older(old.transpose()?)))
+        };
+        let (format, findings) = (Format::Human, Findings::Reason);
+        let (compiled, Older(old)) =
+            self.sources
+                .compile_by(by, &self.paths, options, format, findings, terminal)?;
         let program = compiled
             .checked
             .as_ref()
             .ok_or(Failure::Findings)?
             .program();
+        let old = match (&old, &self.against) {
+            (Some(old), Some(against)) => {
+                let words = || format!("the old version, `{against}`, has errors itself");
+                let checked = old.checked.as_ref();
+                Some(
+                    checked
+                        .ok_or_else(|| Failure::Environment(words()))?
+                        .program(),
+                )
+            }
+            (None, _) | (_, None) => None,
+        };
+        let verdicts = old.map(|old| acceptances(old, program)).unwrap_or_default();
         for file in program.files.iter().filter(|file| file.is_input) {
             let plain = file.protocols.iter().copied();
             let plain = plain.filter(|id| !program.protocol(*id).is_generic());
@@ -62,6 +92,9 @@ impl Fingerprint {
                     }
                 };
                 terminal.print(format!("{name} {}\n", Hash::of_text(&canonical)))?;
+                if let Some(verdict) = verdicts.get(&name) {
+                    terminal.print(format!("  {}\n", verdict.words))?;
+                }
                 if self.text {
                     terminal.print(canonical.text)?;
                 }
@@ -70,6 +103,84 @@ impl Fingerprint {
                 }
             }
         }
-        Ok(())
+        match verdicts.values().all(|verdict| verdict.may_talk) {
+            true => Ok(()),
+            false => Err(Failure::Findings),
+        }
+    }
+}
+
+/// What was compared with, if anything was.
+struct Older(Option<Compilation>);
+
+impl Answer for Older {}
+
+/// Whether the versions of a protocol can talk between processes.
+struct Acceptance {
+    words: String,
+    may_talk: bool,
+}
+
+/// For each protocol that both versions have, by its name with the package, which side may accept the old fingerprint.
+fn acceptances(old: &Program, new: &Program) -> BTreeMap<String, Acceptance> {
+    let mut found = BTreeMap::new();
+    for versions in versions(old, new) {
+        let Fate::Kept(old, new, _) = versions.fate else {
+            continue;
+        };
+        if old.description().is_generic() && old.arguments.is_none() {
+            continue;
+        }
+        let acceptance = acceptance(old, new);
+        found.insert(versions.name, acceptance);
+    }
+    found
+}
+
+fn acceptance(old: View<'_>, new: View<'_>) -> Acceptance {
+    let print = Hash::of(old);
+    if print == Hash::of(new) {
+        return Acceptance {
+            words: "as in the old version".to_owned(),
+            may_talk: true,
+        };
+    }
+    let mixtures = [("servers", old, new), ("clients", new, old)];
+    for (who, client, server) in mixtures {
+        if displacement(client, server).is_none() {
+            return Acceptance {
+                words: format!("{who} may accept {print} of the old version"),
+                may_talk: true,
+            };
+        }
+    }
+    // Of two versions that understand each other by names, the place where positions differ is the reason.
+    let by_name = mixtures.into_iter().find_map(|(_, client, server)| {
+        let is_sound = misfit(client, server).is_none();
+        is_sound.then(|| displacement(client, server)).flatten()
+    });
+    let reason = match by_name {
+        Some(found) => match (found.dialogue.last(), found.left, found.right) {
+            (Some(said), Place::State(left), Place::State(right)) => {
+                let name = said.message.name.text();
+                let at = |messages: &[Message]| {
+                    let found = messages.iter().position(|own| own.name.text() == name);
+                    found.map_or_else(String::new, |at| at.to_string())
+                };
+                format!(
+                    "message `{name}` has position {} in state `{}` of one and {} in `{}` of the other",
+                    at(&left.messages),
+                    left.name,
+                    at(&right.messages),
+                    right.name
+                )
+            }
+            (_, Place::State(_) | Place::End(_), _) => "positions of messages differ".to_owned(),
+        },
+        None => "neither understands the other".to_owned(),
+    };
+    Acceptance {
+        words: format!("nobody may accept {print} of the old version: {reason}"),
+        may_talk: false,
     }
 }

@@ -17,6 +17,7 @@ mod generate;
 mod graph;
 mod inputs;
 mod levels;
+mod older;
 mod overview;
 mod protoc;
 mod reports;

@@ -118,7 +118,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
             carries(theirs.program, &found.right, right),
             format!("let `{}` carry the same types in both", left.name),
         ),
-        Clash::Silence => (String::new(), String::new(), String::new()),
+        Clash::Place(..) | Clash::Silence => (String::new(), String::new(), String::new()),
     };
     let note = match dialogue(&found.dialogue) {
         Some(text) => {
@@ -179,6 +179,14 @@ pub fn misfit(
             carries(client.program, &found.left, ours),
             carries(server.program, &found.right, theirs),
         ),
+        Clash::Place(ours, _) => (
+            format!(
+                "`{}` of `{name}` has another position to {old} clients than to {new} servers",
+                ours.name
+            ),
+            position(&found.left, ours),
+            position(&found.right, ours),
+        ),
         Clash::Turn(ours, theirs) => {
             let headline = match (ours, theirs) {
                 (Some(Direction::Send), Some(_)) => format!(
@@ -223,7 +231,9 @@ fn told(
     let (ours, theirs) = match found.clash {
         Clash::Left(message) => (message.name.span, found.right.span()),
         Clash::Right(message) => (found.left.span(), message.name.span),
-        Clash::Payload(left, right) => (left.name.span, right.name.span),
+        Clash::Payload(left, right) | Clash::Place(left, right) => {
+            (left.name.span, right.name.span)
+        }
         Clash::Turn(..) | Clash::Silence => (found.left.span(), found.right.span()),
     };
     Told {
@@ -269,6 +279,20 @@ fn inside(place: &Place<'_>) -> String {
         Place::State(state) => format!(" in state `{}`", state.name),
         Place::End(_) => String::new(),
     }
+}
+
+/// Which of its state's messages one is; it is found by its name.
+fn position(place: &Place<'_>, message: &Message) -> String {
+    let Place::State(state) = place else {
+        return String::new();
+    };
+    let name = message.name.text();
+    let found = state
+        .messages
+        .iter()
+        .position(|own| own.name.text() == name);
+    let position = found.map_or_else(String::new, |at| format!(" at position {at}"));
+    format!("`{name}` of state `{}` stands{position} here", state.name)
 }
 
 fn carries(program: &Program, place: &Place<'_>, message: &Message) -> String {

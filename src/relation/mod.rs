@@ -193,6 +193,8 @@ pub enum Clash<'a> {
     Right(&'a Message),
     /// What a message carries, left and right.
     Payload(&'a Message, &'a Message),
+    /// At which position of its state a message stands, left and right.
+    Place(&'a Message, &'a Message),
     /// Nothing: whoever has its turn has nothing to say.
     Silence,
 }
@@ -210,6 +212,18 @@ pub fn difference<'a>(left: View<'a>, right: View<'a>) -> Option<Disagreement<'a
 pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {
         minds_silence: false,
+        minds_places: false,
+    };
+    Walk::new(client, server, demand).run(|_, _| {})
+}
+
+/// As [`misfit`], where messages travel as their positions: so a message of both must stand at the same one in corresponding states.
+/// Between processes a client and a server of two versions understand each other exactly if there is no such place.
+#[must_use]
+pub fn displacement<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
+    let demand = Demand::Fit {
+        minds_silence: false,
+        minds_places: true,
     };
     Walk::new(client, server, demand).run(|_, _| {})
 }
@@ -219,6 +233,7 @@ pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>
 pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {
         minds_silence: true,
+        minds_places: false,
     };
     Walk::new(client, server, demand).run(|_, _| {})
 }

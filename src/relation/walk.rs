@@ -15,7 +15,18 @@ pub enum Demand {
     Fit {
         /// Whether a state without messages, in which both wait for ever, is a disagreement.
         minds_silence: bool,
+        /// Whether a message that has another position in its state on the other side is one.
+        minds_places: bool,
     },
+}
+
+impl Demand {
+    fn minds_places(self) -> bool {
+        match self {
+            Demand::Equal => false,
+            Demand::Fit { minds_places, .. } => minds_places,
+        }
+    }
 }
 
 /// Two states that a session has reached, and by which messages of which earlier pair.
@@ -114,7 +125,11 @@ impl<'a> Walk<'a> {
         if self.demand == Demand::Equal || self.classes.is_some() || !is_worth_it() {
             return;
         }
-        let classes = classes(&mut self.shapes, Order::Free);
+        let order = match self.demand.minds_places() {
+            true => Order::Written,
+            false => Order::Free,
+        };
+        let classes = classes(&mut self.shapes, order);
         let class = |node: Node| classes[node.index() as usize];
         let pairs = self.pairs.iter();
         self.met = pairs
@@ -126,7 +141,7 @@ impl<'a> Walk<'a> {
     fn meet(&mut self, left: Node, right: Node, came_by: Option<(usize, usize, usize)>) {
         let is_new = match self.demand {
             Demand::Equal => self.shapes.unite(left, right),
-            Demand::Fit { minds_silence } => {
+            Demand::Fit { minds_silence, .. } => {
                 let class = |node: Node| match &self.classes {
                     Some(classes) => classes[node.index() as usize],
                     None => node.index(),
@@ -151,6 +166,13 @@ impl<'a> Walk<'a> {
     /// The messages that both may exchange in a pair of states, or why they disagree there.
     fn compare(&mut self, left: Node, right: Node) -> Result<Matches, Clash<'a>> {
         let matches = self.face(left, right)?;
+        let displaced = matches.iter().find(|(our, their)| our != their);
+        if let Some((our, their)) = displaced.filter(|_| self.demand.minds_places()) {
+            return Err(Clash::Place(
+                self.shapes.message(left, *our),
+                self.shapes.message(right, *their),
+            ));
+        }
         for (our, their) in &matches {
             if !self.shapes.carry_the_same((left, *our), (right, *their)) {
                 return Err(Clash::Payload(
@@ -208,10 +230,13 @@ impl<'a> Walk<'a> {
             (Demand::Fit { .. }, Direction::Send) => forward()?,
             (Demand::Fit { .. }, Direction::Recv) => backward()?,
         };
-        let minds_silence = self.demand
-            == Demand::Fit {
+        let minds_silence = matches!(
+            self.demand,
+            Demand::Fit {
                 minds_silence: true,
-            };
+                ..
+            }
+        );
         if minds_silence && found.is_empty() {
             return Err(Clash::Silence);
         }
@@ -226,7 +251,9 @@ impl<'a> Walk<'a> {
         };
         let mut dialogue = Vec::new();
         let last: Option<(&'a Message, Origin)> = match clash {
-            Clash::Left(message) | Clash::Payload(message, _) => Some((message, Origin::Left)),
+            Clash::Left(message) | Clash::Payload(message, _) | Clash::Place(message, _) => {
+                Some((message, Origin::Left))
+            }
             Clash::Right(message) => Some((message, Origin::Right)),
             Clash::Turn(..) | Clash::Silence => None,
         };

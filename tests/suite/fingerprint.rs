@@ -149,3 +149,27 @@ fn the_command() {
     insta::assert_snapshot!(scratch.transcript("fingerprint"));
     insta::assert_snapshot!(scratch.transcript("fingerprint bank.proto --text"));
 }
+
+/// Which side may accept the fingerprint of an older version, which is a matter of positions as well as of names.
+#[test]
+fn an_older_version_may_be_accepted() {
+    let old = "proto! same { s:send { a -> ! } }\n\
+               proto! grown { s:send { a(u8) -> t, b -> ! } t:recv { c -> s } }\n\
+               proto! shrunk { s:send { a -> ! } t:recv { c -> ! } }\n\
+               proto! heard { s:recv { a -> !, b -> s } }\n\
+               proto! between { s:send { a -> t, b -> ! } t:send { c -> s, d -> ! } }\n\
+               proto! other { s:send { a(u8) -> ! } }\n\
+               proto! loops { s:send { a -> t } t:send { a -> u } u:send { a -> s, z -> ! } }\n";
+    let new = "proto! same { first:send { a -> ! } }\n\
+               proto! grown { s:send { a(u8) -> t, b -> !, more -> ! } t:recv { c -> s } }\n\
+               proto! heard { s:recv { a -> ! } }\n\
+               proto! between { s:send { a -> t, b -> ! } t:send { new -> !, c -> s, d -> ! } }\n\
+               proto! other { s:send { a(u16) -> ! } }\n\
+               proto! loops { s:send { a -> t, y -> ! } t:send { y -> !, a -> s, z -> ! } }\n\
+               proto! added { s:send { a -> ! } }\n";
+    let files = [("old/all.proto", old), ("all.proto", new)];
+    let scratch = Scratch::with("accepts", &files);
+    insta::assert_snapshot!(scratch.transcript("fingerprint all.proto --against old/all.proto"));
+    insta::assert_snapshot!(scratch.transcript("fingerprint old/all.proto --against old"));
+    insta::assert_snapshot!(scratch.transcript("fingerprint all.proto --against nowhere"));
+}

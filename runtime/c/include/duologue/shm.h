@@ -20,7 +20,7 @@ extern "C" {
 typedef struct duo_shm_options {
     /* How long to wait for the peer to attach, in nanoseconds; 0 is for ever. */
     uint64_t wait;
-    /* Fingerprints of other versions whose sessions are sound: see docs/wire.md. */
+    /* Fingerprints of older versions that this side may accept, as `duologue fingerprint --against` says. */
     const duo_fingerprint *accepts;
     size_t accepts_count;
     /* The largest message to receive, in encoded bytes; 0 is 64 MiB. */
