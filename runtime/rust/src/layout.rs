@@ -66,7 +66,8 @@ impl Slot {
         Slot { messages, ..self }
     }
 
-    /// At least enough room for a payload of this type.
+    /// At least enough room for a payload of this type, which counts even if it needs none: if it has a destructor, messages
+    /// must be destroyed and cannot be forgotten.
     pub const fn fit<P>(self) -> Slot {
         let (size, align) = (size_of::<P>(), align_of::<P>());
         Slot {

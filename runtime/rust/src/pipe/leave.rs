@@ -262,7 +262,8 @@ impl Pipe {
     #[inline]
     pub(crate) fn die(self) -> Result<(), Pipe> {
         if let Found::Closed = self.find() {
-            // Whoever closed it took over the waiter, if there was one.
+            // No waiter is armed. Whoever closed it took it over; and a peer that left without a word did so before any
+            // was armed, because after that, by the two fences, it has to see this side's messages.
             self.free();
             return Ok(());
         }

@@ -52,6 +52,18 @@ impl Pipe {
         }
     }
 
+    /// Whether a sender that stands before a segment which it has used may write there, once it has waited for that. If
+    /// not the peer is gone.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn has_room(self) -> bool {
+        let is_free = || matches!(self.room(), Room::Free);
+        is_free() || {
+            crate::park::until(Watched::for_room(&self), None);
+            is_free()
+        }
+    }
+
     /// Whether the sender stands before a segment that it has filled before in this run.
     #[inline(always)]
     pub(super) fn needs_room(&self, layout: &Layout) -> bool {
@@ -72,15 +84,17 @@ impl Pipe {
         let emptied = self.at.line() + 1;
         let (segment, lines) = (layout.segment(), layout.lines());
         if emptied == segment {
-            report(self.again(), 0, 0)
+            self.again().report(0, 0)
         } else if emptied == lines {
-            report(self.again(), 1, segment)
+            self.again().report(1, segment)
         } else {
             None
         }
     }
 
-    fn report(&self, which: u64, start: usize) -> Option<Waiter> {
+    #[cold]
+    #[inline(never)]
+    fn report(self, which: u64, start: usize) -> Option<Waiter> {
         let number = segment_number(self.at.epoch(), which);
         let mut credit = self.credit().load(Relaxed);
         let old = loop {
@@ -148,24 +162,6 @@ impl Pipe {
                 Err(now) => credit = now,
             }
         }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn report(pipe: Pipe, which: u64, start: usize) -> Option<Waiter> {
-    pipe.report(which, start)
-}
-
-/// Whether a sender that stands before a segment which it has used may write there, once it has waited for that. If not
-/// the peer is gone.
-#[cold]
-#[inline(never)]
-pub(super) fn has_room(pipe: Pipe) -> bool {
-    let is_free = || matches!(pipe.room(), Room::Free);
-    is_free() || {
-        crate::park::until(Watched::for_room(&pipe), None);
-        is_free()
     }
 }
 
