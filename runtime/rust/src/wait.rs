@@ -17,6 +17,8 @@ use crate::sync::{spin_loop, unpark, yield_now, AtomicBool, Thread};
 pub(crate) enum Waiter {
     Thread(Thread),
     Task(Waker),
+    /// A thread that is woken through something that it shares: the bell of a port set. To a pipe it is a thread.
+    Bell(Waker),
 }
 
 impl Waiter {
@@ -24,7 +26,7 @@ impl Waiter {
     pub(crate) fn wake(self) {
         match self {
             Waiter::Thread(thread) => unpark(&thread),
-            Waiter::Task(waker) => waker.wake(),
+            Waiter::Task(waker) | Waiter::Bell(waker) => waker.wake(),
         }
     }
 }

@@ -83,14 +83,36 @@ impl<V> Members<V> {
 
     /// Takes a member out, from its list as well.
     pub(super) fn remove(&mut self, at: u32) -> Option<V> {
-        let value = self.places.get_mut(at as usize)?.value.take()?;
+        let (value, generation) = self.lift(at)?;
+        self.release(at, generation);
+        Some(value)
+    }
+
+    /// Takes a member out but keeps its place, for [`fill`](Members::fill) or [`release`](Members::release). Gives the
+    /// generation as well.
+    pub(super) fn lift(&mut self, at: u32) -> Option<(V, u32)> {
+        let place = self.places.get_mut(at as usize)?;
+        let value = place.value.take()?;
+        let generation = place.generation;
+        self.count -= 1;
         self.unlink(at);
+        Some((value, generation))
+    }
+
+    /// Puts a member of this generation, on no list, into a place that was kept.
+    pub(super) fn fill(&mut self, at: u32, value: V, generation: u32) {
         let place = &mut self.places[at as usize];
-        place.generation = place.generation.wrapping_add(1);
+        place.value = Some(value);
+        place.generation = generation;
+        self.count += 1;
+    }
+
+    /// Gives up a place that was kept, and had this generation last.
+    pub(super) fn release(&mut self, at: u32, generation: u32) {
+        let place = &mut self.places[at as usize];
+        place.generation = generation.wrapping_add(1);
         place.next = self.free;
         self.free = at;
-        self.count -= 1;
-        Some(value)
     }
 
     pub(super) fn get_mut(&mut self, at: u32) -> Option<&mut V> {
@@ -134,23 +156,6 @@ impl<V> Members<V> {
         place.list = Some(list);
         place.previous = last;
         place.next = NOBODY;
-    }
-
-    /// Puts a member at the beginning of a list, wherever it was before.
-    pub(super) fn prepend(&mut self, list: List, at: u32) {
-        self.unlink(at);
-        let ends = &mut self.lists[list as usize];
-        let first = ends.first;
-        ends.first = at;
-        ends.count += 1;
-        match first {
-            NOBODY => ends.last = at,
-            first => self.places[first as usize].previous = at,
-        }
-        let place = &mut self.places[at as usize];
-        place.list = Some(list);
-        place.previous = NOBODY;
-        place.next = first;
     }
 
     /// Puts the whole of one list behind the other.
@@ -198,10 +203,9 @@ mod tests {
     fn lists_keep_their_order_whatever_is_taken_from_them() {
         let mut members = Members::new();
         let [a, b, c, d] = ['a', 'b', 'c', 'd'].map(|value| members.insert(value));
-        for at in [a, b, c] {
+        for at in [d, a, b, c] {
             members.append(List::Hot, at);
         }
-        members.prepend(List::Hot, d);
         assert_eq!(members.remove(b), Some('b'));
         members.append(List::Tried, a);
         assert_eq!(

@@ -5,6 +5,9 @@
 //! for. A look in vain makes a member *tried*, and when there is nothing hot, or after a number of messages, the set
 //! leaves a waiter with every tried member, whose bell (see `doorbell`) then makes it hot again. Members with a waiter
 //! cost nothing. So per message a member is looked at twice in vain and armed once at most, which is constant.
+//!
+//! A member that gave a message and came back *has the floor*: it is kept apart from the others, so that a session which
+//! says much is received from at little more than the cost of its pipe.
 
 mod doorbell;
 mod members;
@@ -64,10 +67,23 @@ pub struct PortSet<R, T = ()> {
     doorbell: Arc<Doorbell>,
     /// Whether the set left a waiter at the doorbell and did not take it back.
     sleeps: bool,
-    /// The session that gave the last message, and how many more it may give in a row.
-    burst: (usize, u32),
+    /// What a waker of a member is to its sender, by who waited for the set last. A thread pays for a barrier when it
+    /// sleeps, one for all members, and the senders go on storing; a task would pay with each time that it is pending.
+    kind: fn(Waker) -> Waiter,
+    floor: Floor<(R, T)>,
     /// How many messages were received since the tried members were looked at again.
     received: u32,
+}
+
+/// The session that gave the last message.
+struct Floor<V> {
+    session: usize,
+    /// How many more it may give in a row. While there are some, its place among the members is kept.
+    left: u32,
+    at: u32,
+    generation: u32,
+    /// Its endpoint, if it came back.
+    member: Option<V>,
 }
 
 /// Names an endpoint in a [`PortSet`], as long as it is there.
@@ -85,28 +101,58 @@ impl<R: Receive, T> PortSet<R, T> {
             panels: Vec::new(),
             doorbell: Doorbell::new(),
             sleeps: false,
-            burst: (0, 0),
+            kind: Waiter::Bell,
+            floor: Floor {
+                session: 0,
+                left: 0,
+                at: 0,
+                generation: 0,
+                member: None,
+            },
             received: 0,
         }
     }
 
     /// Adds an endpoint, and the value that comes back with its message. The key is for [`remove`](PortSet::remove).
+    #[inline]
     pub fn insert(&mut self, port: R, with: T) -> PortKey {
         let mut port = port;
-        let (last, left) = self.burst;
-        let goes_on = left > 0 && last == session(&mut port);
-        let at = self.members.insert((port, with));
-        if goes_on {
-            self.members.prepend(List::Hot, at);
-        } else {
-            self.members.append(List::Hot, at);
+        let floor = &mut self.floor;
+        if floor.left == 0 || floor.member.is_some() || floor.session != session(&mut port) {
+            return self.append((port, with));
         }
+        floor.generation = floor.generation.wrapping_add(1);
+        floor.member = Some((port, with));
+        PortKey {
+            at: floor.at,
+            generation: floor.generation,
+        }
+    }
+
+    fn append(&mut self, member: (R, T)) -> PortKey {
+        if self.floor.member.is_none() {
+            self.yield_floor();
+        }
+        let at = self.members.insert(member);
+        self.members.append(List::Hot, at);
         let generation = self.members.generation(at).unwrap_or_default();
         PortKey { at, generation }
     }
 
+    /// Gives up the place that is kept, if there is one.
+    fn yield_floor(&mut self) {
+        if self.floor.left > 0 {
+            self.floor.left = 0;
+            self.members.release(self.floor.at, self.floor.generation);
+        }
+    }
+
     /// Takes an endpoint out again, with its value. `None` if it is not there any more.
     pub fn remove(&mut self, key: PortKey) -> Option<(R, T)> {
+        let floor = &mut self.floor;
+        if (floor.at, floor.generation) == (key.at, key.generation) && floor.member.is_some() {
+            return floor.member.take();
+        }
         if self.members.generation(key.at) != Some(key.generation) {
             return None;
         }
@@ -117,7 +163,7 @@ impl<R: Receive, T> PortSet<R, T> {
 
     /// How many endpoints are in the set.
     pub fn len(&self) -> usize {
-        self.members.len()
+        self.members.len() + usize::from(self.floor.member.is_some())
     }
 
     /// Whether there is no endpoint in the set.
@@ -127,12 +173,59 @@ impl<R: Receive, T> PortSet<R, T> {
 
     /// Waits for a message of any endpoint, and takes that endpoint out: gives its value, and the message or the news
     /// that its peer is gone and everything it sent has been read. `None`, at once, if the set is empty.
+    #[inline]
     pub fn recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
-        self.wait(None)
+        match self.go_on() {
+            Some(received) => Some(received),
+            None => self.wait(None),
+        }
     }
 
     /// Like [`recv`](PortSet::recv), but never waits: `None` also if nothing has come yet.
+    #[inline]
     pub fn try_recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
+        match self.go_on() {
+            Some(received) => Some(received),
+            None => self.look(),
+        }
+    }
+
+    /// The next message of the member that has the floor.
+    #[inline]
+    fn go_on(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
+        let (port, with) = self.floor.member.take()?;
+        match port.try_receive() {
+            Ok(message) => {
+                self.received += 1;
+                if self.floor.left == 1 {
+                    self.yield_floor();
+                } else {
+                    self.floor.left -= 1;
+                }
+                Some((with, Ok(message)))
+            }
+            Err(TryRecvError::Closed(closed)) => {
+                self.yield_floor();
+                Some((with, Err(closed)))
+            }
+            Err(TryRecvError::Empty(same)) => {
+                self.hear_others((same, with));
+                None
+            }
+        }
+    }
+
+    /// Puts the member that had the floor to those that were looked at in vain.
+    #[cold]
+    fn hear_others(&mut self, member: (R, T)) {
+        let Floor { at, generation, .. } = self.floor;
+        self.floor.left = 0;
+        self.members.fill(at, member, generation);
+        self.members.append(List::Tried, at);
+    }
+
+    /// A message of any member.
+    fn look(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         self.wake_up();
         let members = &mut self.members;
         // SAFETY: this is the set; it does not sleep, and it keeps its panels.
@@ -152,18 +245,22 @@ impl<R: Receive, T> PortSet<R, T> {
                 continue;
             }
             let session = session(port);
-            let (port, with) = self.members.remove(at)?;
-            let message = match port.try_receive() {
-                Ok(message) => Ok(message),
-                Err(TryRecvError::Closed(closed)) => Err(closed),
-                Err(TryRecvError::Empty(same)) => {
-                    let at = self.members.insert((same, with));
-                    self.members.append(List::Tried, at);
-                    continue;
-                }
+            self.yield_floor();
+            let (member, generation) = self.members.lift(at)?;
+            self.floor = Floor {
+                session,
+                left: BURST,
+                at,
+                generation,
+                member: Some(member),
             };
-            self.count(session);
-            return Some((with, message));
+            if let Some(received) = self.go_on() {
+                if self.received >= BURST {
+                    self.received = 0;
+                    self.settle();
+                }
+                return Some(received);
+            }
         }
         None
     }
@@ -179,6 +276,7 @@ impl<R: Receive, T> PortSet<R, T> {
     }
 
     fn wait(&mut self, deadline: Option<Instant>) -> Option<(T, Result<R::Message, Closed>)> {
+        self.kind = Waiter::Bell;
         let (mut looks, mut yields) = (0, 0);
         while !self.is_empty() {
             if let Some(received) = self.try_recv() {
@@ -207,19 +305,6 @@ impl<R: Receive, T> PortSet<R, T> {
         None
     }
 
-    /// Notes that a session gave a message.
-    fn count(&mut self, session: usize) {
-        self.burst = match self.burst {
-            (last, left) if last == session && left > 0 => (session, left - 1),
-            _ => (session, BURST - 1),
-        };
-        self.received += 1;
-        if self.received >= BURST {
-            self.received = 0;
-            self.settle();
-        }
-    }
-
     /// Leaves a waiter with all tried members, and makes hot those that are ready after all. Says whether there is
     /// something hot.
     fn settle(&mut self) -> bool {
@@ -228,7 +313,7 @@ impl<R: Receive, T> PortSet<R, T> {
         while let Some(at) = next {
             let waker = self.waker(at as usize);
             if let Some((port, _)) = self.members.get_mut(at) {
-                needs_barrier |= port.watch().0.announce(Waiter::Task(waker));
+                needs_barrier |= port.watch().0.announce((self.kind)(waker));
             }
             next = self.members.next(at);
         }
@@ -314,6 +399,7 @@ impl<R: Receive, T> Future for PortSetRecv<'_, R, T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let set = &mut *self.set;
+        set.kind = Waiter::Task;
         while !set.is_empty() {
             if let Some(received) = set.try_recv() {
                 return Poll::Ready(Some(received));
