@@ -22,6 +22,18 @@ pub(crate) fn full() {
     loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
+/// Between a write and a read that must not be exchanged, when a read-modify-write by this thread, which succeeded or not,
+/// came after the write.
+#[inline]
+pub(crate) fn after_exchange() {
+    // There every read-modify-write is a full barrier, which a second one would only repeat (Intel's manual, volume 3,
+    // 9.2.3.9; AMD's, volume 2, 7.2).
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    compiler_fence(std::sync::atomic::Ordering::SeqCst);
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    full();
+}
+
 /// The sender's half, between its write and its read.
 #[inline]
 pub(crate) fn light() {

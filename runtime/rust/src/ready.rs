@@ -9,7 +9,6 @@ use crate::endpoint::{Receiver, Sender};
 use crate::error::{Closed, TryRecvError};
 use crate::park;
 use crate::scheme::State;
-use crate::wait::Waiter;
 use crate::watched::Watched;
 
 /// What every endpoint can do besides its messages: say whether its next operation would wait, and wait for that.
@@ -70,14 +69,11 @@ impl<S> Endpoint for Receiver<S> {
 
 /// Looks for readiness, and leaves the task's waker if there is none.
 fn poll(watched: Watched<'_>, context: &mut Context<'_>) -> Poll<()> {
-    if watched.is_ready() {
-        watched.note_task();
-        Poll::Ready(())
-    } else if watched.arm(Waiter::Task(context.waker().clone())) {
-        Poll::Pending
-    } else {
-        Poll::Ready(())
+    if watched.arm_task(context.waker()) {
+        return Poll::Pending;
     }
+    watched.note_task();
+    Poll::Ready(())
 }
 
 /// The future of [`Endpoint::ready`].

@@ -28,6 +28,7 @@
 //!   this side sent after saying so, and looks at the flags before the first message of a run.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::task::Waker;
 
 use crate::barrier;
 use crate::flags::{self, ENDING, TASK, WAITING};
@@ -97,6 +98,46 @@ impl<'a> Watched<'a> {
     /// The processor on which the peer last ran, in the place that words have for it; 0 if that is not known.
     pub(crate) fn processor_of_peer(&self) -> u64 {
         self.pipe.at().processor()
+    }
+
+    /// Leaves a task's waker unless the next operation would not wait, and says whether it did. Replaces an earlier waiter.
+    pub(crate) fn arm_task(&self, waker: &Waker) -> bool {
+        if self.sends || !self.pipe.waits_in_word() || self.pipe.waits_in_flags() {
+            return !self.is_ready() && self.arm(Waiter::Task(waker.clone()));
+        }
+        self.pipe.say_task();
+        let Found::Nothing(value) = self.pipe.find_in(self.pipe.layout()) else {
+            return false;
+        };
+        let place = self.pipe.place();
+        if value & WAITS != 0 {
+            self.disarm();
+        }
+        // SAFETY: this side owns the place, and its flags are down.
+        unsafe { (*place).put(Waiter::Task(waker.clone())) };
+        let value = value & !WAITS;
+        if self
+            .pipe
+            .word()
+            .compare_exchange(value, value | WAITS, AcqRel, Acquire)
+            .is_err()
+        {
+            // SAFETY: the flag was never raised.
+            drop(unsafe { Place::take(place) });
+            return false;
+        }
+        // By the exchange there was no message, and whoever publishes one finds the flag.
+        barrier::after_exchange();
+        loop {
+            match self.pipe.was_forgotten() {
+                Some(false) => return true,
+                Some(true) => {
+                    self.disarm();
+                    return false;
+                }
+                None => {}
+            }
+        }
     }
 
     /// Leaves a waiter to be woken; false if there is nothing to wait for. Replaces an earlier waiter.
@@ -231,6 +272,11 @@ impl Pipe {
     fn task(&self) -> &AtomicU64 {
         // SAFETY: as for the accessors of `Pipe`.
         unsafe { &*std::ptr::addr_of!((*self.side(self.at().side())).task) }
+    }
+
+    /// Whether this side has left a waiter in its flags, perhaps at an earlier position.
+    fn waits_in_flags(&self) -> bool {
+        self.flags(self.at().side()).load(Relaxed) & WAITING != 0
     }
 
     /// Whether a receiver waits, and dies, in the word here; otherwise in its flags.

@@ -324,7 +324,7 @@ impl Pipe {
             return Leaving::Retracted;
         }
         if self.layout().forgets() {
-            barrier::full();
+            barrier::after_exchange();
         } else {
             barrier::heavy();
         }
