@@ -37,16 +37,19 @@ pub(crate) struct Own {
     /// Set whenever this side begins to receive, so that a receiving endpoint can be dropped without knowing its state:
     /// then no type that contains an endpoint needs a bound.
     pub(crate) stance: UnsafeCell<&'static Stance>,
-    /// The next block of a list: see `pool`.
-    next: Option<NonNull<Cell>>,
+    /// The session's layout once more: the header's line is not read between its beginning and its end, so that it stays
+    /// where sessions begin and end.
+    pub(crate) layout: Layout,
 }
 
 /// The header of a session. The lines of the ring follow it in the same block.
 #[repr(C, align(64))]
 pub(crate) struct Cell {
-    pub(crate) layout: Layout,
+    layout: Layout,
     /// An epoch that is newer than all stamps in the ring, for the next session in this block.
     epoch: u32,
+    /// The next block of a list: see `pool`.
+    next: Option<NonNull<Cell>>,
     /// How many burials had begun anywhere when the session was created: see `burial`.
     pub(crate) born: u64,
     /// Which segment the receiver has emptied last, and flags: see `room`. It changes twice in a lap, so that it can
@@ -100,11 +103,12 @@ impl Cell {
                 name: "",
                 discard: Pipe::leave,
             }),
-            next: None,
+            layout,
         };
         let header = Cell {
             layout,
             epoch: 1,
+            next: None,
             born,
             credit: AtomicU64::new(0),
             sides: [side(), side()],
@@ -131,7 +135,11 @@ impl Cell {
     unsafe fn lay_out(cell: NonNull<Cell>, layout: Layout) {
         // SAFETY: by the caller.
         unsafe {
-            (*cell.as_ptr()).layout = layout;
+            let header = &mut *cell.as_ptr();
+            header.layout = layout;
+            for own in &mut header.own {
+                own.layout = layout;
+            }
             Cell::clear(cell);
         }
     }
@@ -233,8 +241,12 @@ impl Cell {
         unsafe {
             (*header).credit.store(0, Relaxed);
             for side in &(*header).sides {
-                side.flags.store(0, Relaxed);
-                side.task.store(0, Relaxed);
+                // Most sides have said nothing, and then their line stays where it is.
+                for said in [&side.flags, &side.task] {
+                    if said.load(Relaxed) != 0 {
+                        said.store(0, Relaxed);
+                    }
+                }
                 side.place.clear();
             }
         }
@@ -265,7 +277,7 @@ impl Cell {
     /// The header is initialised, and nobody else uses the block.
     pub(crate) unsafe fn next(cell: NonNull<Cell>) -> Option<NonNull<Cell>> {
         // SAFETY: by the caller.
-        unsafe { (*cell.as_ptr()).own[0].next }
+        unsafe { (*cell.as_ptr()).next }
     }
 
     /// Puts another block behind this one in a list.
@@ -274,6 +286,6 @@ impl Cell {
     /// As for [`Cell::next`].
     pub(crate) unsafe fn set_next(cell: NonNull<Cell>, next: Option<NonNull<Cell>>) {
         // SAFETY: by the caller.
-        unsafe { *addr_of_mut!((*cell.as_ptr()).own[0].next) = next };
+        unsafe { *addr_of_mut!((*cell.as_ptr()).next) = next };
     }
 }

@@ -132,7 +132,7 @@ impl Pipe {
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         // SAFETY: as above; nobody changes it.
-        unsafe { &*addr_of!((*self.cell.as_ptr()).layout) }
+        unsafe { &*addr_of!((*self.cell.as_ptr()).own[self.at.side()].layout) }
     }
 
     #[inline]
