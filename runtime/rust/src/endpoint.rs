@@ -296,17 +296,25 @@ impl<S: State> Branch<S> {
             taken_wrongly(self.index(), INDEX, S::NAME);
         }
         let layout = layout_in::<S>(&self.pipe);
-        // SAFETY: a branch exists only for a message that was found. Its sender was in state `S` as well, since both
-        // ends began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
-        let (payload, pipe, waiter) = unsafe {
-            self.pipe
-                .take::<S::Payload>(&layout, self.word, S::Next::THEN)
-        };
-        let next = S::Next::theirs(pipe);
-        if let Some(waiter) = waiter {
-            waiter.wake();
+        // SAFETY of both below: a branch exists only for a message that was found. Its sender was in state `S` as well,
+        // since both ends began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
+        if matches!(S::Next::THEN, Then::Stay) {
+            let here = self.pipe.again();
+            let in_segment = here.next_in_segment(&layout);
+            let next = in_segment.unwrap_or_else(|| here.again().next_segment());
+            // SAFETY: as above.
+            let (payload, pipe) = unsafe { here.take_in_run::<S::Payload>(&layout, next) };
+            let next = S::Next::theirs(Some(pipe));
+            if in_segment.is_none() {
+                here.report_segment();
+            }
+            return (payload, next);
         }
-        (payload, next)
+        let turns = matches!(S::Next::THEN, Then::Turn);
+        // SAFETY: as above.
+        let (payload, pipe) =
+            unsafe { self.pipe.take_last::<S::Payload>(&layout, self.word, turns) };
+        (payload, S::Next::theirs(pipe))
     }
 
     /// For the arm of a `match` that no message reaches.

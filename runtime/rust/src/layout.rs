@@ -311,6 +311,7 @@ impl Layout {
     /// Where a payload lies in the block.
     #[inline]
     pub(crate) const fn payload(&self, line: usize, place: usize) -> usize {
+        let place = if self.per_line == 1 { 0 } else { place };
         self.line(line) + self.offset as usize + place * self.stride as usize
     }
 

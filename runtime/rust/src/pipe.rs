@@ -283,41 +283,68 @@ impl Pipe {
         layout.index((word & INDEXES) >> INDEXES_SHIFT, self.at.place())
     }
 
-    /// Takes the payload of the message that was found in this word, releases its place and steps on. After
-    /// [`Then::End`] the session is over and there is no pipe.
+    /// Where this side stands after a message that keeps the direction; `None` if that message empties a segment, which
+    /// the receiver has to report.
+    #[inline(always)]
+    pub(crate) fn next_in_segment(&self, layout: &Layout) -> Option<Position> {
+        if let Some(at) = self.at.next_place(layout.per_line()) {
+            return Some(at);
+        }
+        let emptied = self.at.line() + 1;
+        let is_last = emptied == layout.segment() || emptied == layout.lines();
+        (!is_last).then(|| self.at.following_line())
+    }
+
+    /// The same where the message empties a segment.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn next_segment(self) -> Position {
+        self.at.next_line(self.layout().lines())
+    }
+
+    /// Says that the message here was taken, and with it a segment emptied. Wakes a sender that waits for room.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn report_segment(self) {
+        if let Some(waiter) = self.report_emptied(self.layout()) {
+            waiter.wake();
+        }
+    }
+
+    /// Takes the payload of the message that was found here, which keeps the direction, and steps on to `next`. If that is
+    /// [`Pipe::next_segment`], the caller then has to report the segment: the sender may be waiting for it.
     ///
     /// # Safety
-    /// [`Pipe::find`] found a message, its payload is a `P`, `then` is what follows it, and the layout is the session's.
+    /// [`Pipe::find`] found a message, its payload is a `P`, and the layout is the session's.
     #[inline(always)]
-    pub(crate) unsafe fn take<P>(
+    pub(crate) unsafe fn take_in_run<P>(&self, layout: &Layout, next: Position) -> (P, Pipe) {
+        // SAFETY: by the caller; the load that found the message acquired its payload.
+        (unsafe { self.read(layout) }, self.moved(next))
+    }
+
+    /// Takes the payload of the message that was found in this word, which keeps the direction no more: the next speaker's
+    /// pipe, or none if the session is over.
+    ///
+    /// # Safety
+    /// As for [`Pipe::take_in_run`], and `turns` says what follows the message.
+    #[inline(always)]
+    pub(crate) unsafe fn take_last<P>(
         self,
         layout: &Layout,
         word: u64,
-        then: Then,
-    ) -> (P, Option<Pipe>, Option<Waiter>) {
-        // SAFETY: by the caller; the load that found the message acquired its payload.
+        turns: bool,
+    ) -> (P, Option<Pipe>) {
+        // SAFETY: by the caller.
         let payload = unsafe { self.read(layout) };
-        match then {
-            Then::End => {
-                self.free();
-                (payload, None, None)
-            }
-            Then::Stay => match self.at.next_place(layout.per_line()) {
-                Some(at) => (payload, Some(self.moved(at)), None),
-                None => {
-                    let waiter = self.report_emptied(layout);
-                    let at = self.at.next_line(layout.lines());
-                    (payload, Some(self.moved(at)), waiter)
-                }
-            },
-            Then::Turn => {
-                let next = self.moved(self.at.turned().with_processor_of(word));
-                if next.at.epoch() == 1 {
-                    next.clear();
-                }
-                (payload, Some(next), None)
-            }
+        if !turns {
+            self.free();
+            return (payload, None);
         }
+        let next = self.moved(self.at.turned().with_processor_of(word));
+        if next.at.epoch() == 1 {
+            next.clear();
+        }
+        (payload, Some(next))
     }
 
     /// Ends the session for a receiver that found it closed, or whoever else is alone with it.

@@ -170,18 +170,23 @@ impl Position {
     /// After a message that keeps the direction, if there is another place in the line.
     #[inline]
     pub(crate) fn next_place(self, per_line: usize) -> Option<Position> {
-        (self.place() + 1 < per_line).then_some(Position(self.0 + ONE))
+        (per_line > 1 && self.place() + 1 < per_line).then_some(Position(self.0 + ONE))
+    }
+
+    /// After the last message of a line that is not the ring's last.
+    #[inline]
+    pub(crate) fn following_line(self) -> Position {
+        Position((self.0 & !PLACE) + 1)
     }
 
     /// After the last message of a line, in a ring of so many lines.
     #[inline]
     pub(crate) fn next_line(self, lines: usize) -> Position {
-        let at = self.0 & !PLACE;
         if self.line() + 1 < lines {
-            Position(at + 1)
+            self.following_line()
         } else {
             // In the highest bits, so it wraps as it should.
-            Position((at & !LINE | LAP).wrapping_add(1 << EPOCH_SHIFT))
+            Position((self.0 & !(PLACE | LINE) | LAP).wrapping_add(1 << EPOCH_SHIFT))
         }
     }
 

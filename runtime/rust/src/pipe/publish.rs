@@ -23,8 +23,9 @@ impl Pipe {
     /// endpoint in hand. The layout is this session's, and the payload must fit (see [`Layout::fits`]).
     #[inline(always)]
     pub(crate) fn send<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
-        if self.at.place() == 0 || !self.at.is_plain() {
-            // What happens once in a line at most, or in sessions that are not plain.
+        let line = self.at.line();
+        if line == 0 || line == layout.segment() || !self.at.is_plain() {
+            // Where a run or a segment may begin, or a session is not plain.
             if self.needs_room(layout) && !self.again().has_room() {
                 self.leave();
                 return Sent::Noticed(Err(payload));

@@ -78,23 +78,16 @@ impl Pipe {
         (credit >> NUMBER_SHIFT).wrapping_sub(needed) & SEGMENT_NUMBERS < 2
     }
 
-    /// Called by the receiver when it has emptied a line: reports a segment if that was its last.
-    #[inline]
+    /// Called by the receiver when it has emptied a segment.
     pub(super) fn report_emptied(&self, layout: &Layout) -> Option<Waiter> {
-        let emptied = self.at.line() + 1;
-        let (segment, lines) = (layout.segment(), layout.lines());
-        if emptied == segment {
-            self.again().report(0, 0)
-        } else if emptied == lines {
-            self.again().report(1, segment)
+        if self.at.line() + 1 == layout.segment() {
+            self.report(0, 0)
         } else {
-            None
+            self.report(1, layout.segment())
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn report(self, which: u64, start: usize) -> Option<Waiter> {
+    fn report(&self, which: u64, start: usize) -> Option<Waiter> {
         let number = segment_number(self.at.epoch(), which);
         let mut credit = self.credit().load(Relaxed);
         let old = loop {

@@ -21,9 +21,18 @@ fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
         panic!("a message was sent")
     };
     assert_eq!(to.index(&layout, word), 3);
-    // SAFETY: a message was found, and it is the `u64` sent above.
-    let (got, to, None) = (unsafe { to.take::<u64>(&layout, word, then) }) else {
-        panic!("nobody waits")
+    let (got, to) = if then == Then::Stay {
+        let in_segment = to.next_in_segment(&layout);
+        let next = in_segment.unwrap_or_else(|| to.again().next_segment());
+        // SAFETY: a message was found, and it is the `u64` sent above.
+        let (got, next) = unsafe { to.take_in_run::<u64>(&layout, next) };
+        if in_segment.is_none() {
+            to.report_segment();
+        }
+        (got, Some(next))
+    } else {
+        // SAFETY: as above.
+        unsafe { to.take_last::<u64>(&layout, word, then == Then::Turn) }
     };
     assert_eq!(got, value);
     let to = to.expect("the session goes on");
