@@ -56,7 +56,7 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, duo_endpoint 
         uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
         turn = (turn == 0 ? 2 + role : turn & ~DUO_TURN_APART) | (session->is_apart ? DUO_TURN_APART : 0);
         atomic_store_explicit(&side->turn, turn, memory_order_relaxed);
-        side->at = at;
+        stand_at(side, at);
         side->line = (duo_line *)(void *)session->ring;
         atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
         atomic_store_explicit(&session->signals[role].flags, 0, memory_order_relaxed);

@@ -136,6 +136,27 @@ static inline bool claim_turn(duo_side *side, uint64_t turn)
 #endif
 }
 
+/* The turn of a side without what else is said in it. */
+static inline uint64_t turn_of(const duo_side *side)
+{
+    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    return turn & ~(DUO_TURN_APART | DUO_TURN_BELL);
+}
+
+/* Puts a side at a position, whole in `at`, that the turn of the side is for. */
+static inline void stand_at(duo_side *side, uint64_t at)
+{
+    side->at = at;
+    side->base = 2 * (at >> PLACE_SHIFT) - turn_of(side);
+}
+
+/* Makes `at` the whole position; the turn of the side is that of a good handle. */
+static inline void look_where(duo_side *side)
+{
+    uint64_t count = (turn_of(side) + side->base) >> 1;
+    side->at = (side->at & (ONE_PLACE - 1)) | count << PLACE_SHIFT;
+}
+
 static inline void go_to_first_line(const duo_session *session, duo_side *side)
 {
     side->line = (duo_line *)(void *)session->ring;
@@ -166,13 +187,13 @@ static inline void go_on(duo_session *session, duo_side *side, const duo_state *
         at = lapped(at);
         go_to_first_line(session, side);
     }
-    side->at = at | (next->stays ? STAYS : 0);
+    stand_at(side, at | (next->stays ? STAYS : 0));
 }
 
 /* Steps behind a message of this side that turns the direction. */
 static inline void turn_out(duo_session *session, duo_side *side, const duo_state *next)
 {
-    side->at = turned(side->at) | (next->stays ? STAYS : 0);
+    stand_at(side, turned(side->at) | (next->stays ? STAYS : 0));
     go_to_first_line(session, side);
 }
 
@@ -181,7 +202,7 @@ static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
                                const duo_state *next)
 {
     uint64_t at = (turned(side->at) & ~PROCESSORS) | (word & PROCESSORS);
-    side->at = at | (next->stays ? STAYS : 0);
+    stand_at(side, at | (next->stays ? STAYS : 0));
     go_to_first_line(session, side);
     if (epoch_of(at) != 1) return;
     for (size_t line = 1; line < session->shape.lines; line++) {

@@ -17,7 +17,9 @@ duo_side *duo_look_at(duo_endpoint endpoint)
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    return is_turn(turn, endpoint.turn) ? side : NULL;
+    if (!is_turn(turn, endpoint.turn)) return NULL;
+    look_where(side);
+    return side;
 }
 
 duo_side *duo_claim(duo_endpoint endpoint)
@@ -25,6 +27,9 @@ duo_side *duo_claim(duo_endpoint endpoint)
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (!claim_turn(side, endpoint.turn)) return NULL;
+    /* The turn is the next one, the position is not. */
+    side->base -= 2;
+    look_where(side);
     if (atomic_load_explicit(&side->bell, memory_order_acquire) == NULL) return side;
     if (duo_is_remote(endpoint)) duo_transport_of(endpoint)->unwatch(endpoint.session);
     else duo_take_down(side);
@@ -35,6 +40,7 @@ void duo_unclaim(duo_side *side)
 {
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
     atomic_store_explicit(&side->turn, turn - 2, memory_order_relaxed);
+    side->base += 2;
 }
 
 static size_t aligned(size_t size)

@@ -74,7 +74,7 @@ double bench_quantile(double *values, size_t count, double part);
 
 /* ours.c, rings.c, system.c */
 extern const bench_case ours_ping_pong, ours_stream;
-extern const bench_case raw_ping_pong, ring_ping_pong, ring_stream;
+extern const bench_case raw_ping_pong, raw_stream, ring_ping_pong, ring_stream;
 #if defined(__has_include)
 #if __has_include(<ck_ring.h>)
 #define BENCH_HAS_CK 1

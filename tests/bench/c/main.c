@@ -50,7 +50,7 @@ int main(int count, char **words)
         pipe_ping_pong, unix_ping_pong, tcp_ping_pong,
     };
     const bench_case stream[] = {
-        ring_stream, ours_stream,
+        ring_stream, ours_stream, raw_stream,
 #ifdef BENCH_HAS_CK
         ck_stream,
 #endif

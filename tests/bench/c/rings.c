@@ -58,6 +58,68 @@ static uint64_t raw_pong(void *channel, uint64_t count)
 const bench_case raw_ping_pong = {"raw line (busy spin)", open_line, {raw_ping, raw_pong}, close_line,
                                   false};
 
+/*
+ * Cache lines full of numbers, each line with a word that counts them: each number can be seen at once, and
+ * the sides share nothing else but how many halves of the ring are empty. No endpoints, no end, no sleep: hardly
+ * anything can be faster with two CPUs.
+ */
+enum { LINES = 128, HALF = LINES / 2, IN_LINE = 7 };
+
+typedef struct full_line {
+    alignas(64) _Atomic uint64_t count;
+    uint64_t numbers[IN_LINE];
+} full_line;
+
+typedef struct lines {
+    full_line lines[LINES];
+    alignas(128) _Atomic uint64_t halves;
+} lines;
+
+static void *open_lines(void)
+{
+    return bench_shared(sizeof(lines));
+}
+
+static void close_lines(void *channel)
+{
+    bench_unshared(channel, sizeof(lines));
+}
+
+static uint64_t lines_produce(void *channel, uint64_t count)
+{
+    lines *to = channel;
+    uint64_t line = 0, place = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        full_line *here = &to->lines[line % LINES];
+        here->numbers[place] = i;
+        atomic_store_explicit(&here->count, line * 8 + ++place, memory_order_release);
+        if (place < IN_LINE) continue;
+        place = 0;
+        if (++line % HALF != 0 || line < LINES) continue;
+        while (atomic_load_explicit(&to->halves, memory_order_acquire) + 1 < line / HALF) bench_relax();
+    }
+    return 0;
+}
+
+static uint64_t lines_consume(void *channel, uint64_t count)
+{
+    lines *from = channel;
+    uint64_t sum = 0, line = 0, place = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        full_line *here = &from->lines[line % LINES];
+        while (atomic_load_explicit(&here->count, memory_order_acquire) < line * 8 + place + 1) bench_relax();
+        sum += here->numbers[place];
+        if (++place < IN_LINE) continue;
+        place = 0;
+        if (++line % HALF == 0)
+            atomic_store_explicit(&from->halves, line / HALF, memory_order_release);
+    }
+    return sum;
+}
+
+const bench_case raw_stream = {"raw lines (busy spin)", open_lines, {lines_produce, lines_consume},
+                               close_lines, false};
+
 /* A ring for one sender and one receiver; each keeps a copy of the other's index and renews it only when
  * the ring seems full or empty. */
 enum { SLOTS = 1024 };

@@ -53,8 +53,12 @@ typedef struct duo_side {
      * from session to session in the same memory, so that no old handle is ever good again.
      */
     alignas(DUO_LINE) _Atomic uint64_t turn;
-    /* The position of the message that comes next, and its line. */
+    /*
+     * The position of the message that comes next, and its line. Epoch and place are not in `at` but half of
+     * `base` and `turn` together: so `turn`, which grows by 2, is all that changes with a message within a line.
+     */
     uint64_t at;
+    uint64_t base;
     duo_line *line;
     union {
         /* As receiver: the bell that hangs here, until the sender has rung it or it was taken down. */
@@ -154,12 +158,17 @@ uint64_t duo_look_out(const duo_line *line, uint64_t at);
 
 #ifndef __OPTIMIZE_SIZE__
 
-/* A side that is about to use its endpoint, and the place of the payload. Lives in registers. */
+/*
+ * A side that is about to use its endpoint, and the place of the payload. Lives in registers. What memory
+ * takes of a sender it takes in order, and all waits while a line is still with the receiver: so hardly
+ * anything is stored beside the message.
+ */
 typedef struct duo_way {
     duo_session *session;
     duo_side *side;
     const duo_shape *shape;
-    uint64_t at;
+    /* Epoch and place of the message. */
+    uint64_t count;
     duo_line *line;
     char *place;
     /* As receiver: the word that has the message. */
@@ -180,7 +189,7 @@ DUO_INLINE bool duo_find(duo_way *way, duo_endpoint from, duo_role role, const d
     way->session = from.session;
     way->side = side;
     way->shape = known != NULL ? known : &from.session->shape;
-    way->at = side->at;
+    way->count = (from.turn + side->base) >> 1;
     way->line = side->line;
     return way->shape->pitch == DUO_LINE;
 #endif
@@ -189,7 +198,7 @@ DUO_INLINE bool duo_find(duo_way *way, duo_endpoint from, duo_role role, const d
 /* The place in its line, from 0. */
 DUO_INLINE uint64_t duo_place_of(const duo_way *way)
 {
-    return way->shape->per_line == 1 ? 0 : way->at >> 40 & 7;
+    return way->shape->per_line == 1 ? 0 : way->count & 7;
 }
 
 /* Whether its line has no place behind this one. */
@@ -198,50 +207,59 @@ DUO_INLINE bool duo_ends_line(const duo_way *way)
     return duo_place_of(way) + 1 == way->shape->per_line;
 }
 
+/* Whether all runs of the session are of one message: then the rest of a position hardly changes. */
+DUO_INLINE bool duo_alternates(const duo_way *way)
+{
+    return way->shape->per_line == 1 && way->shape->lines == 1 && !way->shape->unbounded;
+}
+
 /*
  * Whether the step behind a message is one for the library: to another half of the ring, which the
  * receiver has to be told of and for which the sender may have to wait; or to epochs that start again.
  */
 DUO_INLINE bool duo_steps_far(const duo_way *way, duo_edge edge)
 {
-    if (edge == DUO_TURN) return way->at >= DUO_RENEWAL * DUO_AT_EPOCH;
+    if (edge == DUO_TURN) return way->count >> 3 >= DUO_RENEWAL;
     if (DUO_LIKELY(!duo_ends_line(way))) return false;
-    uint64_t next = (way->at & DUO_AT_LINES) + 1;
+    uint64_t next = (way->side->at & DUO_AT_LINES) + 1;
     return next == way->shape->segment || next == way->shape->lines;
 }
 
-/* Makes the endpoint a used one. */
-DUO_INLINE void duo_use_up(const duo_way *way, duo_endpoint from)
+/* The position in one number. */
+DUO_INLINE uint64_t duo_at(const duo_way *way)
 {
-    atomic_store_explicit(&way->side->turn, from.turn + 2, memory_order_relaxed);
+    return (way->side->at & (DUO_AT_PLACE - 1)) | way->count << 40;
 }
 
-/* The side stands there, and this is the endpoint for it. */
-DUO_INLINE duo_endpoint duo_stand(const duo_way *way, duo_endpoint from, uint64_t at, duo_line *line)
+/* Makes the endpoint a used one. What is good is the one that this gives back, when the side stands there. */
+DUO_INLINE duo_endpoint duo_use_up(const duo_way *way, duo_endpoint from)
 {
-    way->side->at = at;
-    if (line != way->line) way->side->line = line;
-    duo_use_up(way, from);
+    atomic_store_explicit(&way->side->turn, from.turn + 2, memory_order_relaxed);
     duo_endpoint next = {way->session, from.turn + 2};
     return next;
 }
 
-/* Steps behind a message. `others` are the parts of a position that a turn does not change by itself. */
-DUO_INLINE duo_endpoint duo_step(const duo_way *way, duo_endpoint from, duo_edge edge, bool stays,
-                                 uint64_t others)
+/* Steps behind a message that keeps the direction. */
+DUO_INLINE duo_endpoint duo_go_on(const duo_way *way, duo_endpoint from, bool stays)
 {
-    uint64_t at = way->at;
-    if (edge == DUO_TURN) {
-        at = (at & ~(DUO_AT_EPOCH - 1)) + DUO_AT_EPOCH;
-        at |= others | (stays ? DUO_AT_STAYS : 0);
-        duo_line *first = way->line;
-        if (way->shape->lines > 1) first = (duo_line *)(void *)way->session->ring;
-        return duo_stand(way, from, at, first);
+    duo_side *side = way->side;
+    if (!stays) side->at &= ~DUO_AT_STAYS;
+    if (!DUO_LIKELY(!duo_ends_line(way))) {
+        side->at++;
+        side->line = (duo_line *)(void *)((char *)way->line + DUO_LINE);
+        side->base = 2 * (way->count & ~UINT64_C(7)) - (from.turn + 2);
     }
-    if (!stays) at &= ~DUO_AT_STAYS;
-    if (DUO_LIKELY(!duo_ends_line(way))) return duo_stand(way, from, at + DUO_AT_PLACE, way->line);
-    duo_line *line = (duo_line *)(void *)((char *)way->line + DUO_LINE);
-    return duo_stand(way, from, (at & ~DUO_AT_PLACES) + 1, line);
+    return duo_use_up(way, from);
+}
+
+/* Steps behind a message that turns the direction. `others` are what of a position it leaves as it is. */
+DUO_INLINE duo_endpoint duo_turn_on(const duo_way *way, duo_endpoint from, bool stays, uint64_t others)
+{
+    duo_side *side = way->side;
+    side->at = others | (stays ? DUO_AT_STAYS : 0);
+    side->base = 2 * ((way->count | 7) + 1) - (from.turn + 2);
+    if (way->shape->lines > 1) side->line = (duo_line *)(void *)way->session->ring;
+    return duo_use_up(way, from);
 }
 
 /*
@@ -258,6 +276,13 @@ DUO_INLINE bool duo_may_send(duo_way *way, duo_endpoint from, duo_role role, con
     return true;
 }
 
+/* Before the library answers a receiver it is told where; and it may give the session away. */
+DUO_INLINE void duo_stop(const duo_way *way, duo_endpoint from)
+{
+    way->side->at = duo_at(way);
+    (void)duo_use_up(way, from);
+}
+
 /*
  * Publishes the message whose entries are in their place. `index` is its own among those of its state;
  * `begins` says whether no message of the state keeps the direction, `stays` whether one of the next does.
@@ -266,20 +291,19 @@ DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, du
                                        duo_edge edge, unsigned index, bool begins, bool stays,
                                        duo_endpoint *next)
 {
-    uint64_t at = way->at;
     _Atomic uint64_t *place = &way->line->word;
-    uint64_t word = ((at >> 40) + 1) << 40;
+    uint64_t word = (way->count + 1) << 40;
     unsigned index_bits = way->shape->index_bits;
     if (index_bits > 0 && duo_place_of(way) > 0)
         word |= atomic_load_explicit(place, memory_order_relaxed) & DUO_WORD_INDEXES;
     if (index > 0) word |= (uint64_t)index << (4 + duo_place_of(way) * index_bits);
     if (edge == DUO_TURN) word |= duo_processor();
-    /* Whoever answers may give the session away, so the endpoint is used up before. */
     bool is_taken = true;
-    if (edge == DUO_TURN && begins && (at & (DUO_AT_LAP | DUO_AT_PLACES | DUO_AT_LINES)) == 0) {
+    if (edge == DUO_TURN && begins && duo_place_of(way) == 0 &&
+        (duo_alternates(way) || (way->side->at & (DUO_AT_LAP | DUO_AT_LINES)) == 0)) {
         uint64_t before = atomic_exchange_explicit(place, word, memory_order_acq_rel);
         if (!DUO_LIKELY((before & DUO_WORD_FLAGS) == 0)) {
-            duo_use_up(way, from);
+            duo_stop(way, from);
             is_taken = duo_answer_in_word(way->session, way->side, before);
         }
     } else {
@@ -287,7 +311,7 @@ DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, du
         atomic_signal_fence(memory_order_seq_cst);
         _Atomic uint64_t *flags = &way->session->signals[role ^ 1].flags;
         if (!DUO_LIKELY(atomic_load_explicit(flags, memory_order_acquire) == 0)) {
-            duo_use_up(way, from);
+            duo_stop(way, from);
             is_taken = duo_answer(way->session, way->side);
         }
     }
@@ -296,7 +320,12 @@ DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, du
         *next = none;
         return DUO_CLOSED;
     }
-    *next = duo_step(way, from, edge, stays, at & (DUO_AT_PROCESSORS | DUO_AT_SWAPS));
+    if (edge == DUO_STAY) {
+        *next = duo_go_on(way, from, stays);
+    } else {
+        uint64_t others = way->side->at & (DUO_AT_PROCESSORS | DUO_AT_SWAPS);
+        *next = duo_turn_on(way, from, stays, others);
+    }
     return DUO_OK;
 }
 
@@ -309,10 +338,10 @@ DUO_INLINE duo_status duo_publish(const duo_way *way, duo_endpoint from, duo_rol
     return duo_publish_here(way, from, role, edge, index, begins, stays, next);
 }
 
-/* Whether a word has the message at this position: see position.h. */
-DUO_INLINE bool duo_word_has(uint64_t word, uint64_t at)
+/* Whether a word has the message of this epoch and place: see position.h. */
+DUO_INLINE bool duo_word_has(uint64_t word, uint64_t count)
 {
-    return (word >> 40) - (at >> 40) - 1 < 7;
+    return (word >> 40) - count - 1 < 7;
 }
 
 /*
@@ -325,9 +354,9 @@ DUO_INLINE bool duo_may_recv(duo_way *way, duo_endpoint from, duo_role role, con
 {
     if (!DUO_LIKELY(duo_find(way, from, role, known))) return false;
     way->word = atomic_load_explicit(&way->line->word, memory_order_acquire);
-    if (!duo_word_has(way->word, way->at)) {
+    if (!duo_word_has(way->word, way->count)) {
         if (wait == DUO_AT_ONCE) return false;
-        way->word = duo_look_out(way->line, way->at);
+        way->word = duo_look_out(way->line, duo_at(way));
         if (way->word == 0) return false;
     }
     if (!DUO_LIKELY(!duo_steps_far(way, edge))) return false;
@@ -338,8 +367,9 @@ DUO_INLINE bool duo_may_recv(duo_way *way, duo_endpoint from, duo_role role, con
 /* Gives the place of a message free whose entries were copied: the endpoint that follows. */
 DUO_INLINE duo_endpoint duo_taken(const duo_way *way, duo_endpoint from, duo_edge edge, bool stays)
 {
-    uint64_t others = (way->word & DUO_AT_PROCESSORS) | (way->at & DUO_AT_SWAPS);
-    return duo_step(way, from, edge, stays, others);
+    if (edge == DUO_STAY) return duo_go_on(way, from, stays);
+    uint64_t others = (way->word & DUO_AT_PROCESSORS) | (way->side->at & DUO_AT_SWAPS);
+    return duo_turn_on(way, from, stays, others);
 }
 
 #endif
