@@ -9,8 +9,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  *
  * <h2>Why nobody sleeps for ever</h2>
  *
- * Who joins holds the endpoint's lock: it enters the queue, stores the crowd as {@link Pipe#roomWaiter} and looks once more for
- * room. The receiver stores how far it is and then reads {@code roomWaiter} and the queue. All of these are volatile, hence
+ * Who joins holds the endpoint's lock: it enters the queue, stores the crowd as {@link Sign#room} and looks once more for
+ * room. The receiver stores how far it is and then reads {@code room} and the queue. All of these are volatile, hence
  * sequentially consistent: who joins sees the room, or the receiver sees the crowd and whoever is in it. A waiter is taken out of
  * the queue before it is woken, so it is woken once for each time it joins.
  */
@@ -32,7 +32,7 @@ final class Crowd extends Waiter {
     /** Lets `waiter` wait for room. False, and it does not wait, if there is some. The side is claimed. */
     boolean join(Waiter waiter, Seat seat) {
         waiting.add(waiter);
-        seat.pipe.roomWaiter = this;
+        seat.sign.room = this;
         // If it has been taken out already, a wake is on its way.
         return !seat.hasRoom() || !waiting.remove(waiter);
     }
@@ -43,7 +43,7 @@ final class Crowd extends Waiter {
 
     /** Takes the place again where another waiter may have stood in. Whether there is room; the side is claimed. */
     boolean rejoin(Seat seat) {
-        seat.pipe.roomWaiter = this;
+        seat.sign.room = this;
         return seat.hasRoom();
     }
 

@@ -15,9 +15,8 @@ import java.lang.invoke.VarHandle;
  * <ul>
  *   <li>A bell is in the stack at most once: only the ring that raises `rung` pushes it, and the set lowers `rung` only after it
  *       has taken the stack and read the link.
- *   <li>A ring that finds `rung` raised pushes nothing. The ringing thread has swapped its message in before; the set lowers
- *       `rung` and looks at the endpoint after a full fence. Both sides write, then read what the other writes, in sequential
- *       consistency: the ring finds `rung` lowered, or the set finds the message.
+ *   <li>A ring that finds `rung` raised pushes nothing. The ringing thread has published its message and made a fence before; the
+ *       set lowers `rung` and looks at the endpoint behind a full fence. Both sides write, then read what the other writes: the ring finds `rung` lowered, or the set finds the message.
  *   <li>The set sleeps by a CAS of its own waiter in place of the empty stack, which fails if a bell is there. A ring that finds
  *       the waiter replaces it by the bell and wakes it. As both are RMWs of one variable, no ring falls between them; and since
  *       one ring takes the waiter out, it is woken once for each sleep.
@@ -57,7 +56,7 @@ final class Doorbell {
 
         @Override
         void wake() {
-            if (RUNG.compareAndSet(this, false, true)) {
+            if (!rung && RUNG.compareAndSet(this, false, true)) {
                 doorbell.push(this);
             }
         }

@@ -15,8 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  *   <li>One waiter is left with every seat before the group sleeps, by the handshake of {@link Pipe}: either it is woken by
  *       whoever makes a seat ready, or {@link Seat#announce} sees that one is ready. A waiter that is a thread looks again
  *       after each wake; for a {@link Task} see there.
- *   <li>While it sleeps the sides are WAITING, so that {@link Side#abandon} can claim one of them; it then wakes the waiter. The
- *       group takes each side back by a CAS. Where that fails, somebody has left, and the group does not touch that seat.
+ *   <li>A side that is left while it sleeps counts as ready: whoever leaves wakes the waiter, by the same handshake.
  *   <li>All waiters are taken back before the answer is given: a side that was not chosen is as if nobody had waited.
  * </ul>
  */
@@ -25,7 +24,7 @@ class Group {
     private final int start;
     /** The place of the endpoint that is ready, or -1. */
     private int chosen = -1;
-    /** Whether the chosen side was left from elsewhere in the meantime. Otherwise it is claimed. */
+    /** Whether the chosen side was left from elsewhere in the meantime. */
     private boolean left;
 
     Group(Handle[] ends) {
@@ -84,27 +83,40 @@ class Group {
             restore(ends.length, -1);
             return Side.Outcome.TIMEOUT;
         }
-        if (!announce(new Waiter.Parked())) {
+        Waiter.Parked waiter = new Waiter.Parked();
+        if (!announce(waiter)) {
             restore(ends.length, chosen);
             return Side.Outcome.READY;
         }
         Side.Outcome outcome = Side.Outcome.READY;
-        while (outcome == Side.Outcome.READY && !findWaiting()) {
+        while (outcome == Side.Outcome.READY) {
+            waiter.lower();
+            if (find()) {
+                break;
+            }
             outcome = Side.park(this, nanos, deadline);
         }
         return settle() ? Side.reconcile(outcome) : outcome;
     }
 
-    /** Looks for one that is ready; all are claimed. */
+    /** Looks for one that is ready or was left; all are claimed. */
     private boolean find() {
         for (int i = 0; i < ends.length; i++) {
-            int at = place(i);
-            if (ends[at].$side.seat.isReady()) {
-                chosen = at;
+            if (choose(place(i))) {
                 return true;
             }
         }
         return false;
+    }
+
+    private boolean choose(int at) {
+        Side side = ends[at].$side;
+        if (!side.seat.isReady()) {
+            return false;
+        }
+        chosen = at;
+        left = side.isLeft();
+        return true;
     }
 
     private int place(int step) {
@@ -112,57 +124,29 @@ class Group {
         return at < ends.length ? at : at - ends.length;
     }
 
-    /** Leaves the waiter with all, which then wait; false if one is ready: then it is chosen, and all are claimed. */
+    /** Leaves the waiter with all; false if one is ready: then it is chosen. */
     private boolean announce(Waiter waiter) {
         for (int i = 0; i < ends.length; i++) {
             int at = place(i);
-            if (!ends[at].$side.seat.announce(waiter)) {
-                chosen = at;
+            if (!ends[at].$side.seat.announcePassive(waiter)) {
                 for (int j = 0; j < i; j++) {
                     ends[place(j)].$side.seat.retract();
                 }
+                choose(at);
                 return false;
             }
-        }
-        for (Handle end : ends) {
-            end.$side.expose();
         }
         return true;
     }
 
-    /** Looks for one that is ready or was left; all wait. What it finds is only a hint, since the sides are not claimed. */
-    private boolean findWaiting() {
-        for (int i = 0; i < ends.length; i++) {
-            Side side = ends[place(i)].$side;
-            if (!side.isWaiting() || side.seat.isReady()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Ends the waiting of all and chooses. False if none is ready; then all are restored. */
+    /** Ends the waiting of all, restores all but the chosen one, and chooses if none is. False if none is ready. */
     private boolean settle() {
-        int gone = -1;
-        for (int i = 0; i < ends.length; i++) {
-            int at = place(i);
-            Side side = ends[at].$side;
-            if (!side.resume()) {
-                gone = gone < 0 ? at : gone;
-                continue;
-            }
-            side.seat.retract();
-            if (chosen < 0 && side.seat.isReady()) {
-                chosen = at;
-            } else {
-                side.restore(ends[at]);
-            }
+        for (Handle end : ends) {
+            end.$side.seat.retract();
         }
-        if (chosen < 0 && gone >= 0) {
-            chosen = gone;
-            left = true;
-        }
-        return chosen >= 0;
+        boolean isChosen = chosen >= 0 || find();
+        restore(ends.length, chosen);
+        return isChosen;
     }
 
     /**
@@ -217,19 +201,14 @@ class Group {
             int answered = 1;
             while (answered != 0) {
                 boolean givesUp = isGivenUp;
-                if (givesUp || super.findWaiting()) {
-                    boolean hasChosen = super.settle();
-                    if (hasChosen || givesUp) {
-                        Side.SUSPENDED.remove(this);
-                        if (hasChosen) {
-                            chose();
-                        } else {
-                            gaveUp();
-                        }
-                        return;
+                if (super.find() || givesUp) {
+                    Side.SUSPENDED.remove(this);
+                    if (super.settle()) {
+                        chose();
+                    } else {
+                        gaveUp();
                     }
-                    // Only a side that somebody leaves can have looked ready, and then it is chosen.
-                    throw new AssertionError("a side was ready and is not");
+                    return;
                 }
                 answered = calls.addAndGet(-answered);
             }

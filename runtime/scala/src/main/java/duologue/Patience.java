@@ -8,7 +8,7 @@ package duologue;
  * so soon that looking would have been cheaper, makes the side look longer, and what came only when it made room for other threads
  * makes it look shorter, as does a wait that was long after all.
  *
- * <p>A virtual thread does not look, because its peer may need the carrier: it sleeps at once, which is cheap.
+ * <p>A virtual thread does not look, because its peer may need the carrier: it gives way once, and then it sleeps, which is cheap.
  *
  * <p>Only whoever has claimed the side touches this.
  */
@@ -27,7 +27,10 @@ final class Patience {
     private static final long SHORT = 50_000;
 
     /** In a run the sender fills a cache line faster if the receiver does not ask for it between any two messages. */
-    private static final int LONGEST_PAUSE = 32;
+    private static final int LONGEST_PAUSE = 4;
+
+    /** How many waits of a virtual thread may pass without it giving way first. */
+    private static final int MOST_DOUBT = 31;
 
     private static final long NEVER = Long.MIN_VALUE;
 
@@ -35,6 +38,8 @@ final class Patience {
 
     private int budget = Math.min(MOST, 500);
     private long asleepAt = NEVER;
+    private int doubt;
+    private int left;
 
     /** The class of virtual threads; null if this Java has none. */
     private static Class<?> virtual() {
@@ -56,7 +61,7 @@ final class Patience {
         }
         if (isVirtual()) {
             asleepAt = NEVER;
-            return false;
+            return giveWay(seat);
         }
         if (spin(seat)) {
             return true;
@@ -70,6 +75,22 @@ final class Patience {
         }
         asleepAt = System.nanoTime();
         return false;
+    }
+
+    /**
+     * Lets other virtual threads run on the carrier: the peer may be one of them, and then neither has to be woken. For every time in
+     * vain it is left out more often.
+     */
+    private boolean giveWay(Seat seat) {
+        if (left > 0) {
+            left--;
+            return false;
+        }
+        Thread.yield();
+        boolean isReady = seat.isReady();
+        doubt = isReady ? 0 : Math.min(MOST_DOUBT, 2 * doubt + 1);
+        left = doubt;
+        return isReady;
     }
 
     private boolean spin(Seat seat) {

@@ -9,7 +9,7 @@ import java.util.List;
 /**
  * The core of a set of receiving endpoints.
  *
- * <p>The sides of its endpoints are WAITING, so they can be left from elsewhere, and not used. A member is <em>hot</em> when a
+ * <p>Its endpoints are claimed, so they cannot be used; their sides can be left from elsewhere. A member is <em>hot</em> when a
  * look at it may be worth while: it is new, or its bell rang. A look that finds nothing leaves the bell with the endpoint, and the
  * member costs nothing until it rings. So per message a member is looked at once in vain and armed once at most. Hot members
  * have their turn in the order in which they became so: one that comes back stands behind all others.
@@ -33,7 +33,7 @@ final class Ports {
         private final Doorbell.Bell bell;
         Handle endpoint;
         Object value;
-        /** Whether the side was left from elsewhere; otherwise it is claimed, once the member has been {@link #next}. */
+        /** Whether the side was left from elsewhere, once the member has been {@link #next}. */
         boolean left;
         private boolean hot;
         /** Neighbours in the list of hot members, or the next free place. */
@@ -89,8 +89,7 @@ final class Ports {
         size++;
         insert(member, hot.before);
         side.member = member;
-        side.seat.waiter = member.bell;
-        side.expose();
+        side.seat.expect(member.bell);
         return true;
     }
 
@@ -117,10 +116,8 @@ final class Ports {
     /** Takes a member out; its endpoint can be used again, unless its side was left. */
     void remove(Member member) {
         Handle endpoint = member.endpoint;
-        if (endpoint.$side.resume()) {
-            endpoint.$side.seat.retract();
-            endpoint.$side.restore(endpoint);
-        }
+        endpoint.$side.seat.retract();
+        endpoint.$side.restore(endpoint);
         release(member);
     }
 
@@ -184,16 +181,12 @@ final class Ports {
         answer();
         for (Member member = hot.after; member != hot; member = hot.after) {
             Side side = member.endpoint.$side;
-            if (!side.resume()) {
-                member.left = true;
-                return member;
-            }
-            if (side.seat.arrived() || !side.seat.arm()) {
-                side.seat.waiter = null;
+            if (side.seat.isReady() || !side.seat.announcePassive(member.bell)) {
+                side.seat.retract();
+                member.left = side.isLeft();
                 return member;
             }
             unlink(member);
-            side.expose();
         }
         return null;
     }
@@ -212,7 +205,7 @@ final class Ports {
                 Thread.yield();
             }
         }
-        Waiter waiter = new Waiter.Parked();
+        Waiter.Parked waiter = new Waiter.Parked();
         Side.Outcome outcome = Side.Outcome.READY;
         if (doorbell.sleep(waiter)) {
             while (outcome == Side.Outcome.READY && doorbell.sleeps(waiter)) {

@@ -1,255 +1,355 @@
 package duologue;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 
 /**
- * One side's place in its session: how far it is. Only the thread that has claimed the seat's {@link Side} touches it, but
- * for {@link #waiter}, which the peer reads. A seat never refers to its side, so that the side can become unreachable.
+ * One side's place in its session: how far it is. Only the thread that has claimed it touches it, but for {@link #watch} and
+ * {@link #sign}. A seat never refers to its {@link Side}, so that the side can become unreachable.
  */
-final class Seat extends Padding {
-    final Pipe pipe;
-    Seat peer;
-    /** Keeps the watch over this seat's side alive for as long as the peer lives; null once the session is over here. */
-    Side.Watch watch;
-    /** Who waits for a message here; written before the WAIT bit is set. */
-    Waiter waiter;
+final class Seat extends Claims {
+    private static final VarHandle WATCH;
 
-    /** How long this side looks before it sleeps. */
-    final Patience patience = new Patience();
+    static {
+        try {
+            WATCH = MethodHandles.lookup().findVarHandle(Seat.class, "watch", Side.Watch.class);
+        } catch (ReflectiveOperationException impossible) {
+            throw new ExceptionInInitializerError(impossible);
+        }
+    }
+
+    final Pipe pipe;
+    final Sign sign = new Sign();
+    private final int mark;
+    private Seat peer;
+    private Sign there;
+    /**
+     * The watch over the side that has this seat; null once the session is over here. Kept alive by it for as long as the peer lives.
+     * Who takes it away by a CAS leaves the session, or moves the seat to another side.
+     */
+    private volatile Side.Watch watch;
+
     /** How many messages of the session this side has sent or taken. */
     private long sequence;
-    /** Where the next message goes or comes. */
+    /** Where the next message goes or comes: a segment of the ring, and a slot in it. */
+    private Segment segment;
     private int slot;
     /** How many messages may certainly be sent before the receiver has to be asked how far it is. */
     private int credit;
     private boolean speaks;
-    private boolean over;
-    /** Whether the last message sent found the peer waiting. */
-    boolean peerWaits;
-    /** The message that was taken last. */
-    private int takenIndex;
-    private long takenNumber;
-    private Object takenPayload;
+    /** What is promised to the sender, as {@link Eagerness} says, and how many messages of runs were found since this side slept. */
+    private int promise;
+    private int calm;
+    private Patience patience;
 
-    Seat(Pipe pipe, boolean speaks) {
+    Seat(Pipe pipe, boolean isClient, boolean speaks) {
         this.pipe = pipe;
+        this.mark = isClient ? Pipe.CLIENT : 0;
         this.speaks = speaks;
         this.credit = pipe.room;
+        this.segment = pipe.first;
+    }
+
+    /** Makes two seats the two of a session. */
+    static void join(Seat one, Seat two) {
+        one.peer = two;
+        one.there = two.sign;
+        two.peer = one;
+        two.there = one.sign;
+    }
+
+    // ---- who may act
+
+    /** Begins a use by an endpoint of the side with this watch, as {@link Claims#begin}. */
+    boolean begin(Side.Watch watch, long turn) {
+        return this.watch == watch && begin(turn);
+    }
+
+    /** As {@link #begin}, for a use that others may come in between. */
+    boolean claim(Side.Watch watch, long turn) {
+        return this.watch == watch && claim(turn);
+    }
+
+    /** Gives the seat from one watch to another; false if it no longer had the first. */
+    boolean move(Side.Watch from, Side.Watch to) {
+        return WATCH.compareAndSet(this, from, to);
+    }
+
+    boolean isOver() {
+        return watch == null;
+    }
+
+    boolean isWatchedBy(Side.Watch watch) {
+        return this.watch == watch;
+    }
+
+    /** Who waits here for a message; null if nobody does. */
+    Waiter waiter() {
+        return sign.waiter;
+    }
+
+    Patience patience() {
+        if (patience == null) {
+            patience = new Patience();
+        }
+        return patience;
     }
 
     // ---- sending
 
-    /** Whether there is a slot for one more message. Only in an unbounded run it can be false. */
+    /** Whether a message can be sent without waiting, or the peer has left. Only in an unbounded run it can be false. */
     boolean hasRoom() {
         if (credit == 0 && pipe.unbounded) {
             credit = (int) Math.max(0, pipe.room - (sequence - pipe.consumed));
         }
-        return credit > 0;
+        return credit > 0 || there.left;
     }
 
     /**
-     * Sends; needs room. False if the peer has left: then the payload was not sent and the session is over for this side.
-     * The caller releases its side and then calls {@link #wakePeer} if {@link #peerWaits} says so.
+     * Sends; needs room. False if a side has left: then the payload was not sent and the session is over for this side.
+     * The caller ends its use and then calls {@link #wakePeer}.
      */
     boolean send(int index, Object payload, long number, int then) {
-        if (!speaks || over || credit == 0) {
-            throw new IllegalStateException("not this side's turn to send in a session of " + pipe.protocol);
-        }
-        if (!publish(index, payload, number, then)) {
+        if (there.left) {
+            finish();
             return false;
         }
-        credit--;
-        slot = slot + 1 == pipe.payloads.length ? 0 : slot + 1;
+        if (!speaks || credit == 0) {
+            throw new IllegalStateException("not this side's turn to send in a session of " + pipe.protocol);
+        }
+        if (slot + 1 == segment.slots() && then == Pipe.STAY) {
+            segment.grow(pipe.first, pipe.slots());
+        }
+        boolean isEager = then == Pipe.STAY && there.waiter == Waiter.EAGER;
+        long word = ++sequence << Pipe.NUMBER | (long) index << Pipe.INDEX | then | mark;
+        long[] words = segment.words;
+        int at = slot << 1;
+        if (payload == null) {
+            words[at + 1] = number;
+        } else {
+            segment.put(slot, payload);
+            word |= Pipe.OBJECT;
+            if (payload instanceof Cargo) {
+                return sendCargo(words, at, word | Pipe.CARGO, then);
+            }
+        }
+        if (isEager) {
+            Pipe.WORD.setRelease(words, at, word | Pipe.EAGER);
+        } else {
+            Pipe.WORD.setRelease(words, at, word);
+            VarHandle.fullFence();
+        }
         follow(then);
         return true;
     }
 
-    private boolean publish(int index, Object payload, long number, int flags) {
-        sequence++;
-        if (payload != null) {
-            pipe.payloads[slot] = payload;
-        }
-        pipe.words[Pipe.word(slot) + 1] = number;
-        long word = sequence << Pipe.NUMBER | (long) index << Pipe.INDEX | flags;
-        long before = (long) Pipe.WORD.getAndSet(pipe.words, Pipe.word(slot), word);
-        if ((before & Pipe.LEFT) != 0) {
-            pipe.payloads[slot] = null;
+    private boolean sendCargo(long[] words, int at, long word, int then) {
+        Pipe.WORD.setRelease(words, at, word);
+        VarHandle.fullFence();
+        if ((there.left || sign.left) && Pipe.WORD.compareAndSet(words, at, word, 0L)) {
             finish();
             return false;
         }
-        peerWaits = (before & Pipe.WAIT) != 0;
+        follow(then);
         return true;
+    }
+
+    /** Wakes the peer, if it waits. Others may go on in this very thread. */
+    void wakePeer() {
+        Waiter.wake(there.waiter);
+    }
+
+    private void follow(int then) {
+        if (then == Pipe.STAY) {
+            credit--;
+            step();
+        } else {
+            turn(then);
+        }
+    }
+
+    private void step() {
+        if (++slot == segment.slots()) {
+            slot = 0;
+            segment = segment.next == null ? pipe.first : segment.next;
+        }
+    }
+
+    private void turn(int then) {
+        if (then == Pipe.TURN) {
+            segment = pipe.first;
+            slot = 0;
+            speaks = !speaks;
+            credit = pipe.room;
+        } else {
+            finish();
+        }
     }
 
     // ---- waiting
 
-    /** Whether this side's next operation will not wait: the message, or the peer's leaving, or room for a message is there. */
+    /** Whether this side's next operation will not wait: the message, or the news that a side has left, or room is there. */
     boolean isReady() {
-        return speaks ? hasRoom() : arrived();
+        return (speaks ? hasRoom() : arrived()) || sign.left;
+    }
+
+    /** Whether the next message, or the news that the peer has left, is there. */
+    boolean arrived() {
+        return Pipe.holds((long) Pipe.WORD.getAcquire(segment.words, slot << 1), sequence + 1) || there.left;
     }
 
     /** Whether the message that is waited for continues a run. */
     boolean isInRun() {
-        return slot != 0;
+        return slot != 0 || segment != pipe.first;
     }
 
-    /** Lets `waiter` be woken when this side is ready. False, and nothing is left behind, if it is ready already. */
+    /**
+     * Lets `waiter` be woken when this side is ready. False, and nothing is left behind, if it is ready already. The waiter looks
+     * again by itself from time to time if {@link #isUnsure} says so.
+     */
     boolean announce(Waiter waiter) {
         if (speaks) {
-            pipe.roomWaiter = waiter;
-            if (!hasRoom()) {
+            sign.room = waiter;
+            if (!isReady()) {
                 return true;
             }
-        } else {
-            this.waiter = waiter;
-            if (arm()) {
-                return true;
-            }
+            sign.room = null;
+            return false;
         }
-        forget();
+        calm = 0;
+        sign.waiter = waiter;
+        VarHandle.fullFence();
+        if (!isReady()) {
+            promise = promise == Eagerness.NONE ? Eagerness.NONE : Eagerness.WITHDRAWN;
+            return true;
+        }
+        sign.waiter = null;
         return false;
+    }
+
+    /** As {@link #announce}, for a waiter that does not look again by itself. */
+    boolean announcePassive(Waiter waiter) {
+        if (speaks || promise == Eagerness.NONE) {
+            return announce(waiter);
+        }
+        Eagerness.Unsure unsure = new Eagerness.Unsure(sign, waiter);
+        if (!announce(unsure)) {
+            return false;
+        }
+        unsure.start();
+        return true;
+    }
+
+    /** Whether the sender may miss the waiter. */
+    boolean isUnsure() {
+        return !speaks && promise != Eagerness.NONE;
     }
 
     /** Takes back what {@link #announce} left. A waker that is late may still hold the waiter. */
     void retract() {
-        if (!speaks) {
-            disarm();
-        }
-        forget();
-    }
-
-    private void forget() {
         if (speaks) {
-            pipe.roomWaiter = null;
+            sign.room = null;
         } else {
-            waiter = null;
+            sign.waiter = null;
         }
     }
 
-    void wakePeer() {
-        Waiter waiting = peer.waiter;
-        if (waiting != null) {
-            waiting.wake();
-        }
+    /** Names who is to be woken if this side is left before it is announced. */
+    void expect(Waiter waiter) {
+        sign.waiter = waiter;
     }
 
     // ---- receiving
 
-    /** Whether the next message, or the news that the peer has left, is there. */
-    boolean arrived() {
-        return Pipe.holds((long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot)), sequence + 1);
-    }
-
-    /** Asks the sender of the next message to wake the {@link #waiter}. False if the message is there already. */
-    boolean arm() {
-        for (;;) {
-            long word = (long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot));
-            if (Pipe.holds(word, sequence + 1)) {
-                return false;
-            }
-            if (Pipe.WORD.compareAndSet(pipe.words, Pipe.word(slot), word, word | Pipe.WAIT)) {
-                return true;
-            }
+    /** The word of the next message; 0 if it is not there. A message with endpoints is this side's then. */
+    long poll() {
+        long[] words = segment.words;
+        int at = slot << 1;
+        long word = (long) Pipe.WORD.getAcquire(words, at);
+        if (!Pipe.holds(word, sequence + 1)) {
+            return 0;
         }
+        return (word & Pipe.CARGO) == 0 || takeCargo(words, at, word) ? word : 0;
     }
 
-    /** Takes the request back. False if the message has come. */
-    boolean disarm() {
-        for (;;) {
-            long word = (long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot));
-            if (Pipe.holds(word, sequence + 1)) {
-                return false;
-            }
-            if (Pipe.WORD.compareAndSet(pipe.words, Pipe.word(slot), word, word & ~Pipe.WAIT)) {
-                return true;
-            }
-        }
+    private static boolean takeCargo(long[] words, int at, long word) {
+        return (word & Pipe.TAKEN) == 0 && Pipe.WORD.compareAndSet(words, at, word, word | Pipe.TAKEN);
     }
 
-    /** Takes the message that has {@link #arrived}; false if it is the news that the peer has left. */
-    boolean take() {
-        if (speaks || over) {
+    /** The word of the message that has {@link #arrived}; 0 if it is the news that the peer has left, and then the session is over. */
+    long take() {
+        if (speaks) {
             throw new IllegalStateException("not this side's turn to receive in a session of " + pipe.protocol);
         }
-        long word = (long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot));
-        if ((word & Pipe.CLOSED) != 0) {
-            finish();
-            return false;
+        long word = poll();
+        if (word == 0) {
+            VarHandle.fullFence();
+            word = poll();
+            if (word == 0) {
+                finish();
+            }
         }
-        takenNumber = pipe.words[Pipe.word(slot) + 1];
-        Object payload = pipe.payloads[slot];
-        if (payload != null) {
-            pipe.payloads[slot] = null;
-            takenPayload = payload;
-        }
-        takenIndex = (int) (word >>> Pipe.INDEX) & 0xff;
-        sequence++;
-        slot = slot + 1 == pipe.payloads.length ? 0 : slot + 1;
-        follow((int) word & (Pipe.TURN | Pipe.END));
-        return true;
+        return word;
     }
 
-    /** The index of the message that was taken last, among the messages of its state. */
-    int takenIndex() {
-        return takenIndex;
+    /** The payload of the message with this word, if it is a single primitive value. */
+    long number() {
+        return segment.words[(slot << 1) + 1];
     }
 
-    /** The payload of the message that was taken last, if it is a single primitive value. */
-    long takenNumber() {
-        return takenNumber;
-    }
-
-    /** The payload of the message that was taken last, once. */
-    Object takenPayload() {
-        Object payload = takenPayload;
-        if (payload == null) {
+    /** The payload of the message with this word, if it is an object, once. */
+    Object payload(long word) {
+        if ((word & Pipe.OBJECT) == 0) {
             return null;
         }
-        takenPayload = null;
-        return payload instanceof Cargo cargo ? cargo.payload : payload;
+        Object[] payloads = segment.payloads;
+        Object payload = payloads[slot];
+        payloads[slot] = null;
+        return (word & Pipe.CARGO) != 0 ? ((Cargo) payload).payload : payload;
     }
 
-    /**
-     * Tells the sender of an unbounded run how far this side is, every half ring: often enough, since a sender that waits has
-     * filled the ring, and this side passes a half on its way through.
-     */
-    void tellProgress() {
-        if (pipe.unbounded && !speaks && (slot & (pipe.payloads.length / 2 - 1)) == 0) {
-            publishProgress();
+    /** Goes on behind the message with this word, and ends the use by which it was taken. */
+    void pass(long word, long turn) {
+        sequence++;
+        if ((word & (Pipe.TURN | Pipe.END)) == 0) {
+            step();
+            calm++;
+            if (promise == Eagerness.WITHDRAWN && (word & Pipe.EAGER) == 0) {
+                promise = Eagerness.NONE;
+            }
+            if (pipe.unbounded && (sequence & (Pipe.PROGRESS - 1)) == 0) {
+                tellProgress();
+            }
+        } else {
+            if (promise == Eagerness.WITHDRAWN) {
+                promise = Eagerness.NONE;
+            }
+            turn((int) word & (Pipe.TURN | Pipe.END));
+        }
+        release(turn + 1);
+    }
+
+    /** Promises the sender that there will be no need of fences, if that is worth while. */
+    void promise() {
+        if (calm >= Eagerness.CALM) {
+            calm = 0;
+            if (sign.waiter == null && !speaks && !Patience.isVirtual()) {
+                promise = Eagerness.PROMISED;
+                sign.waiter = Waiter.EAGER;
+            }
         }
     }
 
-    private void publishProgress() {
+    private void tellProgress() {
         pipe.consumed = sequence;
-        Waiter waiting = pipe.roomWaiter;
-        if (waiting != null) {
-            waiting.wake();
-        }
-    }
-
-    private void follow(int then) {
-        if (then == Pipe.TURN) {
-            slot = 0;
-            speaks = !speaks;
-            credit = pipe.room;
-        } else if (then == Pipe.END) {
-            finish();
-        }
+        Waiter.wake(there.room);
     }
 
     // ---- leaving
 
     private void finish() {
-        over = true;
-        waiter = null;
-        if (watch != null) {
-            watch.clear();
-            watch = null;
-        }
-    }
-
-    boolean isOver() {
-        return over;
+        watch = null;
     }
 
     /** Ends a session that is over from its start. */
@@ -258,43 +358,45 @@ final class Seat extends Padding {
     }
 
     /**
-     * Leaves the session: what the peer sent is destroyed, what it will send is refused, and it reads what was sent to it up
-     * to here. Endpoints inside unread messages leave their sessions in turn; their number and depth cost heap, not stack.
+     * Leaves the session, if the seat is still the one of this watch: the endpoints in what the peer sent leave theirs, what it will
+     * send is refused, and it reads what was sent to it up to here. The number and depth of unread messages cost heap, not stack.
      */
-    void leave() {
+    void leave(Side.Watch by) {
         ArrayDeque<Side> unread = new ArrayDeque<>(0);
-        leave(unread);
+        leave(by, unread);
         for (Side side = unread.poll(); side != null; side = unread.poll()) {
             side.leave(unread);
         }
     }
 
-    void leave(ArrayDeque<Side> unread) {
-        while (!over) {
-            if (speaks) {
-                if (publish(0, null, 0, Pipe.CLOSED)) {
-                    finish();
-                    if (peerWaits) {
-                        wakePeer();
+    /** As {@link #leave}, and collects the sides in unread messages. */
+    void leave(Side.Watch by, ArrayDeque<Side> unread) {
+        if (by == null || !move(by, null)) {
+            return;
+        }
+        sign.left = true;
+        VarHandle.fullFence();
+        sweep(unread);
+        Waiter.wake(there.waiter);
+        Waiter.wake(there.room);
+        Waiter.wake(sign.waiter);
+        Waiter.wake(sign.room);
+    }
+
+    /** Takes the messages with endpoints that this side has not read. The ring may be in use meanwhile. */
+    private void sweep(ArrayDeque<Side> unread) {
+        for (Segment each = pipe.first; each != null; each = each.next) {
+            for (int i = 0; i < each.slots(); i++) {
+                long word = (long) Pipe.WORD.getAcquire(each.words, i << 1);
+                boolean isCargo = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) != mark;
+                if (isCargo && takeCargo(each.words, i << 1, word)) {
+                    Cargo cargo = (Cargo) each.payloads[i];
+                    each.payloads[i] = null;
+                    for (Handle endpoint : cargo.endpoints) {
+                        unread.add(endpoint.$side);
                     }
                 }
-                return;
             }
-            long word = (long) Pipe.WORD.getAcquire(pipe.words, Pipe.word(slot));
-            if (!Pipe.holds(word, sequence + 1)) {
-                if (Pipe.WORD.compareAndSet(pipe.words, Pipe.word(slot), word, word | Pipe.LEFT)) {
-                    finish();
-                    if (pipe.unbounded) {
-                        publishProgress();
-                    }
-                    return;
-                }
-            } else if (take() && takenPayload instanceof Cargo cargo) {
-                for (Handle endpoint : cargo.endpoints) {
-                    unread.add(endpoint.$side);
-                }
-            }
-            takenPayload = null;
         }
     }
 }

@@ -1,7 +1,5 @@
 package duologue;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
 import java.util.ArrayDeque;
@@ -9,128 +7,111 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 
-/**
- * The right to act for one side of a session. Endpoints come and go with every message; the side stays, and knows which
- * endpoint is the live one. One CAS claims it, so that of two uses of an endpoint, in whatever threads, one is refused.
- */
-final class Side extends Padding {
-    /** An operation is under way; it does not wait. */
-    private static final long BUSY = -2;
-    /** An operation waits for the peer. Whoever changes this to BUSY goes on in its place. */
-    private static final long WAITING = -3;
-    /** No endpoint of this side is live any more. */
-    private static final long OVER = -4;
-
-    private static final VarHandle LIVE;
-
-    static {
-        try {
-            LIVE = MethodHandles.lookup().findVarHandle(Side.class, "live", long.class);
-        } catch (ReflectiveOperationException impossible) {
-            throw new ExceptionInInitializerError(impossible);
-        }
-    }
-
+/** One side of a session, for as long as it is in the same hands. Endpoints come and go with every message; the side stays. */
+final class Side {
     final Seat seat;
+    /** What shows that the seat is this side's. */
+    private final Watch watch;
     /** Where this side was put last into a set of endpoints. */
     Ports.Member member;
-    private final Watch watch;
-    /** The turn of the live endpoint, or one of the constants above. */
-    private volatile long live;
 
-    Side(Seat seat, long live) {
+    /** A side that takes the seat when it is told to. */
+    private Side(Seat seat) {
         this.seat = seat;
-        this.live = live;
         this.watch = new Watch(this);
-        seat.watch = watch;
     }
 
+    /** A new side in a new seat. */
+    static Side in(Seat seat) {
+        Side side = new Side(seat);
+        seat.move(null, side.watch);
+        return side;
+    }
+
+    /** Begins a use by `endpoint` that does not wait; false if the endpoint is not the live one. */
+    boolean begin(Handle endpoint) {
+        return seat.begin(watch, endpoint.$turn);
+    }
+
+    /** As {@link #begin}, for a use that other uses may come in between. */
     boolean claim(Handle endpoint) {
-        return LIVE.compareAndSet(this, endpoint.$turn, BUSY);
+        return seat.claim(watch, endpoint.$turn);
     }
 
-    /** Ends the operation that claimed `endpoint`: the next endpoint is live. */
-    void advance(Handle endpoint) {
-        LIVE.setRelease(this, endpoint.$turn + 1);
-    }
-
-    /** Ends the operation that claimed `endpoint` as if it had not been. */
+    /** Ends a use of `endpoint` as if it had not been. */
     void restore(Handle endpoint) {
-        LIVE.setRelease(this, endpoint.$turn);
+        seat.release(endpoint.$turn);
     }
 
-    /** Ends the operation, and this side with it. */
-    void end() {
-        LIVE.setRelease(this, OVER);
-    }
-
-    boolean isOver() {
-        return live == OVER;
+    /** Whether this side has been left while it was in use. */
+    boolean isLeft() {
+        return seat.sign.left;
     }
 
     /** The turn of the live endpoint; below 0 while there is none. */
     long turn() {
-        return live;
+        return seat.isWatchedBy(watch) ? seat.turn() : -1;
     }
 
     // ---- waiting
 
     enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT }
 
-    /** Waits for the next message; the side is claimed before and, but for LEFT, after. `nanos` below 0 means for ever. */
-    Outcome awaitMessage(long nanos) {
+    /**
+     * Waits for what the next operation needs: the next message, or room for one. The use has begun; it goes on with READY, and not
+     * with LEFT. `nanos` below 0 means for ever.
+     */
+    Outcome await(long nanos) {
+        seat.occupy();
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
-        if (seat.patience.look(seat)) {
-            return Outcome.READY;
-        }
-        seat.waiter = new Waiter.Parked();
+        Patience patience = seat.patience();
         Outcome outcome = Outcome.READY;
-        if (seat.arm()) {
-            live = WAITING;
-            // While WAITING another thread may leave and move the seat. What is then read here does not matter: LEFT follows.
-            while (outcome == Outcome.READY && live == WAITING && !seat.arrived()) {
-                outcome = park(seat, nanos, deadline);
+        if (!patience.look(seat)) {
+            Waiter.Parked waiter = new Waiter.Parked();
+            if (seat.announce(waiter)) {
+                outcome = sleep(waiter, nanos, deadline);
+                seat.retract();
             }
-            if (!resume()) {
-                return Outcome.LEFT;
-            }
-            if (outcome != Outcome.READY && !seat.disarm()) {
-                outcome = reconcile(outcome);
-            }
+            patience.slept();
         }
-        seat.waiter = null;
-        seat.patience.slept();
-        return outcome;
-    }
-
-    /** Waits for room in an unbounded run; the side is claimed before and, but for LEFT, after. */
-    Outcome awaitRoom() {
-        if (seat.patience.look(seat)) {
-            return Outcome.READY;
-        }
-        Outcome outcome = Outcome.READY;
-        pipe().roomWaiter = new Waiter.Parked();
-        live = WAITING;
-        while (outcome == Outcome.READY && live == WAITING && !seat.hasRoom()) {
-            outcome = park(seat, -1, 0);
-        }
-        pipe().roomWaiter = null;
-        if (!resume()) {
+        if (isLeft()) {
             return Outcome.LEFT;
         }
-        seat.patience.slept();
+        return outcome != Outcome.READY && seat.isReady() ? reconcile(outcome) : outcome;
+    }
+
+    private Outcome sleep(Waiter.Parked waiter, long nanos, long deadline) {
+        Outcome outcome = Outcome.READY;
+        long interval = Eagerness.SOON;
+        while (outcome == Outcome.READY) {
+            waiter.lower();
+            if (seat.isReady()) {
+                break;
+            }
+            if (seat.isUnsure()) {
+                outcome = park(seat, nanos, deadline, interval);
+                interval = Math.min(Eagerness.LATE, 2 * interval);
+            } else {
+                outcome = park(seat, nanos, deadline, Long.MAX_VALUE);
+            }
+        }
         return outcome;
     }
 
     /** Sleeps until woken, or until the deadline unless `nanos` is below 0. READY says only that it is worth a look. */
     static Outcome park(Object blocker, long nanos, long deadline) {
-        if (nanos < 0) {
+        return park(blocker, nanos, deadline, Long.MAX_VALUE);
+    }
+
+    /** As the other, and READY also after so many nanoseconds. */
+    private static Outcome park(Object blocker, long nanos, long deadline, long most) {
+        long left = nanos < 0 ? most : Math.min(most, deadline - System.nanoTime());
+        if (left <= 0) {
+            return Outcome.TIMEOUT;
+        }
+        if (left == Long.MAX_VALUE) {
             LockSupport.park(blocker);
         } else {
-            long left = deadline - System.nanoTime();
-            if (left <= 0) {
-                return Outcome.TIMEOUT;
-            }
             LockSupport.parkNanos(blocker, left);
         }
         return Thread.interrupted() ? Outcome.INTERRUPTED : Outcome.READY;
@@ -144,27 +125,8 @@ final class Side extends Padding {
         return Outcome.READY;
     }
 
-    private Pipe pipe() {
-        return seat.pipe;
-    }
-
-    /** Makes a claimed side WAITING, for a {@link Group}: it can be left from elsewhere. */
-    void expose() {
-        live = WAITING;
-    }
-
-    /** Whether nobody has left by a side that waits. */
-    boolean isWaiting() {
-        return live == WAITING;
-    }
-
-    /** Claims a side that waits. */
-    boolean resume() {
-        return LIVE.compareAndSet(this, WAITING, BUSY);
-    }
-
     /**
-     * What waits without a thread: sides, groups and sets. Nothing else may refer to them while the user only holds a future,
+     * What waits without a thread: groups and sets. Nothing else may refer to them while the user only holds a future,
      * and the peer that becomes unreachable must still find them.
      */
     static final Set<Object> SUSPENDED = ConcurrentHashMap.newKeySet();
@@ -173,32 +135,12 @@ final class Side extends Padding {
 
     /** Leaves the session by whichever endpoint is live. Nothing happens if none is. */
     void abandon() {
-        for (;;) {
-            long now = live;
-            if (now == OVER) {
-                return;
-            }
-            if (now == BUSY) {
-                Thread.yield();
-            } else if (LIVE.compareAndSet(this, now, BUSY)) {
-                Waiter message = now == WAITING ? seat.waiter : null;
-                Waiter room = now == WAITING ? pipe().roomWaiter : null;
-                seat.leave();
-                live = OVER;
-                if (message != null) {
-                    message.wake();
-                } else if (room != null) {
-                    room.wake();
-                }
-                return;
-            }
-        }
+        seat.leave(watch);
     }
 
-    /** As {@link #abandon}, for a side that lies in an unread message, where nobody can use it; collects what is found inside. */
+    /** As {@link #abandon}, and collects what is found in unread messages. */
     void leave(ArrayDeque<Side> unread) {
-        seat.leave(unread);
-        end();
+        seat.leave(watch, unread);
     }
 
     // ---- endpoints that become unreachable
@@ -229,9 +171,7 @@ final class Side extends Padding {
         for (;;) {
             try {
                 Watch watch = (Watch) UNREACHABLE.remove();
-                if (watch.seat.watch == watch) {
-                    watch.seat.leave();
-                }
+                watch.seat.leave(watch);
             } catch (InterruptedException ignored) {
                 // Nobody but the virtual machine's end stops this thread.
             } catch (Throwable thrown) {
@@ -245,14 +185,18 @@ final class Side extends Padding {
 
     // ---- endpoints that travel
 
-    /** A new side in the same seat, with the same endpoint live. The watch goes over to it. */
+    /** Moves the seat of a claimed side to a new one, with the same endpoint live; null if this side was left meanwhile. */
     Side twin(Handle endpoint) {
-        return new Side(seat, endpoint.$turn);
+        Side side = new Side(seat);
+        if (!seat.move(watch, side.watch)) {
+            return null;
+        }
+        seat.handOver(endpoint.$turn);
+        return side;
     }
 
-    /** Undoes {@link #twin}: the endpoint is live on this side again. */
-    void takeBack(Handle endpoint) {
-        seat.watch = watch;
-        restore(endpoint);
+    /** Undoes {@link #twin}, unless the other side was left meanwhile. */
+    void takeBack(Side twin) {
+        seat.move(twin.watch, watch);
     }
 }

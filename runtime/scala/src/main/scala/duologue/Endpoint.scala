@@ -68,16 +68,26 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
     */
   def recv(): M = {
     start()
-    awaitMessage()
-    if (!$side.seat.take()) throw isClosed()
-    opened()
+    val seat = $side.seat
+    var word = seat.poll()
+    if (word == 0L) {
+      arrives(-1L): Unit
+      word = seat.take()
+      if (word == 0L) throw Endpoint.closed(this)
+    }
+    seat.promise()
+    opened(word)
   }
 
   /** As `recv`, with ''closed'' as a value. */
   def recvOrClosed(): Either[SessionClosed, M] = {
     start()
-    try awaitMessage()
-    catch { case closed: SessionClosed => return Left(closed) }
+    val seat = $side.seat
+    if (!seat.arrived()) {
+      try arrives(-1L): Unit
+      catch { case closed: SessionClosed => return Left(closed) }
+    }
+    seat.promise()
     takeIn(left = false)
   }
 
@@ -96,7 +106,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
   /** As `recv`, but waits no longer than `timeout`. `None`: nothing came, and this endpoint can still be used. */
   def recvWithin(timeout: FiniteDuration): Option[M] = {
     start()
-    if (arrives(math.max(0L, timeout.toNanos))) takeSome() else None
+    if ($side.seat.arrived() || arrives(math.max(0L, timeout.toNanos))) takeSome() else None
   }
 
   /** The message when it comes, without a thread that waits for it. The future fails with [[SessionClosed]] if the peer
@@ -115,6 +125,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
     start()
     if ($side.seat.arrived()) callback(takeIn(left = false))
     else {
+      $side.seat.occupy()
       val task = new Group.Task(Array[Handle](this)) {
         def chose(): Unit = callback(takeIn(isLeft))
       }
@@ -134,12 +145,10 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
     () => handler(outcome)
   })
 
-  private def start(): Unit = if (!$side.claim(this)) throw new EndpointUsed(Endpoint.place(this))
-
-  private def awaitMessage(): Unit = arrives(-1L): Unit
+  private def start(): Unit = if (!$side.begin(this)) throw new EndpointUsed(Endpoint.place(this))
 
   /** Waits for a message; false after the time is over. Below 0 there is no end to it. */
-  private def arrives(nanos: Long): Boolean = $side.awaitMessage(nanos) match {
+  private def arrives(nanos: Long): Boolean = $side.await(nanos) match {
     case Side.Outcome.READY => true
     case Side.Outcome.TIMEOUT =>
       $side.restore(this)
@@ -150,29 +159,23 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
     case Side.Outcome.LEFT => throw Endpoint.closed(this)
   }
 
-  /** What has arrived at this endpoint, which is claimed unless somebody has `left` by it. */
-  private[duologue] def takeIn(left: Boolean): Either[SessionClosed, M] =
-    if (left) Left(Endpoint.closed(this))
-    else if ($side.seat.take()) Right(opened())
-    else Left(isClosed())
+  /** What has arrived at this endpoint, unless somebody has `left` by it. */
+  private[duologue] def takeIn(left: Boolean): Either[SessionClosed, M] = {
+    val word = if (left) 0L else $side.seat.take()
+    if (word == 0L) Left(Endpoint.closed(this)) else Right(opened(word))
+  }
 
-  /** The message that was taken. */
-  private def opened(): M = {
+  /** The message with this word, which was taken. */
+  private def opened(word: Long): M = {
     val seat = $side.seat
-    seat.tellProgress()
-    val message = open(seat.takenIndex(), seat.takenPayload(), seat.takenNumber())
-    generated.finish(this)
+    val message = open(Pipe.index(word), seat.payload(word), seat.number())
+    seat.pass(word, $turn)
     message
   }
 
-  /** In place of a message the news that the peer has left was taken. */
-  private def isClosed(): SessionClosed = {
-    $side.end()
-    Endpoint.closed(this)
-  }
-
   private def takeSome(): Option[M] = {
-    if (!$side.seat.take()) throw isClosed()
-    Some(opened())
+    val word = $side.seat.take()
+    if (word == 0L) throw Endpoint.closed(this)
+    Some(opened(word))
   }
 }

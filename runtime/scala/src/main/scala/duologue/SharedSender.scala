@@ -99,7 +99,6 @@ object SharedSender {
   def apply[E <: SendEndpoint with Shareable](endpoint: E): SharedSender[E] = {
     val moving = new generated.Moving
     val moved = moving.take(endpoint)
-    moving.commit()
     new SharedSender(new Core(moved))
   }
 

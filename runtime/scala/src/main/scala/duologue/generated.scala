@@ -11,20 +11,16 @@ object generated {
   /** A new session. `capacity` is the longest run of the protocol, or 0 if a run has no bound. */
   def start(protocol: String, capacity: Int, clientSpeaks: Boolean): Start = {
     val pipe = new Pipe(protocol, capacity)
-    val server = new Seat(pipe, !clientSpeaks)
-    val client = new Seat(pipe, clientSpeaks)
-    server.peer = client
-    client.peer = server
-    new Start(new Seed(new Side(server, 0L)), new Seed(new Side(client, 0L)))
+    val server = new Seat(pipe, false, !clientSpeaks)
+    val client = new Seat(pipe, true, clientSpeaks)
+    Seat.join(server, client)
+    new Start(new Seed(Side.in(server)), new Seed(Side.in(client)))
   }
 
   /** A session that is over before its first message. */
   def over(protocol: String): Start = {
     val start = generated.start(protocol, 1, clientSpeaks = true)
-    List(start.server, start.client).foreach { endpoint =>
-      endpoint.$side.seat.close()
-      endpoint.$side.end()
-    }
+    List(start.server, start.client).foreach(endpoint => endpoint.$side.seat.close())
     start
   }
 
@@ -61,37 +57,32 @@ object generated {
   private def send(endpoint: Endpoint, index: Int, payload: Any, number: Long, flags: Int, moving: Moving): Unit = {
     val side = endpoint.$side
     val seat = side.seat
-    if (!side.claim(endpoint)) {
+    if (!side.begin(endpoint)) {
       if (moving != null) moving.restore()
       throw new EndpointUsed(Endpoint.place(endpoint))
     }
-    if (!seat.hasRoom() && seat.pipe.unbounded) {
-      val refusal: Exception = side.awaitRoom() match {
-        case Side.Outcome.LEFT => Endpoint.closed(endpoint)
-        case Side.Outcome.INTERRUPTED =>
-          side.restore(endpoint)
-          new InterruptedException()
-        case _ => null
-      }
-      if (refusal != null) {
-        if (moving != null) moving.restore()
-        throw refusal
-      }
-    }
+    if (!seat.hasRoom() && seat.pipe.unbounded) awaitRoom(endpoint, moving)
     if (!seat.send(index, payload.asInstanceOf[AnyRef], number, flags)) {
-      side.end()
       if (moving != null) moving.restore()
       throw Endpoint.closed(endpoint)
     }
-    if (moving != null) moving.commit()
-    val wake = seat.peerWaits
-    finish(endpoint)
-    if (wake) seat.wakePeer()
+    seat.release(endpoint.$turn + 1)
+    seat.wakePeer()
   }
 
-  /** Ends the operation that used `endpoint`. */
-  private[duologue] def finish(endpoint: Endpoint): Unit =
-    if (endpoint.$side.seat.isOver) endpoint.$side.end() else endpoint.$side.advance(endpoint)
+  private def awaitRoom(endpoint: Endpoint, moving: Moving): Unit = {
+    val refusal: Exception = endpoint.$side.await(-1L) match {
+      case Side.Outcome.LEFT => Endpoint.closed(endpoint)
+      case Side.Outcome.INTERRUPTED =>
+        endpoint.$side.restore(endpoint)
+        new InterruptedException()
+      case _ => null
+    }
+    if (refusal != null) {
+      if (moving != null) moving.restore()
+      throw refusal
+    }
+  }
 
   /** Refuses what a `u8` cannot hold. */
   def u8(name: String, value: Int): Unit = if ((value & ~0xff) != 0) refuse(name, value.toLong, "u8")
@@ -122,16 +113,20 @@ object generated {
     private var from: List[Endpoint] = Nil
     private var to: List[Endpoint] = Nil
 
+    private def used(endpoint: Endpoint): Nothing = {
+      restore()
+      throw new EndpointUsed(Endpoint.place(endpoint))
+    }
+
     /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it. */
     def take[E <: Endpoint](endpoint: E): E = endpoint match {
       case done: DoneEndpoint => done.asInstanceOf[E]
       case _ =>
         val side = endpoint.$side
-        if (!side.claim(endpoint)) {
-          restore()
-          throw new EndpointUsed(Endpoint.place(endpoint))
-        }
-        val moved = endpoint.$on(side.twin(endpoint)).asInstanceOf[E]
+        if (!side.claim(endpoint)) used(endpoint)
+        val twin = side.twin(endpoint)
+        if (twin == null) used(endpoint)
+        val moved = endpoint.$on(twin).asInstanceOf[E]
         from = endpoint :: from
         to = moved :: to
         moved
@@ -179,10 +174,9 @@ object generated {
       if (to.isEmpty) payload else new Cargo(payload, to.toArray[Handle])
 
     private[duologue] def restore(): Unit = {
-      from.foreach(endpoint => endpoint.$side.takeBack(endpoint))
+      from.zip(to).foreach { case (endpoint, moved) => endpoint.$side.takeBack(moved.$side) }
       from = Nil
+      to = Nil
     }
-
-    private[duologue] def commit(): Unit = from.foreach(endpoint => endpoint.$side.end())
   }
 }

@@ -1,0 +1,77 @@
+package duologue;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Runs without fences.
+ *
+ * <p>A fence for each message waits until the message has got its cache line from the receiver, and in a stream that is most of
+ * what a message costs. The fence is needed only because the receiver may be about to sleep. A receiver that has for a
+ * while found each message without sleeping says so: it stores {@link Waiter#EAGER} as its waiter. A sender that sees this before
+ * it publishes stores the word alone, with {@link Pipe#EAGER} in it. Messages that turn the direction or end the session, and those with
+ * endpoints inside, have their fences always.
+ *
+ * <h2>Why nobody sleeps for ever</h2>
+ *
+ * A receiver that goes to sleep after all stores its real waiter, then a fence, then it looks once more. From here until it
+ * is <em>sure</em> it looks again from time to time, at growing intervals: a sender that has still seen EAGER may publish without
+ * a fence and miss the waiter, and nothing more than that its message becomes visible some time is relied upon, as in every loop
+ * that spins. The waiter is seen by the sender in all but some nanoseconds of the cases, so looking again costs much
+ * less than it seems; the intervals only bound what happens otherwise.
+ *
+ * <p>The receiver is sure once it has taken a message without EAGER since it found the ring empty behind that fence. Be this
+ * message n. Its sender did not see EAGER, so it has made a fence behind n. The receiver's fence came first, since its look did not
+ * find n. So whatever the sender reads for later messages is the waiter, or what the receiver has stored later: the
+ * promise is forgotten on both sides, and the next sleep is as in {@link Pipe}.
+ */
+final class Eagerness {
+    /** Nothing was promised, or the sender has forgotten it. */
+    static final int NONE = 0;
+    /** The waiter is EAGER. */
+    static final int PROMISED = 1;
+    /** A waiter has taken its place, and the sender may not know it. */
+    static final int WITHDRAWN = 2;
+
+    /** How many messages of runs a receiver has to find without sleeping. */
+    static final int CALM = 32;
+
+    /** The first interval, and the longest one, in nanoseconds. */
+    static final long SOON = 100_000;
+    static final long LATE = 1_000_000_000;
+
+    private static final Executor HERE = Runnable::run;
+
+    private Eagerness() {}
+
+    /** Looks again in place of a waiter that is no thread, for as long as it waits, in a thread of the Java library. */
+    static final class Unsure extends Waiter implements Runnable {
+        private final Sign sign;
+        private final Waiter waiter;
+        private long interval = SOON;
+
+        Unsure(Sign sign, Waiter waiter) {
+            this.sign = sign;
+            this.waiter = waiter;
+        }
+
+        void start() {
+            CompletableFuture.delayedExecutor(interval, TimeUnit.NANOSECONDS, HERE).execute(this);
+        }
+
+        @Override
+        void wake() {
+            waiter.wake();
+        }
+
+        @Override
+        public void run() {
+            if (sign.waiter == this) {
+                waiter.wake();
+                interval = Math.min(LATE, 2 * interval);
+                start();
+            }
+        }
+    }
+}

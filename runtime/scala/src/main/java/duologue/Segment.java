@@ -1,0 +1,57 @@
+package duologue;
+
+/**
+ * A part of a session's ring. The ring begins small and grows by another segment when a run first comes to the end of the last
+ * one, up to the size that the protocol needs. Its sender makes the segment before it publishes the message in front of it, so
+ * the receiver that comes there finds it.
+ */
+final class Segment {
+    /** How many slots a ring begins with. */
+    private static final int FIRST = 4;
+    /** Each further segment has so many times the slots of all before it. */
+    private static final int GROWTH = 3;
+
+    /** The words at even places, and behind each the number of its slot. */
+    final long[] words;
+    /** The objects of the slots; made by the sender of the first one. */
+    Object[] payloads;
+    /** The segment behind this one, which a side that sweeps the ring may see at any time. */
+    volatile Segment next;
+
+    private Segment(int slots) {
+        this.words = new long[2 * slots];
+    }
+
+    /** The first segment of a ring of `slots`. */
+    static Segment first(int slots) {
+        return new Segment(Math.min(FIRST, slots));
+    }
+
+    /** How many slots there are. */
+    int slots() {
+        return words.length >> 1;
+    }
+
+    /** The segment behind this one; `first`, if all together have the `slots` of the ring. */
+    Segment grow(Segment first, int slots) {
+        if (next != null) {
+            return next;
+        }
+        int so = 0;
+        for (Segment each = first; each != null; each = each.next) {
+            so += each.slots();
+        }
+        if (so >= slots) {
+            return first;
+        }
+        next = new Segment(Math.min(GROWTH * so, slots - so));
+        return next;
+    }
+
+    void put(int slot, Object payload) {
+        if (payloads == null) {
+            payloads = new Object[slots()];
+        }
+        payloads[slot] = payload;
+    }
+}
