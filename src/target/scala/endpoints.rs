@@ -14,7 +14,6 @@ use askama::Template;
 #[template(path = "scala/sender.scala.jinja")]
 pub struct SenderView {
     class: ClassView,
-    has_methods: bool,
     methods: Vec<MethodView>,
 }
 
@@ -94,7 +93,6 @@ impl Writer<'_> {
                     .collect();
                 Box::new(SenderView {
                     class,
-                    has_methods: !methods.is_empty(),
                     methods,
                 })
             }

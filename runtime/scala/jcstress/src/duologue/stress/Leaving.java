@@ -85,14 +85,14 @@ public final class Leaving {
         private final Talk talk = new Talk();
 
         public FullAndLeft() {
-            for (int i = 1; i <= 63; i++) {
+            for (int i = 1; i <= 255; i++) {
                 talk.send(i);
             }
         }
 
         @Actor
         public void sends(I_Result seen) {
-            seen.r1 = talk.send(64);
+            seen.r1 = talk.send(256);
         }
 
         @Actor

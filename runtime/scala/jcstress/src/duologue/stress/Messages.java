@@ -151,20 +151,20 @@ public final class Messages {
         private final Talk talk = new Talk();
 
         public Room() {
-            for (int i = 1; i <= 63; i++) {
+            for (int i = 1; i <= 255; i++) {
                 talk.send(i);
             }
         }
 
         @Actor
         public void sends(II_Result seen) {
-            seen.r1 = talk.send(64);
+            seen.r1 = talk.send(256);
         }
 
         @Actor
         public void receives(II_Result seen) {
             int wrong = 0;
-            for (int i = 1; i <= 64; i++) {
+            for (int i = 1; i <= 256; i++) {
                 wrong += talk.recv() == i ? 0 : 1;
             }
             seen.r2 = wrong;

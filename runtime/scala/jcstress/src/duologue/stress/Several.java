@@ -171,7 +171,7 @@ public final class Several {
 
         @Actor
         public void receives(II_Result seen) {
-            seen.r2 = crowd.recvSome(64);
+            seen.r2 = crowd.recvSome(256);
         }
     }
 

@@ -144,7 +144,7 @@ final class Crowd {
   private var server = session._1
 
   /** Fills the buffer. */
-  def fill(): Unit = for (_ <- 1 to 63) one.send(_.line(0, 0))
+  def fill(): Unit = for (_ <- 1 to 255) one.send(_.line(0, 0))
 
   def sendOne(value: Int): Int = send(one, value)
 

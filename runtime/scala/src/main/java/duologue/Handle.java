@@ -7,13 +7,14 @@ package duologue;
 abstract class Handle implements Cloneable {
     Side $side;
     long $turn;
-    final String $state;
 
-    Handle(Side side, long turn, String state) {
+    Handle(Side side, long turn) {
         this.$side = side;
         this.$turn = turn;
-        this.$state = state;
     }
+
+    /** The state, as the specification spells it. */
+    public abstract String $state();
 
     /** The same endpoint, on another side. */
     final Handle $on(Side side) {

@@ -5,8 +5,8 @@ package duologue;
  *
  * <p>To sleep and to be woken costs a thread some microseconds, and many more where processors are virtual; so it is worth while to
  * look about as long, if the peer runs meanwhile. Whether it does is learnt from wait to wait: what came while the thread slept, but
- * so soon that looking would have been cheaper, makes the side look longer, and what came only when it made room for other threads
- * makes it look shorter, as does a wait that was long after all.
+ * so soon that looking would have been cheaper, makes the side look longer, as does what came while it gave way to nobody. What came when
+ * it made room for another thread makes it look shorter, as does a wait that was long after all.
  *
  * <p>A virtual thread does not look, because its peer may need the carrier: it gives way once, and then it sleeps, which is cheap.
  *
@@ -26,8 +26,11 @@ final class Patience {
     /** What looking may cost at most: about as much as to sleep and be woken. */
     private static final long SHORT = 50_000;
 
+    /** Who gives way for less than this has given way to nobody. */
+    private static final long SWITCH = 3_000;
+
     /** In a run the sender fills a cache line faster if the receiver does not ask for it between any two messages. */
-    private static final int LONGEST_PAUSE = 4;
+    private static final int LONGEST_PAUSE = 16;
 
     /** How many waits of a virtual thread may pass without it giving way first. */
     private static final int MOST_DOUBT = 31;
@@ -66,10 +69,11 @@ final class Patience {
         if (spin(seat)) {
             return true;
         }
+        long start = System.nanoTime();
         for (int i = 0; i < YIELDS; i++) {
             Thread.yield();
             if (seat.isReady()) {
-                lower();
+                learn(System.nanoTime() - start < SWITCH);
                 return true;
             }
         }
@@ -115,14 +119,11 @@ final class Patience {
         if (asleepAt == NEVER) {
             return;
         }
-        if (System.nanoTime() - asleepAt < SHORT) {
-            budget = Math.min(MOST, 2 * budget + 1);
-        } else {
-            lower();
-        }
+        learn(System.nanoTime() - asleepAt < SHORT);
     }
 
-    private void lower() {
-        budget = Math.max(LEAST, budget / 2);
+    /** Looks longer from now on, if that would have been worth while, or less. */
+    private void learn(boolean isWorthWhile) {
+        budget = isWorthWhile ? Math.min(MOST, 2 * budget + 1) : Math.max(LEAST, budget / 2);
     }
 }

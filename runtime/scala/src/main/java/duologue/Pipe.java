@@ -69,10 +69,10 @@ final class Pipe {
     static final int NUMBER = 15;
 
     /** How many messages may be unread in a protocol that has an unbounded run. */
-    static final int UNBOUNDED_ROOM = 63;
+    static final int UNBOUNDED_ROOM = 255;
 
     /** After how many messages the receiver of an unbounded run says how far it is: no more than half of what may be unread. */
-    static final int PROGRESS = 32;
+    static final int PROGRESS = 64;
 
     static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
 

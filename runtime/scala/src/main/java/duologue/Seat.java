@@ -196,7 +196,12 @@ final class Seat extends Claims {
 
     /** Whether the next message, or the news that the peer has left, is there. */
     boolean arrived() {
-        return Pipe.holds((long) Pipe.WORD.getAcquire(segment.words, slot << 1), sequence + 1) || there.left;
+        return hasMessage() || there.left;
+    }
+
+    /** Whether the next message is there. */
+    boolean hasMessage() {
+        return Pipe.holds((long) Pipe.WORD.getAcquire(segment.words, slot << 1), sequence + 1);
     }
 
     /** Whether the message that is waited for continues a run. */

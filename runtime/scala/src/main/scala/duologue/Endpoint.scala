@@ -13,10 +13,10 @@ import scala.util.Using
   * for which the companion has the instance. An endpoint that is simply forgotten closes its session too, but only after the
   * garbage collector has found it.
   */
-abstract class Endpoint private[duologue] (side: Side, turn: Long, state: String) extends Handle(side, turn, state) {
+abstract class Endpoint private[duologue] (side: Side, turn: Long) extends Handle(side, turn) {
 
-  /** For generated code: the endpoint of `state` that follows `previous`. */
-  def this(previous: Endpoint, state: String) = this(previous.$side, previous.$turn + 1, state)
+  /** For generated code: the endpoint that follows `previous`. */
+  def this(previous: Endpoint) = this(previous.$side, previous.$turn + 1)
 
   /** The protocol and the state, as the specification spells them. */
   override def toString: String = Endpoint.place(this)
@@ -32,10 +32,10 @@ object Endpoint {
   }
 
   private[duologue] def place(endpoint: Endpoint): String =
-    endpoint.$side.seat.pipe.protocol + "." + endpoint.$state
+    endpoint.$side.seat.pipe.protocol + "." + endpoint.$state()
 
   private[duologue] def closed(endpoint: Endpoint): SessionClosed =
-    new SessionClosed(endpoint.$side.seat.pipe.protocol, endpoint.$state)
+    new SessionClosed(endpoint.$side.seat.pipe.protocol, endpoint.$state())
 }
 
 /** An endpoint whose side speaks. It has one method for each message of its state, and no other member.
@@ -44,19 +44,19 @@ object Endpoint {
   * throws [[SessionClosed]] if the peer has left; endpoints that were to be sent can then be used again. It throws
   * `InterruptedException` if the thread is interrupted while it waits; nothing was sent then, and the endpoint can be used again.
   */
-abstract class SendEndpoint(previous: Endpoint, state: String) extends Endpoint(previous, state)
+abstract class SendEndpoint(previous: Endpoint) extends Endpoint(previous)
 
 /** What endpoints are of whose state every message leads back to the state, so that a [[SharedSender]] can be made of them. */
 trait Shareable
 
 /** An endpoint of a session that is over: a state without direction and without messages. Nothing is left to do. */
-abstract class DoneEndpoint(previous: Endpoint, state: String) extends Endpoint(previous, state)
+abstract class DoneEndpoint(previous: Endpoint) extends Endpoint(previous)
 
 /** An endpoint whose side listens for a message of type `M`, which carries the next endpoint.
   *
   * ''Closed'' is told only after everything has been read that the peer sent before it left.
   */
-abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpoint(previous, state) {
+abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
 
   /** For generated code: the message with this index, and the endpoint that follows it. A payload that is one primitive value is the
     * `number`.
@@ -144,6 +144,14 @@ abstract class RecvEndpoint[+M](previous: Endpoint, state: String) extends Endpo
     val outcome = takeIn(left)
     () => handler(outcome)
   })
+
+  /** Whether a message is there, and not the news that the peer has left. */
+  private[duologue] def hasMessage: Boolean = {
+    start()
+    val has = $side.seat.hasMessage
+    $side.restore(this)
+    has
+  }
 
   private def start(): Unit = if (!$side.begin(this)) throw new EndpointUsed(Endpoint.place(this))
 

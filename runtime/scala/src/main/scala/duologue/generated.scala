@@ -6,7 +6,9 @@ object generated {
   /** The two places of a new session, before their first endpoints. */
   final class Start private[generated] (val server: Endpoint, val client: Endpoint)
 
-  private final class Seed(side: Side) extends Endpoint(side, -1L, "")
+  private final class Seed(side: Side) extends Endpoint(side, -1L) {
+    def $state(): String = ""
+  }
 
   /** A new session. `capacity` is the longest run of the protocol, or 0 if a run has no bound. */
   def start(protocol: String, capacity: Int, clientSpeaks: Boolean): Start = {

@@ -129,12 +129,12 @@ final class SelectSuite extends RuntimeSuite {
     val (other, _) = stream.init[Int]()
     var sending = client
     def select = Select(Select.room(sending)(_.send(0)).map(next => sending = next), other.on(number).map(_ => fail("not sent")))
-    for (_ <- 1 to 63) select.recv()
+    for (_ <- 1 to 255) select.recv()
     assertEquals(select.tryRecv(), None)
     val beside = new Beside(select.recv())
     beside.asleep()
     var receiving = server
-    for (_ <- 1 to 40) receiving = following(receiving.recv())
+    for (_ <- 1 to 100) receiving = following(receiving.recv())
     beside.join()
     abandon(receiving)
     closed(select.recv())

@@ -33,7 +33,7 @@ final class SendSuite extends RuntimeSuite {
     used(trySend(client)(_.send(1)))
     assertEquals(trySend(full)(_.send(1)).map(_.toString), None)
     assertEquals(sendWithin(full, 1.milli)(_.send(1)).map(_.toString), None)
-    val rest = drained(server, 63)
+    val rest = drained(server, 255)
     assertEquals(rest.tryRecv(), None)
     val next = trySend(full)(_.send(1))
     assert(next.nonEmpty)
@@ -56,7 +56,7 @@ final class SendSuite extends RuntimeSuite {
         else assertEquals(sendWithin(full, 1.minute)(_.send(1)).size, 1)
       )
       beside.asleep()
-      if (leaves) abandon(server) else drained(server, 63): Unit
+      if (leaves) abandon(server) else drained(server, 255): Unit
       beside.join()
     }
   }
@@ -65,7 +65,7 @@ final class SendSuite extends RuntimeSuite {
     val (server, client) = stream.init[Int]()
     val sent = sendAsync(filled(client))(_.send(1))
     assert(!sent.isCompleted)
-    val rest = drained(server, 63)
+    val rest = drained(server, 255)
     val next = Await.result(sent, Duration.Zero)
     assert(sendAsync(next)(_.send(2)).isCompleted)
     abandon(drained(rest, 2))

@@ -241,6 +241,6 @@ final class SessionSuite extends RuntimeSuite {
         case other => fail(other.toString)
       }
     }
-    assertEquals(count, 63)
+    assertEquals(count, 255)
   }
 }

@@ -61,7 +61,7 @@ final class SharedSuite extends RuntimeSuite {
 
   test("all senders are told that the peer has left, also those that wait") {
     val (server, sender) = shared()
-    assertEquals(fill(sender), 63)
+    assertEquals(fill(sender), 255)
     val waiting = List.fill(3)(new Beside(closed(sender.send(_.line(1, 1)))))
     waiting.foreach(_.asleep())
     val later = sender.sendAsync(_.line(1, 1))
@@ -88,7 +88,7 @@ final class SharedSuite extends RuntimeSuite {
 
   test("room is waited for, tried for and given up") {
     val (server, sender) = shared()
-    assertEquals(fill(sender), 63)
+    assertEquals(fill(sender), 255)
     assertEquals(sender.trySend(_.line(1, 1)), false)
     assertEquals(sender.sendWithin(1.milli)(_.line(1, 1)), false)
     val interrupt = new Beside(interrupted(sender.send(_.line(1, 1))))
@@ -101,7 +101,7 @@ final class SharedSuite extends RuntimeSuite {
     waiting.foreach(_.asleep())
     val later = sender.sendAsync(_.line(1, 1))
     assert(!later.isCompleted)
-    val rest = drained(server, 63)
+    val rest = drained(server, 255)
     waiting.foreach(_.join())
     Await.result(later, 1.minute)
     assertEquals(drained(rest, 6).tryRecv(), None)
@@ -109,12 +109,12 @@ final class SharedSuite extends RuntimeSuite {
 
   test("a message that waits for room itself does not make the waiting ones forgotten") {
     val (server, sender) = shared()
-    assertEquals(Iterator.continually(sender.trySend(_.line(9, 9))).take(62).count(sent => sent), 62)
+    assertEquals(Iterator.continually(sender.trySend(_.line(9, 9))).take(254).count(sent => sent), 254)
     val long = new Beside(sender.send(_.line(1, 1).line(1, 2).line(1, 3)))
     long.asleep()
     val others = List.fill(3)(new Beside(sender.send(_.line(2, 1))))
     others.foreach(_.asleep())
-    val rest = drained(server, 62 + 6)
+    val rest = drained(server, 254 + 6)
     (long :: others).foreach(_.join())
     assertEquals(rest.tryRecv(), None)
   }
@@ -122,9 +122,9 @@ final class SharedSuite extends RuntimeSuite {
   test("forgotten senders close the session after garbage collection") {
     def forgetful(): log.server.Log = {
       val (server, sender) = shared()
-      assertEquals(fill(sender.share()), 63)
+      assertEquals(fill(sender.share()), 255)
       assertEquals(sender.sendWithin(1.milli)(_.line(1, 1)), false)
-      drained(server, 63)
+      drained(server, 255)
     }
     val server = forgetful()
     var over = false

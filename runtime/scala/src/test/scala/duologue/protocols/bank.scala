@@ -34,7 +34,8 @@ object bank {
 
   object client {
     final class Login private[bank] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous, "login") {
+        extends _root_.duologue.SendEndpoint(previous) {
+      def $state(): String = "login"
       def login(username: String, password: String): LoginResponse = {
         _root_.duologue.generated.turn(this, 0, (username, password))
         new LoginResponse(this)
@@ -42,7 +43,8 @@ object bank {
     }
 
     final class LoginResponse private[bank] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[bank.LoginResponse](previous, "login_response") {
+        extends _root_.duologue.RecvEndpoint[bank.LoginResponse](previous) {
+      def $state(): String = "login_response"
       protected def open(index: Int, payload: Any, number: Long): bank.LoginResponse = index match {
         case 0 => bank.LoginResponse.Ok(new Connected(this))
         case 1 => bank.LoginResponse.Invalid(new Login(this))
@@ -51,7 +53,8 @@ object bank {
     }
 
     final class Connected private[bank] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous, "connected") {
+        extends _root_.duologue.SendEndpoint(previous) {
+      def $state(): String = "connected"
       def deposit(money: Double): Connected = {
         _root_.duologue.generated.stayNumber(this, 0, _root_.java.lang.Double.doubleToRawLongBits(money))
         new Connected(this)
@@ -64,7 +67,8 @@ object bank {
     }
 
     final class WithdrawalResponse private[bank] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[bank.WithdrawalResponse](previous, "withdrawal_response") {
+        extends _root_.duologue.RecvEndpoint[bank.WithdrawalResponse](previous) {
+      def $state(): String = "withdrawal_response"
       protected def open(index: Int, payload: Any, number: Long): bank.WithdrawalResponse = index match {
         case 0 => bank.WithdrawalResponse.Money(_root_.java.lang.Double.longBitsToDouble(number), new Connected(this))
         case 1 => bank.WithdrawalResponse.InsufficientFunds(new Connected(this))
@@ -75,7 +79,8 @@ object bank {
 
   object server {
     final class Login private[bank] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[bank.Login.Login](previous, "login") {
+        extends _root_.duologue.RecvEndpoint[bank.Login.Login](previous) {
+      def $state(): String = "login"
       protected def open(index: Int, payload: Any, number: Long): bank.Login.Login = index match {
         case 0 =>
           val values = payload.asInstanceOf[(String, String)]
@@ -85,7 +90,8 @@ object bank {
     }
 
     final class LoginResponse private[bank] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous, "login_response") {
+        extends _root_.duologue.SendEndpoint(previous) {
+      def $state(): String = "login_response"
       def ok(): Connected = {
         _root_.duologue.generated.turn(this, 0, null)
         new Connected(this)
@@ -97,7 +103,8 @@ object bank {
     }
 
     final class Connected private[bank] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[bank.Connected](previous, "connected") {
+        extends _root_.duologue.RecvEndpoint[bank.Connected](previous) {
+      def $state(): String = "connected"
       protected def open(index: Int, payload: Any, number: Long): bank.Connected = index match {
         case 0 => bank.Connected.Deposit(_root_.java.lang.Double.longBitsToDouble(number), new Connected(this))
         case 1 => bank.Connected.Withdrawal(_root_.java.lang.Double.longBitsToDouble(number), new WithdrawalResponse(this))
@@ -107,7 +114,8 @@ object bank {
     }
 
     final class WithdrawalResponse private[bank] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous, "withdrawal_response") {
+        extends _root_.duologue.SendEndpoint(previous) {
+      def $state(): String = "withdrawal_response"
       def money(money: Double): Connected = {
         _root_.duologue.generated.turnNumber(this, 0, _root_.java.lang.Double.doubleToRawLongBits(money))
         new Connected(this)

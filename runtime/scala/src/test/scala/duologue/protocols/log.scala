@@ -16,8 +16,9 @@ object log {
 
   object client {
     final class Log private[log] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous, "log")
+        extends _root_.duologue.SendEndpoint(previous)
         with _root_.duologue.Shareable {
+      def $state(): String = "log"
       def line(from: Int, number: Int): Log = {
         _root_.duologue.generated.u8("from", from)
         _root_.duologue.generated.stay(this, 0, (from, number))
@@ -33,7 +34,8 @@ object log {
 
   object server {
     final class Log private[log] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[log.Log](previous, "log") {
+        extends _root_.duologue.RecvEndpoint[log.Log](previous) {
+      def $state(): String = "log"
       protected def open(index: Int, payload: Any, number: Long): log.Log = index match {
         case 0 =>
           val values = payload.asInstanceOf[(Int, Int)]

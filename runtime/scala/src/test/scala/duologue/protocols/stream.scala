@@ -24,7 +24,8 @@ object stream {
 
   object client {
     final class Stream[T] private[stream] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous, "stream") {
+        extends _root_.duologue.SendEndpoint(previous) {
+      def $state(): String = "stream"
       def send(value: T): Stream[T] = {
         val $moving = new _root_.duologue.generated.Moving
         _root_.duologue.generated.stay(this, 0, $moving.any(value), $moving)
@@ -38,7 +39,8 @@ object stream {
     }
 
     final class Back[T] private[stream] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[stream.Back.Swapped[T]](previous, "back") {
+        extends _root_.duologue.RecvEndpoint[stream.Back.Swapped[T]](previous) {
+      def $state(): String = "back"
       protected def open(index: Int, payload: Any, number: Long): stream.Back.Swapped[T] = index match {
         case 0 => stream.Back.Swapped[T](new Stream[T](this))
         case _ => _root_.duologue.generated.unknown(index)
@@ -48,7 +50,8 @@ object stream {
 
   object server {
     final class Stream[T] private[stream] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[stream.Stream[T]](previous, "stream") {
+        extends _root_.duologue.RecvEndpoint[stream.Stream[T]](previous) {
+      def $state(): String = "stream"
       protected def open(index: Int, payload: Any, number: Long): stream.Stream[T] = index match {
         case 0 => stream.Stream.Send[T](payload.asInstanceOf[T], new Stream[T](this))
         case 1 => stream.Stream.Swap[T](new Back[T](this))
@@ -58,7 +61,8 @@ object stream {
     }
 
     final class Back[T] private[stream] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous, "back") {
+        extends _root_.duologue.SendEndpoint(previous) {
+      def $state(): String = "back"
       def swapped(): Stream[T] = {
         _root_.duologue.generated.turn(this, 0, null)
         new Stream[T](this)

@@ -7,9 +7,10 @@ import java.util.concurrent.CompletableFuture
 /** Sessions in cats-effect: what would wait is an effect, and occupies no thread. Effects fail with [[SessionClosed]], and with
   * [[EndpointUsed]].
   *
-  * Cancelling a wait loses nothing: the endpoint is as it was before, and the message that comes is still there. A fiber that is
-  * given up in the moment in which it has received drops the message, as it drops any result; `session` leaves what is then open, and
-  * who cannot bear that waits by `ready` and receives outside of what may be given up.
+  * Cancelling loses nothing. A wait that is cancelled leaves the endpoint as it was before. `receive` takes the message in its last step,
+  * and `send` sends in its last step, and a fiber is not cancelled between this and what they were combined with: the endpoint
+  * is as it was, or the function of `flatMap` or `map` is called with the result, or it is the fiber's result. Whoever has to do
+  * something with it in any case does it where nothing cancels: `F.uncancelable(poll => poll(receive(endpoint)).flatMap(keep))`.
   */
 package object cats {
 
@@ -40,12 +41,10 @@ package object cats {
   }
 
   /** Receives the message, which carries the next endpoint. Fails if the peer has left and everything it sent has been read. */
-  def receive[F[_], M](endpoint: RecvEndpoint[M])(implicit F: Async[F]): F[M] = F.uncancelable { poll =>
-    poll(ready(endpoint)) *> F.delay(endpoint.recv())
-  }
+  def receive[F[_], M](endpoint: RecvEndpoint[M])(implicit F: Async[F]): F[M] =
+    ready(endpoint) *> F.delay(endpoint.recv())
 
   /** Sends by `message` when there is room, which only a run without bound can be short of. Fails if the peer has left. */
-  def send[F[_], E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit F: Async[F]): F[R] = F.uncancelable { poll =>
-    poll(ready(endpoint)) *> F.delay(message(endpoint))
-  }
+  def send[F[_], E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit F: Async[F]): F[R] =
+    ready(endpoint) *> F.delay(message(endpoint))
 }

@@ -4,6 +4,7 @@ import _root_.cats.effect.IO
 import _root_.cats.effect.unsafe.IORuntime
 import _root_.cats.syntax.all._
 import duologue.{EndpointUsed, SessionClosed, abandon}
+import java.util.concurrent.atomic.AtomicReference
 import protocols.{bank, numbers, word_count}
 
 /** The bank, counting words, and waits that are cancelled, in fibers. */
@@ -117,12 +118,37 @@ final class CatsSuite extends munit.FunSuite {
     (1 to 3000).toList.traverse(round).map(cancelled => assert(cancelled.contains(true)))
   })
 
+  test("a fiber that is cancelled while it receives has the message, or the endpoint has it still")(succeed {
+    def round(number: Int): IO[Boolean] = {
+      val (server, client) = numbers.init()
+      val kept = new AtomicReference(Option.empty[Long])
+      val receiving =
+        if (number % 2 == 0) receive(server)(IO.asyncForIO).flatMap { message =>
+          kept.set(Some(message.value))
+          IO.unit
+        }
+        else IO.uncancelable(poll => poll(receive(server)(IO.asyncForIO)).flatMap(message => IO(kept.set(Some(message.value)))))
+      for {
+        receiver <- receiving.start
+        sender <- IO(client.send(number.toLong)).start
+        _ <- receiver.cancel
+        _ <- sender.joinWithNever
+        has = kept.get.nonEmpty
+        received <- if (has) IO.pure(kept.get) else receive(server)(IO.asyncForIO).map(message => Option(message.value))
+      } yield {
+        assertEquals(received, Some(number.toLong))
+        has
+      }
+    }
+    (1 to 20000).toList.traverse(round).map(had => assert(had.contains(true) && had.contains(false)))
+  })
+
   test("a cancelled wait for room sends nothing")(succeed {
     def fill(client: numbers.client.Stream, left: Int): numbers.client.Stream =
       if (left == 0) client else fill(client.send(0L), left - 1)
     for {
       ends <- IO(numbers.init())
-      full = fill(ends._2, 63)
+      full = fill(ends._2, 255)
       waiting <- send[IO, numbers.client.Stream, numbers.client.Stream](full)(_.send(1L)).start
       _ <- IO.cede
       _ <- waiting.cancel

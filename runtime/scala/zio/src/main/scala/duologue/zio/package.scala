@@ -5,9 +5,10 @@ import java.util.concurrent.CompletableFuture
 
 /** Sessions in ZIO: what would wait is an effect, and occupies no thread. Using an endpoint twice is a defect.
   *
-  * Interrupting a wait loses nothing: the endpoint is as it was before, and the message that comes is still there. A fiber that is
-  * given up in the moment in which it has received drops the message, as it drops any result; `session` leaves what is then open, and
-  * who cannot bear that waits by `ready` and receives outside of what may be given up.
+  * Interruption loses nothing. A wait that is interrupted leaves the endpoint as it was before. `receive` takes the message in its last
+  * step, and no interrupt comes between this and what `receive` was combined with: the endpoint has the message still, or
+  * the function of `flatMap` or `map` is called with it, or it is the fiber's result. Whoever has to do something with the message in
+  * any case does it where nothing interrupts: `ZIO.uninterruptibleMask(restore => restore(endpoint.receive).flatMap(keep))`.
   */
 package object zio {
 
@@ -36,11 +37,15 @@ package object zio {
   }
 
   /** Receives the message, which carries the next endpoint. Fails if the peer has left and everything it sent has been read. */
-  def receive[M](endpoint: RecvEndpoint[M]): IO[SessionClosed, M] = ZIO.uninterruptibleMask { restore =>
-    restore(ready(endpoint)) *> ZIO.suspendSucceed(ZIO.fromEither(endpoint.recvOrClosed()))
-  }
+  def receive[M](endpoint: RecvEndpoint[M]): IO[SessionClosed, M] =
+    ready(endpoint) *> ZIO.suspendSucceed {
+      // No effect may follow the one that takes the message: where one effect follows another, an interrupt drops what the first gave.
+      if (endpoint.hasMessage) ZIO.succeed(endpoint.recv()) else ZIO.fromEither(endpoint.recvOrClosed())
+    }
 
-  /** Sends by `message` when there is room, which only a run without bound can be short of. Fails if the peer has left. */
+  /** Sends by `message` when there is room, which only a run without bound can be short of. Fails if the peer has left. An interrupt
+    * that comes when the message was sent drops the next endpoint, as it drops any result.
+    */
   def send[E <: SendEndpoint, R](endpoint: E)(message: E => R): IO[SessionClosed, R] = ZIO.uninterruptibleMask { restore =>
     restore(ready(endpoint)) *> ZIO.attempt(message(endpoint)).refineToOrDie[SessionClosed]
   }

@@ -2,6 +2,7 @@ package duologue.zio
 
 import _root_.zio.{Exit, IO, Runtime, UIO, Unsafe, ZIO}
 import duologue.{EndpointUsed, SessionClosed, abandon}
+import java.util.concurrent.atomic.AtomicReference
 import protocols.{bank, numbers, word_count}
 
 /** The bank, counting words, and waits that are interrupted, in fibers. */
@@ -120,12 +121,37 @@ final class ZioSuite extends munit.FunSuite {
     ZIO.foreach((1 to 3000).toList)(round).map(interrupted => assert(interrupted.contains(true)))
   })
 
+  test("a fiber that is interrupted while it receives has the message, or the endpoint has it still")(succeed {
+    def round(number: Int): IO[SessionClosed, Boolean] = {
+      val (server, client) = numbers.init()
+      val kept = new AtomicReference(Option.empty[Long])
+      val receiving =
+        if (number % 2 == 0) server.receive.flatMap { message =>
+          kept.set(Some(message.value))
+          ZIO.unit
+        }
+        else ZIO.uninterruptibleMask(restore => restore(server.receive).flatMap(message => ZIO.succeed(kept.set(Some(message.value)))))
+      for {
+        receiver <- receiving.fork
+        sender <- ZIO.succeed(client.send(number.toLong)).fork
+        _ <- receiver.interrupt
+        _ <- sender.join
+        has = kept.get.nonEmpty
+        received <- if (has) ZIO.succeed(kept.get) else server.receive.map(message => Option(message.value))
+      } yield {
+        assertEquals(received, Some(number.toLong))
+        has
+      }
+    }
+    ZIO.foreach((1 to 20000).toList)(round).map(had => assert(had.contains(true) && had.contains(false)))
+  })
+
   test("an interrupted wait for room sends nothing")(succeed {
     def fill(client: numbers.client.Stream, left: Int): numbers.client.Stream =
       if (left == 0) client else fill(client.send(0L), left - 1)
     for {
       ends <- ZIO.succeed(numbers.init())
-      full = fill(ends._2, 63)
+      full = fill(ends._2, 255)
       waiting <- send(full)(_.send(1L)).fork
       _ <- ZIO.yieldNow
       outcome <- waiting.interrupt
