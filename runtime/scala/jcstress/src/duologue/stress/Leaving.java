@@ -79,6 +79,34 @@ public final class Leaving {
     }
 
     @JCStressTest
+    @Outcome(id = "1, -2", expect = ACCEPTABLE, desc = "It was received.")
+    @Outcome(id = "-1, -1", expect = ACCEPTABLE, desc = "It was destroyed unread while its receiver waited.")
+    @Outcome(id = "-2, -1", expect = ACCEPTABLE, desc = "It was destroyed unread before anybody received.")
+    @State
+    public static class LeftWhileItTakes {
+        private final Freight freight = new Freight();
+
+        public LeftWhileItTakes() {
+            freight.send();
+        }
+
+        @Actor
+        public void takes(II_Result seen) {
+            seen.r1 = freight.take();
+        }
+
+        @Actor
+        public void leaves() {
+            freight.leave();
+        }
+
+        @Arbiter
+        public void looks(II_Result seen) {
+            seen.r2 = freight.rest();
+        }
+    }
+
+    @JCStressTest
     @Outcome(id = "-1", expect = ACCEPTABLE, desc = "The sender that waits for room is told.")
     @State
     public static class FullAndLeft {

@@ -35,6 +35,50 @@ public final class Messages {
     }
 
     @JCStressTest
+    @Outcome(id = "7, 8", expect = ACCEPTABLE, desc = "Both arrive, in order, and find the receiver, which has said that it does not sleep.")
+    @State
+    public static class InOrderWithoutFences {
+        private final Talk talk = new Talk();
+
+        public InOrderWithoutFences() {
+            talk.hurry();
+        }
+
+        @Actor
+        public void sends() {
+            talk.send(7);
+            talk.send(8);
+        }
+
+        @Actor
+        public void receives(II_Result seen) {
+            seen.r1 = talk.recv();
+            seen.r2 = talk.recv();
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = "2, 7", expect = ACCEPTABLE, desc = "Each hears the other, also after a run without fences.")
+    @State
+    public static class ThereAndBackWithoutFences {
+        private final Talk talk = new Talk();
+
+        public ThereAndBackWithoutFences() {
+            talk.hurry();
+        }
+
+        @Actor
+        public void asks(II_Result seen) {
+            seen.r1 = talk.ask(7);
+        }
+
+        @Actor
+        public void answers(II_Result seen) {
+            seen.r2 = talk.answer();
+        }
+    }
+
+    @JCStressTest
     @Outcome(id = "2, 7", expect = ACCEPTABLE, desc = "Each hears the other, and not itself.")
     @State
     public static class ThereAndBack {

@@ -34,6 +34,12 @@ final class Talk(capacity: Int) {
 
   def recv(): Int = Talk.outcome(take(server.recv()))
 
+  /** Sends and receives so often that the sender leaves its fences out. */
+  def hurry(): Unit = for (i <- 1 to 100) {
+    send(i): Unit
+    recv(): Unit
+  }
+
   def tryRecv(): Int = Talk.outcome(server.tryRecv().fold(Talk.Nothing)(take))
 
   def recvWithin(nanos: Long): Int =
@@ -114,7 +120,15 @@ final class Freight {
 
   def leave(): Unit = abandon(session._1)
 
-  /** Whether the endpoint that was to travel is still the sender's: 1, or its session was left: [[Talk.Closed]]. */
+  /** Receives the endpoint that travels. */
+  def take(): Int = Talk.outcome(session._1.recv() match {
+    case stream.Stream.Send(_, _) => 1
+    case other                    => throw new AssertionError(other)
+  })
+
+  /** Whether the endpoint that was to travel is still the sender's: 1, or the peer's: [[Talk.Used]], or its session was left:
+    * [[Talk.Closed]].
+    */
   def rest: Int = Talk.outcome {
     inside._2.send(1): Unit
     val mine = inside._1.tryRecv()

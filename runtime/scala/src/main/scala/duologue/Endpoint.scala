@@ -6,8 +6,9 @@ import scala.util.Using
 
 /** One side of a session, in one state. It is used once: the operation that uses it gives the endpoint of the next state.
   *
-  * An endpoint may be given to another thread, as any object may. Two uses of one endpoint, by whichever threads, are never
-  * both accepted: the second throws [[EndpointUsed]].
+  * An endpoint may be given to another thread, as any object may. The second use of an endpoint throws [[EndpointUsed]], also if two
+  * threads try at the same moment; only where one of them has used the side many times in a row, a use in the very nanoseconds of its
+  * own may be missed.
   *
   * A side that will not go on with its session has to say so, or the peer waits: by [[abandon]], or by `scala.util.Using`,
   * for which the companion has the instance. An endpoint that is simply forgotten closes its session too, but only after the
