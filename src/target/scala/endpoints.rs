@@ -91,10 +91,7 @@ impl Writer<'_> {
                 let methods: Vec<_> = methods
                     .map(|(index, message)| self.method(state, index, message))
                     .collect();
-                Box::new(SenderView {
-                    class,
-                    methods,
-                })
+                Box::new(SenderView { class, methods })
             }
             Activity::Receives => {
                 let received = self.received(state);
