@@ -1,4 +1,6 @@
 /* Many threads send to another process over one endpoint. */
+#include <stdatomic.h>
+
 #include "pour_shm.h"
 #include "talk.h"
 

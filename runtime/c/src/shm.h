@@ -22,12 +22,19 @@
  * (c) Leaving. Whoever leaves, or is done, says so in its flags (release) behind all messages. A
  *     receiver that finds this (acquire) looks for a message once more; what it does not find then will
  *     never come. The same holds behind the death of the peer, which the kernel reports.
+ * (d) Lanes (duologue/lane.h). Behind a number that leads back to its state, the sender knows how many more
+ *     the line takes, and the receiver how many of the same tag it has seen in one word. Any 8 bytes are a
+ *     number, and the tag was checked, so nothing is left to check; which of them comes next is counted by
+ *     the turn, which stands nowhere in the region. Every other operation first settles what was done.
+ *     The sender writes the tags of a whole lane with its first number: tags that are not counted mean
+ *     nothing.
  */
 #ifndef DUOLOGUE_SHM_ROOM_H
 #define DUOLOGUE_SHM_ROOM_H
 
 #include <assert.h>
 
+#include "duologue/lane.h"
 #include "duologue/shm.h"
 #include "transport.h"
 
@@ -108,6 +115,9 @@ static_assert(offsetof(duo_shm_side, lines_taken) == 64, "a side");
 static_assert(offsetof(duo_shm_side, hello) == 128, "a side");
 static_assert(offsetof(duo_shm_hello, fingerprint) == 32, "a side");
 
+/* What lanes rest on. */
+static_assert(DUO_LANE_FULL == DUO_SHM_FULL && DUO_SHM_COUNT_SHIFT == 1, "words");
+
 /* One side of a session, in its own process. */
 typedef struct duo_shm {
     duo_remote remote;
@@ -119,19 +129,6 @@ typedef struct duo_shm {
     unsigned cells;
     /* As sender: the word that stands in it. */
     uint64_t word;
-    /*
-     * How many messages may follow that are like the last one, plain numbers that change nothing but the
-     * line: so many the sender may put into it, or the receiver has seen there. What is done of them is
-     * added to `count` and `cells` later.
-     */
-    uint64_t alike;
-    uint64_t alike_at_first;
-    /* Which: a message of the sender, or the state of the receiver. */
-    const void *plain;
-    /* The next cell, and the tag where it stands in the word next, or what the receiver is told. */
-    char *place;
-    uint64_t plain_tag;
-    size_t plain_next;
     bool heavy;
     duo_shm_side *peer;
     duo_shm_side *own;

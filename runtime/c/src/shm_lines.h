@@ -37,27 +37,36 @@ static inline void begin_line(duo_shm *shm)
     shm->line = &shm->lines[index];
     shm->count = 0;
     shm->cells = 0;
-    shm->alike = shm->alike_at_first = 0;
+    shm->remote.lane.span = 0;
     shm->word = shm->parity;
     shm->line_at += 1;
 }
 
-/* Adds up what was done of messages that are alike. */
-static inline void settle(duo_shm *shm)
+/* Adds up what was done of messages that are alike, before this turn. */
+static inline void settle(duo_shm *shm, uint64_t turn)
 {
-    unsigned done = (unsigned)(shm->alike_at_first - shm->alike);
+    if (shm->remote.lane.span == 0) return;
+    unsigned done = (unsigned)(turn - shm->remote.lane.from) / 2;
     shm->count += done;
     shm->cells += done;
-    shm->alike = shm->alike_at_first = 0;
+    /* What the sender has published; no tag stands behind the last of its messages. */
+    uint64_t behind = ~UINT64_C(0) << DUO_SHM_TAG_SHIFT << 8 * shm->count;
+    shm->word = (shm->remote.lane.word + (done << DUO_SHM_COUNT_SHIFT)) & ~behind;
+    shm->remote.lane.span = 0;
 }
 
-/* So many messages like this one may follow. */
-static inline void expect(duo_shm *shm, uint64_t alike, const void *plain, uint64_t tag)
+/* So many messages of a lane may follow, from this turn on. */
+static inline void expect(duo_shm *shm, uint64_t turn, uint64_t alike,
+                          const duo_message *of, uint64_t word)
 {
-    shm->alike = shm->alike_at_first = alike;
-    shm->plain = plain;
-    shm->place = shm->line->cells + shm->cells * 8;
-    shm->plain_tag = tag;
+    duo_lane *lane = &shm->remote.lane;
+    lane->from = turn;
+    lane->span = 2 * alike;
+    lane->of = of;
+    lane->place = shm->line->cells + shm->cells * 8;
+    lane->word = word;
+    lane->line = &shm->line->word;
+    lane->peer = &shm->peer->flags;
 }
 
 /* The handle that follows. */

@@ -11,6 +11,18 @@ static duo_status nothing(duo_status status, void *message)
     return status;
 }
 
+/* The number of zeros below the lowest bit of a word that is not 0. */
+static inline unsigned lowest(uint64_t word)
+{
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(word);
+#else
+    unsigned zeros = 0;
+    for (; (word & 1) == 0; word >>= 1) zeros += 1;
+    return zeros;
+#endif
+}
+
 static inline bool is_fresh(const duo_shm *shm, uint64_t word)
 {
     return ((word ^ shm->parity) & DUO_SHM_PARITY) == 0 &&
@@ -142,24 +154,36 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
     return DUO_OK;
 }
 
-NOT_INLINE static duo_status line_ends(duo_shm *shm)
-{
-    end_line(shm);
-    return DUO_OK;
-}
-
-/* How many messages behind this one are in the word, of its tag, and not the last of a line that is full. */
-static inline uint64_t seen_alike(uint64_t word, unsigned count)
+/*
+ * How many of the messages from a place of a word on have the tag of the one there, the last of a line
+ * that is full left out.
+ */
+static inline uint64_t seen_alike(uint64_t word, unsigned place)
 {
     unsigned all = (unsigned)(word >> DUO_SHM_COUNT_SHIFT) & 7;
     if (word & DUO_SHM_FULL) all -= 1;
-    uint64_t tags = word >> (DUO_SHM_TAG_SHIFT + 8 * count);
-    uint64_t alike = 0;
-    for (unsigned at = count + 1; at < all && ((tags ^ tags >> 8) & 0xff) == 0; at++) {
-        tags >>= 8;
-        alike += 1;
-    }
-    return alike;
+    uint64_t tags = word >> DUO_SHM_TAG_SHIFT >> 8 * place;
+    uint64_t others = (tags ^ (tags & 0xff) * UINT64_C(0x01010101010101)) & UINT64_C(0xffffffffffffff);
+    uint64_t alike = others == 0 ? DUO_SHM_CELLS : (uint64_t)lowest(others) / 8;
+    uint64_t seen = all > place ? all - place : 0;
+    return alike < seen ? alike : seen;
+}
+
+/* What was seen to follow a number, from a place in the line on, is a lane if it is like it. */
+static inline void expect_seen(duo_shm *shm, duo_endpoint from, unsigned tag, uint64_t word)
+{
+    if (((word >> DUO_SHM_TAG_SHIFT >> 8 * shm->count) & 0xff) != tag) return;
+    uint64_t alike = seen_alike(word, shm->count), room = DUO_SHM_CELLS - shm->cells;
+    expect(shm, from.turn + 2, alike < room ? alike : room, NULL, tag + 1);
+}
+
+/* The last step of a number that ended its line: what is in the next one. */
+NOT_INLINE static duo_status line_ends(duo_shm *shm, duo_endpoint from, unsigned tag)
+{
+    end_line(shm);
+    uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+    if (is_fresh(shm, word) && !(word & DUO_SHM_LONG)) expect_seen(shm, from, tag, word);
+    return DUO_OK;
 }
 
 /* A number that is already there. What is anything else, `recv_any` looks at anew. */
@@ -168,7 +192,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
 {
     duo_shm *shm = shm_of(from);
     duo_shm_let_go(shm, from);
-    settle(shm);
+    settle(shm, from.turn);
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
     if (wait != DUO_AT_ONCE) {
         /* In a dialogue the answer is about to come. */
@@ -194,28 +218,25 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     if (kind->edge == DUO_TURN) return duo_shm_turn(shm);
     shm->count = count + 1;
     shm->cells = cells + 1;
-    if ((word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == count + 1)
-        return line_ends(shm);
-    if (kind->next == state) {
-        uint64_t alike = seen_alike(word, count), room = DUO_SHM_CELLS - shm->cells;
-        expect(shm, alike < room ? alike : room, state, tag + 1);
-        shm->plain_next = kind->size;
+    bool is_last = (word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == count + 1;
+    if (kind->next != state) {
+        if (is_last) end_line(shm);
+        return DUO_OK;
     }
+    if (is_last) return line_ends(shm, from, tag);
+    expect_seen(shm, from, tag, word);
     return DUO_OK;
 }
 
-/* One more number like the one before it, which was seen with it. */
-duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+/* For callers that do not look for the lane themselves. */
+duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait,
+                                void *message)
 {
-    duo_shm *shm = shm_of(from);
-    if (!claim(shm, from)) return nothing(DUO_USED, message);
-    if (shm->alike == 0 || shm->plain != state) return recv_number(from, state, wait, message);
-    char *entries = (char *)message + state->entries;
-    arrival arrived = {(unsigned)shm->plain_tag, NULL};
-    memcpy(message, &arrived, sizeof arrived);
-    memcpy(entries, shm->place, 8);
-    follow_at_once(from, entries + shm->plain_next);
-    shm->alike -= 1;
-    shm->place += 8;
-    return DUO_OK;
+    duo_role role = (duo_role)(from.turn & 1);
+    if (duo_lane_has(from, role, NULL)) {
+        duo_lane_recv(from, role, message, state->entries);
+        return DUO_OK;
+    }
+    if (!claim(shm_of(from), from)) return nothing(DUO_USED, message);
+    return recv_number(from, state, wait, message);
 }

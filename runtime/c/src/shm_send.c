@@ -71,31 +71,56 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
     return DUO_OK;
 }
 
-/* The last step of a message that fills its line, to be jumped to. */
-NOT_INLINE static duo_status goes_on(duo_shm *shm)
+/* If the number leads back to its state, so many like it may follow in the line: the last fills it. */
+static inline void expect_numbers(duo_shm *shm, duo_endpoint from, const duo_message *message,
+                                  unsigned follow)
+{
+    if (shm->heavy || message->next->messages + message->index != message) return;
+    unsigned messages = DUO_SHM_CELLS - shm->count;
+    unsigned room = DUO_SHM_CELLS - follow - shm->cells + 1;
+    /* Tags of messages that are not counted yet mean nothing. */
+    uint64_t tags = UINT64_C(0x01010101010101) * message->index << DUO_SHM_TAG_SHIFT;
+    tags &= ~UINT64_C(0) << DUO_SHM_TAG_SHIFT << 8 * shm->count;
+    expect(shm, from.turn + 2, messages < room ? messages : room, message, shm->word | tags);
+}
+
+/* Whether the next message may go into the line, and nothing has to be done before. */
+static inline bool is_open(const duo_shm *shm)
+{
+    return shm->line_at <= shm->line_limit && shm->cells < DUO_SHM_CELLS &&
+           (shm->count > 0 || shm->line_at % DUO_SHM_LINES_UNSEEN > 0);
+}
+
+/* A number has filled its line: others may follow it. */
+static inline void go_on(duo_shm *shm, duo_endpoint from, const duo_message *message, unsigned follow)
 {
     begin_line(shm);
-    return DUO_OK;
+    if (is_open(shm)) expect_numbers(shm, from, message, follow);
 }
 
-/* The peer sleeps, or has left: behind a message that was stored, when all else is done. */
-NOT_INLINE static duo_status told(duo_shm *shm, duo_status status, uint32_t flags,
-                                  duo_endpoint *next)
+/* Behind a message that was sent: the peer sleeps, or has left. */
+NOT_INLINE static duo_status answer(duo_shm *shm, uint32_t flags)
 {
     duo_shm_wake(shm);
-    return flags & (DUO_SHM_LEFT | DUO_SHM_DONE) ? duo_shm_end(shm, DUO_CLOSED, next) : status;
+    return flags & (DUO_SHM_LEFT | DUO_SHM_DONE) ? duo_shm_end(shm, DUO_CLOSED, NULL) : DUO_OK;
 }
 
-/* A number in a line that has room: what dialogues mostly consist of, and the first of a line in a stream. */
+duo_status duo_lane_go_on(duo_endpoint from, bool is_last, uint32_t flags)
+{
+    duo_shm *shm = shm_of(from);
+    const duo_message *message = shm->remote.lane.of;
+    if (is_last) go_on(shm, from, message, wire_of(shm, message)->follow);
+    return flags == 0 ? DUO_OK : answer(shm, flags);
+}
+
+/* A number in a line that has room: what dialogues mostly consist of, and what fills the lines of a stream. */
 NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *message,
                                          const void *entries, uint64_t wait, duo_endpoint *next)
 {
     duo_shm *shm = shm_of(from);
-    settle(shm);
+    settle(shm, from.turn);
     const duo_wire_message *wire = wire_of(shm, message);
-    bool is_plain = is_little_endian() && wire->flat == 8 && shm->cells < DUO_SHM_CELLS &&
-                    shm->line_at <= shm->line_limit && message->edge != DUO_END &&
-                    (shm->count > 0 || shm->line_at % DUO_SHM_LINES_UNSEEN > 0);
+    bool is_plain = is_little_endian() && wire->flat == 8 && is_open(shm) && message->edge != DUO_END;
     if (!is_plain) return send_any(from, message, entries, wait, next);
     unsigned count = shm->count, cells = shm->cells;
     memcpy(shm->line->cells + cells * 8, entries, 8);
@@ -108,41 +133,22 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     shm->word = word;
     shm->count = count + 1;
     shm->cells = cells + 1;
-    follow(from, next);
-    if (flags != 0) {
-        if (message->edge == DUO_TURN) duo_shm_turn(shm);
-        else if (is_full) goes_on(shm);
-        return told(shm, DUO_OK, flags, next);
-    }
-    if (message->edge == DUO_TURN) return duo_shm_turn(shm);
-    if (is_full) return goes_on(shm);
-    if (!shm->heavy) {
-        /* Up to the one that fills the line. */
-        unsigned messages = DUO_SHM_CELLS - 1 - shm->count;
-        unsigned room = DUO_SHM_CELLS - wire->follow - shm->cells;
-        uint64_t tag = (uint64_t)message->index << (DUO_SHM_TAG_SHIFT + 8 * shm->count);
-        expect(shm, messages < room ? messages : room, message, tag);
-    }
-    return DUO_OK;
+    follow_at_once(from, (char *)next);
+    if (message->edge == DUO_TURN) duo_shm_begin_run(shm);
+    else if (is_full) go_on(shm, from, message, wire->follow);
+    else expect_numbers(shm, from, message, wire->follow);
+    if (flags == 0) return DUO_OK;
+    duo_status status = answer(shm, flags);
+    if (status != DUO_OK) memset(next, 0, sizeof *next);
+    return status;
 }
 
-/* One more number like the one before it: what streams mostly consist of. */
+/* For callers that do not look for the lane themselves. */
 duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, const void *entries,
-                           uint64_t wait, duo_endpoint *next)
+                                uint64_t wait, duo_endpoint *next)
 {
-    duo_shm *shm = shm_of(from);
-    if (!claim(shm, from)) return DUO_USED;
-    if (shm->alike == 0 || shm->plain != message)
-        return send_number(from, message, entries, wait, next);
-    memcpy(shm->place, entries, 8);
-    uint64_t word = shm->word + shm->plain_tag + (UINT64_C(1) << DUO_SHM_COUNT_SHIFT);
-    atomic_store_explicit(&shm->line->word, word, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst);
-    uint32_t flags = atomic_load_explicit(&shm->peer->flags, memory_order_relaxed);
-    shm->word = word;
-    shm->alike -= 1;
-    shm->place += 8;
-    shm->plain_tag <<= 8;
-    follow(from, next);
-    return flags == 0 ? DUO_OK : told(shm, DUO_OK, flags, next);
+    duo_role role = (duo_role)(from.turn & 1);
+    if (duo_lane_has(from, role, message)) return duo_lane_send(from, role, entries, next);
+    if (!claim(shm_of(from), from)) return DUO_USED;
+    return send_number(from, message, entries, wait, next);
 }

@@ -155,7 +155,7 @@ bool duo_shm_is_ready(duo_endpoint endpoint)
 {
     duo_shm *shm = shm_of(endpoint);
     duo_shm_let_go(shm, endpoint);
-    settle(shm);
+    settle(shm, endpoint.turn);
     return is_ready(shm);
 }
 
@@ -226,7 +226,7 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bel
         if (*watch == NULL) return DUO_NO_MEMORY;
         memset(*watch, 0, sizeof **watch);
     }
-    settle(shm);
+    settle(shm, endpoint.turn);
     pthread_mutex_lock(&lock);
     shm->role = endpoint.turn & 1;
     shm->next_watched = (*watch)->first;

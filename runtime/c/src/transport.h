@@ -16,9 +16,6 @@
 #define NOT_INLINE
 #endif
 
-/* What turns of such sessions have set: a bit of their own, and that of sessions for the library. */
-#define DUO_REMOTE (DUO_TURN_APART | UINT64_C(1) << 62)
-
 /* Receiving sides that a set of endpoints watches. */
 typedef struct duo_watch duo_watch;
 
@@ -55,12 +52,6 @@ typedef struct duo_transport {
     /* Ends all of it. */
     void (*forget)(duo_watch *watch);
 } duo_transport;
-
-/* What each such session begins with. Lives in memory that is never given back, like every session. */
-typedef struct duo_remote {
-    duo_session session;
-    const duo_transport *transport;
-} duo_remote;
 
 static inline bool duo_is_remote(duo_endpoint endpoint)
 {

@@ -154,6 +154,7 @@ impl UnitView<'_> {
         if let Some(plain) = self.plain(index, side, message) {
             function = "duo_send_apart";
             self.send_plainly(index, position, &plain, &next, &mut body);
+            self.send_in_lane((index, position), side, message, &next, &mut body);
         }
         let arguments = [
             "self.sends".to_owned(),
@@ -234,6 +235,7 @@ impl UnitView<'_> {
             }
             Some(plain) => {
                 self.recv_plainly(index, wait, &plain, &mut body);
+                self.recv_in_lane(index, side, &mut body);
                 body.push(format!("    {}_t arrived;", self.name(index)));
                 let start = "    duo_status status = duo_recv";
                 body.push(spelling::head(start, &arguments("&arrived")) + ";");
@@ -247,7 +249,10 @@ impl UnitView<'_> {
                     .map(str::to_owned),
                 );
             }
-            None => body.push(spelling::head("    return duo_recv", &arguments("message")) + ";"),
+            None => {
+                self.recv_in_lane(index, side, &mut body);
+                body.push(spelling::head("    return duo_recv", &arguments("message")) + ";");
+            }
         }
         let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}");
         FunctionView {

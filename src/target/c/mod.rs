@@ -9,6 +9,7 @@
 mod declarations;
 mod declared;
 mod functions;
+mod lane;
 mod layouts;
 mod names;
 mod plain;
@@ -44,12 +45,15 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         generated.files.push(OutputFile::new(path, text));
     };
     for (id, unit) in units.units.iter().enumerate() {
-        let view = UnitView::of(checked, &types, id);
+        let mut view = UnitView::of(checked, &types, id);
+        let wire = options.c_shm.then(|| wire::Wire::of(&view));
+        view.leaves = matches!(wire, Some(Ok(Some(_))));
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());
-        match options.c_shm.then(|| wire::WireView::of(&view)) {
+        match wire {
             None | Some(Ok(None)) => {}
             Some(Ok(Some(wire))) => {
+                let wire = wire::WireView::of(&view, wire);
                 let name = format!("{}_shm", unit.file_name);
                 write(&name, "h", wire.header());
                 write(&name, "c", wire.source());

@@ -28,6 +28,8 @@ pub struct UnitView<'a> {
     pub begun: Vec<bool>,
     /// For each state whether a sender may find the ring full.
     pub may_wait: Vec<bool>,
+    /// Sessions of it may be with another process.
+    pub leaves: bool,
 }
 
 #[derive(Template)]
@@ -36,6 +38,7 @@ struct HeadView {
     source: String,
     guard: String,
     shares: bool,
+    leaves: bool,
     has_includes: bool,
     includes: Vec<String>,
     comment: String,
@@ -140,6 +143,7 @@ impl<'a> UnitView<'a> {
             starts,
             begun: vec![false; unit.states.len()],
             may_wait: vec![false; unit.states.len()],
+            leaves: false,
         };
         if unit.kind != Kind::Mentioned {
             view.begun = view.begun_states();
@@ -323,6 +327,7 @@ impl<'a> UnitView<'a> {
             source: spelling::harmless(&program.file(self.unit.file).path),
             guard: format!("DUO_{}_H", self.unit.prefix.to_ascii_uppercase()),
             shares: (0..self.unit.states.len()).any(|index| self.can_be_shared(index)),
+            leaves: self.leaves,
             has_includes: !declarations.includes.is_empty(),
             includes: declarations.includes.iter().cloned().collect(),
             comment: spelling::comment(&docs, ""),

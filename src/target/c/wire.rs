@@ -26,6 +26,12 @@ struct HeadView {
     fingerprint: String,
 }
 
+/// What has to be known of a protocol between processes.
+pub struct Wire {
+    fingerprint: Fingerprint,
+    first: Side,
+}
+
 /// A second header and source of a protocol.
 pub struct WireView<'a> {
     view: &'a UnitView<'a>,
@@ -33,9 +39,9 @@ pub struct WireView<'a> {
     first: Side,
 }
 
-impl<'a> WireView<'a> {
+impl Wire {
     /// What the protocol needs between processes; nothing if nothing is said in it, and the reason if it cannot leave its process.
-    pub fn of(view: &'a UnitView<'a>) -> Result<Option<WireView<'a>>, Obstacle> {
+    pub fn of(view: &UnitView<'_>) -> Result<Option<Wire>, Obstacle> {
         let program = view.types.program;
         let whole = match view.unit.kind {
             Kind::Mentioned => return Ok(None),
@@ -51,11 +57,17 @@ impl<'a> WireView<'a> {
         let fingerprint = Fingerprint::of_text(&text);
         match text.obstacle {
             Some(obstacle) => Err(obstacle),
-            None => Ok(Some(WireView {
-                view,
-                fingerprint,
-                first,
-            })),
+            None => Ok(Some(Wire { fingerprint, first })),
+        }
+    }
+}
+
+impl<'a> WireView<'a> {
+    pub fn of(view: &'a UnitView<'a>, wire: Wire) -> WireView<'a> {
+        WireView {
+            view,
+            fingerprint: wire.fingerprint,
+            first: wire.first,
         }
     }
 

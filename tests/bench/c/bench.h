@@ -23,6 +23,8 @@ typedef struct bench_case {
     void (*close)(void *channel);
     /* Side 1 runs in a process of its own, made by `fork` behind `open`: the channel has to be shared. */
     bool in_processes;
+    /* If not NULL: makes of the channel what a side is given, where it runs and before the slice begins. */
+    void *(*join[2])(void *channel);
 } bench_case;
 
 /* A ratio that is to be kept: the case with this name takes at most so many times as long as the peer. */

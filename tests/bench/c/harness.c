@@ -73,12 +73,14 @@ static void pin(unsigned side)
 static void run_side(slice *shared, unsigned side)
 {
     pin(side);
+    void *joined = shared->channel;
+    if (shared->measured->join[side] != NULL) joined = shared->measured->join[side](joined);
     atomic_fetch_add(&shared->ready, 1);
     for (unsigned looks = 0; atomic_load(&shared->ready) < 2; looks++) {
         if (looks > 10000) sched_yield();
     }
     shared->began[side] = nanoseconds();
-    shared->sums[side] = shared->measured->sides[side](shared->channel, shared->count);
+    shared->sums[side] = shared->measured->sides[side](joined, shared->count);
     shared->ended[side] = nanoseconds();
 }
 
@@ -230,17 +232,19 @@ void bench_measure(const bench_family *family, unsigned rounds)
     for (size_t bar = 0; bar < family->bar_count; bar++) {
         const bench_bar *judged = &family->bars[bar];
         double ours = 0, theirs = 0;
+        int digits = judged->most < 0.1 ? 4 : 2;
         for (size_t i = 0; i < family->count; i++) {
             if (strcmp(cases[i].name, judged->name) == 0) ours = tenths[i];
             if (strcmp(cases[i].name, judged->peer) == 0) theirs = tenths[i];
         }
         if (ours == 0 || theirs == 0) {
-            printf("| %s beside %s | %.2f | | not here |\n", judged->name, judged->peer, judged->most);
+            printf("| %s beside %s | %.*f | | not here |\n", judged->name, judged->peer, digits,
+                   judged->most);
             continue;
         }
         const char *verdict = ours / theirs <= judged->most ? "kept" : "**missed**";
-        printf("| %s beside %s | %.2f | %.2f | %s |\n", judged->name, judged->peer, judged->most,
-               ours / theirs, is_steady ? verdict : "too noisy to judge");
+        printf("| %s beside %s | %.*f | %.*f | %s |\n", judged->name, judged->peer, digits, judged->most,
+               digits, ours / theirs, is_steady ? verdict : "too noisy to judge");
     }
     printf("\n");
     for (size_t i = 0; i < family->count; i++) free(times[i]);

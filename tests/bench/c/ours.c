@@ -48,7 +48,7 @@ static uint64_t pong(void *channel, uint64_t count)
     return sum;
 }
 
-const bench_case ours_ping_pong = {"duologue", open_ping_pong, {ping, pong}, free, false};
+const bench_case ours_ping_pong = {"duologue", open_ping_pong, {ping, pong}, free, false, {0}};
 
 typedef struct numbers {
     stream_server_stream_t server;
@@ -85,4 +85,4 @@ static uint64_t consume(void *channel, uint64_t count)
     return sum;
 }
 
-const bench_case ours_stream = {"duologue", open_stream, {produce, consume}, free, false};
+const bench_case ours_stream = {"duologue", open_stream, {produce, consume}, free, false, {0}};

@@ -56,7 +56,7 @@ static uint64_t raw_pong(void *channel, uint64_t count)
 }
 
 const bench_case raw_ping_pong = {"raw line (busy spin)", open_line, {raw_ping, raw_pong}, close_line,
-                                  false};
+                                  false, {0}};
 
 /*
  * Cache lines full of numbers, each line with a word that counts them: each number can be seen at once, and
@@ -88,15 +88,15 @@ static void close_lines(void *channel)
 static uint64_t lines_produce(void *channel, uint64_t count)
 {
     lines *to = channel;
-    uint64_t line = 0, place = 0;
+    uint64_t at_line = 0, place = 0;
     for (uint64_t i = 0; i < count; i++) {
-        full_line *here = &to->lines[line % LINES];
+        full_line *here = &to->lines[at_line % LINES];
         here->numbers[place] = i;
-        atomic_store_explicit(&here->count, line * 8 + ++place, memory_order_release);
+        atomic_store_explicit(&here->count, at_line * 8 + ++place, memory_order_release);
         if (place < IN_LINE) continue;
         place = 0;
-        if (++line % HALF != 0 || line < LINES) continue;
-        while (atomic_load_explicit(&to->halves, memory_order_acquire) + 1 < line / HALF) bench_relax();
+        if (++at_line % HALF != 0 || at_line < LINES) continue;
+        while (atomic_load_explicit(&to->halves, memory_order_acquire) + 1 < at_line / HALF) bench_relax();
     }
     return 0;
 }
@@ -104,21 +104,21 @@ static uint64_t lines_produce(void *channel, uint64_t count)
 static uint64_t lines_consume(void *channel, uint64_t count)
 {
     lines *from = channel;
-    uint64_t sum = 0, line = 0, place = 0;
+    uint64_t sum = 0, at_line = 0, place = 0;
     for (uint64_t i = 0; i < count; i++) {
-        full_line *here = &from->lines[line % LINES];
-        while (atomic_load_explicit(&here->count, memory_order_acquire) < line * 8 + place + 1) bench_relax();
+        full_line *here = &from->lines[at_line % LINES];
+        while (atomic_load_explicit(&here->count, memory_order_acquire) < at_line * 8 + place + 1) bench_relax();
         sum += here->numbers[place];
         if (++place < IN_LINE) continue;
         place = 0;
-        if (++line % HALF == 0)
-            atomic_store_explicit(&from->halves, line / HALF, memory_order_release);
+        if (++at_line % HALF == 0)
+            atomic_store_explicit(&from->halves, at_line / HALF, memory_order_release);
     }
     return sum;
 }
 
 const bench_case raw_stream = {"raw lines (busy spin)", open_lines, {lines_produce, lines_consume},
-                               close_lines, false};
+                               close_lines, false, {0}};
 
 /* A ring for one sender and one receiver; each keeps a copy of the other's index and renews it only when
  * the ring seems full or empty. */
@@ -202,9 +202,9 @@ static uint64_t ring_consume(void *channel, uint64_t count)
 }
 
 const bench_case ring_ping_pong = {"two cached-index rings (busy spin)", open_rings,
-                                   {ring_ping, ring_pong}, close_rings, false};
+                                   {ring_ping, ring_pong}, close_rings, false, {0}};
 const bench_case ring_stream = {"cached-index ring (busy spin)", open_rings,
-                                {ring_produce, ring_consume}, close_rings, false};
+                                {ring_produce, ring_consume}, close_rings, false, {0}};
 
 #ifdef BENCH_HAS_CK
 
@@ -278,8 +278,8 @@ static uint64_t kit_consume(void *channel, uint64_t count)
 }
 
 const bench_case ck_ping_pong = {"two of ck_ring (busy spin)", open_kits, {kit_ping, kit_pong},
-                                 close_kits, false};
+                                 close_kits, false, {0}};
 const bench_case ck_stream = {"ck_ring (busy spin)", open_kits, {kit_produce, kit_consume}, close_kits,
-                              false};
+                              false, {0}};
 
 #endif

@@ -129,9 +129,9 @@ static uint64_t consume(void *channel, uint64_t count)
     return sum;
 }
 
-const bench_case pipe_ping_pong = {"two of pipe(2)", open_pipes, {ping, pong}, close_ends, false};
-const bench_case pipe_stream = {"pipe(2)", open_pipes, {produce, consume}, close_ends, false};
-const bench_case unix_ping_pong = {"Unix socket pair", open_unix, {ping, pong}, close_ends, false};
-const bench_case unix_stream = {"Unix socket pair", open_unix, {produce, consume}, close_ends, false};
-const bench_case tcp_ping_pong = {"TCP, loopback", open_tcp, {ping, pong}, close_ends, false};
-const bench_case tcp_stream = {"TCP, loopback", open_tcp, {produce, consume}, close_ends, false};
+const bench_case pipe_ping_pong = {"two of pipe(2)", open_pipes, {ping, pong}, close_ends, false, {0}};
+const bench_case pipe_stream = {"pipe(2)", open_pipes, {produce, consume}, close_ends, false, {0}};
+const bench_case unix_ping_pong = {"Unix socket pair", open_unix, {ping, pong}, close_ends, false, {0}};
+const bench_case unix_stream = {"Unix socket pair", open_unix, {produce, consume}, close_ends, false, {0}};
+const bench_case tcp_ping_pong = {"TCP, loopback", open_tcp, {ping, pong}, close_ends, false, {0}};
+const bench_case tcp_stream = {"TCP, loopback", open_tcp, {produce, consume}, close_ends, false, {0}};

@@ -100,6 +100,12 @@ fn messages_of_every_length_arrive() {
 }
 
 #[test]
+fn numbers_arrive_in_any_order() {
+    let watches = [Watch::Plain, Watch::Address];
+    Case::new("processes-mixed", "tests/processes/talk.proto", "mixed.c").run(&watches, &[]);
+}
+
+#[test]
 fn without_the_barrier_of_the_system() {
     let case = Case::new("processes-heavy", "tests/processes/talk.proto", "long.c");
     let program = Program {
@@ -129,12 +135,29 @@ fn payloads_are_the_bytes_of_the_page() {
         .run(&[Watch::Address], &[&flag]);
 }
 
-/// Without a number of rounds the benchmark only shows that its cases work.
+/// Every case moves three values; how long it takes is nobody's business here.
 #[test]
 fn the_benchmark_works() {
+    let bench = repository().join("tests/bench");
     let proto = "tests/bench/processes/bench.proto";
-    let program = "../bench/processes/bench.c";
-    Case::new("processes-bench", proto, program).run(&[Watch::Plain], &[]);
+    let mut case = Case::new("processes-bench", proto, "../bench/processes/main.c");
+    for source in [
+        "processes/ours.c",
+        "processes/texts.c",
+        "c/harness.c",
+        "c/rings.c",
+        "c/system.c",
+    ] {
+        case.sources.push(bench.join(source));
+    }
+    case.includes.extend([bench.join("c")]);
+    let program = Program {
+        flags: &["-DBENCH_ROUNDS=0"],
+        ..case.program(Watch::Plain)
+    };
+    if let Err(complaint) = program.run() {
+        panic!("{complaint}");
+    }
 }
 
 /// A short run; a longer one is told of in `tests/processes/fuzz.c`.

@@ -120,6 +120,37 @@ struct duo_session {
 /* In the turn of a side and in no endpoint, so that the library has a look: a bell was hung up here. */
 #define DUO_TURN_BELL (UINT64_C(1) << 61)
 
+/* In a turn: the peer is in another process. */
+#define DUO_REMOTE (DUO_TURN_APART | UINT64_C(1) << 62)
+
+/*
+ * Numbers that may follow and are like the last one, since they change nothing but a line that another
+ * process shares: as many as the sender may put into it, the last of which fills it, or the receiver has
+ * seen there. Which of them
+ * comes next the turn says. See runtime/c/src/shm.h.
+ */
+typedef struct duo_lane {
+    /* The turn of the first, and two for each, as turns count. */
+    uint64_t from;
+    uint64_t span;
+    /* As sender: the message that they are. */
+    const duo_message *of;
+    /* The place of the first. */
+    char *place;
+    /* As sender: the word before the first, with the tags of all. As receiver: the tag that is told. */
+    uint64_t word;
+    /* As sender: where the word goes, and what the peer says of itself. */
+    _Atomic uint64_t *line;
+    const _Atomic uint32_t *peer;
+} duo_lane;
+
+/* What a session with another process begins with. Lives in memory that is never given back. */
+typedef struct duo_remote {
+    duo_session session;
+    duo_lane lane;
+    const struct duo_transport *transport;
+} duo_remote;
+
 /* From this epoch on a turn starts epochs again, which the library does. */
 #ifndef DUO_RENEWAL
 #define DUO_RENEWAL (UINT64_C(1) << 20)

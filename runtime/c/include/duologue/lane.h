@@ -1,0 +1,114 @@
+/*
+ * duologue/lane.h: numbers that follow one another to and from another process, the way that most of
+ * them take: like the one before, in a line that has room or was seen to have more. Code that is
+ * generated for sessions between processes has it in its headers; everything else, and all of C++, is
+ * done by the library. Not for programs.
+ *
+ * What must hold is in runtime/c/src/shm.h. Nothing is stored but the number, the word that publishes it
+ * and the turn: stores that wait for a line from the other processor soon fill the processor's buffer of
+ * stores, and then it stands still.
+ */
+#ifndef DUOLOGUE_LANE_H
+#define DUOLOGUE_LANE_H
+
+#include "duologue/generated.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Behind a number that was sent: goes on to the next line, and answers a peer that sleeps or has left. */
+duo_status duo_lane_go_on(duo_endpoint from, bool is_last, uint32_t flags);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* In the word of a line: the next message is in the next one. */
+#define DUO_LANE_FULL UINT64_C(0x10)
+
+#if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__) || defined(DUO_CHECKED)
+#define duo_lane_has(from, role, of) ((void)(role), (void)(of), false)
+#define duo_lane_send(from, role, number, next) DUO_USED
+#define duo_lane_recv(from, role, message, offset) ((void)(message))
+#else
+
+DUO_INLINE duo_remote *duo_remote_of(duo_endpoint from)
+{
+    return (duo_remote *)(void *)from.session;
+}
+
+/*
+ * Stores an endpoint at once: callers copy it out of a message in one load, which would have to wait for
+ * two stores to reach the cache.
+ */
+DUO_INLINE void duo_store_at_once(duo_endpoint endpoint, char *place)
+{
+#if defined(__GNUC__) && UINTPTR_MAX == UINT64_MAX
+    typedef uint64_t pair __attribute__((vector_size(16)));
+    pair stored = {(uint64_t)(uintptr_t)endpoint.session, endpoint.turn};
+    memcpy(place, &stored, sizeof stored);
+#else
+    memcpy(place, &endpoint, sizeof endpoint);
+#endif
+}
+
+/*
+ * Whether the next message is one of a lane. `of` is the message of a sender, or NULL if its state has no
+ * other that could be in one; a lane leads from a state to itself, so the turn says which state it is.
+ */
+DUO_INLINE bool duo_lane_has(duo_endpoint from, duo_role role, const void *of)
+{
+    /* No other turn has this bit. */
+    if ((from.turn >> 62 & 1) == 0) return false;
+    duo_remote *remote = duo_remote_of(from);
+    uint64_t turn = atomic_load_explicit(&remote->session.sides[role].turn, memory_order_relaxed);
+    return DUO_LIKELY(from.turn - remote->lane.from < remote->lane.span) &&
+           (of == NULL || remote->lane.of == of) && DUO_LIKELY(turn == from.turn);
+}
+
+/* Uses the endpoint up: the one that follows. */
+DUO_INLINE duo_endpoint duo_lane_step(duo_endpoint from, duo_role role)
+{
+    duo_endpoint next = {from.session, from.turn + 2};
+    atomic_store_explicit(&from.session->sides[role].turn, next.turn, memory_order_relaxed);
+    return next;
+}
+
+/* Sends a number of 8 bytes where `duo_lane_has` says that there is a place for it. */
+DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send(duo_endpoint from, duo_role role, const void *number,
+                                                   duo_endpoint *next)
+{
+    const duo_lane *lane = &duo_remote_of(from)->lane;
+    uint64_t done = from.turn - lane->from;
+    /* A turn counts by two, and so does the word: its count begins at bit 1. */
+    memcpy(lane->place + done * 4, number, 8);
+    bool is_last = done + 2 == lane->span;
+    uint64_t word = (lane->word + done + 2) | (is_last ? DUO_LANE_FULL : 0);
+    atomic_store_explicit(lane->line, word, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    uint32_t flags = atomic_load_explicit(lane->peer, memory_order_relaxed);
+    *next = duo_lane_step(from, role);
+    if (DUO_LIKELY(flags == 0 && !is_last)) return DUO_OK;
+    duo_status status = duo_lane_go_on(from, is_last, flags);
+    if (status != DUO_OK) *next = (duo_endpoint){NULL, 0};
+    return status;
+}
+
+/* Receives a number where there is one; entries are `offset` bytes from the start of `message`. */
+DUO_INLINE void duo_lane_recv(duo_endpoint from, duo_role role, void *message, size_t offset)
+{
+    const duo_lane *lane = &duo_remote_of(from)->lane;
+    struct {
+        unsigned tag;
+        void *block;
+    } arrived = {(unsigned)lane->word, NULL};
+    char *entries = (char *)message + offset;
+    memcpy(message, &arrived, sizeof arrived);
+    memcpy(entries, lane->place + (from.turn - lane->from) * 4, 8);
+    duo_store_at_once(duo_lane_step(from, role), entries + 8);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,16 @@
+/* The cases of the benchmark between processes, beside those of tests/bench/c. */
+#ifndef CASES_H
+#define CASES_H
+
+#include "bench.h"
+
+/* Bytes of a text, and numbers to a write of 4096 bytes. */
+enum { SHORT = 64, LONG = 65536, BATCH = 512 };
+
+/* ours.c */
+extern const bench_case shm_ping_pong, shm_stream, shm_short_texts, shm_long_texts;
+/* texts.c */
+extern const bench_case pipe_batches, pipe_short_texts, pipe_long_texts, unix_short_texts,
+    unix_long_texts;
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * What sessions between processes cost beside what the machine and the system can do, in one program.
+ *
+ *   bench [--quick] [rounds [family]]
+ *
+ * Prints Markdown. With --quick every case moves three values once, only to see that it works. A family is
+ * named by how its name begins.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+/* How many, if the command line does not say; 0 is as with --quick. */
+#ifndef BENCH_ROUNDS
+#define BENCH_ROUNDS 101
+#endif
+
+/* 0 + 1 + ... */
+static uint64_t sum_below(uint64_t count)
+{
+    return count * (count - 1) / 2;
+}
+
+/* The server hears each number and says one more. */
+static uint64_t sum_of_ping_pong(unsigned side, uint64_t count)
+{
+    return sum_below(count) + (side == 0 ? count : 0);
+}
+
+static uint64_t sum_of_stream(unsigned side, uint64_t count)
+{
+    return side == 0 ? 0 : sum_below(count);
+}
+
+static uint64_t sum_of_short(unsigned side, uint64_t count)
+{
+    return side == 0 ? 0 : count * SHORT;
+}
+
+static uint64_t sum_of_long(unsigned side, uint64_t count)
+{
+    return side == 0 ? 0 : count * LONG;
+}
+
+static const bench_bar ping_pong_bars[] = {
+    {"duologue", "raw line (busy spin)", 1.10},
+};
+static const bench_bar stream_bars[] = {
+    {"duologue", "pipe(2)", 1.0 / 150},
+    {"duologue", "pipe(2), 4096 bytes to a call", 1},
+};
+static const bench_bar text_bars[] = {
+    {"duologue", "pipe(2)", 1},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* The same with the second side in another process. */
+static bench_case apart(bench_case measured)
+{
+    measured.in_processes = true;
+    return measured;
+}
+
+int main(int count, char **words)
+{
+    unsigned rounds = BENCH_ROUNDS;
+    if (count > 1) rounds = strcmp(words[1], "--quick") == 0 ? 0 : (unsigned)strtoul(words[1], NULL, 10);
+    const char *wanted = count > 2 ? words[2] : "";
+    const bench_case ping_pong[] = {
+        apart(raw_ping_pong),  shm_ping_pong,         apart(ring_ping_pong),
+        apart(pipe_ping_pong), apart(unix_ping_pong), apart(tcp_ping_pong),
+    };
+    const bench_case stream[] = {
+        apart(ring_stream), shm_stream,         pipe_batches,
+        apart(pipe_stream), apart(unix_stream), apart(tcp_stream),
+    };
+    const bench_case short_texts[] = {pipe_short_texts, shm_short_texts, unix_short_texts};
+    const bench_case long_texts[] = {pipe_long_texts, shm_long_texts, unix_long_texts};
+    const bench_family families[] = {
+        {"ping-pong, u64", "round trip", sum_of_ping_pong, ping_pong, COUNT(ping_pong), ping_pong_bars,
+         COUNT(ping_pong_bars)},
+        {"stream, u64", "number", sum_of_stream, stream, COUNT(stream), stream_bars,
+         COUNT(stream_bars)},
+        {"texts of 64 bytes", "text", sum_of_short, short_texts, COUNT(short_texts), text_bars,
+         COUNT(text_bars)},
+        {"texts of 64 KiB", "text", sum_of_long, long_texts, COUNT(long_texts), text_bars,
+         COUNT(text_bars)},
+    };
+    for (size_t i = 0; i < COUNT(families); i++)
+        if (strncmp(families[i].name, wanted, strlen(wanted)) == 0) bench_measure(&families[i], rounds);
+    if (rounds == 0) printf("every case works\n");
+    return 0;
+}

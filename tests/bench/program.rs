@@ -1,0 +1,122 @@
+//! Builds a benchmark of the C pipes with the C runtime (`cc`, or what `CC` names) and runs it. `-- 41` is for so many rounds,
+//! `-- --quick` moves three values through each case, and `-- --write PAGE` puts the tables into that page.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// How the program and the runtime are compiled.
+const FLAGS: &str = "-std=c11 -O3 -Wall -Wextra -Werror -pthread -D_POSIX_C_SOURCE=200809L";
+
+/// A program in C with the protocols that it speaks.
+pub struct Benchmark {
+    /// Where its own files are, below `tests/bench`.
+    pub folder: &'static str,
+    /// The protocols, there.
+    pub protocols: &'static str,
+    /// What else `duologue gen` is told.
+    pub options: &'static [&'static str],
+    /// Further sources, below `tests/bench`.
+    pub shared: &'static [&'static str],
+}
+
+/// Behind this line of the page stands what was measured.
+const MARK: &str = "<!-- measured -->\n";
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    let mut found: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "c"))
+        .collect();
+    found.sort();
+    found
+}
+
+fn built(benchmark: &Benchmark) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = root.join("tests/bench");
+    let own = all.join(benchmark.folder);
+    let name = format!("bench-{}", benchmark.folder);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let generated = folder.join("generated");
+    fs::create_dir_all(&generated).expect("the target folder can be written");
+    let mut generate = Command::new(env!("CARGO_BIN_EXE_duologue"));
+    generate.arg("gen").arg(own.join(benchmark.protocols));
+    generate.arg("--c").arg(&generated).arg("--quiet");
+    generate.args(benchmark.options);
+    assert!(generate.status().expect("it runs").success());
+    let program = folder.join("bench");
+    let mut compile = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    compile.args(FLAGS.split(' '));
+    let includes = [
+        &root.join("runtime/c/include"),
+        &generated,
+        &own,
+        &all.join("c"),
+    ];
+    for include in includes {
+        compile.arg("-I").arg(include);
+    }
+    for folder in [&own, &generated, &root.join("runtime/c/src")] {
+        compile.args(sources(folder));
+    }
+    compile.args(benchmark.shared.iter().map(|source| all.join(source)));
+    let compiled = compile.arg("-o").arg(&program).status();
+    let compiled = compiled.expect("a C compiler is installed (Debian: gcc)");
+    assert!(compiled.success(), "the benchmark does not compile");
+    program
+}
+
+/// The machine and the compiler in one line.
+fn machine() -> String {
+    let line = |path: &str, key: &str| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let found = text.lines().find(|line| line.starts_with(key));
+        let value = found.and_then(|line| line.split_once(':'));
+        value.map_or_else(String::new, |(_, value)| value.trim().to_owned())
+    };
+    let compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .arg("--version")
+        .output()
+        .expect("it ran before");
+    let compiler = String::from_utf8_lossy(&compiler.stdout);
+    let compiler = compiler.lines().next().unwrap_or_default().to_owned();
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!(
+        "{}, Linux {}, {compiler}, `{FLAGS}`.",
+        line("/proc/cpuinfo", "model name"),
+        kernel.trim()
+    )
+}
+
+/// Does what the command line says.
+pub fn run(benchmark: &Benchmark) -> ExitCode {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    words.retain(|word| word != "--bench");
+    let page = words.iter().position(|word| word == "--write").map(|at| {
+        words.remove(at);
+        assert!(at < words.len(), "--write wants the name of a page");
+        words.remove(at)
+    });
+    let mut run = Command::new(built(benchmark));
+    run.args(&words).stderr(Stdio::inherit());
+    let Some(page) = page else {
+        let status = run.status().expect("it was just built");
+        return if status.success() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        };
+    };
+    let output = run.output().expect("it was just built");
+    if !output.status.success() {
+        return ExitCode::FAILURE;
+    }
+    let tables = String::from_utf8(output.stdout).expect("it prints text");
+    let text = fs::read_to_string(&page).expect("the page is there");
+    let (head, _) = text.split_once(MARK).expect("the page has a mark");
+    let text = format!("{head}{MARK}\n{}\n\n{}\n", machine(), tables.trim_end());
+    fs::write(&page, text).expect("the page can be written");
+    ExitCode::SUCCESS
+}
