@@ -58,7 +58,7 @@ enum {
     DUO_SHM_MOST_LINES = 1 << 16,
     /* No fragment of a long message is longer, so that reading and writing overlap. */
     DUO_SHM_FRAGMENT = 16384,
-    /* A sender that is never answered looks after the peer before each line of so many. */
+    /* A sender looks after the peer before each line of a run that has so many before it. */
     DUO_SHM_LINES_UNSEEN = 8
 };
 

@@ -7,10 +7,10 @@ static duo_status give_back(duo_shm *shm, duo_endpoint from, duo_status status)
     return status;
 }
 
-/* Before a line: whether it is time to look after the peer, and there is none. */
-static inline bool is_alone(duo_shm *shm)
+/* Whether it is time to look after the peer, who has said nothing since the run began. */
+static inline bool is_time(const duo_shm *shm)
 {
-    return shm->line_at % DUO_SHM_LINES_UNSEEN == 0 && duo_shm_has_died(shm);
+    return shm->count == 0 && (shm->line_at - shm->line_run) % DUO_SHM_LINES_UNSEEN == 0;
 }
 
 /* Sends any message; the handle was claimed. */
@@ -24,7 +24,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         if (!duo_wire_measure(wire->entries, entries, &size) || size > shm->peer_takes)
             return give_back(shm, from, DUO_TOO_LARGE);
     }
-    if (shm->count == 0 && is_alone(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
+    if (is_time(shm) && duo_shm_has_died(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
     if (shm->count == 0 && !has_line(shm)) {
         duo_status status = duo_shm_await(shm, has_line, wait);
         if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);
@@ -87,8 +87,7 @@ static inline void expect_numbers(duo_shm *shm, duo_endpoint from, const duo_mes
 /* Whether the next message may go into the line, and nothing has to be done before. */
 static inline bool is_open(const duo_shm *shm)
 {
-    return shm->line_at <= shm->line_limit && shm->cells < DUO_SHM_CELLS &&
-           (shm->count > 0 || shm->line_at % DUO_SHM_LINES_UNSEEN > 0);
+    return shm->line_at <= shm->line_limit && shm->cells < DUO_SHM_CELLS && !is_time(shm);
 }
 
 /* A number has filled its line: others may follow it. */
