@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Pipe, Then, DEAD, INDEXES, INDEXES_SHIFT, WAITS};
+use crate::flags::TASK;
 use crate::layout::Layout;
 use crate::position::Position;
 use crate::wait::Waiter;
@@ -109,6 +110,9 @@ impl Pipe {
             unsafe { self.again().answered(old) }?
         };
         barrier::light();
+        if self.flags(self.peer()).load(Acquire) & !TASK == 0 {
+            return Ok((self.stepped(layout, then), waiter));
+        }
         self.noticed(then, waiter)
     }
 

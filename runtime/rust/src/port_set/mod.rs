@@ -129,6 +129,7 @@ impl<R: Receive, T> PortSet<R, T> {
         }
     }
 
+    #[inline(never)]
     fn append(&mut self, member: (R, T)) -> PortKey {
         if self.floor.member.is_none() {
             self.yield_floor();

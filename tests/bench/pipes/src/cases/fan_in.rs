@@ -1,10 +1,11 @@
 //! Many senders and one receiver, on two cores.
 
-use super::port_set;
+use super::{OURS, port_set};
 use crate::harness::{Case, Family, Job, Place};
 use crate::payload::Payload;
 use crate::peers::blocking::*;
 use crate::peers::raw::SLOTS;
+use crate::protocols::stream;
 
 /// From 1 to 64 senders.
 pub fn families() -> Vec<Family> {
@@ -19,6 +20,7 @@ fn of(senders: u64) -> Family {
         .slices(50, 5)
         .case(shared::<Crossbeam>(senders))
         .case(port_set::set(senders))
+        .case(one_end(senders))
         .case(scanned(senders))
         .case(selected(senders))
         .case(shared::<Kanal>(senders))
@@ -55,6 +57,31 @@ fn shared<C: Shared>(senders: u64) -> Case {
         let mut jobs: Vec<Job> = (0..senders).map(send).collect();
         jobs.push(everywhere(move || {
             (0..senders * count).fold(0_u64, |sum, _| sum.wrapping_add(C::recv(&mut rx)))
+        }));
+        jobs
+    })
+}
+
+/// One session, whose sending end the senders share.
+fn one_end(senders: u64) -> Case {
+    Case::new(format!("{OURS} SharedSender"), move |count| {
+        let (mut server, client) = stream::init::<u64>();
+        let shared = stream::client::SharedStream::from(client);
+        let send = |_| {
+            let shared = shared.clone();
+            everywhere(move || {
+                (0..count).for_each(|n| shared.send(n).expect("the receiver reads all"));
+                0
+            })
+        };
+        let mut jobs: Vec<Job> = (0..senders).map(send).collect();
+        jobs.push(everywhere(move || {
+            let mut sum = 0_u64;
+            while let Ok(stream::Stream::Send(value, next)) = server.recv() {
+                sum = sum.wrapping_add(value);
+                server = next;
+            }
+            sum
         }));
         jobs
     })
