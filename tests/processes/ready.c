@@ -51,16 +51,40 @@ static void serve_here(int region)
     serve(region);
 }
 
-/* Answers, but not at once: whoever waits for it sleeps. */
-static void serve_slowly(int region)
+/* Answers once, but not at once. */
+static void serve_after(void (*delay)(void), int region)
 {
     talk_server_ask_t server;
     CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
     talk_ask_t asked;
     CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_NUMBER);
-    doze();
+    delay();
     CHECK(talk_server_answer_send_number(asked.as.number.next, 77, &server) == DUO_OK);
     CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
+}
+
+/* Whoever waits for the answer sleeps. */
+static void serve_slowly(int region)
+{
+    serve_after(doze, region);
+}
+
+static void stop_here(void)
+{
+    CHECK(raise(SIGSTOP) == 0);
+}
+
+/* Answers when it is told to go on: see tell_to_go_on. */
+static void serve_when_told(int region)
+{
+    serve_after(stop_here, region);
+}
+
+static void tell_to_go_on(const partner *with)
+{
+    int status;
+    CHECK(waitpid(with->child, &status, WUNTRACED) == with->child && WIFSTOPPED(status));
+    CHECK(kill(with->child, SIGCONT) == 0);
 }
 
 static void never_answer(int region)
@@ -209,7 +233,7 @@ static void taken_out(bool has_descriptor)
     partner partners[3];
     duo_port places[3];
     void *with;
-    for (size_t i = 0; i < 3; i++) partners[i] = meet(i == 0 ? serve_slowly : never_answer);
+    for (size_t i = 0; i < 3; i++) partners[i] = meet(i == 0 ? serve_when_told : never_answer);
     for (size_t i = 0; i < 3; i++)
         CHECK(duo_ports_add(ports, DUO_READY(partners[i].waiting), &partners[i], &places[i]) == DUO_OK);
     CHECK(duo_ports_wait(ports, 1000000, &with) == DUO_EMPTY);
@@ -217,6 +241,7 @@ static void taken_out(bool has_descriptor)
     CHECK(duo_ports_remove(ports, places[1]) && !duo_ports_remove(ports, places[1]));
     CHECK(talk_client_answer_close(partners[2].waiting) == DUO_OK);
     /* Used: the set says nothing of it. */
+    tell_to_go_on(&partners[0]);
     talk_answer_t answer;
     CHECK(talk_client_answer_recv(partners[0].waiting, &answer) == DUO_OK);
     CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
