@@ -182,14 +182,14 @@ impl<S: State> Receiver<S> {
     /// everything that it sent has been read.
     #[inline(always)]
     pub fn recv(self) -> Result<S::Message, Closed> {
-        let mut found = self.find();
-        loop {
-            match found {
-                Found::Message(word) => return Ok(self.open(word)),
-                Found::Closed => return Err(self.closed()),
-                Found::Nothing(_) => found = wait(self.pipe.again()),
-            }
-        }
+        let word = match self.find() {
+            Found::Message(word) => word,
+            Found::Closed | Found::Nothing(_) => match wait(self.pipe.again()) {
+                Some(word) => word,
+                None => return Err(self.closed()),
+            },
+        };
+        Ok(self.open(word))
     }
 
     #[inline(always)]
@@ -241,11 +241,17 @@ impl<S: State> Receiver<S> {
     }
 }
 
+/// Waits for the next message, and gives the word that has it; `None` if there will be none.
 #[cold]
 #[inline(never)]
-fn wait(pipe: Pipe) -> Found {
-    park::until(Watched::for_message(&pipe), None);
-    pipe.find()
+fn wait(pipe: Pipe) -> Option<u64> {
+    loop {
+        match pipe.find() {
+            Found::Message(word) => return Some(word),
+            Found::Closed => return None,
+            Found::Nothing(_) => park::until(Watched::for_message(&pipe), None),
+        };
+    }
 }
 
 impl<S> Receiver<S> {
