@@ -1,7 +1,7 @@
 //! The C target: the shim, what is generated, and the programs that use it.
 
 mod analysis;
-mod cmake;
+pub mod cmake;
 mod firmware;
 mod generated;
 mod processes;

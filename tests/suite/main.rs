@@ -17,6 +17,7 @@ mod generation;
 mod outputs;
 mod pages;
 mod readme;
+mod recipes;
 mod relations;
 mod reports;
 mod rules;

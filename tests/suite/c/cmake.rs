@@ -1,7 +1,7 @@
 //! The CMake package and the pkg-config file of the shim, where `DUOLOGUE_TEST_WITH` names `cmake`.
 
 use crate::support::c::{runtime, scratch};
-use crate::support::{is_named, repository, succeed};
+use crate::support::{edit, is_named, repository, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,7 @@ fn cmake() -> Command {
 }
 
 /// Installs the shim below a folder.
-fn installed(folder: &Path) -> PathBuf {
+pub fn installed(folder: &Path) -> PathBuf {
     let prefix = folder.join("installed");
     let build = folder.join("shim");
     let mut configure = cmake();
@@ -56,12 +56,6 @@ fn example(folder: &Path) -> PathBuf {
         fs::copy(original.join(file), to).expect("it can be copied");
     }
     source
-}
-
-fn edit(file: &Path, from: &str, to: &str) {
-    let text = fs::read_to_string(file).expect("it can be read");
-    assert!(text.contains(from), "{} has no {from}", file.display());
-    fs::write(file, text.replace(from, to)).expect("it can be written");
 }
 
 #[test]

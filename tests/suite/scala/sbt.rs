@@ -1,31 +1,9 @@
 //! The sbt plugin and its example, where `DUOLOGUE_TEST_WITH` names `sbt`: Maven fetches the launcher, and that fetches sbt.
 
 use crate::support::scala::{folder, maven, tool};
-use crate::support::{is_named, repository, succeed};
+use crate::support::{copy, edit, is_named, repository, succeed};
 use std::fs;
 use std::path::Path;
-
-/// Copies files and folders, but not what sbt made of them.
-fn copy(from: &Path, to: &Path) {
-    if from.is_file() {
-        fs::copy(from, to).expect("it can be copied");
-        return;
-    }
-    fs::create_dir_all(to).expect("the target folder can be written");
-    for entry in fs::read_dir(from).expect("the folder exists") {
-        let path = entry.expect("the folder can be read").path();
-        let name = path.file_name().expect("entries have names");
-        if name != "target" {
-            copy(&path, &to.join(name));
-        }
-    }
-}
-
-fn edit(file: &Path, from: &str, to: &str) {
-    let text = fs::read_to_string(file).expect("it can be read");
-    assert!(text.contains(from), "{} has no {from}", file.display());
-    fs::write(file, text.replace(from, to)).expect("it can be written");
-}
 
 fn sbt(example: &Path, root: &Path) -> Result<String, String> {
     let mut java = tool("java");

@@ -58,6 +58,29 @@ pub fn succeed(command: &mut Command) -> Result<String, String> {
     }
 }
 
+/// Copies files and folders, but not what a build made of them.
+pub fn copy(from: &Path, to: &Path) {
+    if from.is_file() {
+        std::fs::copy(from, to).expect("it can be copied");
+        return;
+    }
+    std::fs::create_dir_all(to).expect("the target folder can be written");
+    for entry in std::fs::read_dir(from).expect("the folder exists") {
+        let path = entry.expect("the folder can be read").path();
+        let name = path.file_name().expect("entries have names");
+        if name != "target" {
+            copy(&path, &to.join(name));
+        }
+    }
+}
+
+/// Replaces a text that must be there.
+pub fn edit(file: &Path, from: &str, to: &str) {
+    let text = std::fs::read_to_string(file).expect("it can be read");
+    assert!(text.contains(from), "{} has no {from}", file.display());
+    std::fs::write(file, text.replace(from, to)).expect("it can be written");
+}
+
 fn unique() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -48,12 +48,17 @@ fn find(name: &str, scala: Scala) -> String {
 
 /// One file of a repository, fetched if need be.
 pub fn jar(group: &str, name: &str, version: &str) -> PathBuf {
+    file(group, name, version, "jar")
+}
+
+/// One file of a repository that need not be a jar, fetched if need be.
+pub fn file(group: &str, name: &str, version: &str, ending: &str) -> PathBuf {
     let out = folder("jars");
     let mut maven = tool("mvn");
     maven.args(["-B", "-q"]);
     maven.arg("org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy");
-    maven.arg(format!("-Dartifact={group}:{name}:{version}"));
+    maven.arg(format!("-Dartifact={group}:{name}:{version}:{ending}"));
     maven.arg(format!("-DoutputDirectory={}", out.display()));
     succeed(&mut maven).unwrap_or_else(|failure| panic!("{failure}"));
-    out.join(format!("{name}-{version}.jar"))
+    out.join(format!("{name}-{version}.{ending}"))
 }

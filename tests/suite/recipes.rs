@@ -1,0 +1,180 @@
+//! What `docs/building.md` says for Meson, Mill and Maven, taken from the page and run, where `DUOLOGUE_TEST_WITH` names `meson`, `mill` or
+//! `maven-recipe`.
+
+use crate::c::cmake::{installed, tool};
+use crate::support::c::scratch;
+use crate::support::scala::{Scala, folder, maven, tool as jvm_tool};
+use crate::support::{copy, edit, is_named, repository, succeed};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The only block of a section of the page that is in this language.
+fn text(section: &str, language: &str) -> String {
+    let page = repository().join("docs/building.md");
+    let page = fs::read_to_string(page).expect("the page is there");
+    let mut sections = page.split("\n## ");
+    let section = sections
+        .find(|text| text.lines().next() == Some(section))
+        .unwrap_or_else(|| panic!("docs/building.md has no section `{section}`"));
+    let open = format!("\n```{language}\n");
+    let blocks: Vec<&str> = section.split(&open).skip(1).collect();
+    assert_eq!(blocks.len(), 1, "blocks in {language}");
+    let (block, _) = blocks[0].split_once("```").expect("a block is closed");
+    block.to_owned()
+}
+
+/// `PATH` with the compiler of protocols in it.
+fn path() -> OsString {
+    let compiler = Path::new(env!("CARGO_BIN_EXE_duologue"));
+    let own = compiler.parent().expect("it is in a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = [own].into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(all).expect("no folder has a colon in its name")
+}
+
+#[test]
+fn meson() {
+    if !is_named("meson") {
+        return;
+    }
+    let folder = scratch("meson");
+    let prefix = installed(&folder);
+    let (source, build) = (folder.join("the example"), folder.join("build"));
+    fs::create_dir_all(&source).expect("it can be made");
+    for part in ["main.c", "protocols"] {
+        copy(
+            &repository().join("tests/cmake").join(part),
+            &source.join(part),
+        );
+    }
+    let recipe = text("pkg-config and Meson", "meson");
+    fs::write(
+        source.join("meson.build"),
+        format!("project('thermostat', 'c')\n{recipe}"),
+    )
+    .expect("it can be written");
+    tool("pkg-config", "pkg-config");
+    let mut setup = tool("meson", "meson");
+    setup.arg("setup").arg(&build).arg(&source);
+    setup.env("PATH", path());
+    setup.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+    succeed(&mut setup).unwrap_or_else(|failure| panic!("{failure}"));
+    let ninja = || succeed(tool("ninja", "ninja-build").arg("-C").arg(&build));
+    let make = || ninja().unwrap_or_else(|failure| panic!("{failure}"));
+    let told = || succeed(&mut Command::new(build.join("thermostat"))).expect("it runs");
+
+    make();
+    assert_eq!(told(), "21 degrees, in 4 bytes\n");
+    let again = make();
+    assert!(again.contains("no work to do"), "{again}");
+    edit(&source.join("protocols/units.proto"), "i32", "i64");
+    make();
+    assert_eq!(told(), "21 degrees, in 8 bytes\n");
+    let again = make();
+    assert!(again.contains("no work to do"), "{again}");
+    edit(
+        &source.join("protocols/thermostat.proto"),
+        "-> reading",
+        "-> redding",
+    );
+    let refused = ninja().expect_err("a protocol is wrong");
+    assert!(refused.contains("thermostat.proto:6:17"), "{refused}");
+}
+
+/// An empty project in Scala, with the runtime.
+fn project(name: &str) -> PathBuf {
+    let project = folder(name);
+    let _ = fs::remove_dir_all(&project);
+    copy(
+        &repository().join("runtime/scala/src/main"),
+        &project.join("runtime"),
+    );
+    project
+}
+
+/// Runs the program of `tests/sbt`, before and after an edit of the imported file, and then with a mistake in a protocol.
+fn hold(protocols: &Path, run: impl Fn() -> Result<String, String>) {
+    let told = || run().unwrap_or_else(|failure| panic!("{failure}"));
+    let first = told();
+    assert!(first.contains("21 degrees, as int\n"), "{first}");
+    edit(&protocols.join("units.proto"), "i32", "i64");
+    let edited = told();
+    assert!(edited.contains("21 degrees, as long\n"), "{edited}");
+    edit(
+        &protocols.join("thermostat.proto"),
+        "-> reading",
+        "-> redding",
+    );
+    let refused = run().expect_err("a protocol is wrong");
+    assert!(refused.contains("thermostat.proto:6:17"), "{refused}");
+}
+
+#[test]
+fn mill() {
+    if !is_named("mill") {
+        return;
+    }
+    let project = project("mill");
+    let module = project.join("thermostat");
+    let example = repository().join("tests/sbt/src/main");
+    copy(&example.join("protocols"), &module.join("protocols"));
+    copy(&example.join("scala"), &module.join("src"));
+    let recipe = text("Mill", "scala");
+    let version = recipe
+        .lines()
+        .find_map(|line| line.strip_prefix("//| mill-version: "))
+        .expect("the text names its version");
+    let mill = maven::file("com.lihaoyi", "mill-dist", version, "exe");
+    fs::write(project.join("build.mill"), &recipe).expect("it can be written");
+    // The file is a shell script and an archive in one.
+    let run = |task: &str| {
+        let mut run = Command::new("sh");
+        run.arg(&mill).args(["--no-daemon", "--ticker", "false"]);
+        run.arg(task).env("PATH", path());
+        succeed(run.current_dir(&project))
+    };
+    // What it fetches and compiles for itself comes before the patience with the program begins.
+    run("version").unwrap_or_else(|failure| panic!("{failure}"));
+    hold(&module.join("protocols"), || run("thermostat.run"));
+}
+
+#[test]
+fn maven() {
+    if !is_named("maven-recipe") {
+        return;
+    }
+    let project = project("maven");
+    let main = project.join("src/main");
+    copy(&repository().join("tests/sbt/src/main"), &main);
+    let plugins = text("Maven", "xml");
+    let pom = format!(
+        "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>example</groupId>
+  <artifactId>thermostat</artifactId>
+  <version>1</version>
+  <properties>
+    <maven.compiler.source>17</maven.compiler.source>
+    <maven.compiler.target>17</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies><dependency>
+    <groupId>org.scala-lang</groupId>
+    <artifactId>scala3-library_3</artifactId>
+    <version>3.3.7</version>
+  </dependency></dependencies>
+  <build><plugins>
+{plugins}  </plugins></build>
+</project>
+"
+    );
+    fs::write(project.join("pom.xml"), pom).expect("it can be written");
+    hold(&main.join("protocols"), || {
+        let mut compile = jvm_tool("mvn");
+        compile.args(["-B", "compile"]).env("PATH", path());
+        succeed(compile.current_dir(&project))?;
+        Scala::Three.run(&[project.join("target/classes")], "Main", &[])
+    });
+}
