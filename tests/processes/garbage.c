@@ -89,8 +89,29 @@ static void while_it_reads(void)
     }
 }
 
+/* A long text of which a part comes, and then a short message: what did not come must not be read. */
+static void given_up(void)
+{
+    attack made = begin_attack();
+    duo_shm_line *lines = (duo_shm_line *)(void *)(made.head + 1);
+    char *bytes = (char *)(lines + DUO_SHM_LINES);
+    const uint64_t head[2] = {64, 300}, one = 2, tag = PAYLOADS_ALL_STR << 8;
+    /* 298 bytes of text, in two bytes. */
+    memcpy(bytes, "\xaa\x02", 2);
+    memcpy(lines[0].cells, head, sizeof head);
+    atomic_store(&lines[0].word,
+                 DUO_SHM_PARITY | DUO_SHM_LONG | DUO_SHM_MORE | DUO_SHM_FULL | one | tag);
+    payloads_all_t message;
+    CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_EMPTY);
+    atomic_store(&lines[1].word, DUO_SHM_PARITY | one | tag);
+    CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_BROKEN);
+    made.server = (payloads_server_all_t){0};
+    end_attack(&made);
+}
+
 int main(void)
 {
+    given_up();
     at_rest();
     while_it_reads();
     return 0;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "bump.h"
+#include "flow.h"
 #include "shm.h"
 #include "talk.h"
 
@@ -241,8 +242,9 @@ static void taken_out(bool has_descriptor)
     CHECK(duo_ports_remove(ports, places[1]) && !duo_ports_remove(ports, places[1]));
     CHECK(talk_client_answer_close(partners[2].waiting) == DUO_OK);
     /* Used: the set says nothing of it. */
-    tell_to_go_on(&partners[0]);
     talk_answer_t answer;
+    CHECK(talk_client_answer_try_recv(partners[0].waiting, &answer) == DUO_EMPTY);
+    tell_to_go_on(&partners[0]);
     CHECK(talk_client_answer_recv(partners[0].waiting, &answer) == DUO_OK);
     CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
     CHECK(duo_ports_wait(ports, 1000000, &with) == DUO_EMPTY && duo_ports_count(ports) == 2);
@@ -429,11 +431,41 @@ static void more_than_a_call_takes(bool in_set)
     finish_child(child);
 }
 
+/* A place of a set, in which an endpoint of this process was, has one with a peer elsewhere next. */
+static void places_used_again(bool is_removed)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    partner silent = meet(never_answer);
+    flow_server_flow_t server;
+    flow_client_flow_t client;
+    CHECK(flow_init(&server, &client) == DUO_OK);
+    duo_port place;
+    CHECK(duo_ports_add(ports, DUO_READY(server), &server, &place) == DUO_OK);
+    if (is_removed) {
+        CHECK(duo_ports_remove(ports, place));
+    } else {
+        void *with;
+        CHECK(flow_client_flow_send_number(client, 1, &client) == DUO_OK);
+        CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &server);
+    }
+    CHECK(duo_ports_add(ports, DUO_READY(silent.waiting), &silent, NULL) == DUO_OK);
+    void *with;
+    CHECK(duo_ports_wait(ports, 1000000, &with) == DUO_EMPTY);
+    duo_ports_free(ports);
+    CHECK(flow_server_flow_close(server) == DUO_OK);
+    flow_client_flow_close(client);
+    CHECK(talk_client_answer_close(silent.waiting) == DUO_OK);
+    kill_child(silent.child);
+    close(silent.region);
+}
+
 int main(void)
 {
     select_mixed();
     select_in_time();
     for (int either = 0; either < 2; either++) {
+        places_used_again(either);
         set_of_all(either);
         taken_out(either);
         behind_its_back(either);

@@ -143,10 +143,14 @@ static bool gather(duo_ports *ports)
  */
 static void silence(node *here)
 {
-    duo_side *side = duo_look_at(here->endpoint);
-    if (side == NULL) return;
-    /* A reported endpoint may hang in another set. */
+    /* A reported endpoint may be used by another thread, or hang in another set: only where this bell
+     * hangs is the side the set's to look at. */
+    duo_endpoint endpoint = here->endpoint;
+    if (endpoint.session == NULL) return;
+    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
+    if (!is_turn(atomic_load_explicit(&side->turn, memory_order_relaxed), endpoint.turn)) return;
     if (atomic_load_explicit(&side->bell, memory_order_acquire) != &here->bell) return;
+    if (duo_look_at(endpoint) == NULL) return;
     if (duo_is_remote(here->endpoint)) here->ports->transport->unwatch(here->endpoint.session);
     else duo_take_down(side);
 }
@@ -186,7 +190,8 @@ static bool confirm(duo_ports *ports)
         node *here = ports->unseen;
         ports->unseen = here->next_unseen;
         here->is_unseen = false;
-        duo_side *side = here->is_in ? duo_look_at(here->endpoint) : NULL;
+        bool is_near = here->is_in && !duo_is_remote(here->endpoint);
+        duo_side *side = is_near ? duo_look_at(here->endpoint) : NULL;
         if (side == NULL || !duo_is_ready(side)) continue;
         if (atomic_load_explicit(&side->bell, memory_order_acquire) != &here->bell) continue;
         duo_take_down(side);

@@ -29,6 +29,7 @@ duo_side *duo_claim(duo_endpoint endpoint)
     if (!claim_turn(side, endpoint.turn)) return NULL;
     /* The turn is the next one, the position is not. */
     side->base -= 2;
+    if (duo_is_remote(endpoint)) ((duo_remote *)(void *)endpoint.session)->lane.from += 2;
     look_where(side);
     if (atomic_load_explicit(&side->bell, memory_order_acquire) == NULL) return side;
     if (duo_is_remote(endpoint)) duo_transport_of(endpoint)->unwatch(endpoint.session);
@@ -41,6 +42,8 @@ void duo_unclaim(duo_side *side)
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
     atomic_store_explicit(&side->turn, turn - 2, memory_order_relaxed);
     side->base += 2;
+    duo_endpoint endpoint = {session_of(side), turn};
+    if (duo_is_remote(endpoint)) ((duo_remote *)(void *)endpoint.session)->lane.from -= 2;
 }
 
 static size_t aligned(size_t size)

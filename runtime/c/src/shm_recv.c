@@ -93,7 +93,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
 {
     duo_shm *shm = shm_of(from);
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
-    if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) {
+    if (shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG)) {
         duo_status status = duo_shm_await_message(shm, wait);
         if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
             unclaim(shm, from);
@@ -201,7 +201,8 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
             word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
         }
     }
-    if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) return recv_any(from, state, wait, message);
+    if (shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG))
+        return recv_any(from, state, wait, message);
     const duo_wire_protocol *protocol = shm->protocol;
     unsigned count = shm->count, cells = shm->cells;
     unsigned tag = (unsigned)(word >> (DUO_SHM_TAG_SHIFT + 8 * count)) & 0xff;

@@ -115,8 +115,9 @@ static bool sleep_on_all(const bed *made, uint64_t end)
     (void)made, (void)end;
     return false;
 #else
-    struct timespec until = at(end);
-    long ended = syscall(SYS_futex_waitv, made->places, made->count, 0, &until, CLOCK_MONOTONIC);
+    /* The call takes 64 bits of each, whatever `struct timespec` has. */
+    int64_t until[2] = {(int64_t)(end / NANOSECONDS), (int64_t)(end % NANOSECONDS)};
+    long ended = syscall(SYS_futex_waitv, made->places, made->count, 0, until, CLOCK_MONOTONIC);
     return ended >= 0 || (errno != ENOSYS && errno != EPERM);
 #endif
 }

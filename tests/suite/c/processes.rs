@@ -106,6 +106,13 @@ fn numbers_arrive_in_any_order() {
 }
 
 #[test]
+fn ends_change_hands_in_the_middle_of_a_stream() {
+    let mut watches = Watch::all();
+    watches.retain(|watch| !matches!(watch, Watch::Valgrind));
+    Case::new("processes-moved", "tests/processes/talk.proto", "moved.c").run(&watches, &["-O2"]);
+}
+
+#[test]
 fn without_the_barrier_of_the_system() {
     let case = Case::new("processes-heavy", "tests/processes/talk.proto", "long.c");
     let program = Program {
