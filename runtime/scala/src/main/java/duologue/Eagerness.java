@@ -1,5 +1,6 @@
 package duologue;
 
+import java.lang.ref.WeakReference;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -47,12 +48,12 @@ final class Eagerness {
 
     /** Looks again in place of a waiter that is no thread, for as long as it waits, in a thread of the Java library. */
     static final class Unsure extends Waiter implements Runnable {
-        private final Sign sign;
+        private final WeakReference<Sign> sign;
         private final Waiter waiter;
         private long interval = SOON;
 
         Unsure(Sign sign, Waiter waiter) {
-            this.sign = sign;
+            this.sign = new WeakReference<>(sign);
             this.waiter = waiter;
         }
 
@@ -67,7 +68,8 @@ final class Eagerness {
 
         @Override
         public void run() {
-            if (sign.waiter == this) {
+            Sign sign = this.sign.get();
+            if (sign != null && sign.waiter == this && !sign.left) {
                 waiter.wake();
                 interval = Math.min(LATE, 2 * interval);
                 start();

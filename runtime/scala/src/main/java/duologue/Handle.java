@@ -16,9 +16,9 @@ abstract class Handle implements Cloneable {
     /** The state, as the specification spells it. */
     public abstract String $state();
 
-    /** The same endpoint, on another side. */
+    /** This endpoint in other hands, on another side: the next turn, so that a use which has begun on this side misses it. */
     final Handle $on(Side side) {
-        return $twin(side, $turn);
+        return $twin(side, $turn + 1);
     }
 
     /** An endpoint of the same state, in another turn. */

@@ -316,6 +316,7 @@ final class Seat extends Claims {
 
     /** Goes on behind the message with this word, and ends the use by which it was taken. */
     void pass(long word, long turn) {
+        boolean tells = false;
         sequence++;
         if ((word & (Pipe.TURN | Pipe.END)) == 0) {
             step();
@@ -324,7 +325,8 @@ final class Seat extends Claims {
                 promise = Eagerness.NONE;
             }
             if (pipe.unbounded && (sequence & (Pipe.PROGRESS - 1)) == 0) {
-                tellProgress();
+                pipe.consumed = sequence;
+                tells = true;
             }
         } else {
             if (promise == Eagerness.WITHDRAWN) {
@@ -333,6 +335,10 @@ final class Seat extends Claims {
             turn((int) word & (Pipe.TURN | Pipe.END));
         }
         release(turn + 1);
+        if (tells) {
+            // Others may go on in this very thread, which is not for the middle of a use.
+            Waiter.wake(there.room);
+        }
     }
 
     /** Promises the sender that there will be no need of fences, if that is worth while. */
@@ -344,11 +350,6 @@ final class Seat extends Claims {
                 sign.waiter = Waiter.EAGER;
             }
         }
-    }
-
-    private void tellProgress() {
-        pipe.consumed = sequence;
-        Waiter.wake(there.room);
     }
 
     // ---- leaving

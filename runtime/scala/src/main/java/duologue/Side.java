@@ -185,18 +185,20 @@ final class Side {
 
     // ---- endpoints that travel
 
-    /** Moves the seat of a claimed side to a new one, with the same endpoint live; null if this side was left meanwhile. */
+    /** Moves the seat of a claimed side to a new one, where the next turn is live; null if this side was left meanwhile. */
     Side twin(Handle endpoint) {
         Side side = new Side(seat);
         if (!seat.move(watch, side.watch)) {
             return null;
         }
-        seat.handOver(endpoint.$turn);
+        seat.handOver(endpoint.$turn + 1);
         return side;
     }
 
-    /** Undoes {@link #twin}, unless the other side was left meanwhile. */
-    void takeBack(Side twin) {
-        seat.move(twin.watch, watch);
+    /** Undoes {@link #twin}, by which `endpoint` was moved, unless the other side was left meanwhile. */
+    void takeBack(Side twin, Handle endpoint) {
+        if (seat.move(twin.watch, watch)) {
+            seat.release(endpoint.$turn);
+        }
     }
 }

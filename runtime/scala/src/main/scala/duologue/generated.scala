@@ -176,7 +176,7 @@ object generated {
       if (to.isEmpty) payload else new Cargo(payload, to.toArray[Handle])
 
     private[duologue] def restore(): Unit = {
-      from.zip(to).foreach { case (endpoint, moved) => endpoint.$side.takeBack(moved.$side) }
+      from.zip(to).foreach { case (endpoint, moved) => endpoint.$side.takeBack(moved.$side, endpoint) }
       from = Nil
       to = Nil
     }

@@ -1,6 +1,7 @@
 package duologue
 
 import duologue.protocols.stream
+import java.lang.ref.WeakReference
 import java.util.concurrent.atomic.AtomicInteger
 import scala.concurrent.{Await, ExecutionContext}
 import scala.concurrent.duration._
@@ -91,6 +92,25 @@ final class LateSuite extends RuntimeSuite {
       client
     }
     sendUntilClosed(forgetful())
+  }
+
+  test("a session that is forgotten in a set is garbage, also after a long run") {
+    def forgotten(): WeakReference[AnyRef] = {
+      val (server, client) = stream.init[Int]()
+      var sending = client
+      var receiving = server
+      for (number <- 1 to 60) sending = sending.send(number)
+      for (_ <- 1 to 60) receiving.recv() match {
+        case stream.Stream.Send(_, next) => receiving = next
+        case other                       => fail(other.toString)
+      }
+      val set = PortSet[stream.Stream[Int], Int]()
+      set.add(receiving, 1): Unit
+      assert(set.tryRecv().isEmpty)
+      new WeakReference(receiving.$side.seat.sign)
+    }
+    val signs = List.fill(20)(forgotten())
+    collectUntil(signs.forall(_.get == null))
   }
 
   test("two threads alternate and stream 200,000 messages without losing one") {

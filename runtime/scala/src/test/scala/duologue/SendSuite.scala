@@ -27,6 +27,29 @@ final class SendSuite extends RuntimeSuite {
         case other                       => fail(other.toString)
       }
 
+  test("whoever is told of room in the thread that receives finds the endpoint used that made it") {
+    val (server, client) = stream.init[Int]()
+    // A thread that goes on and on claims its uses in another way.
+    var sending = client
+    var receiving = server
+    for (_ <- 1 to 100) {
+      sending = sending.send(0)
+      receiving = drained(receiving, 1)
+    }
+    val full = filled(sending)
+    var answer = Option.empty[String]
+    sendAsync(full) { next =>
+      answer = Some(
+        try receiving.tryRecv().toString
+        catch { case _: EndpointUsed => "used" }
+      )
+      next.send(1)
+    }: Unit
+    while (answer.isEmpty) receiving = drained(receiving, 1)
+    assertEquals(answer, Some("used"))
+    abandon(receiving)
+  }
+
   test("a send that would wait is refused, and the endpoint can be used again") {
     val (server, client) = stream.init[Int]()
     val full = filled(client)

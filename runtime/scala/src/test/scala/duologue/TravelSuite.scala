@@ -1,6 +1,7 @@
 package duologue
 
 import duologue.protocols.stream
+import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 import scala.util.Using
 
 /** Endpoints inside messages, and what happens to unread ones. */
@@ -22,6 +23,39 @@ final class TravelSuite extends RuntimeSuite {
     val moved = received(outerServer)
     client.send(5): Unit
     assertEquals(received(moved), 5)
+  }
+
+  test("an endpoint that one thread sends while another uses it belongs to one of them") {
+    val offered = new AtomicReference[Inner]()
+    val round, done = new AtomicInteger()
+    val rounds = 20000
+    @volatile var isUsed = false
+    val beside = new Beside({
+      for (number <- 1 to rounds) {
+        while (round.get < number) Thread.onSpinWait()
+        isUsed =
+          try offered.get.tryRecv().nonEmpty
+          catch { case _: EndpointUsed => false }
+        done.set(number)
+      }
+    })
+    for (number <- 1 to rounds) {
+      val (outerServer, outerClient) = stream.init[Inner]()
+      val (server, client) = stream.init[Int]()
+      client.send(7): Unit
+      offered.set(server)
+      round.set(number)
+      for (_ <- 0 until number % 100) Thread.onSpinWait()
+      val isSent =
+        try {
+          outerClient.send(server): Unit
+          true
+        } catch { case _: EndpointUsed => false }
+      while (done.get < number) Thread.onSpinWait()
+      assertEquals(isSent, !isUsed)
+      if (isSent) assertEquals(received(received(outerServer)), 7)
+    }
+    beside.join()
   }
 
   test("the scope of the sender does not close what it has sent") {
