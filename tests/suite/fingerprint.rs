@@ -171,5 +171,6 @@ fn an_older_version_may_be_accepted() {
     let scratch = Scratch::with("accepts", &files);
     insta::assert_snapshot!(scratch.transcript("fingerprint all.proto --against old/all.proto"));
     insta::assert_snapshot!(scratch.transcript("fingerprint old/all.proto --against old"));
+    scratch.git(&["init", "--quiet"]);
     insta::assert_snapshot!(scratch.transcript("fingerprint all.proto --against nowhere"));
 }

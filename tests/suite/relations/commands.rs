@@ -4,7 +4,6 @@ use crate::support::program::Scratch;
 use crate::support::sarif::keeps_to_schema;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use std::process::Command;
 
 const OLD: &str = "import \"types.proto\";
 proto! bank {
@@ -28,20 +27,10 @@ proto! asks { a:send { b -> !, c -> ! } }
 ";
 const TYPES: &str = "type money = f64;\n";
 
-fn git(scratch: &Scratch, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command.current_dir(scratch.path("."));
-    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
-    let output = command.args(arguments).output();
-    let output = output.expect("git runs; install it with `apt-get install git`");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "git {arguments:?}: {said}");
-}
-
 fn commit(scratch: &Scratch, tag: &str) {
-    git(scratch, &["add", "--all"]);
-    git(scratch, &["commit", "--quiet", "--message", tag]);
-    git(scratch, &["tag", tag]);
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", tag]);
+    scratch.git(&["tag", tag]);
 }
 
 /// A repository with an old version at `v1`, and a new one in its working tree.
@@ -57,7 +46,7 @@ fn history(name: &str) -> Scratch {
             ),
         ],
     );
-    git(&scratch, &["init", "--quiet", "--initial-branch=main"]);
+    scratch.git(&["init", "--quiet", "--initial-branch=main"]);
     commit(&scratch, "v1");
     scratch.write("protocols/bank.proto", NEW);
     scratch.write(
@@ -142,14 +131,11 @@ fn a_shallow_clone_is_told_what_to_fetch() {
     commit(&origin, "v2");
     let clone = Scratch::new("breaking-clone");
     let from = format!("file://{}", origin.path(".").display());
-    git(
-        &clone,
-        &["clone", "--quiet", "--depth=1", "--no-tags", &from, "."],
-    );
+    clone.git(&["clone", "--quiet", "--depth=1", "--no-tags", &from, "."]);
     assert_snapshot!(clone.transcript("breaking --against HEAD~1"));
     assert_snapshot!(clone.transcript("breaking --against origin/release"));
     assert_snapshot!(clone.transcript("breaking --against v1"));
-    git(&clone, &["fetch", "--quiet", "origin", "tag", "v1"]);
+    clone.git(&["fetch", "--quiet", "origin", "tag", "v1"]);
     let answer = clone.transcript("breaking --against v1 --format short -q");
     assert!(answer.ends_with("--- exit 1 ---\n"), "{answer}");
 }

@@ -67,12 +67,14 @@ impl Scratch {
         found
     }
 
-    /// `duologue` in this folder, with the words of `arguments`, and nothing of the environment that changes its output.
+    /// `duologue` in this folder, with the words of `arguments`, and nothing of the environment that changes its output:
+    /// git finds a repository in the folder only, not the one that the tests themselves are in.
     pub fn duologue(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
         command
             .current_dir(&self.0)
-            .args(arguments.split_whitespace());
+            .args(arguments.split_whitespace())
+            .env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
         for name in [
             "NO_COLOR",
             "CLICOLOR",
@@ -81,10 +83,24 @@ impl Scratch {
             "TERM",
             "GITHUB_ACTIONS",
             "GITHUB_STEP_SUMMARY",
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
         ] {
             command.env_remove(name);
         }
         command
+    }
+
+    /// Runs git in this folder, which must succeed.
+    pub fn git(&self, arguments: &[&str]) {
+        let mut command = Command::new("git");
+        command.current_dir(&self.0);
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
+        let output = command.args(arguments).output();
+        let output = output.expect("git runs; install it with `apt-get install git`");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {said}");
     }
 
     /// Runs `duologue` and writes down what it did.
