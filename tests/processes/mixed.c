@@ -31,7 +31,7 @@ static void say_all(int region)
     for (int n = 0; n < MESSAGES; n++) {
         kind = choose(kind, is_two ? 4 : 6);
         uint64_t value = any();
-        duo_bytes bytes = {text, value % sizeof text};
+        duo_bytes bytes = {text, (size_t)(value % sizeof text)};
         duo_status status = DUO_USED;
         if (!is_two) {
             switch (kind) {

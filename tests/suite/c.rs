@@ -4,6 +4,7 @@ mod analysis;
 pub mod cmake;
 mod firmware;
 mod generated;
+mod narrow;
 mod processes;
 mod programs;
 
@@ -84,6 +85,11 @@ fn one_of_many_is_waited_for() {
 }
 
 #[test]
+fn an_endpoint_is_used_elsewhere_while_it_is_in_a_set() {
+    check_runtime("taken.c");
+}
+
+#[test]
 fn many_send_through_one_endpoint() {
     check_runtime("shared.c");
 }
@@ -101,7 +107,7 @@ fn the_headers_are_cpp_too() {
 /// The ways in which the shim can be built otherwise.
 #[test]
 fn without_futex_and_with_checked_turns() {
-    for test in ["turn.c", "close.c", "used.c", "stress.c"] {
+    for test in ["turn.c", "close.c", "used.c", "stress.c", "taken.c"] {
         let shim = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
         check_runtime_with(test, Compiler::Gcc, Watch::Thread, &shim);
     }
@@ -110,7 +116,9 @@ fn without_futex_and_with_checked_turns() {
 /// Where the system has no asymmetric barrier every message is swapped.
 #[test]
 fn without_the_barrier() {
-    for test in ["turn.c", "close.c", "stress.c", "walks.c", "ready.c"] {
+    for test in [
+        "turn.c", "close.c", "stress.c", "walks.c", "ready.c", "taken.c",
+    ] {
         check_runtime_with(
             test,
             Compiler::Gcc,

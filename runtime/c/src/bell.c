@@ -1,7 +1,30 @@
-/* Bells: how a side that waits on many endpoints hears of one. Why this is correct is in ring.h (b). */
+/*
+ * Bells: how a side that waits on many endpoints hears of one. Why none is missed is in ring.h (b).
+ *
+ * Other threads may use an endpoint while a bell hangs there, and whoever hung it up may take it down at
+ * that moment. Both want the position of the side, and one of them has to see to it that the sender does not
+ * ring: so they take turns, by the turn of the side, in which BELL stands from the hanging on until the
+ * endpoint is used. Every change of such a turn is a compare-and-swap that acquires and releases, but the one
+ * that takes HELD away, which releases:
+ *
+ * - Who uses the endpoint takes the turn, without HELD, to the next one (or to the same one without BELL), and
+ *   then takes the bell down. While it finds HELD it waits.
+ * - Who hung the bell up sets HELD, if the turn is still the one it knows and the bell still hangs. If not, it
+ *   waits until the bell is gone: the user takes it down, a few instructions behind the turn.
+ *
+ * So one of them comes first, and the other sees what it did; and who hung the bell up knows at the end that
+ * nobody rings it, so that its memory may be used again. A sender that rings does not look at the turn.
+ */
 #include "ring.h"
 
 enum { LOOKS_BEFORE_YIELD = 100 };
+
+/* Lets a few instructions of another thread pass. */
+static void pass(unsigned looks)
+{
+    if (looks < LOOKS_BEFORE_YIELD) relax();
+    else duo_yield();
+}
 
 bool duo_is_ready(const duo_side *side)
 {
@@ -28,11 +51,11 @@ static bool hang_in_flags(duo_side *side)
         memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* Only its own side changes a turn. */
-static void mark(duo_side *side, uint64_t bell)
+/* By the owner of the handle, which makes it one that others come to by `duo_take_turn`. */
+static void mark(duo_side *side)
 {
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed) & ~DUO_TURN_BELL;
-    atomic_store_explicit(&side->turn, turn | bell, memory_order_relaxed);
+    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    atomic_store_explicit(&side->turn, turn | DUO_TURN_BELL, memory_order_relaxed);
 }
 
 duo_hanging duo_hang(duo_side *side, duo_bell *bell)
@@ -42,7 +65,7 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell)
     atomic_store_explicit(&side->bell, bell, memory_order_relaxed);
     bool swaps = is_swapped(side->at);
     if (swaps ? hang_in_word(side) : hang_in_flags(side)) {
-        mark(side, DUO_TURN_BELL);
+        mark(side);
         return swaps ? DUO_HUNG : DUO_HUNG_UNSEEN;
     }
     atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
@@ -71,16 +94,59 @@ static bool unhang_in_flags(duo_side *side)
 
 void duo_take_down(duo_side *side)
 {
-    mark(side, 0);
     if (is_swapped(side->at) ? unhang_in_word(side) : unhang_in_flags(side)) {
-        atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
+        atomic_store_explicit(&side->bell, NULL, memory_order_release);
         return;
     }
     /* The sender rings, a few instructions, and takes the bell down. */
-    for (int look = 0; atomic_load_explicit(&side->bell, memory_order_acquire) != NULL; look++) {
-        if (look < LOOKS_BEFORE_YIELD) relax();
-        else duo_yield();
+    for (unsigned looks = 0; atomic_load_explicit(&side->bell, memory_order_acquire) != NULL; looks++)
+        pass(looks);
+}
+
+bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next)
+{
+    uint64_t own = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    for (unsigned looks = 0; (own & ~(DUO_TURN_BELL | DUO_TURN_HELD)) == turn; looks++) {
+        if (own & DUO_TURN_HELD) {
+            pass(looks);
+            own = atomic_load_explicit(&side->turn, memory_order_relaxed);
+        } else if (atomic_compare_exchange_weak_explicit(&side->turn, &own, next, memory_order_acq_rel,
+                                                         memory_order_relaxed)) {
+            return true;
+        }
     }
+    return false;
+}
+
+duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell)
+{
+    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
+    for (unsigned looks = 0; atomic_load_explicit(&side->bell, memory_order_acquire) == bell; looks++) {
+        uint64_t own = endpoint.turn | DUO_TURN_BELL;
+        if (atomic_compare_exchange_strong_explicit(&side->turn, &own, own | DUO_TURN_HELD,
+                                                    memory_order_acq_rel, memory_order_relaxed)) {
+            if (atomic_load_explicit(&side->bell, memory_order_acquire) == bell) return side;
+            duo_let_go(side);
+            return NULL;
+        }
+        /* Who has taken the turn takes the bell down, too. */
+        pass(looks);
+    }
+    return NULL;
+}
+
+void duo_let_go(duo_side *side)
+{
+    uint64_t held = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    atomic_store_explicit(&side->turn, held & ~DUO_TURN_HELD, memory_order_release);
+}
+
+void duo_take_off(duo_endpoint endpoint, const duo_bell *bell)
+{
+    duo_side *side = duo_hold(endpoint, bell);
+    if (side == NULL) return;
+    duo_take_down(side);
+    duo_let_go(side);
 }
 
 void duo_ring_bell(duo_side *side)

@@ -13,13 +13,40 @@
 #include <string.h>
 
 #ifdef DUO_NO_THREADS
-#define LOCK(lock)
-#define UNLOCK(lock)
+static void lock_pool(void)
+{
+}
+
+static void unlock_pool(void)
+{
+}
 #else
 #include <pthread.h>
-#define LOCK(lock) pthread_mutex_lock(lock)
-#define UNLOCK(lock) pthread_mutex_unlock(lock)
+
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t is_guarded = PTHREAD_ONCE_INIT;
+
+static void enter(void)
+{
+    pthread_mutex_lock(&pool_lock);
+}
+
+static void unlock_pool(void)
+{
+    pthread_mutex_unlock(&pool_lock);
+}
+
+/* A child process has the pool but not the thread that may have held its lock: so who forks holds it. */
+static void guard(void)
+{
+    (void)pthread_atfork(enter, unlock_pool, unlock_pool);
+}
+
+static void lock_pool(void)
+{
+    pthread_once(&is_guarded, guard);
+    enter();
+}
 #endif
 
 static duo_memory memory = {malloc, aligned_alloc, free};
@@ -43,10 +70,10 @@ void duo_release(void *block)
 
 static duo_session *from_pool(void)
 {
-    LOCK(&pool_lock);
+    lock_pool();
     duo_session *session = pool;
     if (session != NULL) pool = session->next_free;
-    UNLOCK(&pool_lock);
+    unlock_pool();
     if (session != NULL) return session;
     session = memory.allocate_aligned(DUO_LINE, sizeof *session);
     if (session == NULL) return NULL;
@@ -57,10 +84,10 @@ static duo_session *from_pool(void)
 
 static void to_pool(duo_session *session)
 {
-    LOCK(&pool_lock);
+    lock_pool();
     session->next_free = pool;
     pool = session;
-    UNLOCK(&pool_lock);
+    unlock_pool();
 }
 
 duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endpoint *client)

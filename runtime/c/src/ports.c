@@ -139,25 +139,27 @@ static bool gather(duo_ports *ports)
 
 /*
  * Sees to it that nobody rings the bell of an endpoint; a sender that has pushed it rings on for a
- * moment. If the handle was used meanwhile, whoever used it saw to it.
+ * moment. Other threads may use the endpoint, or hang it in another set: only where this bell hangs is the
+ * side the set's to look at.
  */
 static void silence(node *here)
 {
-    /* A reported endpoint may be used by another thread, or hang in another set: only where this bell
-     * hangs is the side the set's to look at. */
     duo_endpoint endpoint = here->endpoint;
     if (endpoint.session == NULL) return;
+    if (!duo_is_remote(endpoint)) {
+        duo_take_off(endpoint, &here->bell);
+        return;
+    }
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    if (!is_turn(atomic_load_explicit(&side->turn, memory_order_relaxed), endpoint.turn)) return;
-    if (atomic_load_explicit(&side->bell, memory_order_acquire) != &here->bell) return;
-    if (duo_look_at(endpoint) == NULL) return;
-    if (duo_is_remote(here->endpoint)) here->ports->transport->unwatch(here->endpoint.session);
-    else duo_take_down(side);
+    if (atomic_load_explicit(&side->bell, memory_order_acquire) == &here->bell)
+        here->ports->transport->unwatch(endpoint.session, &here->bell);
 }
 
 static void forget(duo_ports *ports, node *gone)
 {
     gone->generation += 1;
+    /* Its memory need not outlive what the set forgets. */
+    gone->endpoint = (duo_endpoint){NULL, 0};
     gone->is_rung = gone->is_removed = gone->is_in = false;
     gone->next = ports->free;
     ports->free = gone;
@@ -191,12 +193,13 @@ static bool confirm(duo_ports *ports)
         ports->unseen = here->next_unseen;
         here->is_unseen = false;
         bool is_near = here->is_in && !duo_is_remote(here->endpoint);
-        duo_side *side = is_near ? duo_look_at(here->endpoint) : NULL;
-        if (side == NULL || !duo_is_ready(side)) continue;
-        if (atomic_load_explicit(&side->bell, memory_order_acquire) != &here->bell) continue;
-        duo_take_down(side);
-        /* Otherwise the sender has rung after all. */
-        if (here->is_rung) continue;
+        duo_side *side = is_near ? duo_hold(here->endpoint, &here->bell) : NULL;
+        if (side == NULL) continue;
+        bool is_ready = duo_is_ready(side);
+        if (is_ready) duo_take_down(side);
+        duo_let_go(side);
+        /* The sender may have rung after all. */
+        if (!is_ready || here->is_rung) continue;
         here->is_rung = is_news = true;
         append(ports, here);
     }
@@ -260,15 +263,16 @@ static duo_status watch(duo_ports *ports, node *added)
     if (status != DUO_OK) return status;
     if (atomic_load_explicit(&ports->descriptor, memory_order_relaxed) < 0) return DUO_OK;
     status = ports->transport->attend(ports->watch);
-    if (status != DUO_OK) ports->transport->unwatch(added->endpoint.session);
+    if (status != DUO_OK) ports->transport->unwatch(added->endpoint.session, &added->bell);
     return status;
 }
 
 duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, duo_port *port)
 {
-    duo_side *side = duo_look_at(endpoint);
-    if (side == NULL || atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
-        return DUO_USED;
+    if (endpoint.session == NULL) return DUO_USED;
+    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
+    if (atomic_load_explicit(&side->bell, memory_order_acquire) != NULL) return DUO_USED;
+    if (duo_look_at(endpoint) == NULL) return DUO_USED;
     node *added = new_node(ports);
     if (added == NULL) return DUO_NO_MEMORY;
     added->endpoint = endpoint;

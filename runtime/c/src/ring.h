@@ -114,33 +114,24 @@ static inline bool needs_room(const duo_session *session, uint64_t at)
     return begins_used_line(at) && (line == 0 || line == session->shape.segment);
 }
 
-/* Whether the turn of a side is that of a handle, whether or not a bell was hung up. */
-static inline bool is_turn(uint64_t own, uint64_t turn)
-{
-    return (own & ~DUO_TURN_BELL) == turn;
-}
-
-/* Uses up a handle: see `duo_claim`. Does not look for a bell, which hangs at receivers only. */
+/* Uses up a handle: see `duo_claim`. Leaves a bell where it hangs. */
 static inline bool claim_turn(duo_side *side, uint64_t turn)
 {
+#ifndef DUO_CHECKED
     /* Relaxed: only the owner of the one good handle passes, and it has what it needs to see. */
-#ifdef DUO_CHECKED
-    uint64_t good = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    return is_turn(good, turn) &&
-           atomic_compare_exchange_strong_explicit(&side->turn, &good, turn + 2,
-                                                   memory_order_relaxed, memory_order_relaxed);
-#else
-    if (!is_turn(atomic_load_explicit(&side->turn, memory_order_relaxed), turn)) return false;
-    atomic_store_explicit(&side->turn, turn + 2, memory_order_relaxed);
-    return true;
+    if (DUO_LIKELY(atomic_load_explicit(&side->turn, memory_order_relaxed) == turn)) {
+        atomic_store_explicit(&side->turn, turn + 2, memory_order_relaxed);
+        return true;
+    }
 #endif
+    return duo_take_turn(side, turn, turn + 2);
 }
 
 /* The turn of a side without what else is said in it. */
 static inline uint64_t turn_of(const duo_side *side)
 {
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    return turn & ~(DUO_TURN_APART | DUO_TURN_BELL);
+    return turn & ~(DUO_TURN_APART | DUO_TURN_BELL | DUO_TURN_HELD);
 }
 
 /* Puts a side at a position, whole in `at`, that the turn of the side is for. */

@@ -29,19 +29,33 @@ static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first
 }
 
 /*
- * Hangs the bell where the peer is in this process, up to the first that is ready; how many endpoints
- * were gone through.
+ * Hangs the bell where the peer is in this process, up to the first that is ready or was used meanwhile; how
+ * many endpoints were gone through. Where one stands twice the bell hangs once.
  */
 static size_t hang(const duo_endpoint *endpoints, size_t count, select_bell *bell, bool *is_unseen)
 {
     size_t at = 0;
     for (; at < count; at++) {
         if (duo_is_remote(endpoints[at])) continue;
-        duo_hanging how = duo_hang(duo_look_at(endpoints[at]), &bell->bell);
+        duo_side *side = duo_look_at(endpoints[at]);
+        duo_hanging how = side == NULL ? DUO_NOT_HUNG : duo_hang(side, &bell->bell);
         if (how == DUO_NOT_HUNG) break;
         *is_unseen |= how == DUO_HUNG_UNSEEN;
     }
     return at;
+}
+
+/* Whether one of the endpoints where the bell hangs is ready, or the bell is gone from there. */
+static bool is_there(const duo_endpoint *endpoints, size_t count, const select_bell *bell)
+{
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) {
+        if (duo_is_remote(endpoints[i])) continue;
+        duo_side *side = duo_hold(endpoints[i], &bell->bell);
+        found = side == NULL || duo_is_ready(side);
+        if (side != NULL) duo_let_go(side);
+    }
+    return found;
 }
 
 /* The first endpoint whose peer is in another process; `count` if there is none. */
@@ -57,11 +71,10 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
 {
     select_bell bell = {{ring}, 0};
     bool is_unseen = false, in_time = true;
-    size_t which;
     size_t hung = hang(endpoints, count, &bell, &is_unseen);
     /* One barrier for all: either a sender sees the bell, or the message is seen here. */
     if (hung == count && is_unseen) duo_barrier();
-    if (hung == count && (!is_unseen || look(endpoints, count, 0, &which) == DUO_EMPTY)) {
+    if (hung == count && (!is_unseen || !is_there(endpoints, count, &bell))) {
         size_t remote = first_remote(endpoints, count);
         if (remote < count) {
             const duo_transport *transport = duo_transport_of(endpoints[remote]);
@@ -72,7 +85,7 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
             in_time = duo_wait(&bell.rung, 0, deadline);
     }
     for (size_t i = 0; i < hung; i++)
-        if (!duo_is_remote(endpoints[i])) duo_take_down(duo_look_at(endpoints[i]));
+        if (!duo_is_remote(endpoints[i])) duo_take_off(endpoints[i], &bell.bell);
     return in_time;
 }
 

@@ -17,8 +17,10 @@ duo_side *duo_look_at(duo_endpoint endpoint)
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    if (!is_turn(turn, endpoint.turn)) return NULL;
+    if (turn != endpoint.turn && !duo_take_turn(side, endpoint.turn, endpoint.turn)) return NULL;
     look_where(side);
+    if (turn != endpoint.turn && atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
+        duo_take_down(side);
     return side;
 }
 
@@ -31,8 +33,9 @@ duo_side *duo_claim(duo_endpoint endpoint)
     side->base -= 2;
     if (duo_is_remote(endpoint)) ((duo_remote *)(void *)endpoint.session)->lane.from += 2;
     look_where(side);
-    if (atomic_load_explicit(&side->bell, memory_order_acquire) == NULL) return side;
-    if (duo_is_remote(endpoint)) duo_transport_of(endpoint)->unwatch(endpoint.session);
+    const duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_acquire);
+    if (bell == NULL) return side;
+    if (duo_is_remote(endpoint)) duo_transport_of(endpoint)->unwatch(endpoint.session, bell);
     else duo_take_down(side);
     return side;
 }

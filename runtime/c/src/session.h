@@ -128,15 +128,25 @@ typedef enum duo_hanging { DUO_NOT_HUNG, DUO_HUNG, DUO_HUNG_UNSEEN } duo_hanging
  * `duo_barrier`, and then looked once more for the message.
  */
 duo_hanging duo_hang(duo_side *side, duo_bell *bell);
-/* Takes down the bell of a side; afterwards nobody rings it. */
+/* Takes down the bell of a side whose handle is the caller's; afterwards nobody rings it. */
 void duo_take_down(duo_side *side);
+/* The same by whoever hung it up, while others may use the endpoint. */
+void duo_take_off(duo_endpoint endpoint, const duo_bell *bell);
+/*
+ * Keeps others from using an endpoint as long as this bell hangs there: its side, to be let go of soon; NULL
+ * if the bell was rung, or taken down by who uses the endpoint.
+ */
+duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell);
+void duo_let_go(duo_side *side);
+/* Sets the turn of a side from that of a good handle to `next`, by compare-and-swap; false if it is used. */
+bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next);
 /* Whether a message is there, or the word that the peer left. */
 bool duo_is_ready(const duo_side *side);
 /* As sender, behind a change of a word or of flags that showed a bell of this side. */
 void duo_ring_bell(duo_side *side);
 
 /* session.c */
-/* The side of a handle that is still good, or NULL. Uses nothing up. */
+/* The side of a handle that is still good, or NULL. Uses nothing up, but takes it out of a set. */
 duo_side *duo_look_at(duo_endpoint endpoint);
 /* Uses up a handle: its side, or NULL if it was used before. The side's turn is then two higher. */
 duo_side *duo_claim(duo_endpoint endpoint);

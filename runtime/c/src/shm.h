@@ -193,6 +193,9 @@ bool duo_shm_register_barrier(void);
 uint64_t duo_shm_now(void);
 
 /* shm_attach.c */
+/* The one lock of what the sessions of this process share: the pool, and who is watched by which set. */
+void duo_shm_lock(void);
+void duo_shm_unlock(void);
 /* Unmaps and forgets; nobody may use the session afterwards. */
 void duo_shm_detach(duo_shm *shm);
 

@@ -21,16 +21,39 @@
 
 enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };
 
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t is_guarded = PTHREAD_ONCE_INIT;
 static duo_shm *pool;
+
+static void enter(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void duo_shm_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* A child process does not have the thread that may have held the lock: so who forks holds it. */
+static void guard(void)
+{
+    (void)pthread_atfork(enter, duo_shm_unlock, duo_shm_unlock);
+}
+
+void duo_shm_lock(void)
+{
+    pthread_once(&is_guarded, guard);
+    enter();
+}
 
 /* A side whose turns go on where they were; NULL if memory ran out. */
 static duo_shm *from_pool(void)
 {
-    pthread_mutex_lock(&pool_lock);
+    duo_shm_lock();
     duo_shm *shm = pool;
     if (shm != NULL) pool = shm->next_free;
-    pthread_mutex_unlock(&pool_lock);
+    duo_shm_unlock();
     if (shm != NULL) return shm;
     char *memory = duo_allocate(sizeof *shm + DUO_LINE);
     if (memory == NULL) return NULL;
@@ -44,10 +67,10 @@ static duo_shm *from_pool(void)
 
 static void to_pool(duo_shm *shm)
 {
-    pthread_mutex_lock(&pool_lock);
+    duo_shm_lock();
     shm->next_free = pool;
     pool = shm;
-    pthread_mutex_unlock(&pool_lock);
+    duo_shm_unlock();
 }
 
 void duo_shm_detach(duo_shm *shm)

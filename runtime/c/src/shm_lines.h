@@ -192,7 +192,7 @@ bool duo_shm_is_ready(duo_endpoint endpoint);
 bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
                   const struct timespec *deadline);
 duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
-void duo_shm_unwatch(duo_session *session);
+void duo_shm_unwatch(duo_session *session, const duo_bell *bell);
 void duo_shm_look_through(duo_watch *watch);
 bool duo_shm_sleep_among(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected,
                          const struct timespec *deadline);
@@ -206,8 +206,8 @@ void duo_shm_forget(duo_watch *watch);
 static inline void duo_shm_let_go(duo_shm *shm, duo_endpoint endpoint)
 {
     const duo_side *side = &shm->remote.session.sides[endpoint.turn & 1];
-    if (atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
-        duo_shm_unwatch(&shm->remote.session);
+    const duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_acquire);
+    if (bell != NULL) duo_shm_unwatch(&shm->remote.session, bell);
 }
 
 #endif

@@ -15,7 +15,11 @@
 
 #define USUAL_ROOM ((size_t)256 << 10)
 #define LEAST_ROOM ((size_t)4096)
+#if SIZE_MAX > UINT32_MAX
 #define MOST_ROOM ((size_t)1 << 40)
+#else
+#define MOST_ROOM ((size_t)1 << 30)
+#endif
 
 /* Gives a new file its size and its head. */
 static duo_status lay_out(int region, size_t room)

@@ -6,12 +6,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "futex.h"
 
 #define NANOSECONDS UINT64_C(1000000000)
 
@@ -28,12 +27,12 @@ uint64_t duo_shm_now(void)
 void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait)
 {
     struct timespec limit = {(time_t)(wait / NANOSECONDS), (long)(wait % NANOSECONDS)};
-    syscall(SYS_futex, (uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit, NULL, 0);
+    duo_futex((uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit);
 }
 
 void duo_shm_wake_word(_Atomic uint32_t *word)
 {
-    syscall(SYS_futex, (uint32_t *)(void *)word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    duo_futex((uint32_t *)(void *)word, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 bool duo_shm_register_barrier(void)

@@ -11,6 +11,9 @@
  * the process: other threads may use or leave an endpoint that is in a set, and the first thing they do
  * is to take it off the list. Only the sleep is not under the lock; a word that was unmapped meanwhile
  * ends it (EFAULT), and one that was mapped anew ends it early or late by a period at most.
+ *
+ * A select (`doze`) needs no lock: its endpoints are its caller's, and in no set, because the look that it
+ * begins with has taken each of them out. Nobody else looks at their sides until it returns.
  */
 #define _GNU_SOURCE
 #include "shm_lines.h"
@@ -67,8 +70,6 @@ struct duo_watch {
     pthread_t thread;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
 static void make_bed(bed *made, _Atomic uint64_t *word, uint64_t expected)
 {
     made->count = 1;
@@ -108,7 +109,7 @@ static struct timespec at(uint64_t nanoseconds)
     return (struct timespec){(time_t)(nanoseconds / NANOSECONDS), (long)(nanoseconds % NANOSECONDS)};
 }
 
-/* Sleeps until one of the words has changed, or `end`; false if the system has no such call. */
+/* Sleeps until one of the words has changed, or `end`; false if the system does not let it. */
 static bool sleep_on_all(const bed *made, uint64_t end)
 {
 #if defined(DUO_NO_FUTEX) || defined(DUO_NO_FUTEX_WAITV)
@@ -118,7 +119,8 @@ static bool sleep_on_all(const bed *made, uint64_t end)
     /* The call takes 64 bits of each, whatever `struct timespec` has. */
     int64_t until[2] = {(int64_t)(end / NANOSECONDS), (int64_t)(end % NANOSECONDS)};
     long ended = syscall(SYS_futex_waitv, made->places, made->count, 0, until, CLOCK_MONOTONIC);
-    return ended >= 0 || (errno != ENOSYS && errno != EPERM);
+    /* Whatever else goes wrong (a filter, no memory, a word that is gone) would go wrong again at once. */
+    return ended >= 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
 #endif
 }
 
@@ -212,9 +214,9 @@ static void sleep_once(duo_watch *watch, _Atomic uint64_t *word, uint64_t expect
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) lie_down(&made, shm);
     settle_down(&made);
     if (!ring_ready(watch)) {
-        pthread_mutex_unlock(&lock);
+        duo_shm_unlock();
         sleep_in(&made, end);
-        pthread_mutex_lock(&lock);
+        duo_shm_lock();
     }
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) get_up(shm);
 }
@@ -228,7 +230,7 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bel
         memset(*watch, 0, sizeof **watch);
     }
     settle(shm, endpoint.turn);
-    pthread_mutex_lock(&lock);
+    duo_shm_lock();
     shm->role = endpoint.turn & 1;
     shm->next_watched = (*watch)->first;
     if (shm->next_watched != NULL) shm->next_watched->watched_by = &shm->next_watched;
@@ -237,34 +239,36 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bel
     atomic_store_explicit(&shm->remote.session.sides[shm->role].bell, bell, memory_order_release);
     bool is_attended = (*watch)->is_attended;
     atomic_fetch_add_explicit(&(*watch)->changes, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&lock);
+    duo_shm_unlock();
     if (is_attended) duo_wake(&(*watch)->changes);
     return DUO_OK;
 }
 
-void duo_shm_unwatch(duo_session *session)
+void duo_shm_unwatch(duo_session *session, const duo_bell *bell)
 {
     duo_shm *shm = (duo_shm *)(void *)session;
-    pthread_mutex_lock(&lock);
-    if (shm->watched_by != NULL) strike(shm);
-    pthread_mutex_unlock(&lock);
+    duo_shm_lock();
+    /* Under the lock nobody hangs one up or takes one down. */
+    _Atomic(duo_bell *) *hanging = &session->sides[shm->role].bell;
+    if (shm->watched_by != NULL && atomic_load_explicit(hanging, memory_order_relaxed) == bell) strike(shm);
+    duo_shm_unlock();
 }
 
 void duo_shm_look_through(duo_watch *watch)
 {
-    pthread_mutex_lock(&lock);
+    duo_shm_lock();
     ring_ready(watch);
-    pthread_mutex_unlock(&lock);
+    duo_shm_unlock();
 }
 
 bool duo_shm_sleep_among(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected,
                          const struct timespec *deadline)
 {
     uint64_t end = end_of(deadline);
-    pthread_mutex_lock(&lock);
+    duo_shm_lock();
     bool is_alone = watch->is_attended || watch->first == NULL;
     if (!is_alone) sleep_once(watch, word, expected, end);
-    pthread_mutex_unlock(&lock);
+    duo_shm_unlock();
     /* Then only this process has something to say. */
     if (is_alone) return duo_wait(word, expected, deadline);
     return duo_shm_now() < end;
@@ -273,12 +277,12 @@ bool duo_shm_sleep_among(duo_watch *watch, _Atomic uint64_t *word, uint64_t expe
 static void *attend(void *context)
 {
     duo_watch *watch = context;
-    pthread_mutex_lock(&lock);
+    duo_shm_lock();
     while (!watch->is_over) {
         uint64_t changes = atomic_load_explicit(&watch->changes, memory_order_relaxed);
         sleep_once(watch, &watch->changes, changes, UINT64_MAX);
     }
-    pthread_mutex_unlock(&lock);
+    duo_shm_unlock();
     return NULL;
 }
 
@@ -289,10 +293,10 @@ duo_status duo_shm_attend(duo_watch *watch)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_mutex_lock(&lock);
+    duo_shm_lock();
     int failed = pthread_create(&watch->thread, NULL, attend, watch);
     watch->is_attended = failed == 0;
-    pthread_mutex_unlock(&lock);
+    duo_shm_unlock();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = failed;
     return failed == 0 ? DUO_OK : DUO_SYSTEM;
@@ -300,12 +304,12 @@ duo_status duo_shm_attend(duo_watch *watch)
 
 void duo_shm_forget(duo_watch *watch)
 {
-    pthread_mutex_lock(&lock);
+    duo_shm_lock();
     while (watch->first != NULL) strike(watch->first);
     watch->is_over = true;
     atomic_fetch_add_explicit(&watch->changes, 1, memory_order_relaxed);
     bool is_attended = watch->is_attended;
-    pthread_mutex_unlock(&lock);
+    duo_shm_unlock();
     if (is_attended) {
         duo_wake(&watch->changes);
         pthread_join(watch->thread, NULL);

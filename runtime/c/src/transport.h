@@ -40,8 +40,8 @@ typedef struct duo_transport {
      * thread that `attend` starts. `*watch` is made if it is NULL. Not for a side that is watched.
      */
     duo_status (*watch)(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
-    /* Ends that; the bell is not rung afterwards. Nothing if the side is not watched. */
-    void (*unwatch)(duo_session *session);
+    /* Ends that; the bell is not rung afterwards. Nothing if the session is not watched for this bell. */
+    void (*unwatch)(duo_session *session, const duo_bell *bell);
     /* Rings the bells of all that are ready. */
     void (*look)(duo_watch *watch);
     /* Rings the bells of those that are ready, or sleeps like `doze` while `word` is `expected`. */

@@ -45,9 +45,8 @@ void duo_yield(void)
 #if defined(__linux__) && !defined(DUO_NO_FUTEX)
 #define DUO_FUTEX 1
 #include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "futex.h"
 #else
 #include <pthread.h>
 #endif
@@ -86,14 +85,13 @@ void duo_yield(void)
 
 bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline)
 {
-    long ended = syscall(SYS_futex, duo_low_half(word), FUTEX_WAIT_BITSET_PRIVATE, (uint32_t)expected,
-                         deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+    long ended = duo_futex(duo_low_half(word), FUTEX_WAIT_BITSET_PRIVATE, (uint32_t)expected, deadline);
     return ended == 0 || errno != ETIMEDOUT;
 }
 
 void duo_wake(_Atomic uint64_t *word)
 {
-    syscall(SYS_futex, duo_low_half(word), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    duo_futex(duo_low_half(word), FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
 }
 
 #else

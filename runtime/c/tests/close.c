@@ -19,6 +19,29 @@ static void empty_is_not_closed(void)
     CHECK(numbers_server_stream_close(in) == DUO_USED);
 }
 
+static uint64_t milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* A limit is not over before its time, whatever a `time_t` is. */
+static void a_limit_is_waited_out(void)
+{
+    numbers_server_stream_t in = {0};
+    numbers_client_stream_t out = {0};
+    numbers_stream_t got;
+    CHECK(numbers_init(&in, &out) == DUO_OK);
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = milliseconds();
+        CHECK(numbers_server_stream_recv_within(in, UINT64_C(30000000), &got) == DUO_EMPTY);
+        CHECK(milliseconds() - before >= 29);
+    }
+    CHECK(numbers_client_stream_close(out) == DUO_OK);
+    CHECK(numbers_server_stream_close(in) == DUO_OK);
+}
+
 static void sending_to_nobody(void)
 {
     numbers_server_stream_t in = {0};
@@ -190,6 +213,7 @@ static void leaving_at_any_moment(void)
 int main(void)
 {
     empty_is_not_closed();
+    a_limit_is_waited_out();
     sending_to_nobody();
     both_leave();
     full();

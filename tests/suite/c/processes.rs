@@ -8,14 +8,14 @@ use crate::support::{is_named, repository};
 use std::path::PathBuf;
 
 /// A program of `tests/processes`, with what is generated from `proto`.
-struct Case {
+pub struct Case {
     generated: PathBuf,
     sources: Vec<PathBuf>,
     includes: Vec<PathBuf>,
 }
 
 impl Case {
-    fn new(test: &str, proto: &str, program: &str) -> Case {
+    pub fn new(test: &str, proto: &str, program: &str) -> Case {
         let folder = repository().join("tests/processes");
         let proto = repository().join(proto);
         let generated = generate_with(test, &[proto], &["--c-shm"]);
@@ -35,6 +35,18 @@ impl Case {
 
     fn program(&self, watch: Watch) -> Program<'_> {
         quiet(watch, &self.sources, &self.includes, &self.generated)
+    }
+
+    /// The same for processors of 32 bits.
+    pub fn run_narrow(&self, flags: &[&str]) {
+        let program = Program {
+            flags,
+            shim: flags,
+            ..self.program(Watch::Plain)
+        };
+        if let Err(complaint) = program.run() {
+            panic!("{flags:?}:\n{complaint}");
+        }
     }
 
     fn run(&self, watches: &[Watch], flags: &[&str]) {
@@ -84,6 +96,24 @@ fn many_sessions_are_waited_for_on_an_older_system() {
             panic!("{shim}:\n{complaint}");
         }
     }
+}
+
+/// A filter, or a kernel without memory, must not make a thread that waits run hot.
+#[test]
+fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
+    Case::new(
+        "processes-refused",
+        "tests/processes/talk.proto",
+        "refused.c",
+    )
+    .run(&[Watch::Plain], &["-Wl,--wrap=syscall"]);
+}
+
+#[test]
+fn a_child_of_busy_threads_has_sessions_of_its_own() {
+    let mut watches = Watch::all();
+    watches.retain(|watch| !matches!(watch, Watch::Valgrind));
+    Case::new("processes-fork", "tests/processes/talk.proto", "fork.c").run(&watches, &[]);
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl Program<'_> {
         objects.extend(self.objects()?);
         objects.extend(self.objects.iter().cloned());
         let mut link = self.compiler.command(self.sources.iter().any(is_cpp));
-        link.args(self.watch.flags()).args(objects);
+        link.args(self.watch.flags()).args(self.flags).args(objects);
         succeed(link.arg("-o").arg(&program))?;
         let mut run = if self.watch == Watch::Valgrind {
             let mut run = Command::new(installed(&["valgrind".into()], "valgrind"));

@@ -119,6 +119,8 @@ struct duo_session {
 #define DUO_TURN_APART (UINT64_C(1) << 63)
 /* In the turn of a side and in no endpoint, so that the library has a look: a bell was hung up here. */
 #define DUO_TURN_BELL (UINT64_C(1) << 61)
+/* Beside it, for a few instructions: whoever hung it up looks at the side. See bell.c. */
+#define DUO_TURN_HELD (UINT64_C(1) << 60)
 
 /* In a turn: the peer is in another process. */
 #define DUO_REMOTE (DUO_TURN_APART | UINT64_C(1) << 62)

@@ -44,7 +44,8 @@ DUO_MUST_CHECK duo_status duo_select(const duo_endpoint *endpoints, size_t count
  *
  * A set does not own its endpoints. It reports an endpoint once and forgets it: who wants to hear of
  * the session again adds the endpoint that follows. An endpoint that is used while it is in a set
- * is not reported for what came, but stays in the set's count until it is removed.
+ * is not reported for what came, but stays in the set's count until it is removed. Any thread may use it,
+ * also while the set's thread waits, or takes it out.
  */
 typedef struct duo_ports duo_ports;
 
