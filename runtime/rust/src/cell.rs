@@ -2,6 +2,7 @@
 
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
+use std::ops::Range;
 use std::ptr::{addr_of_mut, NonNull};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -40,6 +41,8 @@ pub(crate) struct Own {
     /// The session's layout once more: the header's line is not read between its beginning and its end, so that it stays
     /// where sessions begin and end.
     pub(crate) layout: Layout,
+    /// Whether this side has made ready the lines that were not ready at first (see [`Layout::ready`]).
+    pub(crate) made_ready: UnsafeCell<bool>,
 }
 
 /// The header of a session. The lines of the ring follow it in the same block.
@@ -104,6 +107,7 @@ impl Cell {
                 discard: Pipe::leave,
             }),
             layout,
+            made_ready: UnsafeCell::new(false),
         };
         let header = Cell {
             layout,
@@ -144,7 +148,7 @@ impl Cell {
         }
     }
 
-    /// Writes all words anew.
+    /// Makes as much ready as in a new block.
     ///
     /// # Safety
     /// The header is initialised, and nobody else uses the block.
@@ -152,11 +156,24 @@ impl Cell {
     #[inline(never)]
     unsafe fn clear(cell: NonNull<Cell>) {
         // SAFETY: by the caller.
-        let layout = unsafe { (*cell.as_ptr()).layout };
-        for line in 0..layout.lines() {
-            // SAFETY: the block has these lines.
+        unsafe {
+            let layout = (*cell.as_ptr()).layout;
+            for own in &(*cell.as_ptr()).own {
+                *own.made_ready.get() = false;
+            }
+            Cell::clear_lines(cell, &layout, 0..layout.ready());
+        }
+    }
+
+    /// Writes the words of these lines anew.
+    ///
+    /// # Safety
+    /// The session is allocated with this layout, has these lines, and nobody else looks at them.
+    pub(crate) unsafe fn clear_lines(cell: NonNull<Cell>, layout: &Layout, lines: Range<usize>) {
+        for line in lines {
+            // SAFETY: by the caller.
             unsafe {
-                Cell::word(cell, &layout, line)
+                Cell::word(cell, layout, line)
                     .cast_mut()
                     .write(AtomicU64::new(0))
             };
@@ -263,7 +280,7 @@ impl Cell {
         // one stayed in its class, which alone decides the size and alignment.
         unsafe {
             let layout = (*cell.as_ptr()).layout;
-            for line in 0..layout.lines() {
+            for line in 0..layout.ready() {
                 Cell::word(cell, &layout, line).cast_mut().drop_in_place();
             }
             cell.drop_in_place();

@@ -22,7 +22,7 @@ use crate::watched::Watched;
 ///
 /// `slot` holds any payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated
 /// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once at most: a
-/// thread keeps the memory of ended sessions for new ones, up to some 200 KiB.
+/// thread keeps the memory of ended sessions for new ones, up to some 600 KiB, of which most are not touched.
 ///
 /// Panics if [`State::SESSION`] says something else.
 #[inline(always)]

@@ -34,6 +34,8 @@
 //! - *Waiting*: see `watched`. *Leaving* and the last message: see `pipe/leave.rs`.
 //! - *The session lives* while a sender reads flags after a message that is not the last: it is ended either by the
 //!   receiver of the last message, or by whoever is left alone, and both need something that this sender has not done.
+//! - *Making ready.* A block is cleared as far as short runs reach. The sender clears the rest before it publishes
+//!   anything in the last line of that part, so the receiver's look behind that line comes after it (Release, Acquire).
 //! - *Clearing.* When epochs start again at 1 (see `position`) the receiver of the turning message clears the stamps
 //!   of all lines but the first. All messages are read, the peer looks at the first line only, so nobody else uses them.
 
@@ -174,6 +176,12 @@ impl Pipe {
     fn stance(&self, side: usize) -> *mut &'static Stance {
         // SAFETY: as above; there are two sides.
         unsafe { (*addr_of!((*self.cell.as_ptr()).own[side].stance)).get() }
+    }
+
+    /// Whether this side has made the whole ring ready.
+    fn made_ready(&self) -> *mut bool {
+        // SAFETY: as above; there are two sides.
+        unsafe { (*addr_of!((*self.cell.as_ptr()).own[self.at.side()].made_ready)).get() }
     }
 
     /// Begins to receive in a state, which has messages that keep the direction or has none.
@@ -360,9 +368,8 @@ impl Pipe {
     #[cold]
     fn clear(&self) {
         let layout = self.layout();
-        for line in 1..layout.lines() {
-            self.word_of(layout, line).store(0, Relaxed);
-        }
+        // SAFETY: as the module says.
+        unsafe { Cell::clear_lines(self.cell, layout, 1..layout.lines()) };
         self.credit().store(0, Relaxed);
     }
 

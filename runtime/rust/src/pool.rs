@@ -9,11 +9,12 @@ use std::ptr::NonNull;
 use crate::cell::Cell;
 
 /// The largest blocks that are kept have `SMALLEST << (CLASSES - 1)` bytes.
-const CLASSES: usize = 6;
+const CLASSES: usize = 8;
 const SMALLEST: usize = 512;
 
-/// A thread keeps so many bytes of a class, and at least two blocks.
+/// A thread keeps so many bytes of a class, and at least [`FEWEST`] blocks: large ones are hardly touched as a rule.
 const KEPT: usize = 32 << 10;
+const FEWEST: usize = 4;
 
 /// The class of a block, and how many bytes it really has; `None` if such blocks are not kept.
 pub(crate) const fn class(size: usize, align: usize) -> Option<(usize, usize)> {
@@ -80,7 +81,7 @@ pub(crate) fn take(class: usize) -> Option<NonNull<Cell>> {
 pub(crate) unsafe fn keep(class: usize, cell: NonNull<Cell>) -> bool {
     POOL.try_with(|pool| {
         let list = &pool.lists[class];
-        if list.length.get() >= 2 && list.length.get() * (SMALLEST << class) >= KEPT {
+        if list.length.get() >= FEWEST && list.length.get() * (SMALLEST << class) >= KEPT {
             return false;
         }
         // SAFETY: by the caller.

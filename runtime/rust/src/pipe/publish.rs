@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Pipe, Then, DEAD, INDEXES, INDEXES_SHIFT, WAITS};
+use crate::cell::Cell;
 use crate::flags::TASK;
 use crate::layout::Layout;
 use crate::position::Position;
@@ -148,7 +149,29 @@ impl Pipe {
     fn stayed(&self, layout: &Layout) -> Position {
         match self.at.next_place(layout.per_line()) {
             Some(at) => at,
-            None => self.at.next_line(layout.lines()),
+            None => {
+                if self.at.line() + 2 == layout.ready() && layout.ready() < layout.lines() {
+                    self.again().make_ready();
+                }
+                self.at.next_line(layout.lines())
+            }
+        }
+    }
+
+    /// Makes the rest of the ring ready, when this side comes near it for the first time. The receiver looks there only after
+    /// it has acquired the last message of the line at which this side now arrives.
+    #[cold]
+    #[inline(never)]
+    fn make_ready(self) {
+        let layout = self.layout();
+        // SAFETY: only this side looks at what is its own, and what one side has made ready may be made so again: in this
+        // run nobody has been there, and every message of an earlier one is read.
+        unsafe {
+            let made = self.made_ready();
+            if !*made {
+                Cell::clear_lines(self.cell, layout, layout.ready()..layout.lines());
+                *made = true;
+            }
         }
     }
 }

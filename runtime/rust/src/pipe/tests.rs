@@ -88,3 +88,41 @@ fn wrap((mut first, mut second): (Pipe, Pipe)) {
     let sent = first.send(&layout, 0, 1_u64, Then::Stay);
     assert!(matches!(sent, Sent::Noticed(Err(1))));
 }
+
+#[test]
+fn lines_are_made_ready_before_the_receiver_looks_there() {
+    // Different layouts, so that no block is ready from the time before.
+    let slots = [
+        Slot::new().fit::<[u64; 1]>(),
+        Slot::new().fit::<[u64; 2]>(),
+        Slot::new().fit::<[u64; 3]>(),
+        Slot::new().fit::<[u64; 4]>(),
+    ];
+    for (case, slot) in slots.into_iter().enumerate() {
+        let layout = Layout::of(slot, Capacity::Unbounded);
+        assert!(layout.ready() < layout.lines());
+        let (swaps, turns) = (case & 1 == 1, case & 2 == 2);
+        let (mut first, mut second) = begun(layout, 1, swaps);
+        if turns {
+            (second, first) = pass(first, second, 0, Then::Turn);
+        }
+        // What is not ready may look like messages of this very run.
+        let message = first.at.with();
+        for line in layout.ready()..layout.lines() {
+            // SAFETY: the session has these lines, and nobody looks there.
+            unsafe {
+                Cell::word(first.cell, &layout, line)
+                    .cast_mut()
+                    .cast::<u64>()
+                    .write(message);
+            };
+        }
+        let messages = (layout.lines() * layout.per_line() * 2) as u64;
+        for number in 0..messages {
+            let nothing = matches!(second.find(), Found::Nothing(_));
+            assert!(nothing, "message {number} before it was sent");
+            (first, second) = pass(first, second, number, Then::Stay);
+        }
+        second.free();
+    }
+}
