@@ -1,13 +1,15 @@
 //! The Rust target: what is generated, and the programs that use it.
 
 use crate::support::rust::{
-    Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch, tool,
+    Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch,
 };
-use crate::support::{is_named, repository, succeed};
+use crate::support::{repository, succeed};
 use duologue::target::{self, Options, Target};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+mod runtime;
 
 /// Everything that is generated somewhere in these tests, in groups that can be generated together.
 const GROUPS: [&str; 6] = [
@@ -238,98 +240,4 @@ fn the_programs_of_the_page_run() {
         succeed(&mut Command::new(binary))
             .unwrap_or_else(|failure| panic!("program {number}: {failure}"));
     }
-}
-
-#[test]
-fn all_interleavings_of_short_conversations_are_sound() {
-    if !is_named("loom") {
-        return;
-    }
-    test_the_runtime("loom", Some("--cfg loom"));
-}
-
-#[test]
-fn the_runtime_keeps_its_contract_when_it_is_optimized() {
-    test_the_runtime("sessions", None);
-}
-
-/// Runs one of the runtime's test programs, optimized.
-fn test_the_runtime(program: &str, flags: Option<&str>) {
-    let mut cargo = tool("cargo", "rustup toolchain install stable");
-    cargo.args([
-        "test",
-        "--release",
-        "--quiet",
-        "-p",
-        "duologue-runtime",
-        "--test",
-        program,
-    ]);
-    cargo.current_dir(repository()).env(
-        "CARGO_TARGET_DIR",
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(program),
-    );
-    if let Some(flags) = flags {
-        cargo.env("RUSTFLAGS", flags);
-    }
-    let printed = succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(
-        printed.contains("test result: ok. ") && !printed.contains(" 0 passed"),
-        "{printed}"
-    );
-}
-
-/// Builds the runtime and its stress program with a sanitizer, and runs it.
-fn stress_under(sanitizer: &str, flags: &[&str], is_nightly: bool, arguments: &[&str]) {
-    let folder = scratch(&format!("sanitizer-{sanitizer}"));
-    let compiler = || {
-        let mut rustc = tool("rustc", "rustup toolchain install nightly");
-        if is_nightly {
-            rustc = Command::new("rustup");
-            rustc.args(["run", "nightly", "rustc"]);
-        }
-        // The stable compiler knows the flag, too, and asks to be told that one knows what one does.
-        rustc
-            .env("RUSTC_BOOTSTRAP", "1")
-            .args(["-O", "-g", "--edition", "2021"]);
-        rustc.arg(format!("-Zsanitizer={sanitizer}")).args(flags);
-        rustc
-    };
-    let library = folder.join("libduologue_runtime.rlib");
-    let mut build = compiler();
-    build
-        .args([
-            "--crate-type",
-            "rlib",
-            "--crate-name",
-            "duologue_runtime",
-            "-o",
-        ])
-        .arg(&library);
-    build.arg(repository().join("runtime/rust/src/lib.rs"));
-    succeed(&mut build).unwrap_or_else(|failure| panic!("{failure}"));
-    let program = folder.join("stress");
-    let mut build = compiler();
-    build
-        .arg("--extern")
-        .arg(format!("duologue_runtime={}", library.display()))
-        .arg("-o");
-    build
-        .arg(&program)
-        .arg(repository().join("runtime/rust/examples/stress.rs"));
-    succeed(&mut build).unwrap_or_else(|failure| panic!("{failure}"));
-    let printed = succeed(Command::new(program).args(arguments))
-        .unwrap_or_else(|failure| panic!("{failure}"));
-    assert_eq!(printed, "done\n");
-}
-
-#[test]
-fn the_runtime_is_clean_under_sanitizers() {
-    if !is_named("sanitizers") {
-        return;
-    }
-    stress_under("address", &[], false, &["locks"]);
-    // The standard library is not instrumented, which the compiler wants to be told.
-    let flags = ["-Cunsafe-allow-abi-mismatch=sanitizer"];
-    stress_under("thread", &flags, true, &[]);
 }

@@ -10,12 +10,18 @@ pub(crate) use counted::AtomicU64;
 #[cfg(not(loom))]
 pub(crate) use std::{
     hint::spin_loop,
-    sync::{
-        atomic::{AtomicBool, AtomicPtr},
-        Mutex, MutexGuard,
-    },
+    sync::atomic::{AtomicBool, AtomicPtr},
     thread::{current, yield_now, Thread},
 };
+
+#[cfg(not(any(loom, tsan)))]
+pub(crate) use std::sync::{Mutex, MutexGuard};
+
+#[cfg(tsan)]
+pub(crate) use told::{Mutex, MutexGuard};
+
+#[cfg(tsan)]
+mod told;
 
 #[cfg(loom)]
 pub(crate) use loom::{

@@ -125,7 +125,7 @@ pub fn runtime() -> &'static Path {
         ]);
         rustc.args([
             "--check-cfg",
-            "cfg(loom, test)",
+            "cfg(loom, test, tsan)",
             "--check-cfg",
             "cfg(feature, values(\"membarrier\", \"pool\"))",
             "--crate-name",

@@ -5,6 +5,7 @@
 extern crate duologue_runtime as duologue;
 
 mod closing;
+mod crowds;
 mod dialogue;
 mod futures;
 mod golden;

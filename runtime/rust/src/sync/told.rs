@@ -1,0 +1,55 @@
+//! The standard library's lock, as the thread sanitizer has to be told of it: the part of it that waits for its turn
+//! is compiled without the sanitizer, which then does not see that one holder comes after the other.
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::from_ref;
+use std::sync::{self, LockResult, PoisonError};
+
+extern "C" {
+    /// What was released at this address before happens before what this thread does next.
+    fn __tsan_acquire(address: *const ());
+    /// What this thread did happens before what follows an acquisition at this address.
+    fn __tsan_release(address: *const ());
+}
+
+#[derive(Default)]
+pub(crate) struct Mutex<T>(sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Mutex<T> {
+        Mutex(sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the sanitizer reads nothing at the address.
+        unsafe { __tsan_acquire(from_ref(self).cast()) };
+        Ok(MutexGuard { lock: self, guard })
+    }
+}
+
+pub(crate) struct MutexGuard<'a, T> {
+    lock: &'a Mutex<T>,
+    guard: sync::MutexGuard<'a, T>,
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
+}
+
+impl<T> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: as above. The lock itself is let go of afterwards, with the field.
+        unsafe { __tsan_release(from_ref(self.lock).cast()) };
+    }
+}

@@ -1,0 +1,84 @@
+//! The tests of the Rust runtime in other builds than Cargo's ordinary one: optimized, under loom, under sanitizers.
+
+use crate::support::rust::tool;
+use crate::support::{is_named, repository, succeed};
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn the_runtime_keeps_its_contract_when_it_is_optimized() {
+    succeed_in(&mut tests_of_the_runtime(
+        "sessions",
+        &["--test", "sessions"],
+    ));
+}
+
+#[test]
+fn all_interleavings_of_short_conversations_are_sound() {
+    if !is_named("loom") {
+        return;
+    }
+    let mut tests = tests_of_the_runtime("loom", &["--test", "loom"]);
+    succeed_in(tests.env("RUSTFLAGS", "--cfg loom"));
+}
+
+/// In runs messages are stored, or all are swapped. Memory is given back at once: a list of blocks would hide its use afterwards.
+#[test]
+fn the_runtime_is_clean_under_the_address_sanitizer() {
+    for features in [&["--features", "membarrier"] as &[&str], &[]] {
+        under_sanitizer(
+            "address",
+            "",
+            &[&["--no-default-features"], features].concat(),
+        );
+    }
+}
+
+/// The standard library is not compiled for the sanitizer, which the compiler and the sanitizer have to be told.
+#[test]
+fn the_runtime_is_clean_under_the_thread_sanitizer() {
+    let flags = "-Cunsafe-allow-abi-mismatch=sanitizer --cfg tsan";
+    for features in [&[] as &[&str], &["--no-default-features"]] {
+        under_sanitizer("thread", flags, features);
+    }
+}
+
+/// Runs the tests that need no other than their own threads under a sanitizer.
+fn under_sanitizer(sanitizer: &str, flags: &str, features: &[&str]) {
+    if !is_named("sanitizers") {
+        return;
+    }
+    let host =
+        succeed(tool("rustc", "rustup toolchain install stable").args(["--print", "host-tuple"]))
+            .unwrap_or_else(|failure| panic!("{failure}"));
+    let programs = ["--lib", "--test", "sessions", "--target", host.trim()];
+    let mut tests = tests_of_the_runtime(sanitizer, &[features, &programs].concat());
+    // One test at a time: where several run, the harness uses more of the standard library.
+    tests.args(["--", "--test-threads=1"]);
+    // The flags are not stable ones; their meaning has not changed for years.
+    tests.env("RUSTC_BOOTSTRAP", "1");
+    tests.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer} -g {flags}"));
+    let known = repository().join("runtime/rust/tests/tsan.supp");
+    tests.env("TSAN_OPTIONS", format!("suppressions={}", known.display()));
+    succeed_in(&mut tests);
+}
+
+/// Optimized tests of the runtime, in a folder of their own.
+fn tests_of_the_runtime(folder: &str, choice: &[&str]) -> Command {
+    let mut cargo = tool("cargo", "rustup toolchain install stable");
+    cargo.args(["test", "--release", "--quiet", "-p", "duologue-runtime"]);
+    cargo.args(choice).current_dir(repository());
+    cargo.env(
+        "CARGO_TARGET_DIR",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder),
+    );
+    cargo
+}
+
+fn succeed_in(tests: &mut Command) {
+    let printed = succeed(tests).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(
+        printed.contains("test result: ok. ") && !printed.contains(" 0 passed"),
+        "{printed}"
+    );
+}
