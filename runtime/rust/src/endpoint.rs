@@ -192,6 +192,16 @@ impl<S: State> Receiver<S> {
         Ok(self.open(word))
     }
 
+    /// Whether there is a message; for a task, which says so if that may be of use later.
+    #[inline(always)]
+    pub(crate) fn has_message(&self) -> bool {
+        let found = matches!(self.find(), Found::Message(_));
+        if found {
+            self.watched().note_task();
+        }
+        found
+    }
+
     #[inline(always)]
     fn find(&self) -> Found {
         self.pipe.find_in(&layout_in::<S>(&self.pipe))

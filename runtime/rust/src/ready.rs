@@ -121,13 +121,15 @@ impl<S: State> Future for Recv<S> {
     type Output = Result<S::Message, Closed>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(receiver) = self.receiver.take() else {
+        let Some(receiver) = &self.receiver else {
             panic!("a `Recv` was polled after it had delivered its message")
         };
-        if poll(receiver.watched(), context).is_pending() {
-            self.receiver = Some(receiver);
+        if !receiver.has_message() && poll(receiver.watched(), context).is_pending() {
             return Poll::Pending;
         }
+        let Some(receiver) = self.receiver.take() else {
+            unreachable!("it was there a moment ago")
+        };
         match receiver.try_recv() {
             Ok(message) => Poll::Ready(Ok(message)),
             Err(TryRecvError::Closed(closed)) => Poll::Ready(Err(closed)),
