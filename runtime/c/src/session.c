@@ -24,6 +24,14 @@ duo_side *duo_look_at(duo_endpoint endpoint)
     return side;
 }
 
+/* A turn was used up, or given back, without a message. */
+static void move_lanes(duo_endpoint endpoint, uint64_t turns)
+{
+    duo_remote *remote = (duo_remote *)(void *)endpoint.session;
+    remote->lane.from += turns;
+    remote->volley.from += turns;
+}
+
 duo_side *duo_claim(duo_endpoint endpoint)
 {
     if (endpoint.session == NULL) return NULL;
@@ -31,7 +39,7 @@ duo_side *duo_claim(duo_endpoint endpoint)
     if (!claim_turn(side, endpoint.turn)) return NULL;
     /* The turn is the next one, the position is not. */
     side->base -= 2;
-    if (duo_is_remote(endpoint)) ((duo_remote *)(void *)endpoint.session)->lane.from += 2;
+    if (duo_is_remote(endpoint)) move_lanes(endpoint, 2);
     look_where(side);
     const duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_acquire);
     if (bell == NULL) return side;
@@ -46,7 +54,7 @@ void duo_unclaim(duo_side *side)
     atomic_store_explicit(&side->turn, turn - 2, memory_order_relaxed);
     side->base += 2;
     duo_endpoint endpoint = {session_of(side), turn};
-    if (duo_is_remote(endpoint)) ((duo_remote *)(void *)endpoint.session)->lane.from -= 2;
+    if (duo_is_remote(endpoint)) move_lanes(endpoint, -(uint64_t)2);
 }
 
 static size_t aligned(size_t size)

@@ -1,7 +1,18 @@
 /* A session between processes as a whole. What must hold is in shm.h, the layout in docs/wire.md. */
 #include "shm_lines.h"
 
-void duo_shm_begin_run(duo_shm *shm)
+/* More than there will ever be. */
+#define MOST_TURNS (UINT64_C(1) << 60)
+
+void duo_shm_expect_volley(duo_shm *shm, uint64_t turn)
+{
+    duo_volley *volley = &shm->remote.volley;
+    volley->from = turn;
+    volley->span = shm->heavy ? 0 : MOST_TURNS;
+    volley->parity = shm->parity;
+}
+
+void duo_shm_begin_run(duo_shm *shm, uint64_t turn)
 {
     /* All that went before has been read by somebody: everything is free. */
     shm->line_run = shm->line_at;
@@ -9,6 +20,7 @@ void duo_shm_begin_run(duo_shm *shm)
     shm->byte_run = shm->byte_at;
     shm->byte_limit = shm->byte_at + shm->byte_count;
     begin_line(shm);
+    duo_shm_expect_volley(shm, turn);
 }
 
 duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next)
@@ -18,9 +30,9 @@ duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next)
     return status;
 }
 
-duo_status duo_shm_turn(duo_shm *shm)
+duo_status duo_shm_turn(duo_shm *shm, duo_endpoint from)
 {
-    duo_shm_begin_run(shm);
+    duo_shm_begin_run(shm, from.turn + 2);
     return DUO_OK;
 }
 

@@ -28,6 +28,12 @@
  *     the turn, which stands nowhere in the region. Every other operation first settles what was done.
  *     The sender writes the tags of a whole lane with its first number: tags that are not counted mean
  *     nothing.
+ * (e) Volleys (duologue/lane.h). A run that is at its beginning may be one of many that have one message each:
+ *     such a run takes the first line, once, and leaves the counts of lines and bytes where a run that begins
+ *     finds them. So which use of the line the next one is, and with that its parity, the turn counts as well.
+ *     A receiver takes a word only if it has this parity, one message and nothing else, and a tag that
+ *     generated code knows to be a message of numbers that turns the direction; everything else it leaves to the
+ *     library, which settles what was done and looks anew. The rest is (a) and (b).
  */
 #ifndef DUOLOGUE_SHM_ROOM_H
 #define DUOLOGUE_SHM_ROOM_H
@@ -200,8 +206,10 @@ void duo_shm_unlock(void);
 void duo_shm_detach(duo_shm *shm);
 
 /* shm.c */
-/* Goes to the first line of a run. */
-void duo_shm_begin_run(duo_shm *shm);
+/* Goes to the first line of a run, which begins at this turn. */
+void duo_shm_begin_run(duo_shm *shm, uint64_t turn);
+/* At the beginning of a run: it may be the first of a volley. */
+void duo_shm_expect_volley(duo_shm *shm, uint64_t turn);
 
 static inline void duo_shm_relax(void)
 {

@@ -255,8 +255,11 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
         errno = reason;
         return status;
     }
-    duo_shm_begin_run(shm);
+    shm->remote.volley.place = shm->lines[0].cells;
+    shm->remote.volley.line = &shm->lines[0].word;
+    shm->remote.volley.peer = &shm->peer->flags;
     uint64_t turn = atomic_load_explicit(&shm->remote.session.sides[role].turn, memory_order_relaxed);
+    duo_shm_begin_run(shm, turn);
     endpoint->session = &shm->remote.session;
     endpoint->turn = turn;
     return DUO_OK;

@@ -42,9 +42,25 @@ static inline void begin_line(duo_shm *shm)
     shm->line_at += 1;
 }
 
+/* Adds up the runs of a volley before this turn: each had one message, in the first line. */
+static inline void settle_volley(duo_shm *shm, uint64_t turn)
+{
+    duo_volley *volley = &shm->remote.volley;
+    if (volley->span == 0) return;
+    uint64_t runs = (turn - volley->from) / 2;
+    volley->span = 0;
+    shm->line_at += runs;
+    shm->line_run = shm->line_at - 1;
+    shm->line_limit = shm->line_run + shm->line_count;
+    shm->parities[0] ^= runs & 1;
+    shm->parity ^= runs & 1;
+    shm->word = shm->parity;
+}
+
 /* Adds up what was done of messages that are alike, before this turn. */
 static inline void settle(duo_shm *shm, uint64_t turn)
 {
+    settle_volley(shm, turn);
     if (shm->remote.lane.span == 0) return;
     unsigned done = (unsigned)(turn - shm->remote.lane.from) / 2;
     shm->count += done;
@@ -157,8 +173,8 @@ typedef struct arrival {
 /* shm.c */
 /* The session is over: leaves it, and gives `status` back. `next` may be NULL. */
 duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next);
-/* The last step of a message that turns the direction, to be jumped to. */
-duo_status duo_shm_turn(duo_shm *shm);
+/* The last step of a message that turned the direction, to be jumped to. */
+duo_status duo_shm_turn(duo_shm *shm, duo_endpoint from);
 
 /* shm_long.c */
 /* Sends a message that does not fit into a line. */

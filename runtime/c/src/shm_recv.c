@@ -97,6 +97,9 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
         duo_status status = duo_shm_await_message(shm, wait);
         if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
             unclaim(shm, from);
+            /* A run that has not begun may still be one of a volley. */
+            bool begins = shm->count == 0 && shm->line_at - 1 == shm->line_run && !shm->is_arriving;
+            if (begins) duo_shm_expect_volley(shm, from.turn);
             return nothing(status, message);
         }
         if (status != DUO_OK) return nothing(duo_shm_end(shm, status, NULL), message);
@@ -140,7 +143,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
     follow(from, &next);
     memcpy(entries + kind->size, &next, sizeof next);
     if (kind->edge == DUO_TURN) {
-        duo_shm_begin_run(shm);
+        duo_shm_begin_run(shm, from.turn + 2);
         return DUO_OK;
     }
     shm->count += 1;
@@ -216,7 +219,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     memcpy(message, &arrived, sizeof arrived);
     memcpy(entries, shm->line->cells + cells * 8, 8);
     follow_at_once(from, entries + kind->size);
-    if (kind->edge == DUO_TURN) return duo_shm_turn(shm);
+    if (kind->edge == DUO_TURN) return duo_shm_turn(shm, from);
     shm->count = count + 1;
     shm->cells = cells + 1;
     bool is_last = (word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == count + 1;

@@ -66,7 +66,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         duo_shm_end(shm, DUO_OK, next);
         return DUO_OK;
     }
-    duo_shm_begin_run(shm);
+    duo_shm_begin_run(shm, from.turn + 2);
     follow(from, next);
     return DUO_OK;
 }
@@ -112,6 +112,11 @@ duo_status duo_lane_go_on(duo_endpoint from, bool is_last, uint32_t flags)
     return flags == 0 ? DUO_OK : answer(shm, flags);
 }
 
+duo_status duo_volley_go_on(duo_endpoint from, uint32_t flags)
+{
+    return answer(shm_of(from), flags);
+}
+
 /* A number in a line that has room: what dialogues mostly consist of, and what fills the lines of a stream. */
 NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *message,
                                          const void *entries, uint64_t wait, duo_endpoint *next)
@@ -133,7 +138,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     shm->count = count + 1;
     shm->cells = cells + 1;
     follow_at_once(from, (char *)next);
-    if (message->edge == DUO_TURN) duo_shm_begin_run(shm);
+    if (message->edge == DUO_TURN) duo_shm_begin_run(shm, from.turn + 2);
     else if (is_full) go_on(shm, from, message, wire->follow);
     else expect_numbers(shm, from, message, wire->follow);
     if (flags == 0) return DUO_OK;

@@ -155,6 +155,7 @@ impl UnitView<'_> {
             function = "duo_send_apart";
             self.send_plainly(index, position, &plain, &next, &mut body);
             self.send_in_lane((index, position), side, message, &next, &mut body);
+            self.send_in_volley((index, position), side, message, &next, &mut body);
         }
         let arguments = [
             "self.sends".to_owned(),
@@ -236,6 +237,7 @@ impl UnitView<'_> {
             Some(plain) => {
                 self.recv_plainly(index, wait, &plain, &mut body);
                 self.recv_in_lane(index, side, &mut body);
+                self.recv_in_volley(index, side, wait, true, &mut body);
                 body.push(format!("    {}_t arrived;", self.name(index)));
                 let start = "    duo_status status = duo_recv";
                 body.push(spelling::head(start, &arguments("&arrived")) + ";");
@@ -251,6 +253,7 @@ impl UnitView<'_> {
             }
             None => {
                 self.recv_in_lane(index, side, &mut body);
+                self.recv_in_volley(index, side, wait, false, &mut body);
                 body.push(spelling::head("    return duo_recv", &arguments("message")) + ";");
             }
         }

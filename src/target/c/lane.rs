@@ -1,8 +1,8 @@
-//! Numbers that follow one another to and from another process, which go through the region in the header too.
+//! Numbers that go to and from another process, which go through the region in the header too.
 
 use super::spelling;
-use super::view::UnitView;
-use crate::protocol::{Builtin, Message, Side, Type};
+use super::view::{UnitView, handle};
+use crate::protocol::{Builtin, Entry, Message, Side, Type};
 
 impl UnitView<'_> {
     /// Whether a message is a number of 8 bytes that leads back to its state, in a protocol that may leave its process.
@@ -70,4 +70,98 @@ impl UnitView<'_> {
         body.push("        return DUO_OK;".to_owned());
         body.push("    }".to_owned());
     }
+
+    /// Whether a message is numbers of 8 bytes only, as many as a line takes, and turns the direction, in a protocol that may leave its
+    /// process.
+    fn is_volley(&self, index: usize, message: &Message) -> bool {
+        let is_number = |entry: &Entry| {
+            let ty = self.entry_type(index, entry);
+            matches!(
+                self.types.underlying(&ty),
+                Type::Builtin(Builtin::U64 | Builtin::I64 | Builtin::F64)
+            )
+        };
+        self.leaves
+            && message.entries.len() <= 7
+            && self.edge(index, message) == "DUO_TURN"
+            && message.entries.iter().all(is_number)
+    }
+
+    /// The lines that send such a message if it is the first of its run.
+    pub fn send_in_volley(
+        &self,
+        (index, position): (usize, usize),
+        side: Side,
+        message: &Message,
+        next: &str,
+        body: &mut Vec<String>,
+    ) {
+        if !self.is_volley(index, message) {
+            return;
+        }
+        let [from, role, _] = self.lane("sends", side, String::new());
+        let arguments = ["&way".to_owned(), from.clone(), role.clone()];
+        body.push(spelling::head("    if (duo_may_volley", &arguments) + ") {");
+        self.fill_place(index, message, body);
+        let arguments = [from, role, position.to_string(), next.to_owned()];
+        body.push(spelling::head("        return duo_volley_send", &arguments) + ";");
+        body.push("    }".to_owned());
+    }
+
+    /// The lines that receive such a message if it is the first of its run. `is_alone`: the state has no other message, and `way` is
+    /// declared.
+    pub fn recv_in_volley(
+        &self,
+        index: usize,
+        side: Side,
+        wait: &str,
+        is_alone: bool,
+        body: &mut Vec<String>,
+    ) {
+        let messages = &self.state(index).messages;
+        let volleys: Vec<&Message> = messages
+            .iter()
+            .filter(|message| self.is_volley(index, message))
+            .take(MOST_VOLLEYS)
+            .collect();
+        if volleys.is_empty() {
+            return;
+        }
+        if !is_alone {
+            body.push("    duo_way way;".to_owned());
+        }
+        let [from, role, _] = self.lane("receives", side, String::new());
+        let arguments = [
+            "&way".to_owned(),
+            from.clone(),
+            role.clone(),
+            wait.to_owned(),
+        ];
+        body.push(spelling::head("    unsigned volley = duo_volley_tag", &arguments) + ";");
+        for message in volleys {
+            body.push(format!(
+                "    if (volley == {}) {{",
+                self.constant(index, message)
+            ));
+            self.take_from_place(index, message, body);
+            let Some(next) = self.next(index, message) else {
+                continue;
+            };
+            let member = spelling::member(message.name.text());
+            let handle = handle(self.state(next).direction, side);
+            let taken = spelling::head("duo_volley_taken", &[from.clone(), role.clone()]);
+            let place = format!("message->as.{member}.next.{handle}");
+            body.push(if is_alone {
+                format!("        {place} = {taken};")
+            } else {
+                let arguments = [taken, format!("(char *)&{place}")];
+                spelling::head("        duo_store_at_once", &arguments) + ";"
+            });
+            body.push("        return DUO_OK;".to_owned());
+            body.push("    }".to_owned());
+        }
+    }
 }
+
+/// So many messages of a state are looked for in the header; the others are found by the library.
+const MOST_VOLLEYS: usize = 4;

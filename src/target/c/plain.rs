@@ -62,18 +62,7 @@ impl UnitView<'_> {
         body.push("    duo_way way;".to_owned());
         let arguments = words(&["&way", "self.sends", plain.role, &plain.shape, plain.edge]);
         body.push(spelling::head("    if (duo_may_send", &arguments) + ") {");
-        let (name, message) = (self.name(index), plain.message);
-        let member = spelling::member(message.name.text());
-        for entry in &message.entries {
-            let parameter = self.types.parameter(entry.name.text());
-            let entry = spelling::entry(entry.name.text());
-            let arguments = [
-                format!("way.place + DUO_ENTRY({name}_t, {member}, {entry})"),
-                format!("&{parameter}"),
-                format!("sizeof {parameter}"),
-            ];
-            body.push(spelling::head("        memcpy", &arguments) + ";");
-        }
+        self.fill_place(index, plain.message, body);
         let arguments = words(&[
             "&way",
             "self.sends",
@@ -86,6 +75,51 @@ impl UnitView<'_> {
         ]);
         body.push(spelling::head("        return duo_publish", &arguments) + ";");
         body.push("    }".to_owned());
+    }
+
+    /// The lines that copy the parameters of a message to its place.
+    pub fn fill_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
+        let name = self.name(index);
+        let member = spelling::member(message.name.text());
+        for entry in &message.entries {
+            let parameter = self.types.parameter(entry.name.text());
+            let entry = spelling::entry(entry.name.text());
+            let arguments = [
+                format!("way.place + DUO_ENTRY({name}_t, {member}, {entry})"),
+                format!("&{parameter}"),
+                format!("sizeof {parameter}"),
+            ];
+            body.push(spelling::head("        memcpy", &arguments) + ";");
+        }
+    }
+
+    /// The enumerator of a message.
+    pub fn constant(&self, index: usize, message: &Message) -> String {
+        format!(
+            "{}_{}",
+            self.name(index).to_ascii_uppercase(),
+            spelling::loud(message.name.text())
+        )
+    }
+
+    /// The lines that say which message came, and copy its entries from their place.
+    pub fn take_from_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
+        let name = self.name(index);
+        body.push(format!(
+            "        message->tag = {};",
+            self.constant(index, message)
+        ));
+        body.push("        message->block = NULL;".to_owned());
+        let member = spelling::member(message.name.text());
+        for entry in &message.entries {
+            let entry = spelling::entry(entry.name.text());
+            let arguments = [
+                format!("&message->as.{member}.{entry}"),
+                format!("way.place + DUO_ENTRY({name}_t, {member}, {entry})"),
+                format!("sizeof message->as.{member}.{entry}"),
+            ];
+            body.push(spelling::head("        memcpy", &arguments) + ";");
+        }
     }
 
     /// The lines that receive it if that needs no help.
@@ -106,24 +140,8 @@ impl UnitView<'_> {
             wait,
         ]);
         body.push(spelling::head("    if (duo_may_recv", &arguments) + ") {");
-        let (name, message) = (self.name(index), plain.message);
-        let constant = format!(
-            "{}_{}",
-            name.to_ascii_uppercase(),
-            spelling::loud(message.name.text())
-        );
-        body.push(format!("        message->tag = {constant};"));
-        body.push("        message->block = NULL;".to_owned());
-        let member = spelling::member(message.name.text());
-        for entry in &message.entries {
-            let entry = spelling::entry(entry.name.text());
-            let arguments = [
-                format!("&message->as.{member}.{entry}"),
-                format!("way.place + DUO_ENTRY({name}_t, {member}, {entry})"),
-                format!("sizeof message->as.{member}.{entry}"),
-            ];
-            body.push(spelling::head("        memcpy", &arguments) + ";");
-        }
+        self.take_from_place(index, plain.message, body);
+        let member = spelling::member(plain.message.name.text());
         let place = format!(
             "        message->as.{member}.next.{} = duo_taken",
             plain.handle

@@ -63,14 +63,14 @@ fn between_processes() {
     if !is_wanted() {
         return;
     }
-    for program in ["meet.c", "long.c", "mixed.c", "ready.c"] {
+    for program in ["meet.c", "long.c", "mixed.c", "turns.c", "ready.c"] {
         let case = Case::new(
             &format!("narrow-{program}"),
             "tests/processes/talk.proto",
             program,
         );
         for way in WAYS {
-            case.run_narrow(way);
+            case.run_as(way);
         }
     }
 }

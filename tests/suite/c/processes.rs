@@ -37,8 +37,8 @@ impl Case {
         quiet(watch, &self.sources, &self.includes, &self.generated)
     }
 
-    /// The same for processors of 32 bits.
-    pub fn run_narrow(&self, flags: &[&str]) {
+    /// With the program and the shim built in another way.
+    pub fn run_as(&self, flags: &[&str]) {
         let program = Program {
             flags,
             shim: flags,
@@ -133,6 +133,17 @@ fn messages_of_every_length_arrive() {
 fn numbers_arrive_in_any_order() {
     let watches = [Watch::Plain, Watch::Address];
     Case::new("processes-mixed", "tests/processes/talk.proto", "mixed.c").run(&watches, &[]);
+}
+
+#[test]
+fn turns_of_one_number_and_others_arrive() {
+    let mut watches = Watch::all();
+    watches.retain(|watch| !matches!(watch, Watch::Valgrind));
+    let case = Case::new("processes-turns", "tests/processes/talk.proto", "turns.c");
+    case.run(&watches, &[]);
+    for flag in ["-DDUO_CHECKED", "-DDUO_NO_MEMBARRIER", "-Os"] {
+        case.run_as(&[flag]);
+    }
 }
 
 #[test]

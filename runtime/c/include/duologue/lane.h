@@ -1,6 +1,7 @@
 /*
- * duologue/lane.h: numbers that follow one another to and from another process, the way that most of
- * them take: like the one before, in a line that has room or was seen to have more. Code that is
+ * duologue/lane.h: numbers that go to and from another process, the way that most of them take. In a lane they
+ * follow one another: like the one before, in a line that has room or was seen to have more. In a volley
+ * each turns the direction, and they go to and fro in one line. Code that is
  * generated for sessions between processes has it in its headers; everything else, and all of C++, is
  * done by the library. Not for programs.
  *
@@ -20,17 +21,29 @@ extern "C" {
 /* Behind a number that was sent: goes on to the next line, and answers a peer that sleeps or has left. */
 duo_status duo_lane_go_on(duo_endpoint from, bool is_last, uint32_t flags);
 
+/* Behind a number that turned the direction: answers a peer that sleeps or has left. */
+duo_status duo_volley_go_on(duo_endpoint from, uint32_t flags);
+
 #ifdef __cplusplus
 }
 #endif
 
 /* In the word of a line: the next message is in the next one. */
 #define DUO_LANE_FULL UINT64_C(0x10)
+/* A word with one message; the parity of the line's use is in the lowest bit. */
+#define DUO_VOLLEY_ONE UINT64_C(2)
+/* How often a receiver looks before it begins to wait in earnest. */
+enum { DUO_VOLLEY_LOOKS = 64 };
 
 #if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__) || defined(DUO_CHECKED)
 #define duo_lane_has(from, role, of) ((void)(role), (void)(of), false)
 #define duo_lane_send(from, role, number, next) DUO_USED
 #define duo_lane_recv(from, role, message, offset) ((void)(message))
+#define duo_store_at_once(endpoint, place) ((void)(endpoint), (void)(place))
+#define duo_may_volley(way, from, role) ((void)(way), false)
+#define duo_volley_send(from, role, index, next) DUO_USED
+#define duo_volley_tag(way, from, role, wait) ((void)(wait), (way)->place = NULL, 0u)
+#define duo_volley_taken(from, role) (from)
 #else
 
 DUO_INLINE duo_remote *duo_remote_of(duo_endpoint from)
@@ -107,6 +120,70 @@ DUO_INLINE void duo_lane_recv(duo_endpoint from, duo_role role, void *message, s
     memcpy(message, &arrived, sizeof arrived);
     memcpy(entries, lane->place + (from.turn - lane->from) * 4, 8);
     duo_store_at_once(duo_lane_step(from, role), entries + 8);
+}
+
+/*
+ * Whether the next message is the first of a run that may be one of a volley. If so, `way->place` is where its
+ * numbers are; `way->line` is nothing of a session between processes.
+ */
+DUO_INLINE bool duo_may_volley(duo_way *way, duo_endpoint from, duo_role role)
+{
+    if ((from.turn >> 62 & 1) == 0) return false;
+    duo_remote *remote = duo_remote_of(from);
+    uint64_t turn = atomic_load_explicit(&remote->session.sides[role].turn, memory_order_relaxed);
+    way->place = remote->volley.place;
+    return DUO_LIKELY(from.turn - remote->volley.from < remote->volley.span) && DUO_LIKELY(turn == from.turn);
+}
+
+/* The parity of this use of the line: they alternate, as the turn counts by two. */
+DUO_INLINE uint64_t duo_volley_parity(const duo_volley *volley, duo_endpoint from)
+{
+    return volley->parity ^ ((from.turn - volley->from) >> 1 & 1);
+}
+
+/* Sends the message whose numbers are in their place. `index` is its own among those of its state. */
+DUO_MUST_CHECK DUO_INLINE duo_status duo_volley_send(duo_endpoint from, duo_role role, unsigned index,
+                                                     duo_endpoint *next)
+{
+    const duo_volley *volley = &duo_remote_of(from)->volley;
+    uint64_t word = DUO_VOLLEY_ONE | duo_volley_parity(volley, from) | (uint64_t)index << 8;
+    atomic_store_explicit(volley->line, word, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    uint32_t flags = atomic_load_explicit(volley->peer, memory_order_relaxed);
+    *next = duo_lane_step(from, role);
+    if (DUO_LIKELY(flags == 0)) return DUO_OK;
+    duo_status status = duo_volley_go_on(from, flags);
+    if (status != DUO_OK) *next = (duo_endpoint){NULL, 0};
+    return status;
+}
+
+/*
+ * The tag, as users see it, of a message that is the only one in the line; 0 if it does not come at once, or
+ * this is no volley. If it is of numbers only and turns the direction they are at `way->place`, and
+ * `duo_volley_taken` is next.
+ */
+DUO_INLINE unsigned duo_volley_tag(duo_way *way, duo_endpoint from, duo_role role, uint64_t wait)
+{
+    if (!duo_may_volley(way, from, role)) return 0;
+    const duo_volley *volley = &duo_remote_of(from)->volley;
+    uint64_t expected = DUO_VOLLEY_ONE | duo_volley_parity(volley, from);
+    uint64_t word = atomic_load_explicit(volley->line, memory_order_acquire);
+    for (int looks = 0; (word & 0xff) != expected; looks++) {
+        if (wait == DUO_AT_ONCE || looks == DUO_VOLLEY_LOOKS) return 0;
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ __volatile__("yield");
+#endif
+        word = atomic_load_explicit(volley->line, memory_order_acquire);
+    }
+    return (unsigned)(word >> 8 & 0xff) + 1;
+}
+
+/* Behind the numbers of a message that were copied: the endpoint that follows. */
+DUO_INLINE duo_endpoint duo_volley_taken(duo_endpoint from, duo_role role)
+{
+    return duo_lane_step(from, role);
 }
 
 #endif

@@ -146,10 +146,27 @@ typedef struct duo_lane {
     const _Atomic uint32_t *peer;
 } duo_lane;
 
+/*
+ * Runs that may follow and are of one message each, of numbers only: they go to and fro in one line. Whose turn
+ * it is, and which use of the line comes next, the turn says. See runtime/c/src/shm.h.
+ */
+typedef struct duo_volley {
+    /* The turn of the first, and two for each of those to which this applies; 0 if to none. */
+    uint64_t from;
+    uint64_t span;
+    /* Of the first use of the line. */
+    uint64_t parity;
+    /* The place of the numbers, the line's word, and what the peer says of itself. */
+    char *place;
+    _Atomic uint64_t *line;
+    const _Atomic uint32_t *peer;
+} duo_volley;
+
 /* What a session with another process begins with. Lives in memory that is never given back. */
 typedef struct duo_remote {
     duo_session session;
     duo_lane lane;
+    duo_volley volley;
     const struct duo_transport *transport;
 } duo_remote;
 
