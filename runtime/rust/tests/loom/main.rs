@@ -3,8 +3,9 @@
 
 extern crate duologue_runtime as duologue;
 
-#[path = "sessions/golden.rs"]
+#[path = "../sessions/golden.rs"]
 mod golden;
+mod tasks;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
