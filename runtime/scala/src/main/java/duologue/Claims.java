@@ -52,13 +52,14 @@ abstract class Claims extends Padding {
         LIVE.setRelease(this, BUSY);
     }
 
-    /** Begins a use that other uses, also of this thread, may come in between. */
-    final boolean claim(long turn) {
-        if (!begin(turn)) {
-            return false;
-        }
-        occupy();
-        return true;
+    /** Whether the calling thread is the owner, and the endpoint of this turn is live. */
+    final boolean owns(long turn) {
+        return owner == Thread.currentThread().getId() && live == turn;
+    }
+
+    /** Whether there is an owner. */
+    final boolean isOwned() {
+        return owner > NOBODY;
     }
 
     private boolean compete(long turn) {

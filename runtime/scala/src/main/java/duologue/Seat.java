@@ -8,7 +8,7 @@ import java.util.ArrayDeque;
  * One side's place in its session: how far it is. Only the thread that has claimed it touches it, but for {@link #watch} and
  * {@link #sign}. A seat never refers to its {@link Side}, so that the side can become unreachable.
  */
-final class Seat extends Claims {
+final class Seat extends Lane {
     private static final VarHandle WATCH;
 
     static {
@@ -63,12 +63,40 @@ final class Seat extends Claims {
 
     /** Begins a use by an endpoint of the side with this watch, as {@link Claims#begin}. */
     boolean begin(Side.Watch watch, long turn) {
-        return this.watch == watch && begin(turn);
+        if (this.watch != watch || !begin(turn)) {
+            return false;
+        }
+        settle(turn);
+        return true;
     }
 
     /** As {@link #begin}, for a use that others may come in between. */
     boolean claim(Side.Watch watch, long turn) {
-        return this.watch == watch && claim(turn);
+        if (!begin(watch, turn)) {
+            return false;
+        }
+        occupy();
+        return true;
+    }
+
+    /** Takes into account what went through the lane. */
+    private void settle(long turn) {
+        int count = close(turn);
+        if (count != 0) {
+            sequence += count;
+            slot += count;
+            if (speaks) {
+                credit -= count;
+            } else {
+                calm += count;
+            }
+        }
+    }
+
+    /** Opens the lane for as many messages as lie in this segment before its last slot, and no more than `most`. */
+    private void open(long turn, int most, long bits) {
+        int count = Math.min(most, segment.slots() - 1 - slot);
+        open(turn, slot, count, segment, (sequence + 1 << Pipe.NUMBER) + bits);
     }
 
     /** Gives the seat from one watch to another; false if it no longer had the first. */
@@ -107,10 +135,18 @@ final class Seat extends Claims {
     }
 
     /**
+     * Whether a message after which this side speaks again can go by the lane: there is room, nobody sleeps, and no side has left.
+     * Then nobody has to be woken either.
+     */
+    boolean flows(Side.Watch watch, long turn) {
+        return leads(turn) && this.watch == watch && there.waiter == Waiter.EAGER && !there.left;
+    }
+
+    /**
      * Sends; needs room. False if a side has left: then the payload was not sent and the session is over for this side.
      * The caller ends its use and then calls {@link #wakePeer}.
      */
-    boolean send(int index, Object payload, long number, int then) {
+    boolean send(long turn, int index, Object payload, long number, int then) {
         if (there.left) {
             finish();
             return false;
@@ -141,6 +177,9 @@ final class Seat extends Claims {
             VarHandle.fullFence();
         }
         follow(then);
+        if (isEager && isOwned()) {
+            open(turn + 1, credit, Pipe.EAGER | mark);
+        }
         return true;
     }
 
@@ -267,6 +306,11 @@ final class Seat extends Claims {
 
     // ---- receiving
 
+    /** The word of the message of this turn, if it can go by the lane; else 0. What follows {@link #release}s. */
+    long peek(Side.Watch watch, long turn) {
+        return this.watch == watch ? peek(turn) : 0;
+    }
+
     /** The word of the next message; 0 if it is not there. A message with endpoints is this side's then. */
     long poll() {
         long[] words = segment.words;
@@ -308,9 +352,7 @@ final class Seat extends Claims {
         if ((word & Pipe.OBJECT) == 0) {
             return null;
         }
-        Object[] payloads = segment.payloads;
-        Object payload = payloads[slot];
-        payloads[slot] = null;
+        Object payload = segment.take(slot);
         return (word & Pipe.CARGO) != 0 ? ((Cargo) payload).payload : payload;
     }
 
@@ -324,9 +366,13 @@ final class Seat extends Claims {
             if (promise == Eagerness.WITHDRAWN && (word & Pipe.EAGER) == 0) {
                 promise = Eagerness.NONE;
             }
-            if (pipe.unbounded && (sequence & (Pipe.PROGRESS - 1)) == 0) {
+            int progress = (int) sequence & (Pipe.PROGRESS - 1);
+            if (pipe.unbounded && progress == 0) {
                 pipe.consumed = sequence;
                 tells = true;
+            }
+            if (promise == Eagerness.PROMISED && isOwned()) {
+                open(turn + 1, Pipe.PROGRESS - 1 - progress, mark ^ Pipe.CLIENT);
             }
         } else {
             if (promise == Eagerness.WITHDRAWN) {

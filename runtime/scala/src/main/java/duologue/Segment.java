@@ -54,4 +54,11 @@ final class Segment {
         }
         payloads[slot] = payload;
     }
+
+    /** The object of a slot, once. */
+    Object take(int slot) {
+        Object payload = payloads[slot];
+        payloads[slot] = null;
+        return payload;
+    }
 }

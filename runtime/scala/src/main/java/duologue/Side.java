@@ -33,6 +33,16 @@ final class Side {
         return seat.begin(watch, endpoint.$turn);
     }
 
+    /** Whether a message by `endpoint` after which it speaks again can go by the lane. */
+    boolean flows(Handle endpoint) {
+        return seat.flows(watch, endpoint.$turn);
+    }
+
+    /** The word of the message that `endpoint` waits for, if it can go by the lane; else 0. */
+    long peek(Handle endpoint) {
+        return seat.peek(watch, endpoint.$turn);
+    }
+
     /** As {@link #begin}, for a use that other uses may come in between. */
     boolean claim(Handle endpoint) {
         return seat.claim(watch, endpoint.$turn);

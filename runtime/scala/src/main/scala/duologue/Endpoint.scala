@@ -68,6 +68,18 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     * interrupted first; this endpoint can be used again then.
     */
   def recv(): M = {
+    val turn = $turn
+    val word = $side.peek(this)
+    if (word == 0L) await()
+    else {
+      val seat = $side.seat
+      val message = open(Pipe.index(word), seat.`object`(turn, word), seat.number(turn))
+      seat.release(turn + 1)
+      message
+    }
+  }
+
+  private def await(): M = {
     start()
     val seat = $side.seat
     var word = seat.poll()

@@ -27,7 +27,12 @@ object generated {
   }
 
   /** Sends a message after which the same side speaks again. */
-  def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.STAY, null)
+  def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
+    val side = endpoint.$side
+    if (!side.flows(endpoint)) send(endpoint, index, payload, 0L, Pipe.STAY, null)
+    else if (payload == null) side.seat.pushNumber(endpoint.$turn, index, 0L)
+    else side.seat.pushObject(endpoint.$turn, index, payload.asInstanceOf[AnyRef])
+  }
 
   /** Sends a message after which the peer speaks. */
   def turn(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.TURN, null)
@@ -36,7 +41,11 @@ object generated {
   def end(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.END, null)
 
   /** As `stay`, with a payload that is one primitive value. */
-  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.STAY, null)
+  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
+    val side = endpoint.$side
+    if (!side.flows(endpoint)) send(endpoint, index, null, number, Pipe.STAY, null)
+    else side.seat.pushNumber(endpoint.$turn, index, number)
+  }
 
   /** As `turn`, with a payload that is one primitive value. */
   def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.TURN, null)
@@ -64,7 +73,7 @@ object generated {
       throw new EndpointUsed(Endpoint.place(endpoint))
     }
     if (!seat.hasRoom() && seat.pipe.unbounded) awaitRoom(endpoint, moving)
-    if (!seat.send(index, payload.asInstanceOf[AnyRef], number, flags)) {
+    if (!seat.send(endpoint.$turn, index, payload.asInstanceOf[AnyRef], number, flags)) {
       if (moving != null) moving.restore()
       throw Endpoint.closed(endpoint)
     }
