@@ -1,6 +1,6 @@
 ThisBuild / scalaVersion := "3.3.7"
 
-// A project of its own says here: libraryDependencies += "duologue" %% "duologue-runtime" % "0.1.0"
+// The runtime in source, as it comes with the compiler: it is not published.
 lazy val runtime = project.settings(
   Compile / unmanagedSourceDirectories ++= Seq("scala", "java").map { language =>
     file(sys.props("duologue.root")) / "runtime/scala/src/main" / language

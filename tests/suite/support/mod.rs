@@ -21,7 +21,9 @@ pub fn repository() -> &'static Path {
 /// Runs a command to its end and hands back what it printed; the command and its complaints if it fails.
 pub fn succeed(command: &mut Command) -> Result<String, String> {
     const PATIENCE: Duration = Duration::from_secs(300);
-    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("output-{}", unique()));
+    // With the number of the process, since two may run the suite at the same time.
+    let name = format!("output-{}-{}", std::process::id(), unique());
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let create = |ending| {
         File::create(output.with_extension(ending)).expect("the target folder can be written")
     };

@@ -2,6 +2,7 @@ package duologue;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.lang.ref.WeakReference;
 
 /**
  * The right to act for one side of a session. Endpoints come and go with every message; this knows the turn of the live one.
@@ -10,19 +11,21 @@ import java.lang.invoke.VarHandle;
  * claimed the side many times in a row becomes its owner, and then only compares the turn: no other thread claims the side
  * before it has taken that ownership away for good. So uses that are ordered, one before the other, are always found; only a use
  * that another thread makes in the very moment in which the owner makes its own may be missed, and for that the other thread waits
- * for some hundred times as long as such a use takes, once, before it claims.
+ * for some hundred times as long as such a use takes, once, before it claims. To miss none, the owner would have to make a fence in
+ * each use, or the other thread to stop the owner, by asking for its stack, say; that takes a tenth of a millisecond, also where an
+ * endpoint changes hands as it should.
  */
 abstract class Claims extends Padding {
     /** An operation is under way. */
     private static final long BUSY = -2;
 
-    private static final long NOBODY = 0;
+    private static final WeakReference<Thread> NOBODY = new WeakReference<>(null);
     /** There will be no owner again. */
-    private static final long NEVER = -1;
+    private static final WeakReference<Thread> NEVER = new WeakReference<>(null);
     /** How often in a row a thread claims before it becomes the owner. */
     private static final int OFTEN = 64;
-    /** How often to pause for an owner that may be in the middle of a use. */
-    private static final int GRACE = 100;
+    /** How long to pause for an owner that may be in the middle of a use, in nanoseconds. */
+    private static final long GRACE = 5_000;
 
     private static final VarHandle LIVE;
 
@@ -34,17 +37,20 @@ abstract class Claims extends Padding {
         }
     }
 
-    /** The turn of the live endpoint, or BUSY. */
+    /** The turn of the live endpoint, or BUSY. The owner reads and writes it plainly: while there is an owner nobody else writes it. */
     private long live;
-    /** The number of the owning thread. A number, since a thread may hold the endpoint that must be found when it is forgotten. */
-    private volatile long owner;
-    /** The thread that claimed last, and how often in a row. */
-    private long last;
+    /**
+     * The owning thread. Weakly, since a thread may hold the endpoint that must be found when it is forgotten; and not its
+     * number, which a subclass of Thread may make up.
+     */
+    private volatile WeakReference<Thread> owner = NOBODY;
+    /** The hash of the thread that claimed last, and how often in a row. If two threads have the same, the side changes owners. */
+    private int last;
     private int streak;
 
     /** Begins a use that does not wait: `begin` may be followed by {@link #occupy}. Whether the endpoint of this turn is live. */
     final boolean begin(long turn) {
-        return owner == Thread.currentThread().getId() ? live == turn : compete(turn);
+        return owner.refersTo(Thread.currentThread()) ? live == turn : compete(turn);
     }
 
     /** Marks the side as used for as long as a wait takes; it was begun. */
@@ -54,34 +60,37 @@ abstract class Claims extends Padding {
 
     /** Whether the calling thread is the owner, and the endpoint of this turn is live. */
     final boolean owns(long turn) {
-        return owner == Thread.currentThread().getId() && live == turn;
+        return owner.refersTo(Thread.currentThread()) && live == turn;
     }
 
     /** Whether there is an owner. */
     final boolean isOwned() {
-        return owner > NOBODY;
+        return owner != NOBODY && owner != NEVER;
     }
 
     private boolean compete(long turn) {
-        if (owner > NOBODY) {
+        if (isOwned()) {
             disown();
         }
         if (!LIVE.compareAndSet(this, turn, BUSY)) {
             return false;
         }
-        long thread = Thread.currentThread().getId();
-        if (last != thread) {
-            last = thread;
+        Thread thread = Thread.currentThread();
+        int hash = System.identityHashCode(thread);
+        if (last != hash) {
+            last = hash;
             streak = 0;
         } else if (++streak >= OFTEN && owner == NOBODY) {
-            owner = thread;
+            owner = new WeakReference<>(thread);
         }
         return true;
     }
 
     private void disown() {
         owner = NEVER;
-        for (int i = 0; i < GRACE; i++) {
+        // By the clock: how long a spin-wait takes differs from processor to processor, and may be nothing.
+        long start = System.nanoTime();
+        while (System.nanoTime() - start < GRACE) {
             Thread.onSpinWait();
         }
     }
@@ -94,7 +103,7 @@ abstract class Claims extends Padding {
     /** Ends a use by which the endpoint goes over to somebody else, who may become the owner. */
     final void handOver(long turn) {
         owner = NOBODY;
-        last = NOBODY;
+        streak = 0;
         release(turn);
     }
 

@@ -2,7 +2,6 @@ package duologue;
 
 import java.lang.ref.WeakReference;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -42,11 +41,9 @@ final class Eagerness {
     static final long SOON = 100_000;
     static final long LATE = 1_000_000_000;
 
-    private static final Executor HERE = Runnable::run;
-
     private Eagerness() {}
 
-    /** Looks again in place of a waiter that is no thread, for as long as it waits, in a thread of the Java library. */
+    /** Looks again in place of a waiter that is no thread, for as long as it waits, in the common pool of the Java library. */
     static final class Unsure extends Waiter implements Runnable {
         private final WeakReference<Sign> sign;
         private final Waiter waiter;
@@ -58,7 +55,8 @@ final class Eagerness {
         }
 
         void start() {
-            CompletableFuture.delayedExecutor(interval, TimeUnit.NANOSECONDS, HERE).execute(this);
+            // Not in the timer's own thread, which all timers of the process share: who is woken may be a callback of the program.
+            CompletableFuture.delayedExecutor(interval, TimeUnit.NANOSECONDS).execute(this);
         }
 
         @Override

@@ -166,6 +166,16 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     has
   }
 
+  /** The message of which `hasMessage` has told, also if this side has been left meanwhile. */
+  private[duologue] def recvSeen(): M =
+    try recv()
+    catch {
+      case _: EndpointUsed if $side.isLeft && $side.seat.turn == $turn =>
+        val word = $side.seat.poll()
+        if (word == 0L) throw Endpoint.closed(this)
+        opened(word)
+    }
+
   private def start(): Unit = if (!$side.begin(this)) throw new EndpointUsed(Endpoint.place(this))
 
   /** Waits for a message; false after the time is over. Below 0 there is no end to it. */

@@ -55,7 +55,7 @@ object generated {
 
   /** As `stay`, with a payload that was [[Moving]]. */
   def stay(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    send(endpoint, index, moving.cargo(payload), 0L, Pipe.STAY, moving)
+    if (moving.isEmpty) stay(endpoint, index, payload) else send(endpoint, index, moving.cargo(payload), 0L, Pipe.STAY, moving)
 
   /** As `turn`, with a payload that was [[Moving]]. */
   def turn(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
@@ -180,6 +180,9 @@ object generated {
       if (kinds.contains(Some(true))) Some(true) else if (kinds.contains(None)) None else Some(false)
 
     private def isTuple(value: Product): Boolean = value.getClass.getName.startsWith("scala.Tuple")
+
+    /** Whether there were no endpoints in the payload. */
+    private[duologue] def isEmpty: Boolean = to.isEmpty
 
     private[duologue] def cargo(payload: Any): Any =
       if (to.isEmpty) payload else new Cargo(payload, to.toArray[Handle])

@@ -73,6 +73,9 @@ package object duologue {
     new Wait(task)
   }
 
+  /** Whether the endpoint's own side was left. */
+  private[duologue] def wasLeft(endpoint: Endpoint): Boolean = endpoint.$side.isLeft
+
   private def hasRoom(endpoint: SendEndpoint): Boolean = {
     val side = endpoint.$side
     if (!side.claim(endpoint)) throw new EndpointUsed(Endpoint.place(endpoint))

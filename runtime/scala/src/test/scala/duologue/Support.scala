@@ -71,3 +71,10 @@ abstract class RuntimeSuite extends munit.FunSuite {
     }
   }
 }
+
+/** What the tests of the adapters need to know of the shim. */
+object Probe {
+
+  /** Whether somebody waits for a message of this endpoint's side. */
+  def waits(endpoint: Endpoint): Boolean = endpoint.$side.seat.waiter != null
+}

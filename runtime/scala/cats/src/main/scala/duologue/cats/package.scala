@@ -42,9 +42,15 @@ package object cats {
 
   /** Receives the message, which carries the next endpoint. Fails if the peer has left and everything it sent has been read. */
   def receive[F[_], M](endpoint: RecvEndpoint[M])(implicit F: Async[F]): F[M] =
-    ready(endpoint) *> F.delay(endpoint.recv())
+    ready(endpoint) *> last(endpoint)(endpoint.recv())
 
   /** Sends by `message` when there is room, which only a run without bound can be short of. Fails if the peer has left. */
   def send[F[_], E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit F: Async[F]): F[R] =
-    ready(endpoint) *> F.delay(message(endpoint))
+    ready(endpoint) *> last(endpoint)(message(endpoint))
+
+  /** The use of an endpoint that was ready. If its side was left meanwhile, the session is closed. */
+  private def last[F[_], R](endpoint: Endpoint)(use: => R)(implicit F: Async[F]): F[R] = F.delay {
+    try use
+    catch { case _: EndpointUsed if wasLeft(endpoint) => throw Endpoint.closed(endpoint) }
+  }
 }

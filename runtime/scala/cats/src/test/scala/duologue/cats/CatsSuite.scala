@@ -3,7 +3,7 @@ package duologue.cats
 import _root_.cats.effect.IO
 import _root_.cats.effect.unsafe.IORuntime
 import _root_.cats.syntax.all._
-import duologue.{EndpointUsed, SessionClosed, abandon}
+import duologue.{EndpointUsed, Probe, SessionClosed, abandon}
 import java.util.concurrent.atomic.AtomicReference
 import protocols.{bank, numbers, word_count}
 
@@ -141,6 +141,57 @@ final class CatsSuite extends munit.FunSuite {
       }
     }
     (1 to 20000).toList.traverse(round).map(had => assert(had.contains(true) && had.contains(false)))
+  })
+
+  test("a fiber that is cancelled while it sends has the next endpoint, or has its own still")(succeed {
+    type Client = numbers.client.Stream
+    def round(number: Int): IO[Boolean] = {
+      val (server, client) = numbers.init()
+      val kept = new AtomicReference(Option.empty[Client])
+      val sends = send[IO, Client, Client](client)(_.send(number.toLong))
+      val sending =
+        if (number % 2 == 0) sends.flatMap { next =>
+          kept.set(Some(next))
+          IO.unit
+        }
+        else IO.uncancelable(poll => poll(sends).flatMap(next => IO(kept.set(Some(next)))))
+      for {
+        sender <- sending.start
+        // Now and then the fiber is given the time to come so far.
+        _ <- IO.cede.replicateA_(number % 7)
+        _ <- sender.cancel
+        has = kept.get.nonEmpty
+        next <- if (has) IO.pure(kept.get.get) else sends
+        _ = next.send(0L)
+        first <- receive(server)(IO.asyncForIO)
+        second <- receive(first.next)(IO.asyncForIO)
+      } yield {
+        assertEquals((first.value, second.value), (number.toLong, 0L))
+        has
+      }
+    }
+    (1 to 20000).toList.traverse(round).map(had => assert(had.contains(true) && had.contains(false)))
+  })
+
+  test("a side that is left while its message is being received is told so, or has the message")(succeed {
+    val round = for {
+      ends <- IO(numbers.init())
+      (server, client) = ends
+      receiver <- receive(server)(IO.asyncForIO).attempt.start
+      _ <- IO.cede.untilM_(IO(Probe.waits(server)))
+      _ <- IO {
+        client.send(7L): Unit
+        abandon(server)
+      }
+      outcome <- receiver.joinWithNever
+    } yield outcome match {
+      case Left(_: SessionClosed) => true
+      case Right(message)         =>
+        assertEquals(message.value, 7L)
+        false
+      case Left(other) => fail(other.toString)
+    }
+    (1 to 5000).toList.traverse(_ => round).map(told => assert(told.contains(true)))
   })
 
   test("a cancelled wait for room sends nothing")(succeed {

@@ -40,11 +40,14 @@ package object zio {
   def receive[M](endpoint: RecvEndpoint[M]): IO[SessionClosed, M] =
     ready(endpoint) *> ZIO.suspendSucceed {
       // No effect may follow the one that takes the message: where one effect follows another, an interrupt drops what the first gave.
-      if (endpoint.hasMessage) ZIO.succeed(endpoint.recv()) else ZIO.fromEither(endpoint.recvOrClosed())
+      try {
+        if (endpoint.hasMessage) ZIO.succeed(endpoint.recvSeen()) else ZIO.fromEither(endpoint.recvOrClosed())
+      } catch { case _: EndpointUsed if wasLeft(endpoint) => ZIO.fail(Endpoint.closed(endpoint)) }
     }
 
   /** Sends by `message` when there is room, which only a run without bound can be short of. Fails if the peer has left. An interrupt
-    * that comes when the message was sent drops the next endpoint, as it drops any result.
+    * that comes when the message was sent drops the next endpoint, as it drops any result; inside of a region where nothing
+    * interrupts, it does not: `ZIO.uninterruptibleMask(restore => restore(ready(client)) *> send(client)(_.ping()).flatMap(keep))`.
     */
   def send[E <: SendEndpoint, R](endpoint: E)(message: E => R): IO[SessionClosed, R] = ZIO.uninterruptibleMask { restore =>
     restore(ready(endpoint)) *> ZIO.attempt(message(endpoint)).refineToOrDie[SessionClosed]

@@ -1,8 +1,8 @@
 package duologue.zio
 
 import _root_.zio.{Exit, IO, Runtime, UIO, Unsafe, ZIO}
-import duologue.{EndpointUsed, SessionClosed, abandon}
-import java.util.concurrent.atomic.AtomicReference
+import duologue.{EndpointUsed, Probe, SessionClosed, abandon}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 import protocols.{bank, numbers, word_count}
 
 /** The bank, counting words, and waits that are interrupted, in fibers. */
@@ -144,6 +144,54 @@ final class ZioSuite extends munit.FunSuite {
       }
     }
     ZIO.foreach((1 to 20000).toList)(round).map(had => assert(had.contains(true) && had.contains(false)))
+  })
+
+  test("a fiber that is interrupted while it sends where nothing interrupts has the next endpoint, or has its own still")(succeed {
+    def round(number: Int): IO[SessionClosed, Boolean] = {
+      val (server, client) = numbers.init()
+      val kept = new AtomicReference(Option.empty[numbers.client.Stream])
+      val sending = ZIO.uninterruptibleMask { restore =>
+        restore(ready(client)) *> send(client)(_.send(number.toLong)).flatMap(next => ZIO.succeed(kept.set(Some(next))))
+      }
+      for {
+        sender <- sending.fork
+        // Now and then the fiber is given the time to come so far.
+        _ <- ZIO.yieldNow.repeatN(number % 7)
+        _ <- sender.interrupt
+        has = kept.get.nonEmpty
+        next <- if (has) ZIO.succeed(kept.get.get) else send(client)(_.send(number.toLong))
+        _ = next.send(0L)
+        first <- server.receive
+        second <- first.next.receive
+      } yield {
+        assertEquals((first.value, second.value), (number.toLong, 0L))
+        has
+      }
+    }
+    ZIO.foreach((1 to 20000).toList)(round).map(had => assert(had.contains(true) && had.contains(false)))
+  })
+
+  test("a side that is left while its message is being received is told so, or has the message")(succeed {
+    val (told, received) = (new AtomicInteger, new AtomicInteger)
+    val round: IO[SessionClosed, Unit] = for {
+      ends <- ZIO.succeed(numbers.init())
+      (server, client) = ends
+      receiver <- server.receive.fork
+      _ <- ZIO.yieldNow.repeatUntil(_ => Probe.waits(server))
+      _ <- ZIO.succeed {
+        client.send(7L): Unit
+        abandon(server)
+      }
+      outcome <- receiver.await
+    } yield outcome match {
+      case Exit.Success(message) =>
+        assertEquals(message.value, 7L)
+        received.incrementAndGet(): Unit
+      case Exit.Failure(cause) =>
+        assert(cause.failures.nonEmpty, cause.toString)
+        told.incrementAndGet(): Unit
+    }
+    round.repeatN(5000).map(_ => assert(told.get > 0 && received.get + told.get == 5001))
   })
 
   test("an interrupted wait for room sends nothing")(succeed {

@@ -1,0 +1,143 @@
+package duologue
+
+import duologue.protocols.stream
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+
+/** Long runs, in which messages go by the lane: whatever comes between finds the session as if they had not. */
+final class LaneSuite extends RuntimeSuite {
+
+  private type Server = stream.server.Stream[Int]
+  private type Client = stream.client.Stream[Int]
+
+  private def take(server: Server, expected: Int): Server = server.recv() match {
+    case stream.Stream.Send(value, next) =>
+      assertEquals(value, expected)
+      next
+    case other => fail(other.toString)
+  }
+
+  private def takeAll(server: Server, expected: Range): Server = expected.foldLeft(server)(take)
+
+  private def send(client: Client, values: Range): Client = values.foldLeft(client)(_.send(_))
+
+  /** A session in the middle of a run, in which `unread` messages wait and either side goes by its lane. */
+  private def inRun(unread: Int): (Server, Client) = {
+    val (server, client) = stream.init[Int]()
+    var receiving: Server = server
+    var sending: Client = client
+    var at = 0
+    while (at < 300) {
+      sending = send(sending, at until at + 60)
+      receiving = takeAll(receiving, at until at + 60)
+      at += 60
+    }
+    while (!sending.$side.flows(sending)) {
+      sending = sending.send(at)
+      receiving = take(receiving, at)
+      at += 1
+    }
+    sending = send(sending, 0 until unread)
+    assert(unread == 0 || isOnLane(receiving))
+    (receiving, sending)
+  }
+
+  private def isOnLane(server: Server): Boolean = server.$side.peek(server) != 0L
+
+  for (unread <- List(0, 1, 7)) {
+    test(s"every second use is found in a run with $unread unread messages") {
+      val (server, client) = inRun(unread)
+      val next = client.send(unread)
+      used(client.send(9))
+      used(client.swap())
+      val rest = take(server, 0)
+      used(server.recv())
+      used(server.tryRecv())
+      used(duologue.trySend(client)(_.send(1)))
+      takeAll(rest, 1 to unread): Unit
+      next.stop()
+    }
+
+    test(s"other threads go on with a run with $unread unread messages, and find second uses") {
+      val (server, client) = inRun(unread)
+      new Beside({
+        val next = send(client, unread until 200)
+        used(client.send(9))
+        new Beside({
+          val rest = takeAll(server, 0 until 200)
+          used(server.recv())
+          next.stop()
+          assertEquals(rest.recv(): Any, stream.Stream.Stop[Int]())
+        }).join()
+      }).join()
+      used(server.recv())
+    }
+
+    test(s"waits, turns and leaving end a run with $unread unread messages") {
+      val (server, client) = inRun(unread)
+      val swapping = client.send(unread).swap()
+      val rest = takeAll(server, 0 to unread)
+      val swapped = rest.recv() match {
+        case stream.Stream.Swap(next) => next.swapped()
+        case other                    => fail(other.toString)
+      }
+      assert(swapped.tryRecv().isEmpty)
+      val again = swapping.recv() match { case stream.Back.Swapped(next) => next }
+      val last = send(again, 0 until 5)
+      val receiving = take(swapped, 0)
+      abandon(last)
+      used(last.send(1))
+      closed(takeAll(receiving, 1 until 5).recv())
+    }
+
+    test(s"a side that was left elsewhere does not go on in a run with $unread unread messages") {
+      val (server, client) = inRun(unread)
+      val next = client.send(unread)
+      new Beside(abandon(server)).join()
+      closed(next.send(9))
+      used(server.recv())
+
+      val (receiving, sending) = inRun(unread)
+      new Beside(abandon(sending)).join()
+      used(sending.send(9))
+      closed(takeAll(receiving, 0 until unread).recv())
+    }
+  }
+
+  test("a thread that says what number it has owns nothing that another thread does") {
+    final class Liar(body: => Unit) extends Thread {
+      override def getId: Long = 7L
+      override def run(): Unit = body
+    }
+    def inLiar(body: => Unit): Unit = {
+      val liar = new Liar(body)
+      liar.start()
+      liar.join()
+    }
+    val (server, client) = stream.init[Int]()
+    var sending: Client = client
+    var receiving: Server = server
+    var owns = List.empty[Boolean]
+    inLiar {
+      for (i <- 0 until 100) {
+        sending = sending.send(i)
+        receiving = take(receiving, i)
+      }
+      owns ::= sending.$side.seat.owns(sending.$turn)
+    }
+    inLiar(owns ::= sending.$side.seat.owns(sending.$turn))
+    assertEquals(owns, List(false, true))
+  }
+
+  test("who looks again for a waiter does not do so in the thread that all timers share") {
+    val timer = new CompletableFuture[Unit]
+    val sign = new Sign
+    val waiter = new Waiter {
+      def wake(): Unit = timer.completeOnTimeout((), 1, TimeUnit.MILLISECONDS).get(50, TimeUnit.SECONDS)
+    }
+    val unsure = new Eagerness.Unsure(sign, waiter)
+    sign.waiter = unsure
+    unsure.start()
+    timer.get(10, TimeUnit.SECONDS)
+    sign.left = true
+  }
+}
