@@ -5,6 +5,7 @@ import cats.effect.std.Queue as CatsQueue
 import cats.effect.unsafe.IORuntime
 import duologue.bench.talks.stream
 import java.util.concurrent.TimeUnit
+import org.jctools.queues.SpscArrayQueue
 import org.openjdk.jmh.annotations.*
 import zio.{Queue as ZioQueue, Runtime, Unsafe, ZIO}
 
@@ -17,6 +18,7 @@ class Stream {
     Array(
       "JCTools SPSC (busy spin)",
       "duologue",
+      "JCTools SPSC, new objects (busy spin)",
       "ArrayBlockingQueue",
       "LinkedTransferQueue",
       "SynchronousQueue",
@@ -47,6 +49,7 @@ object Stream {
 
   private def of(peer: String): Flow = peer match {
     case "duologue"          => new Ours
+    case Made.Name           => new Made
     case "ZIO Queue"         => new Zio
     case "cats-effect Queue" => new Cats
     case link                => new One(Link.of(link))
@@ -103,6 +106,53 @@ object Stream {
       link.put(java.lang.Long.valueOf(runs))
       done.waitFor(runs)
     }
+  }
+
+  /** As a queue, but for what our endpoints cost the heap: an object of their size on either side, which refers to what was before. */
+  private final class Made extends Flow {
+    private val queue = new SpscArrayQueue[Made.Step](1024)
+    private val done = new Line
+    private val first = new Made.Step(null, 0L)
+    private var runs = 0L
+    private var received = first
+    Beside.forever { () =>
+      var own = received
+      var last = 0L
+      while (last == 0L) {
+        var step = queue.poll()
+        while (step == null) {
+          Thread.onSpinWait()
+          step = queue.poll()
+        }
+        last = step.number
+        own = new Made.Step(own.of, last)
+      }
+      received = own
+      done.write(last)
+    }
+
+    def run(): Unit = {
+      var own = first
+      var i = 1
+      while (i < Count) {
+        own = put(own, 0L)
+        i += 1
+      }
+      runs += 1
+      put(own, runs): Unit
+      done.waitFor(runs)
+    }
+
+    private def put(before: Made.Step, number: Long): Made.Step = {
+      val step = new Made.Step(before.of, number)
+      while (!queue.offer(step)) Thread.onSpinWait()
+      step
+    }
+  }
+
+  private object Made {
+    final val Name = "JCTools SPSC, new objects (busy spin)"
+    final class Step(val of: AnyRef, val number: Long)
   }
 
   private final class Zio extends Flow {
