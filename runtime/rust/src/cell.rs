@@ -63,6 +63,9 @@ pub(crate) struct Cell {
     /// Shows loom when payloads are written and read.
     #[cfg(loom)]
     pub(crate) witnesses: Vec<loom::cell::UnsafeCell<()>>,
+    /// Shows loom that the session ends after everything that either side did in it.
+    #[cfg(loom)]
+    pub(crate) life: loom::cell::UnsafeCell<()>,
 }
 
 impl Cell {
@@ -121,6 +124,8 @@ impl Cell {
             witnesses: (0..layout.lines() * layout.per_line())
                 .map(|_| loom::cell::UnsafeCell::new(()))
                 .collect(),
+            #[cfg(loom)]
+            life: loom::cell::UnsafeCell::new(()),
         };
         // SAFETY: the block is new and has room for a header and then the lines of the layout.
         unsafe {
@@ -227,6 +232,9 @@ impl Cell {
     /// Nobody uses the session any more.
     #[inline]
     pub(crate) unsafe fn end(cell: NonNull<Cell>, epoch: u32) {
+        // SAFETY: by the caller, this is the only user.
+        #[cfg(loom)]
+        unsafe { &*std::ptr::addr_of!((*cell.as_ptr()).life) }.with_mut(|_| {});
         // SAFETY: by the caller, this is the only user.
         unsafe {
             let header = cell.as_ptr();

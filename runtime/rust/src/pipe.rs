@@ -114,8 +114,17 @@ impl Pipe {
     // did the same and said so; as long as a `Pipe` exists, its session is allocated. They reach single fields through
     // the raw pointer, so that no reference to the whole header lives while the peer ends it.
 
+    /// Tells loom that the session is used here, so that it must not have ended.
+    #[inline(always)]
+    pub(crate) fn lives(&self) {
+        // SAFETY: as above.
+        #[cfg(loom)]
+        unsafe { &*addr_of!((*self.cell.as_ptr()).life) }.with(|_| {});
+    }
+
     #[inline(always)]
     fn word_of(&self, layout: &Layout, line: usize) -> &AtomicU64 {
+        self.lives();
         // SAFETY: as above; positions stay below the number of lines.
         unsafe { &*Cell::word(self.cell, layout, line) }
     }
@@ -133,12 +142,14 @@ impl Pipe {
 
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
+        self.lives();
         // SAFETY: as above; nobody changes it.
         unsafe { &*addr_of!((*self.cell.as_ptr()).own[self.at.side()].layout) }
     }
 
     #[inline]
     pub(crate) fn side(&self, side: usize) -> *const Side {
+        self.lives();
         // SAFETY: as above; there are two sides.
         unsafe { addr_of!((*self.cell.as_ptr()).sides[side]) }
     }

@@ -36,6 +36,9 @@ pub(crate) struct Place {
     /// Set by the owner before it raises the flag; cleared by whoever takes the waiter out.
     busy: AtomicBool,
     waiter: UnsafeCell<Option<Waiter>>,
+    /// Shows loom when the waiter is put in and taken out.
+    #[cfg(loom)]
+    witness: loom::cell::UnsafeCell<()>,
 }
 
 impl Place {
@@ -43,6 +46,8 @@ impl Place {
         Place {
             busy: AtomicBool::new(false),
             waiter: UnsafeCell::new(None),
+            #[cfg(loom)]
+            witness: loom::cell::UnsafeCell::new(()),
         }
     }
 
@@ -52,6 +57,8 @@ impl Place {
     /// The caller is the owner, and its flags are not raised.
     pub(crate) unsafe fn put(&self, waiter: Waiter) {
         self.settle();
+        #[cfg(loom)]
+        self.witness.with_mut(|_| {});
         // SAFETY: the flag is down and the place is not busy, so only the owner looks here.
         unsafe { *self.waiter.get() = Some(waiter) };
         // Ordered before the flag by the Release with which that is raised.
@@ -67,6 +74,8 @@ impl Place {
     pub(crate) unsafe fn take(place: *const Place) -> Option<Waiter> {
         // SAFETY: whoever lowers the flag owns the place until it clears `busy`.
         unsafe {
+            #[cfg(loom)]
+            (*place).witness.with_mut(|_| {});
             let waiter = (*(*place).waiter.get()).take();
             (*place).busy.store(false, Release);
             waiter

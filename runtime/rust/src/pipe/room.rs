@@ -34,6 +34,7 @@ pub(crate) enum Room {
 
 impl Pipe {
     pub(crate) fn credit(&self) -> &AtomicU64 {
+        self.lives();
         // SAFETY: as for the accessors of `Pipe`.
         unsafe { &*std::ptr::addr_of!((*self.cell.as_ptr()).credit) }
     }

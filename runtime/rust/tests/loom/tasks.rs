@@ -67,6 +67,30 @@ fn a_task_is_woken_in_a_run() {
 }
 
 #[test]
+fn a_task_finds_the_last_message_of_a_session_behind_a_run() {
+    for sent in 0..=1 {
+        model(move || {
+            let (mut server, mut client) = numbers(3);
+            let sending = thread::spawn(move || {
+                for number in 0..sent {
+                    client = client.send(number).expect("nobody leaves");
+                }
+                client.stop().expect("nobody leaves");
+            });
+            for expected in 0..sent {
+                let Ok(Stream::Send(number, next)) = block_on(server.recv_async()) else {
+                    panic!("a number")
+                };
+                assert_eq!(number, expected);
+                server = next;
+            }
+            assert!(matches!(block_on(server.recv_async()), Ok(Stream::Stop)));
+            sending.join().expect("no panic");
+        });
+    }
+}
+
+#[test]
 fn tasks_on_both_sides_of_a_turn() {
     model(|| {
         let (server, client) = greeting::init();
