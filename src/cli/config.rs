@@ -1,11 +1,11 @@
 //! `duologue.toml`: what a project has settled once for all runs.
 
 use super::Failure;
+use super::levels::instead_of;
 use super::terminal::Terminal;
 use clap::Args;
-use duologue::check::{RULES, rule};
+use duologue::check::rule;
 use duologue::diagnostic::{Diagnostic, Level};
-use duologue::name::nearest;
 use duologue::report;
 use duologue::source::{Sources, Span};
 use serde::Deserialize;
@@ -128,11 +128,7 @@ impl Document {
                     at,
                     format!("there is no rule `{}`", name.get_ref()),
                 );
-                let near = nearest(name.get_ref(), RULES.iter().map(|rule| rule.name));
-                errors.push(match near {
-                    Some(near) => error.help(format!("did you mean `{near}`?")),
-                    None => error.help("`duologue rules` lists them all"),
-                });
+                errors.push(error.help(instead_of(name.get_ref())));
             } else if known == Some(false) {
                 let text = format!(
                     "`{}` is an error, so its level cannot be set",

@@ -43,9 +43,20 @@ impl Levels {
 
 /// What to say about a rule that does not exist.
 pub fn unknown(name: &str) -> String {
-    match nearest(name, every_rule().map(|rule| rule.name)) {
-        Some(near) => format!("there is no rule `{name}`; did you mean `{near}`?"),
-        None => format!("there is no rule `{name}`; `duologue rules` lists them all"),
+    format!("there is no rule `{name}`; {}", instead_of(name))
+}
+
+/// Which rule was meant, by a slip of the pen or by one of its words alone, or where all are listed.
+pub fn instead_of(name: &str) -> String {
+    let has_word = |rule: &&str| rule.split('-').any(|word| word == name);
+    let mut named = every_rule().map(|rule| rule.name).filter(has_word);
+    let near = match (named.next(), named.next()) {
+        (Some(only), None) => Some(only),
+        _ => nearest(name, every_rule().map(|rule| rule.name)),
+    };
+    match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`duologue rules` lists them all".to_owned(),
     }
 }
 

@@ -94,18 +94,18 @@ pub fn full(diagnostic: &Diagnostic, sources: &Sources, look: Look) -> String {
     for excerpt in excerpts(sources, &spans) {
         show_places(&mut groups, &excerpt, &places, words(diagnostic.level));
     }
-    let mut first = groups.remove(0);
+    let mut last = groups.pop().expect("there is always a first group");
     let mut repairs = Vec::new();
     for note in &diagnostic.notes {
-        first = first.element(Words::NOTE.message(printable(note)));
+        last = last.element(Words::NOTE.message(printable(note)));
     }
     for help in &diagnostic.helps {
         match patched(help, sources) {
             Some(group) => repairs.push(group),
-            None => first = first.element(Words::HELP.message(printable(&help.text))),
+            None => last = last.element(Words::HELP.message(printable(&help.text))),
         }
     }
-    groups.insert(0, first);
+    groups.push(last);
     groups.extend(repairs);
     look.renderer().render(&groups)
 }

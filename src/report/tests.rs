@@ -117,7 +117,7 @@ fn a_long_line_is_cut_and_its_columns_are_right() {
     let (sources, id) = one(&text);
     let finding =
         Diagnostic::error("syntax", place(id, &text, "oops"), "what is this?").label("this");
-    let shown = full(&finding, &sources, Look::default());
+    let shown = full(&finding.help("leave it out"), &sources, Look::default());
     insta::assert_snapshot!(shown);
 }
 

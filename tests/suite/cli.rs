@@ -301,6 +301,7 @@ mod usage {
         assert_snapshot!(scratch.transcript("check -A syntax light.proto"));
         assert_snapshot!(scratch.transcript("explain stuckstate"));
         assert_snapshot!(scratch.transcript("explain nonsense"));
+        assert_snapshot!(scratch.transcript("explain docs"));
     }
 
     #[test]

@@ -7,6 +7,11 @@ use crate::ready::Endpoint;
 use crate::scheme::State;
 
 /// An endpoint that receives: a [`Receiver`], or a choice of them that [`ports!`](crate::ports) wrote.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not receive",
+    label = "not an endpoint that waits for a message",
+    note = "in a state where this side speaks, send a message: the endpoint that receives is what that gives"
+)]
 pub trait Receive: Endpoint + Sized {
     /// What is received: the message, with the endpoint that follows in it.
     type Message;

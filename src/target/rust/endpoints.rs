@@ -66,10 +66,10 @@ impl States<'_> {
             Activity::Sends => {
                 let inner = Piece::angle("pub(super) ::duologue::Sender", vec![marker]);
                 let newtype = Piece::round(format!("pub struct {ty}"), vec![inner]);
-                (
-                    format!("Sends {}.", alternatives(&messages)),
-                    newtype.laid_out(4, 4, 1) + ";",
-                )
+                let sentence = format!("Sends {}.", alternatives(&messages));
+                // Where a message is out of turn, rustc shows the line of the declaration.
+                let declaration = newtype.laid_out(4, 4, 1) + "; // " + &sentence;
+                (sentence, declaration)
             }
             Activity::Receives => {
                 let inner = Piece::angle("::duologue::Receiver", vec![marker]);
