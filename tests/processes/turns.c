@@ -3,7 +3,7 @@
 #include "talk.h"
 #include "turns_shm.h"
 
-enum { MESSAGES = 200000 };
+enum { MESSAGES = 50000 };
 
 static uint64_t next_of(uint64_t *seed)
 {

@@ -6,8 +6,18 @@ static size_t round_up(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-size_t duo_lay_out(duo_session *session, const duo_protocol *protocol)
+static size_t ring_of(const duo_shape *shape)
 {
+    uint64_t size = (uint64_t)shape->pitch * shape->lines;
+    return shape->lines > LINES || size > SIZE_MAX / 2 ? 0 : (size_t)size;
+}
+
+size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol)
+{
+    if (protocol->shape != NULL) {
+        *shape = *protocol->shape;
+        return ring_of(shape);
+    }
     const size_t word = sizeof(duo_line);
     if (protocol->payload > SIZE_MAX / 4 || protocol->payload > UINT32_MAX / 4) return 0;
     size_t stride = round_up(protocol->payload, word);
@@ -21,10 +31,10 @@ size_t duo_lay_out(duo_session *session, const duo_protocol *protocol)
     size_t lines = protocol->capacity / per_line + (protocol->capacity % per_line != 0);
     if (protocol->unbounded && lines < protocol->ring / pitch) lines = protocol->ring / pitch;
     if (lines == 0) lines = 1;
+    if (lines > LINES) return 0;
     /* Of two equal halves. */
     if (protocol->unbounded) lines = round_up(lines, 2);
-    if (lines > LINES || lines > SIZE_MAX / 2 / pitch) return 0;
-    session->shape = (duo_shape){
+    *shape = (duo_shape){
         .pitch = (uint32_t)pitch,
         .stride = (uint32_t)stride,
         .lines = (uint32_t)lines,
@@ -33,21 +43,46 @@ size_t duo_lay_out(duo_session *session, const duo_protocol *protocol)
         .index_bits = (uint8_t)index_bits,
         .unbounded = protocol->unbounded,
     };
-    return pitch * lines;
+    return ring_of(shape);
 }
 
-void duo_begin(duo_session *session, const duo_protocol *protocol, duo_endpoint *server,
-               duo_endpoint *client)
+/* The epoch in which a side stands: see position.h. */
+static uint64_t own_epoch(const duo_side *side)
+{
+    return (turn_of(side) + side->base) >> 1 >> (EPOCH_SHIFT - PLACE_SHIFT);
+}
+
+/*
+ * Where a session begins in a ring that one before it has left. Every word there is of an epoch in which that
+ * session was, so none of a later one looks as if it had one of ours: as within a session words need no clearing
+ * until epochs start again. Words have flags only where messages are swapped: in the first line, which is
+ * cleared, or where the system has no barrier, in any.
+ */
+static uint64_t next_epoch(const duo_session *session)
+{
+    uint64_t client = own_epoch(&session->sides[DUO_CLIENT]);
+    uint64_t server = own_epoch(&session->sides[DUO_SERVER]);
+    return (client > server ? client : server) + 1;
+}
+
+void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_shape *shape, bool was_used,
+               duo_endpoint *server, duo_endpoint *client)
 {
     duo_find_processor();
-    /* Epochs begin at 1: no word looks as if it had one. */
-    for (size_t line = 0; line < session->shape.lines; line++)
-        atomic_init((_Atomic uint64_t *)(void *)(session->ring + line * session->shape.pitch), 0);
-    atomic_store_explicit(&session->credit, 0, memory_order_relaxed);
     bool swaps = !duo_has_barrier();
-    uint64_t at = ONE_EPOCH | (protocol->first->stays ? STAYS : 0) | (swaps ? SWAPS : 0);
+    uint64_t epoch = was_used && !swaps ? next_epoch(session) : DUO_RENEWAL;
+    size_t dirty = 1;
+    if (epoch >= DUO_RENEWAL) {
+        /* Epochs begin at 1: no cleared word looks as if it had one. */
+        epoch = 1;
+        dirty = shape->lines;
+    }
+    session->shape = *shape;
+    for (size_t line = 0; line < dirty; line++)
+        atomic_init((_Atomic uint64_t *)(void *)(session->ring + line * shape->pitch), 0);
+    atomic_store_explicit(&session->credit, 0, memory_order_relaxed);
+    uint64_t at = epoch << EPOCH_SHIFT | (protocol->first->stays ? STAYS : 0) | (swaps ? SWAPS : 0);
     /* duologue/pipe.h swaps only where each message turns the direction. */
-    const duo_shape *shape = &session->shape;
     bool turns = shape->per_line == 1 && shape->lines == 1 && !shape->unbounded;
     session->is_apart = swaps && !turns;
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++) {
@@ -64,6 +99,13 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, duo_endpoint 
     }
 }
 
+bool duo_is_shape(const duo_shape *one, const duo_shape *other)
+{
+    return one->pitch == other->pitch && one->stride == other->stride && one->lines == other->lines &&
+           one->segment == other->segment && one->per_line == other->per_line &&
+           one->index_bits == other->index_bits && one->unbounded == other->unbounded;
+}
+
 _Static_assert(offsetof(duo_session, inline_ring) == DUO_SESSION_HEAD, "memory for a session");
 
 duo_status duo_open_in(const duo_protocol *protocol, void *memory, size_t size,
@@ -74,13 +116,15 @@ duo_status duo_open_in(const duo_protocol *protocol, void *memory, size_t size,
     if ((uintptr_t)memory % DUO_LINE != 0 || size < DUO_SESSION_HEAD) return DUO_NO_MEMORY;
     /* Acquires what the session before left there. */
     if (atomic_exchange_explicit(&session->is_running, true, memory_order_acquire)) return DUO_USED;
-    size_t ring = duo_lay_out(session, protocol);
+    duo_shape shape;
+    size_t ring = duo_lay_out(&shape, protocol);
     if (ring == 0 || ring > size - DUO_SESSION_HEAD) {
         atomic_store_explicit(&session->is_running, false, memory_order_relaxed);
         return DUO_NO_MEMORY;
     }
+    bool was_used = session->ring != NULL && duo_is_shape(&session->shape, &shape);
     session->ring = session->inline_ring;
-    duo_begin(session, protocol, server, client);
+    duo_begin(session, protocol, &shape, was_used, server, client);
     return DUO_OK;
 }
 

@@ -3,7 +3,8 @@
  *
  * A session's own struct is never given back to the allocator: a handle may be asked for its turn
  * long after the session is over. The pool stays at the highest number of sessions that were alive
- * at once. Rings that do not fit into the struct are separate blocks and are freed.
+ * at once. Rings that do not fit into the struct are separate blocks: some stay with their sessions, since to
+ * make one anew and to clear it takes longer than a short session; the others are freed.
  */
 #include "session.h"
 
@@ -49,9 +50,10 @@ static void lock_pool(void)
 }
 #endif
 
-static duo_memory memory = {malloc, aligned_alloc, free};
+/* How many sessions in the pool keep their rings, and how large those are at most. */
+enum { MOST_RINGS = 64, LARGEST_KEPT = 16384 };
 
-static duo_session *pool;
+static duo_memory memory = {malloc, aligned_alloc, free};
 
 void duo_use_memory(duo_memory replacement)
 {
@@ -68,48 +70,88 @@ void duo_release(void *block)
     memory.release(block);
 }
 
-static duo_session *from_pool(void)
+/* Sessions that wait to be used again, without and with a ring outside of their struct. */
+static duo_session *plain, *ringed;
+static unsigned ringed_count;
+
+static duo_session *take(duo_session **pool)
+{
+    duo_session *session = *pool;
+    if (session == NULL) return NULL;
+    *pool = session->next_free;
+    if (pool == &ringed) ringed_count -= 1;
+    return session;
+}
+
+static duo_session *from_pool(bool wants_ring)
 {
     lock_pool();
-    duo_session *session = pool;
-    if (session != NULL) pool = session->next_free;
+    duo_session *session = take(wants_ring ? &ringed : &plain);
+    if (session == NULL) session = take(wants_ring ? &plain : &ringed);
     unlock_pool();
     if (session != NULL) return session;
     session = memory.allocate_aligned(DUO_LINE, sizeof *session);
     if (session == NULL) return NULL;
     memset(session, 0, sizeof *session);
     session->is_pooled = true;
+    session->ring = session->inline_ring;
     return session;
 }
 
-static void to_pool(duo_session *session)
+static size_t size_of_ring(const duo_session *session)
 {
+    return (size_t)session->shape.pitch * session->shape.lines;
+}
+
+static void drop_ring(duo_session *session)
+{
+    if (session->ring != session->inline_ring) memory.release(session->ring);
+    session->ring = session->inline_ring;
+    /* The shape of no ring. */
+    session->shape.lines = 0;
+}
+
+void duo_to_pool(duo_session *session)
+{
+    bool has_ring = session->ring != session->inline_ring;
+    if (has_ring && size_of_ring(session) > LARGEST_KEPT) drop_ring(session);
+    has_ring = session->ring != session->inline_ring;
+    duo_session *one_too_many = NULL;
     lock_pool();
-    session->next_free = pool;
-    pool = session;
+    if (has_ring) {
+        if (ringed_count == MOST_RINGS) one_too_many = take(&ringed);
+        ringed_count += 1;
+    }
+    duo_session **pool = has_ring ? &ringed : &plain;
+    session->next_free = *pool;
+    *pool = session;
     unlock_pool();
+    if (one_too_many == NULL) return;
+    drop_ring(one_too_many);
+    duo_to_pool(one_too_many);
 }
 
 duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endpoint *client)
 {
     *server = *client = (duo_endpoint){NULL, 0};
-    duo_session *session = from_pool();
+    duo_shape shape;
+    size_t size = duo_lay_out(&shape, protocol);
+    if (size == 0) return DUO_NO_MEMORY;
+    bool wants_ring = size > DUO_INLINE_RING;
+    duo_session *session = from_pool(wants_ring);
     if (session == NULL) return DUO_NO_MEMORY;
-    size_t size = duo_lay_out(session, protocol);
-    session->ring = session->inline_ring;
-    if (size > DUO_INLINE_RING) session->ring = memory.allocate_aligned(DUO_LINE, size);
-    if (size == 0 || session->ring == NULL) {
-        to_pool(session);
-        return DUO_NO_MEMORY;
+    bool was_used = duo_is_shape(&session->shape, &shape);
+    if (!was_used) {
+        drop_ring(session);
+        if (wants_ring) session->ring = memory.allocate_aligned(DUO_LINE, size);
+        if (session->ring == NULL) {
+            session->ring = session->inline_ring;
+            duo_to_pool(session);
+            return DUO_NO_MEMORY;
+        }
     }
-    duo_begin(session, protocol, server, client);
+    duo_begin(session, protocol, &shape, was_used, server, client);
     return DUO_OK;
-}
-
-void duo_to_pool(duo_session *session)
-{
-    if (session->ring != session->inline_ring) memory.release(session->ring);
-    to_pool(session);
 }
 
 #endif

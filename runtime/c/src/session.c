@@ -32,29 +32,41 @@ static void move_lanes(duo_endpoint endpoint, uint64_t turns)
     remote->volley.from += turns;
 }
 
-duo_side *duo_claim(duo_endpoint endpoint)
+/* `duo_claim` of an endpoint whose peer is in this process. */
+static inline duo_side *claim_near(duo_endpoint endpoint)
 {
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (!claim_turn(side, endpoint.turn)) return NULL;
     /* The turn is the next one, the position is not. */
     side->base -= 2;
-    if (duo_is_remote(endpoint)) move_lanes(endpoint, 2);
     look_where(side);
-    const duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_acquire);
-    if (bell == NULL) return side;
-    if (duo_is_remote(endpoint)) duo_transport_of(endpoint)->unwatch(endpoint.session, bell);
-    else duo_take_down(side);
+    if (!DUO_LIKELY(atomic_load_explicit(&side->bell, memory_order_acquire) == NULL)) duo_take_down(side);
     return side;
+}
+
+static duo_side *claim_far(duo_endpoint endpoint)
+{
+    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
+    if (!claim_turn(side, endpoint.turn)) return NULL;
+    move_lanes(endpoint, 2);
+    const duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_acquire);
+    if (bell != NULL) duo_transport_of(endpoint)->unwatch(endpoint.session, bell);
+    return side;
+}
+
+duo_side *duo_claim(duo_endpoint endpoint)
+{
+    return duo_is_remote(endpoint) ? claim_far(endpoint) : claim_near(endpoint);
 }
 
 void duo_unclaim(duo_side *side)
 {
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
     atomic_store_explicit(&side->turn, turn - 2, memory_order_relaxed);
-    side->base += 2;
     duo_endpoint endpoint = {session_of(side), turn};
     if (duo_is_remote(endpoint)) move_lanes(endpoint, -(uint64_t)2);
+    else side->base += 2;
 }
 
 static size_t aligned(size_t size)
@@ -190,7 +202,7 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
                                          const void *entries, uint64_t wait, duo_endpoint *next)
 {
     duo_session *session = from.session;
-    duo_side *side = duo_claim(from);
+    duo_side *side = claim_near(from);
     if (side == NULL) return DUO_USED;
     void *block = NULL;
     duo_status status = DUO_OK;
@@ -277,7 +289,7 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
                                          void *message)
 {
     duo_session *session = from.session;
-    duo_side *side = duo_claim(from);
+    duo_side *side = claim_near(from);
     if (side == NULL) return nothing(DUO_USED, message);
 
     uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);

@@ -34,11 +34,15 @@ static inline void duo_release(void *memory)
 #endif
 
 /* layout.c */
-/* Gives a session the shape that a protocol asks for; the size of its ring, or 0 if that is too large. */
-size_t duo_lay_out(duo_session *session, const duo_protocol *protocol);
-/* Puts a session at its beginning; its ring is there. */
-void duo_begin(duo_session *session, const duo_protocol *protocol, duo_endpoint *server,
-               duo_endpoint *client);
+/* The shape that a protocol asks for; the size of its ring, or 0 if that is too large. */
+size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol);
+/*
+ * Puts a session at its beginning; its ring is there. `was_used`: in this ring, by a session whose shape it
+ * still has.
+ */
+void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_shape *shape, bool was_used,
+               duo_endpoint *server, duo_endpoint *client);
+bool duo_is_shape(const duo_shape *one, const duo_shape *other);
 /* Gives a session back. Both sides are done: nobody but the caller may still touch it. */
 void duo_session_give(duo_session *session);
 

@@ -26,7 +26,7 @@ const duo_state bank_states[] = {
     {&bank_messages[1], offsetof(bank_login_response_t, as), DUO_SERVER, false},
     {&bank_messages[3], offsetof(bank_connected_t, as), DUO_CLIENT, true},
 };
-static const duo_protocol bank_protocol = {64, true, sizeof(void *), 2, bank_states, 0};
+static const duo_protocol bank_protocol = {64, true, sizeof(void *), 2, bank_states, 0, NULL};
 
 duo_status bank_init(bank_server_login_t *server, bank_client_login_t *client)
 {
@@ -129,7 +129,7 @@ duo_status numbers_init_with(size_t capacity, numbers_server_stream_t *server,
                              numbers_client_stream_t *client)
 {
     duo_protocol protocol = {capacity == 0 ? 64 : capacity, true, sizeof(void *), 1, numbers_states,
-                             capacity == 0 ? DUO_RING : 0};
+                             capacity == 0 ? DUO_RING : 0, NULL};
     return duo_open(&protocol, &server->receives, &client->sends);
 }
 
@@ -271,7 +271,7 @@ duo_status courier_init_with(size_t capacity, courier_server_carry_t *server,
                              courier_client_carry_t *client)
 {
     duo_protocol protocol = {capacity == 0 ? 64 : capacity, true, 2 * sizeof(duo_endpoint), 4,
-                             courier_states, 0};
+                             courier_states, 0, NULL};
     return duo_open(&protocol, &server->receives, &client->sends);
 }
 
@@ -344,7 +344,7 @@ const duo_state ping_states[] = {
     {&ping_messages[1], offsetof(ping_pong_t, as), DUO_SERVER, false},
 };
 DUO_SHAPE(ping, 1, false, sizeof(void *), 2);
-static const duo_protocol ping_protocol = {1, false, sizeof(void *), 2, ping_states, 0};
+static const duo_protocol ping_protocol = {1, false, sizeof(void *), 2, ping_states, 0, &ping_shape};
 
 duo_status ping_init(ping_server_ping_t *server, ping_client_ping_t *client)
 {

@@ -44,9 +44,54 @@ static void opening(void)
     CHECK(live == 2);
     CHECK(numbers_server_stream_close(in) == DUO_OK);
     CHECK(numbers_client_stream_close(out) == DUO_OK);
-    CHECK(live == 1);
+    /* The ring waits with its session. */
+    CHECK(live == 2);
     left = 1000;
     CHECK(numbers_init_with(SIZE_MAX / 2 + 1, &in, &out) == DUO_NO_MEMORY);
+    CHECK(live == 2);
+}
+
+/* A session like one before it needs no memory; one of another shape has another ring. */
+static void again(void)
+{
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    numbers_stream_t got;
+    left = 0;
+    for (uint64_t i = 0; i < 3000; i++) {
+        CHECK(numbers_init(&in, &out) == DUO_OK);
+        for (uint64_t sent = 0; sent < i % 40; sent++) {
+            CHECK(numbers_server_stream_try_recv(in, &got) == DUO_EMPTY);
+            CHECK(numbers_client_stream_send_send(out, i + sent, &out) == DUO_OK);
+            CHECK(numbers_server_stream_try_recv(in, &got) == DUO_OK && got.as.send.value == i + sent);
+            in = got.as.send.next;
+        }
+        CHECK(numbers_client_stream_close(out) == DUO_OK);
+        CHECK(numbers_server_stream_try_recv(in, &got) == DUO_CLOSED);
+    }
+    CHECK(live == 2);
+    left = 1;
+    CHECK(numbers_init_with(100, &in, &out) == DUO_OK && left == 0 && live == 2);
+    CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
+    left = 1;
+    CHECK(numbers_init(&in, &out) == DUO_OK && left == 0 && live == 2);
+    CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
+}
+
+/* Of many sessions the pool keeps all, and so many of their rings. */
+static void many_at_once(void)
+{
+    enum { MANY = 100, RINGS = 64 };
+    numbers_server_stream_t in[MANY];
+    numbers_client_stream_t out[MANY];
+    left = 1000;
+    for (int i = 0; i < MANY; i++) CHECK(numbers_init(&in[i], &out[i]) == DUO_OK);
+    long before = live;
+    for (int i = 0; i < MANY; i++) {
+        CHECK(numbers_client_stream_close(out[i]) == DUO_OK);
+        CHECK(numbers_server_stream_close(in[i]) == DUO_OK);
+    }
+    CHECK(live == before - (MANY - RINGS));
 }
 
 static void sending(void)
@@ -76,7 +121,7 @@ static void sending(void)
     CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_CLOSED);
     /* Receiving and leaving need no memory. */
     CHECK(courier_client_carry_send_parcel(client, DUO_STR(""), in, &client) == DUO_USED);
-    CHECK(live == before - 1);
+    CHECK(live == before);
     left = 0;
     CHECK(courier_client_carry_close(client) == DUO_OK);
     CHECK(courier_server_carry_recv(server, &parcel) == DUO_CLOSED);
@@ -122,9 +167,11 @@ int main(void)
 {
     duo_use_memory((duo_memory){allocate, allocate_aligned, release});
     opening();
+    again();
     sending();
     nothing_after_opening();
-    /* The pool: as many sessions as were alive at once. */
-    CHECK(live == 2);
+    /* The pool: as many sessions as were alive at once, and the ring of the one that had one last. */
+    CHECK(live == 3);
+    many_at_once();
     return 0;
 }

@@ -23,7 +23,7 @@ static void check_shape(const duo_protocol *protocol, const duo_shape *known)
     static void name(void)                                                                         \
     {                                                                                              \
         const duo_protocol protocol = {capacity, unbounded, payload,                               \
-                                       messages, &nothing,  unbounded ? DUO_RING : 0};             \
+                                       messages, &nothing,  unbounded ? DUO_RING : 0, NULL};       \
         check_shape(&protocol, &name##_shape);                                                     \
     }
 

@@ -66,6 +66,10 @@ impl UnitView<'_> {
             self.most_messages().to_string(),
             format!("duo_{prefix}_states"),
             if unbounded { "DUO_RING" } else { "0" }.to_owned(),
+            match self.unit.kind {
+                Kind::Mentioned => "NULL".to_owned(),
+                Kind::Protocol | Kind::Instance(_) => format!("&duo_{prefix}_shape"),
+            },
         ];
         let start = format!("const duo_protocol duo_{prefix}_protocol = {{");
         line(spelling::wrapped(&start, &parts, "};\n"));

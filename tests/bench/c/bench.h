@@ -80,10 +80,17 @@ extern const bench_case raw_ping_pong, raw_stream, ring_ping_pong, ring_stream;
 #if defined(__has_include)
 #if __has_include(<ck_ring.h>)
 #define BENCH_HAS_CK 1
-extern const bench_case ck_ping_pong, ck_stream;
+extern const bench_case ck_ping_pong, ck_stream, ck_fan_in;
 #endif
 #endif
 extern const bench_case pipe_ping_pong, pipe_stream, unix_ping_pong, unix_stream, tcp_ping_pong,
     tcp_stream;
+
+/* sessions.c */
+extern const bench_case calls_session, ours_session, ring_session, pipe_session;
+
+/* fan_in.c */
+extern const bench_case ours_fan_in, shared_fan_in, pipe_fan_in;
+uint64_t sum_of_fan_in(unsigned side, uint64_t count);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * What the C pipes cost beside what the machine and the system can do, in one program.
  *
- *   bench [--quick] [rounds]
+ *   bench [--quick] [rounds [family]]
  *
- * Prints Markdown. With --quick every case moves three values once, only to see that it works.
+ * Prints Markdown. With --quick every case moves three values once, only to see that it works. A family is
+ * named by how its name begins.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,20 @@ static uint64_t sum_of_stream(unsigned side, uint64_t count)
     return side == 0 ? 0 : sum_below(count);
 }
 
+/* What each session gives its customer; the other thread is idle. */
+static uint64_t sum_of_sessions(unsigned side, uint64_t count)
+{
+    return side == 0 ? sum_below(count) : 0;
+}
+
+static const bench_bar session_bars[] = {
+    {"duologue", "six calls, malloc and free", 1.70},
+    {"duologue", "two cached-index rings, made anew", 1.00},
+};
+static const bench_bar fan_in_bars[] = {
+    {"duologue, duo_ports", "pipe(2), shared", 0.10},
+    {"duologue, duo_ports", "four of ck_ring, polled", 1.00},
+};
 static const bench_bar ping_pong_bars[] = {
     {"duologue", "raw line (busy spin)", 1.10},
 };
@@ -42,6 +57,7 @@ int main(int count, char **words)
 {
     unsigned rounds = 101;
     if (count > 1) rounds = strcmp(words[1], "--quick") == 0 ? 0 : (unsigned)strtoul(words[1], NULL, 10);
+    const char *wanted = count > 2 ? words[2] : "";
     const bench_case ping_pong[] = {
         raw_ping_pong, ours_ping_pong, ring_ping_pong,
 #ifdef BENCH_HAS_CK
@@ -56,16 +72,27 @@ int main(int count, char **words)
 #endif
         pipe_stream, unix_stream, tcp_stream,
     };
+    const bench_case sessions[] = {calls_session, ours_session, ring_session, pipe_session};
+    const bench_case fan_in[] = {
+        pipe_fan_in, ours_fan_in, shared_fan_in,
+#ifdef BENCH_HAS_CK
+        ck_fan_in,
+#endif
+    };
     const bench_family families[] = {
         {"ping-pong, u64", "round trip", sum_of_ping_pong, ping_pong, COUNT(ping_pong), ping_pong_bars,
          COUNT(ping_pong_bars)},
         {"stream, u64", "number", sum_of_stream, stream, COUNT(stream), stream_bars,
          COUNT(stream_bars)},
+        {"bank session, one thread", "session", sum_of_sessions, sessions, COUNT(sessions), session_bars,
+         COUNT(session_bars)},
+        {"fan-in of 4, u64", "number", sum_of_fan_in, fan_in, COUNT(fan_in), fan_in_bars, COUNT(fan_in_bars)},
     };
 #ifndef BENCH_HAS_CK
     printf("ck_ring is left out: <ck_ring.h> is not installed (Debian: libck-dev).\n\n");
 #endif
-    for (size_t i = 0; i < COUNT(families); i++) bench_measure(&families[i], rounds);
+    for (size_t i = 0; i < COUNT(families); i++)
+        if (strncmp(families[i].name, wanted, strlen(wanted)) == 0) bench_measure(&families[i], rounds);
     if (rounds == 0) printf("every case works\n");
     return 0;
 }

@@ -74,7 +74,7 @@ int main(int count, char **words)
         apart(pipe_ping_pong), apart(unix_ping_pong), apart(tcp_ping_pong),
     };
     const bench_case stream[] = {
-        apart(ring_stream), shm_stream,         pipe_batches,
+        apart(ring_stream), shm_stream,         apart(raw_stream), pipe_batches,
         apart(pipe_stream), apart(unix_stream), apart(tcp_stream),
     };
     const bench_case short_texts[] = {pipe_short_texts, shm_short_texts, unix_short_texts};

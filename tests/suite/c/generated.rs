@@ -1,9 +1,10 @@
 //! What is generated: it compiles as C and as C++ without a warning, and reads well.
 
-use super::{generate, generate_with, hosts, protocols};
-use crate::support::c::{Compiler, Program, Watch, files_in, sources_in};
-use crate::support::repository;
+use super::{generate, generate_with, hosts, protocols, quiet};
+use crate::support::c::{Compiler, Program, Watch, files_in, scratch, sources_in};
+use crate::support::{repository, succeed};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Every source and every header by itself compiles as C and as C++, without a warning.
 fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
@@ -108,3 +109,55 @@ fn generated_text() {
         insta::assert_snapshot!(format!("c@{case}"), text);
     }
 }
+
+/// The page tells how, with these words.
+#[test]
+fn two_packages_have_a_protocol_of_one_name() {
+    let folder = scratch("two-packages");
+    let mut sources = Vec::new();
+    for package in ["acme", "river"] {
+        let proto = folder.join(format!("{package}.proto"));
+        let text = format!(
+            "package {package};\nstruct note {{ value: u64 }}\nproto! bank {{ start:send {{ pay(note) -> ! }} }}\n"
+        );
+        std::fs::write(&proto, text).expect("the folder is ours");
+        let generated = folder.join(package);
+        let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
+        gen_c.arg("gen").arg(&proto).arg("--c").arg(&generated);
+        gen_c.args(["--c-prefix", &format!("{package}_"), "--c-shm", "--quiet"]);
+        succeed(&mut gen_c).unwrap_or_else(|complaint| panic!("{complaint}"));
+        sources.extend(sources_in(&generated));
+    }
+    let main = folder.join("main.c");
+    std::fs::write(&main, TWO_PACKAGES).expect("the folder is ours");
+    sources.push(main);
+    let includes = [folder.clone()];
+    let program = quiet(Watch::Address, &sources, &includes, &folder);
+    if let Err(complaint) = program.run() {
+        panic!("{complaint}");
+    }
+}
+
+const TWO_PACKAGES: &str = r#"
+#include "acme/bank.h"
+#include "river/bank.h"
+
+int main(void)
+{
+    acme_bank_server_start_t acme;
+    acme_bank_client_start_t acme_client;
+    river_bank_server_start_t river;
+    river_bank_client_start_t river_client;
+    acme_acme_note_t one = {1};
+    river_river_note_t two = {2};
+    if (acme_bank_init(&acme, &acme_client) != DUO_OK) return 1;
+    if (river_bank_init(&river, &river_client) != DUO_OK) return 1;
+    if (acme_bank_client_start_send_pay(acme_client, one) != DUO_OK) return 1;
+    if (river_bank_client_start_send_pay(river_client, two) != DUO_OK) return 1;
+    acme_bank_start_t acme_got;
+    river_bank_start_t river_got;
+    if (acme_bank_server_start_recv(acme, &acme_got) != DUO_OK) return 1;
+    if (river_bank_server_start_recv(river, &river_got) != DUO_OK) return 1;
+    return acme_got.as.pay.note.value == 1 && river_got.as.pay.note.value == 2 ? 0 : 1;
+}
+"#;

@@ -147,6 +147,8 @@ typedef struct duo_protocol {
     const duo_state *first;
     /* Bytes of the ring if `unbounded` and if it is more than `capacity` messages need. */
     size_t ring;
+    /* The shape of its sessions, if it was worked out by DUO_SHAPE; else NULL. */
+    const duo_shape *shape;
 } duo_protocol;
 
 /* The ring of a generated protocol whose runs have no bound. */

@@ -1,0 +1,217 @@
+/*
+ * A session from its creation to its end, both sides in one thread: the customer logs in, pays in, draws money and
+ * quits. Beside it what that would be at least, and the same with a channel for each way.
+ */
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bank.h"
+#include "bench.h"
+
+static void *open_nothing(void)
+{
+    static char nothing;
+    return &nothing;
+}
+
+static void close_nothing(void *channel)
+{
+    (void)channel;
+}
+
+/* The second thread has nothing to do. */
+static uint64_t idle(void *channel, uint64_t count)
+{
+    (void)channel, (void)count;
+    return 0;
+}
+
+#define ALONE(name, run) {name, open_nothing, {run, idle}, close_nothing, false, {0}}
+
+/* Memory of a session, and six calls that nobody looks into: one for each message. */
+__attribute__((noinline)) static uint64_t call(uint64_t number)
+{
+    __asm__ __volatile__("" : "+r"(number));
+    return number;
+}
+
+static uint64_t calls(void *channel, uint64_t count)
+{
+    (void)channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        void *memory = malloc(192);
+        __asm__ __volatile__("" : "+r"(memory));
+        BENCH_NEEDS(memory != NULL);
+        uint64_t number = i;
+        for (int message = 0; message < 6; message++) number = call(number);
+        free(memory);
+        sum += number;
+    }
+    return sum;
+}
+
+static uint64_t session(uint64_t number)
+{
+    bank_server_login_t server;
+    bank_client_login_t client;
+    bank_client_login_response_t hoping;
+    BENCH_NEEDS(bank_init(&server, &client) == DUO_OK);
+    BENCH_NEEDS(bank_client_login_send_login(client, number, number, &hoping) == DUO_OK);
+    bank_login_t login;
+    BENCH_NEEDS(bank_server_login_recv(server, &login) == DUO_OK);
+    bank_server_connected_t serving;
+    BENCH_NEEDS(bank_server_login_response_send_ok(login.as.login.next, &serving) == DUO_OK);
+    bank_login_response_t response;
+    BENCH_NEEDS(bank_client_login_response_recv(hoping, &response) == DUO_OK);
+    BENCH_NEEDS(response.tag == BANK_LOGIN_RESPONSE_OK);
+    bank_client_connected_t shopping = response.as.ok.next;
+    uint64_t deposit = login.as.login.username & login.as.login.password;
+    BENCH_NEEDS(bank_client_connected_send_deposit(shopping, deposit, &shopping) == DUO_OK);
+    bank_connected_t asked;
+    BENCH_NEEDS(bank_server_connected_recv(serving, &asked) == DUO_OK && asked.tag == BANK_CONNECTED_DEPOSIT);
+    serving = asked.as.deposit.next;
+    bank_client_withdrawal_response_t waiting;
+    deposit = asked.as.deposit.value;
+    BENCH_NEEDS(bank_client_connected_send_withdrawal(shopping, deposit, &waiting) == DUO_OK);
+    BENCH_NEEDS(bank_server_connected_recv(serving, &asked) == DUO_OK);
+    BENCH_NEEDS(asked.tag == BANK_CONNECTED_WITHDRAWAL);
+    bank_server_withdrawal_response_t paying = asked.as.withdrawal.next;
+    BENCH_NEEDS(bank_server_withdrawal_response_send_money(paying, asked.as.withdrawal.value, &serving) ==
+                DUO_OK);
+    bank_withdrawal_response_t paid;
+    BENCH_NEEDS(bank_client_withdrawal_response_recv(waiting, &paid) == DUO_OK);
+    BENCH_NEEDS(paid.tag == BANK_WITHDRAWAL_RESPONSE_MONEY);
+    BENCH_NEEDS(bank_client_connected_send_quit(paid.as.money.next) == DUO_OK);
+    BENCH_NEEDS(bank_server_connected_recv(serving, &asked) == DUO_OK && asked.tag == BANK_CONNECTED_QUIT);
+    return paid.as.money.value;
+}
+
+static uint64_t ours(void *channel, uint64_t count)
+{
+    (void)channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) sum += session(i);
+    return sum;
+}
+
+/* What goes through an untyped channel. */
+typedef enum word { LOGIN, OK, DEPOSIT, WITHDRAWAL, MONEY, QUIT } word;
+
+typedef struct letter {
+    uint64_t word;
+    uint64_t numbers[2];
+} letter;
+
+/* The same dialogue over whatever carries letters; 0 goes to the server. */
+#define DIALOGUE(name, type, put, get)                                                             \
+    static uint64_t name(type *ways, uint64_t number)                                              \
+    {                                                                                              \
+        letter at_server, at_client;                                                               \
+        put(&ways[0], (letter){LOGIN, {number, number}});                                          \
+        at_server = get(&ways[0]);                                                                 \
+        BENCH_NEEDS(at_server.word == LOGIN);                                                      \
+        put(&ways[1], (letter){OK, {0, 0}});                                                       \
+        at_client = get(&ways[1]);                                                                 \
+        BENCH_NEEDS(at_client.word == OK);                                                         \
+        put(&ways[0], (letter){DEPOSIT, {at_server.numbers[0] & at_server.numbers[1], 0}});        \
+        at_server = get(&ways[0]);                                                                 \
+        BENCH_NEEDS(at_server.word == DEPOSIT);                                                    \
+        put(&ways[0], (letter){WITHDRAWAL, {at_server.numbers[0], 0}});                            \
+        at_server = get(&ways[0]);                                                                 \
+        BENCH_NEEDS(at_server.word == WITHDRAWAL);                                                 \
+        put(&ways[1], (letter){MONEY, {at_server.numbers[0], 0}});                                 \
+        at_client = get(&ways[1]);                                                                 \
+        BENCH_NEEDS(at_client.word == MONEY);                                                      \
+        put(&ways[0], (letter){QUIT, {0, 0}});                                                     \
+        at_server = get(&ways[0]);                                                                 \
+        BENCH_NEEDS(at_server.word == QUIT);                                                       \
+        return at_client.numbers[0];                                                               \
+    }
+
+/* A ring with cached indexes for a few letters; only the indexes have to be cleared. */
+enum { LETTERS = 8 };
+
+typedef struct small_ring {
+    alignas(64) _Atomic uint64_t written;
+    uint64_t seen_read;
+    alignas(64) _Atomic uint64_t read;
+    uint64_t seen_written;
+    alignas(64) letter slots[LETTERS];
+} small_ring;
+
+static void push(small_ring *to, letter sent)
+{
+    uint64_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
+    while (at - to->seen_read == LETTERS) to->seen_read = atomic_load_explicit(&to->read, memory_order_acquire);
+    to->slots[at % LETTERS] = sent;
+    atomic_store_explicit(&to->written, at + 1, memory_order_release);
+}
+
+static letter pop(small_ring *from)
+{
+    uint64_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
+    while (at == from->seen_written)
+        from->seen_written = atomic_load_explicit(&from->written, memory_order_acquire);
+    letter got = from->slots[at % LETTERS];
+    atomic_store_explicit(&from->read, at + 1, memory_order_release);
+    return got;
+}
+
+DIALOGUE(over_rings, small_ring, push, pop)
+
+static uint64_t rings(void *channel, uint64_t count)
+{
+    (void)channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        small_ring *made = aligned_alloc(64, 2 * sizeof *made);
+        BENCH_NEEDS(made != NULL);
+        for (int way = 0; way < 2; way++) {
+            atomic_init(&made[way].written, 0);
+            atomic_init(&made[way].read, 0);
+            made[way].seen_read = made[way].seen_written = 0;
+        }
+        sum += over_rings(made, i);
+        free(made);
+    }
+    return sum;
+}
+
+typedef struct tube {
+    int ends[2];
+} tube;
+
+static void put(tube *to, letter sent)
+{
+    BENCH_NEEDS(write(to->ends[1], &sent, sizeof sent) == (ssize_t)sizeof sent);
+}
+
+static letter get(tube *from)
+{
+    letter got;
+    BENCH_NEEDS(read(from->ends[0], &got, sizeof got) == (ssize_t)sizeof got);
+    return got;
+}
+
+DIALOGUE(over_pipes, tube, put, get)
+
+static uint64_t pipes(void *channel, uint64_t count)
+{
+    (void)channel;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        tube made[2];
+        for (int way = 0; way < 2; way++) BENCH_NEEDS(pipe(made[way].ends) == 0);
+        sum += over_pipes(made, i);
+        for (int way = 0; way < 2; way++) BENCH_NEEDS(close(made[way].ends[0]) == 0 && close(made[way].ends[1]) == 0);
+    }
+    return sum;
+}
+
+const bench_case calls_session = ALONE("six calls, malloc and free", calls);
+const bench_case ours_session = ALONE("duologue", ours);
+const bench_case ring_session = ALONE("two cached-index rings, made anew", rings);
+const bench_case pipe_session = ALONE("two of pipe(2)", pipes);
