@@ -23,6 +23,7 @@ abstract class Lane extends Claims {
     private long base;
     /** What the word of a message is, less its turn in the place of the number, its index and whether it is an object. */
     private long stamp;
+    /** That in which the side is. */
     private Segment segment;
 
     /** Opens the lane for `count` messages, if there are any: the first is of this turn, lies in this slot and has this word. */
@@ -78,13 +79,8 @@ abstract class Lane extends Claims {
         return ((word ^ stamp + (turn << Pipe.NUMBER)) & SAME) == 0 ? word : 0;
     }
 
-    /** The payload of the message of this turn, at which was {@link #peek}ed, if it is a single primitive value. */
-    final long number(long turn) {
-        return segment.words[((int) (turn - base) << 1) + 1];
-    }
-
-    /** The payload of the message with this word, if it is an object, once. */
-    final Object object(long turn, long word) {
-        return (word & Pipe.OBJECT) == 0 ? null : segment.take((int) (turn - base));
+    /** The slot of the message of this turn, at which was {@link #peek}ed. */
+    final int slotOf(long turn) {
+        return (int) (turn - base);
     }
 }

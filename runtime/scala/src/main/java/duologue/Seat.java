@@ -342,13 +342,18 @@ final class Seat extends Lane {
         return word;
     }
 
-    /** The payload of the message with this word, if it is a single primitive value. */
-    long number() {
+    /** The slot of the next message, if it does not go by the lane. */
+    int slot() {
+        return slot;
+    }
+
+    /** The payload of the message in this slot, if it is a single primitive value. */
+    long number(int slot) {
         return segment.words[(slot << 1) + 1];
     }
 
-    /** The payload of the message with this word, if it is an object, once. */
-    Object payload(long word) {
+    /** The payload of the message in this slot, which has this word, if it is an object, once. */
+    Object payload(int slot, long word) {
         if ((word & Pipe.OBJECT) == 0) {
             return null;
         }

@@ -68,18 +68,19 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     * interrupted first; this endpoint can be used again then.
     */
   def recv(): M = {
-    val turn = $turn
-    val word = $side.peek(this)
-    if (word == 0L) await()
-    else {
-      val seat = $side.seat
-      val message = open(Pipe.index(word), seat.`object`(turn, word), seat.number(turn))
-      seat.release(turn + 1)
-      message
-    }
+    val side = $side
+    val seat = side.seat
+    val passing = side.peek(this)
+    val word = if (passing == 0L) await() else passing
+    val slot = if (passing == 0L) seat.slot else seat.slotOf($turn)
+    // In one place for both ways, so that the compiler can do without the message where the program takes it apart.
+    val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
+    if (passing == 0L) seat.pass(word, $turn) else seat.release($turn + 1)
+    message
   }
 
-  private def await(): M = {
+  /** The word of the next message, when it has come; the use has begun. */
+  private def await(): Long = {
     start()
     val seat = $side.seat
     var word = seat.poll()
@@ -89,7 +90,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
       if (word == 0L) throw Endpoint.closed(this)
     }
     seat.promise()
-    opened(word)
+    word
   }
 
   /** As `recv`, with ''closed'' as a value. */
@@ -199,7 +200,8 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   /** The message with this word, which was taken. */
   private def opened(word: Long): M = {
     val seat = $side.seat
-    val message = open(Pipe.index(word), seat.payload(word), seat.number())
+    val slot = seat.slot
+    val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
     seat.pass(word, $turn)
     message
   }
