@@ -68,6 +68,17 @@ pub(crate) struct Cell {
     pub(crate) life: loom::cell::UnsafeCell<()>,
 }
 
+/// How many sessions have memory, for models to see that none is left.
+#[cfg(loom)]
+static LIVING: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+/// How many sessions have begun and not ended.
+#[cfg(loom)]
+#[doc(hidden)]
+pub fn model_sessions() -> usize {
+    LIVING.load(Relaxed)
+}
+
 impl Cell {
     /// Begins a session, and gives its first epoch.
     #[inline(always)]
@@ -132,6 +143,8 @@ impl Cell {
             cell.write(header);
             Cell::clear(cell);
         }
+        #[cfg(loom)]
+        LIVING.fetch_add(1, Relaxed);
         cell
     }
 
@@ -284,6 +297,8 @@ impl Cell {
     #[cold]
     #[inline(never)]
     pub(crate) unsafe fn release(cell: NonNull<Cell>) {
+        #[cfg(loom)]
+        LIVING.fetch_sub(1, Relaxed);
         // SAFETY: by the caller; `allocate` made the block with this layout, and a block of the pool that got another
         // one stayed in its class, which alone decides the size and alignment.
         unsafe {

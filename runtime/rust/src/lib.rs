@@ -65,6 +65,9 @@ mod watched;
 #[cfg(loom)]
 #[doc(hidden)]
 pub use barrier::{model_barrier, model_light_barrier};
+#[cfg(loom)]
+#[doc(hidden)]
+pub use cell::model_sessions;
 pub use endpoint::{session, Branch, Receiver, Sender};
 pub use error::{Closed, SendError, TryRecvError, TrySendError};
 pub use layout::{Capacity, Session, Slot};

@@ -289,9 +289,10 @@ impl Pipe {
             };
             if waits_in_word {
                 let dead = (word & !WAITS) | DEAD;
+                // Releases what this side has read; it never comes back, and after a failure it looks again.
                 if self
                     .word()
-                    .compare_exchange(word, dead, AcqRel, Acquire)
+                    .compare_exchange(word, dead, Release, Relaxed)
                     .is_ok()
                 {
                     return Ok(());

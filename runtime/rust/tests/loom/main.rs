@@ -41,7 +41,11 @@ fn explore(preemptions: usize, is_fenced: bool, conversation: impl Fn() + Send +
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(preemptions);
         let conversation = conversation.clone();
-        builder.check(move || conversation());
+        let sessions = duologue::model_sessions();
+        builder.check(move || {
+            conversation();
+            assert_eq!(duologue::model_sessions(), sessions, "a session never ends");
+        });
     }
 }
 
@@ -195,6 +199,21 @@ fn a_sender_that_waits_for_an_answer_learns_that_the_receiver_forgot_the_questio
             });
             drop(server);
             assert!(asking.join().expect("no panic").is_err(), "nobody answers");
+        });
+    }
+}
+
+#[test]
+fn a_sender_that_leaves_before_the_answer_learns_that_the_receiver_forgot_the_question() {
+    for sent in 0..=2 {
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(3));
+            let asking = thread::spawn(move || {
+                let sent = (0..sent).try_fold(client, |client, number| client.send::<0>(number));
+                drop(sent.map(|client| client.send::<1>(())));
+            });
+            drop(server);
+            asking.join().expect("no panic");
         });
     }
 }
