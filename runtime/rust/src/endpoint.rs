@@ -192,18 +192,9 @@ impl<S: State> Receiver<S> {
         Ok(self.open(word))
     }
 
-    /// Whether there is a message; for a task, which says so if that may be of use later.
+    /// What is here at once; no message of a peer that left without a word.
     #[inline(always)]
-    pub(crate) fn has_message(&self) -> bool {
-        let found = matches!(self.find(), Found::Message(_));
-        if found {
-            self.watched().note_task();
-        }
-        found
-    }
-
-    #[inline(always)]
-    fn find(&self) -> Found {
+    pub(crate) fn find(&self) -> Found {
         self.pipe.find_in(&layout_in::<S>(&self.pipe))
     }
 
@@ -235,7 +226,7 @@ impl<S: State> Receiver<S> {
 
     /// Opens the message that was found in this word.
     #[inline(always)]
-    fn open(self, word: u64) -> S::Message {
+    pub(crate) fn open(self, word: u64) -> S::Message {
         S::open(Branch {
             pipe: self.into_pipe(),
             word,
@@ -278,8 +269,19 @@ impl<S> Drop for Receiver<S> {
     }
 }
 
+/// Ends a session that the peer has closed, as most end.
 #[inline(never)]
 fn stop_receiving(pipe: Pipe) {
+    if pipe.is_closed() {
+        pipe.free();
+    } else {
+        stop_first(pipe);
+    }
+}
+
+/// Ends a session of which the peer has not said that it is closed.
+#[inline(never)]
+fn stop_first(pipe: Pipe) {
     if let Err(pipe) = pipe.die() {
         bury(pipe);
     }

@@ -18,18 +18,13 @@ const FEWEST: usize = 4;
 
 /// The class of a block, and how many bytes it really has; `None` if such blocks are not kept.
 pub(crate) const fn class(size: usize, align: usize) -> Option<(usize, usize)> {
-    let mut class = 0;
-    while class < CLASSES {
-        if size <= SMALLEST << class {
-            return if align <= crate::layout::CACHE_LINE && IS_POOLED {
-                Some((class, SMALLEST << class))
-            } else {
-                None
-            };
-        }
-        class += 1;
+    // How often `SMALLEST` must be doubled. No block is empty: it has a header.
+    let class = (usize::BITS - ((size - 1) / SMALLEST).leading_zeros()) as usize;
+    if class < CLASSES && align <= crate::layout::CACHE_LINE && IS_POOLED {
+        Some((class, SMALLEST << class))
+    } else {
+        None
     }
-    None
 }
 
 /// Sanitizers, Miri and loom watch what is freed, so for them it is freed.

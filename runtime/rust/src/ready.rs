@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::endpoint::{Receiver, Sender};
 use crate::error::{Closed, TryRecvError};
 use crate::park;
+use crate::pipe::Found;
 use crate::scheme::State;
 use crate::watched::Watched;
 
@@ -124,12 +125,20 @@ impl<S: State> Future for Recv<S> {
         let Some(receiver) = &self.receiver else {
             panic!("a `Recv` was polled after it had delivered its message")
         };
-        if !receiver.has_message() && poll(receiver.watched(), context).is_pending() {
-            return Poll::Pending;
+        let found = receiver.find();
+        let watched = receiver.watched();
+        if let Found::Nothing(value) = found {
+            if watched.arm_task_at(value, context.waker()) {
+                return Poll::Pending;
+            }
         }
+        watched.note_task();
         let Some(receiver) = self.receiver.take() else {
             unreachable!("it was there a moment ago")
         };
+        if let Found::Message(word) = found {
+            return Poll::Ready(Ok(receiver.open(word)));
+        }
         match receiver.try_recv() {
             Ok(message) => Poll::Ready(Ok(message)),
             Err(TryRecvError::Closed(closed)) => Poll::Ready(Err(closed)),

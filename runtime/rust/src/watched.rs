@@ -102,13 +102,18 @@ impl<'a> Watched<'a> {
 
     /// Leaves a task's waker unless the next operation would not wait, and says whether it did. Replaces an earlier waiter.
     pub(crate) fn arm_task(&self, waker: &Waker) -> bool {
+        match self.unchanged() {
+            Some((_, value)) => self.arm_task_at(value, waker),
+            None => false,
+        }
+    }
+
+    /// The same where the awaited word had this value, in which there was nothing.
+    pub(crate) fn arm_task_at(&self, value: u64, waker: &Waker) -> bool {
         if self.sends || !self.pipe.waits_in_word() || self.pipe.waits_in_flags() {
             return !self.is_ready() && self.arm(Waiter::Task(waker.clone()));
         }
         self.pipe.say_task();
-        let Found::Nothing(value) = self.pipe.find_in(self.pipe.layout()) else {
-            return false;
-        };
         let place = self.pipe.place();
         if value & WAITS != 0 {
             self.disarm();

@@ -258,21 +258,14 @@ impl Pipe {
         }
     }
 
-    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first.
-    #[inline]
-    pub(crate) fn die(self) -> Result<(), Pipe> {
-        if let Found::Closed = self.find() {
-            // No waiter is armed. Whoever closed it took it over; and a peer that left without a word did so before any
-            // was armed, because after that, by the two fences, it has to see this side's messages.
-            self.free();
-            return Ok(());
-        }
-        self.die_first()
+    /// Whether the sender has closed the session here. Then no waiter is armed: it took it over.
+    #[inline(always)]
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.find_in(self.layout()), Found::Closed)
     }
 
-    /// The same where the sender has not left, as far as can be seen.
-    #[inline(never)]
-    fn die_first(self) -> Result<(), Pipe> {
+    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first.
+    pub(crate) fn die(self) -> Result<(), Pipe> {
         let waits_in_word = self.waits_in_word();
         if !waits_in_word {
             Watched::for_message(&self).disarm();
@@ -282,6 +275,8 @@ impl Pipe {
             let word = match self.find() {
                 Found::Message(_) => return Err(self),
                 Found::Closed => {
+                    // No waiter is armed here either: a peer that left without a word did so before any was, because
+                    // after that, by the two fences, it has to see this side's messages.
                     self.free();
                     return Ok(());
                 }
