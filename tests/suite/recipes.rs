@@ -1,5 +1,5 @@
-//! What `docs/building.md` says for Meson, Mill and Maven, taken from the page and run, where `DUOLOGUE_TEST_WITH` names `meson`, `mill` or
-//! `maven-recipe`.
+//! What `docs/building.md` says for make, Meson, Mill and Maven, taken from the page and run, where `DUOLOGUE_TEST_WITH` names `cmake`,
+//! `meson`, `mill` or `maven-recipe`.
 
 use crate::c::cmake::{installed, tool};
 use crate::support::c::scratch;
@@ -81,6 +81,58 @@ fn meson() {
     );
     let refused = ninja().expect_err("a protocol is wrong");
     assert!(refused.contains("thermostat.proto:6:17"), "{refused}");
+}
+
+#[test]
+fn make() {
+    if !is_named("cmake") {
+        return;
+    }
+    let folder = scratch("make");
+    let prefix = installed(&folder);
+    let source = folder.join("example");
+    fs::create_dir_all(&source).expect("it can be made");
+    for part in ["main.c", "protocols"] {
+        copy(
+            &repository().join("tests/cmake").join(part),
+            &source.join(part),
+        );
+    }
+    fs::write(
+        source.join("Makefile"),
+        text("make, and anything else", "make"),
+    )
+    .expect("it can be written");
+    tool("pkg-config", "pkg-config");
+    let run = || {
+        let mut make = tool("make", "make");
+        make.arg("-C").arg(&source).env("PATH", path());
+        make.env("LC_ALL", "C");
+        make.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+        succeed(&mut make)
+    };
+    let make = || run().unwrap_or_else(|failure| panic!("{failure}"));
+    let told = || succeed(&mut Command::new(source.join("thermostat"))).expect("it runs");
+    let rests = |output: String| output.contains("'thermostat' is up to date");
+
+    make();
+    assert_eq!(told(), "21 degrees, in 4 bytes\n");
+    assert!(rests(make()), "nothing had changed");
+    let units = source.join("protocols/units.proto");
+    edit(&units, "i32", "i64");
+    make();
+    assert_eq!(told(), "21 degrees, in 8 bytes\n");
+    edit(&units, "i64", "i64 /* the same */");
+    make();
+    assert!(rests(make()), "nothing had changed but a comment");
+    edit(
+        &source.join("protocols/thermostat.proto"),
+        "-> reading",
+        "-> redding",
+    );
+    let refused = run().expect_err("a protocol is wrong");
+    assert!(refused.contains("thermostat.proto:6:17"), "{refused}");
+    assert!(refused.contains("nothing can be generated"), "{refused}");
 }
 
 /// An empty project in Scala, with the runtime.

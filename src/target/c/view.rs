@@ -37,6 +37,7 @@ pub struct UnitView<'a> {
 struct HeadView {
     source: String,
     guard: String,
+    owner: String,
     shares: bool,
     leaves: bool,
     has_includes: bool,
@@ -326,6 +327,7 @@ impl<'a> UnitView<'a> {
         HeadView {
             source: spelling::harmless(&program.file(self.unit.file).path),
             guard: format!("DUO_{}_H", self.unit.prefix.to_ascii_uppercase()),
+            owner: self.owner(),
             shares: (0..self.unit.states.len()).any(|index| self.can_be_shared(index)),
             leaves: self.leaves,
             has_includes: !declarations.includes.is_empty(),
@@ -338,6 +340,13 @@ impl<'a> UnitView<'a> {
             },
             prefix: self.unit.prefix.clone(),
         }
+    }
+
+    /// A macro that no header of another protocol with the same name defines: the guard is the same, and would hide it in silence.
+    pub fn owner(&self) -> String {
+        let file = self.types.header_of(self.unit.file);
+        let file = file.strip_suffix("_types").unwrap_or(&file);
+        format!("DUO_{}_OF_{file}", self.unit.prefix).to_ascii_uppercase()
     }
 
     fn endpoint(&self, index: usize, side: Side) -> EndpointView {

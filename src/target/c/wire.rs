@@ -20,6 +20,7 @@ mod tables;
 struct HeadView {
     source: String,
     guard: String,
+    owner: String,
     header: String,
     prefix: String,
     fingerprint_name: String,
@@ -83,6 +84,7 @@ impl<'a> WireView<'a> {
         let head = HeadView {
             source: spelling::harmless(&self.view.types.program.file(unit.file).path),
             guard: format!("DUO_{upper}_SHM_H"),
+            owner: self.view.owner(),
             header: unit.file_name.clone(),
             prefix: unit.prefix.clone(),
             fingerprint_name: format!("{upper}_FINGERPRINT"),

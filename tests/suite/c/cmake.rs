@@ -29,15 +29,18 @@ pub fn installed(folder: &Path) -> PathBuf {
     let build = folder.join("shim");
     let mut configure = cmake();
     configure.arg("-S").arg(runtime()).arg("-B").arg(&build);
-    configure.args([
-        "-DCMAKE_BUILD_TYPE=Release",
-        "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror",
-    ]);
+    configure.arg("-DCMAKE_C_FLAGS=-Wall -Wextra -Werror");
     configure.args(["-DCMAKE_INSTALL_LIBDIR=lib"]);
-    configure.arg(format!("-DCMAKE_INSTALL_PREFIX={}", prefix.display()));
     succeed(&mut configure).expect("the shim is configured");
+    let settled = fs::read_to_string(build.join("CMakeCache.txt")).expect("it is configured");
+    assert!(
+        settled.contains("CMAKE_BUILD_TYPE:STRING=Release\n"),
+        "who says nothing gets optimised code"
+    );
     succeed(cmake().arg("--build").arg(&build)).expect("the shim is built");
-    succeed(cmake().arg("--install").arg(&build)).expect("the shim is installed");
+    let mut install = cmake();
+    install.arg("--install").arg(&build).arg("--prefix");
+    succeed(install.arg(&prefix)).expect("the shim is installed elsewhere");
     prefix
 }
 
@@ -127,6 +130,98 @@ fn an_edit_of_an_imported_file_builds_again() {
             "{generator}: nothing had changed"
         );
     }
+}
+
+/// Each mistake is answered in its own words, and those about protocols keep their marks below the text.
+#[test]
+fn mistakes_of_a_build_are_told() {
+    if !is_named("cmake") {
+        return;
+    }
+    let folder = scratch("cmake-mistakes");
+    let prefix = installed(&folder);
+    let source = example(&folder);
+    let lists = source.join("CMakeLists.txt");
+    let right = fs::read_to_string(&lists).expect("it was copied");
+    let other = folder.join("other");
+    fs::create_dir(&other).expect("it can be made");
+    let other = other.join("duologue");
+    fs::write(&other, "#!/bin/sh\necho duologue 0.2.1\n").expect("it can be written");
+    succeed(Command::new("chmod").arg("+x").arg(&other)).expect("it is ours");
+    let ours = PathBuf::from(env!("CARGO_BIN_EXE_duologue"));
+    let configure = |name: &str, compiler: &Path| {
+        let mut configure = cmake();
+        configure.arg("-S").arg(&source);
+        configure.arg("-B").arg(folder.join(name));
+        configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+        configure.arg(format!("-DDUOLOGUE_EXECUTABLE={}", compiler.display()));
+        succeed(&mut configure)
+    };
+    let holds = |complaint: String, words: &[&str]| {
+        // Prose is filled anew.
+        let filled = complaint.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in words {
+            assert!(
+                complaint.contains(word) || filled.contains(word),
+                "`{word}` is missing:\n{complaint}"
+            );
+        }
+    };
+
+    for (name, from, to, words) in [
+        (
+            "misspelt",
+            "protocols/thermostat.proto",
+            "protocols/thermometer.proto",
+            [
+                "thermometer.proto, named behind PROTOCOLS",
+                "CMakeLists.txt:7",
+            ],
+        ),
+        (
+            "import",
+            ".proto)",
+            ".proto IMPORT_DIRS elsewhere)",
+            ["elsewhere, named behind IMPORT_DIRS", "CMakeLists.txt:7"],
+        ),
+        (
+            "language",
+            "LANGUAGES C",
+            "LANGUAGES CXX",
+            ["add C to the LANGUAGES", "CMakeLists.txt:7"],
+        ),
+    ] {
+        edit(&lists, from, to);
+        let complaint = configure(name, &ours).expect_err(name);
+        holds(complaint, &words);
+        fs::write(&lists, &right).expect("it is ours");
+    }
+    let complaint = configure("version", &other).expect_err("it is newer than the runtime");
+    holds(
+        complaint,
+        &["is version 0.2.1, the runtime is version 0.1.0"],
+    );
+    let missing = folder.join("missing/duologue");
+    let complaint = configure("missing", &missing).expect_err("nothing is there");
+    holds(complaint, &["does not run: No such file"]);
+
+    edit(
+        &source.join("protocols/thermostat.proto"),
+        "-> reading",
+        "-> redding",
+    );
+    let complaint = configure("protocol", &ours).expect_err("the protocol is wrong");
+    let lines: Vec<&str> = complaint.lines().collect();
+    let at = lines
+        .iter()
+        .position(|line| line.contains("-> redding"))
+        .unwrap_or_else(|| panic!("{complaint}"));
+    let column = |line: &str, of: &str| line.find(of).map(|byte| line[..byte].chars().count());
+    assert_eq!(
+        column(lines[at], "redding"),
+        column(lines[at + 1], "━━━━━━━"),
+        "{complaint}"
+    );
 }
 
 #[test]

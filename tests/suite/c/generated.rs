@@ -138,6 +138,61 @@ fn two_packages_have_a_protocol_of_one_name() {
     }
 }
 
+/// Both headers have one guard, which would hide the second in silence.
+#[test]
+fn two_packages_have_a_protocol_of_one_name_and_no_prefix() {
+    let folder = scratch("two-packages-bare");
+    for (package, file) in [("package acme;", "a"), ("package river;", "a"), ("", "b")] {
+        let proto = folder.join(format!("{file}.proto"));
+        let text = format!("{package}\nproto! bank {{ start:send {{ pay(u64) -> ! }} }}\n");
+        std::fs::write(&proto, text).expect("the folder is ours");
+        let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
+        gen_c.arg("gen").arg(&proto).args(["--c-shm", "--quiet"]);
+        let name = package.trim_start_matches("package ").trim_end_matches(';');
+        gen_c.arg("--c").arg(folder.join(format!("{name}{file}")));
+        succeed(&mut gen_c).unwrap_or_else(|complaint| panic!("{complaint}"));
+    }
+    for (includes, lines) in [
+        (
+            ["acmea/bank_shm.h", "acmea/bank_shm.h", "acmea/bank.h"],
+            vec![],
+        ),
+        (
+            ["acmea/bank.h", "rivera/bank.h", "acmea/bank.h"],
+            vec!["rivera/bank.h:3:"],
+        ),
+        (
+            ["acmea/bank.h", "b/bank.h", "b/bank_shm.h"],
+            vec!["b/bank.h:3:", "b/bank.h:3:"],
+        ),
+        (
+            ["b/bank_shm.h", "rivera/bank_shm.h", "b/bank.h"],
+            vec!["rivera/bank_shm.h:3:"],
+        ),
+    ] {
+        let text = includes.map(|header| format!("#include \"{header}\"\n"));
+        let main = folder.join("main.c");
+        std::fs::write(&main, text.concat()).expect("the folder is ours");
+        let own = [main];
+        let folders = [folder.clone()];
+        let complaint = match quiet(Watch::Plain, &own, &folders, &folder).objects() {
+            Ok(_) => String::new(),
+            Err(complaint) => complaint,
+        };
+        let errors: Vec<&str> = complaint
+            .lines()
+            .filter(|line| line.contains(" error: "))
+            .collect();
+        assert_eq!(errors.len(), lines.len(), "{includes:?}:\n{complaint}");
+        for (error, place) in errors.iter().zip(&lines) {
+            assert!(
+                error.contains(place) && error.contains("another protocol `bank`"),
+                "{error}"
+            );
+        }
+    }
+}
+
 const TWO_PACKAGES: &str = r#"
 #include "acme/bank.h"
 #include "river/bank.h"
