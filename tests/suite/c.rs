@@ -65,6 +65,11 @@ fn a_session_lies_as_generated_code_knows() {
 }
 
 #[test]
+fn lines_are_made_ready_before_the_receiver_looks_there() {
+    check_runtime("lines.c");
+}
+
+#[test]
 fn what_nobody_reads_is_destroyed_once() {
     check_runtime("unread.c");
 }
@@ -117,7 +122,7 @@ fn without_futex_and_with_checked_turns() {
 #[test]
 fn without_the_barrier() {
     for test in [
-        "turn.c", "close.c", "stress.c", "walks.c", "ready.c", "taken.c",
+        "turn.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "taken.c",
     ] {
         check_runtime_with(
             test,
@@ -131,7 +136,7 @@ fn without_the_barrier() {
 /// Epochs come round after a million turns, and here after a few.
 #[test]
 fn epochs_come_round() {
-    for test in ["turn.c", "close.c", "stress.c", "walks.c"] {
+    for test in ["turn.c", "close.c", "lines.c", "stress.c", "walks.c"] {
         check_runtime_with(test, Compiler::Gcc, Watch::Address, &["-DDUO_RENEWAL=5"]);
     }
 }

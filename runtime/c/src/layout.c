@@ -34,11 +34,14 @@ size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol)
     if (lines > LINES) return 0;
     /* Of two equal halves. */
     if (protocol->unbounded) lines = round_up(lines, 2);
+    size_t ready = protocol->unbounded ? DUO_RING_READY / pitch : lines;
+    if (ready < DUO_LINES_READY) ready = DUO_LINES_READY;
     *shape = (duo_shape){
         .pitch = (uint32_t)pitch,
         .stride = (uint32_t)stride,
         .lines = (uint32_t)lines,
         .segment = (uint32_t)(protocol->unbounded ? lines / 2 : lines),
+        .ready = (uint32_t)(ready < lines ? ready : lines),
         .per_line = (uint8_t)per_line,
         .index_bits = (uint8_t)index_bits,
         .unbounded = protocol->unbounded,
@@ -75,11 +78,11 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
     if (epoch >= DUO_RENEWAL) {
         /* Epochs begin at 1: no cleared word looks as if it had one. */
         epoch = 1;
-        dirty = shape->lines;
+        dirty = shape->ready;
+        session->is_whole = false;
     }
     session->shape = *shape;
-    for (size_t line = 0; line < dirty; line++)
-        atomic_init((_Atomic uint64_t *)(void *)(session->ring + line * shape->pitch), 0);
+    clear_lines(session, 0, dirty);
     atomic_store_explicit(&session->credit, 0, memory_order_relaxed);
     uint64_t at = epoch << EPOCH_SHIFT | (protocol->first->stays ? STAYS : 0) | (swaps ? SWAPS : 0);
     /* duologue/pipe.h swaps only where each message turns the direction. */
@@ -102,7 +105,7 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
 bool duo_is_shape(const duo_shape *one, const duo_shape *other)
 {
     return one->pitch == other->pitch && one->stride == other->stride && one->lines == other->lines &&
-           one->segment == other->segment && one->per_line == other->per_line &&
+           one->segment == other->segment && one->ready == other->ready && one->per_line == other->per_line &&
            one->index_bits == other->index_bits && one->unbounded == other->unbounded;
 }
 

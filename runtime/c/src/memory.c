@@ -51,7 +51,7 @@ static void lock_pool(void)
 #endif
 
 /* How many sessions in the pool keep their rings, and how large those are at most. */
-enum { MOST_RINGS = 64, LARGEST_KEPT = 16384 };
+enum { MOST_RINGS = 32, LARGEST_KEPT = 2 * DUO_RING };
 
 static duo_memory memory = {malloc, aligned_alloc, free};
 

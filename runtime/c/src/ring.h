@@ -37,9 +37,13 @@
  *     uses its handle, and whoever hung the bell lets go of it, only when `bell` is clear
  *     (acquire). So the bell and the session outlive the ringing.
  * (c) Leaving and the last message: leave.c. A full ring: room.c.
- * (d) Clearing. When epochs start again at 1 the receiver of the turning message clears all words
- *     but that of the first line. All messages are read and the peer looks at the first line
- *     only.
+ * (d) Clearing. When epochs start again at 1 the receiver of the turning message clears the words
+ *     of the lines that short runs reach, but that of the first. All messages are read and the peer looks at the
+ *     first line only. The other lines are as in a new ring: nobody has looked there. The first sender that comes near
+ *     them clears them before it publishes anything in the last line before them; the receiver looks there
+ *     only after it has acquired the last message of that line. Whether they are clear stands in the session: it is
+ *     read and written by who sends and by who begins epochs again, and a message that turned the
+ *     direction lies between any two of these.
  * (e) The session lives while a sender looks at flags behind a message that is not the last: it
  *     is given back by the receiver of the last message or by whoever is left alone, and both
  *     need something that this sender has not done. Behind its last word a side touches the
@@ -188,6 +192,23 @@ static inline void turn_out(duo_session *session, duo_side *side, const duo_stat
     go_to_first_line(session, side);
 }
 
+/* Clears the words of lines at which nobody else looks. */
+static inline void clear_lines(duo_session *session, size_t line, size_t end)
+{
+    for (; line < end; line++) {
+        duo_line *old = (duo_line *)(void *)(session->ring + line * session->shape.pitch);
+        atomic_store_explicit(&old->word, 0, memory_order_relaxed);
+    }
+}
+
+/* As sender, behind a step that keeps the direction: makes the rest of the ring ready if it is near, see (d). */
+static inline void make_ready(duo_session *session, uint64_t at)
+{
+    if ((at & LINES) + 1 != session->shape.ready || session->is_whole) return;
+    clear_lines(session, session->shape.ready, session->shape.lines);
+    session->is_whole = true;
+}
+
 /* Steps behind a message of the peer that turns the direction, and was in `word`. */
 static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
                                const duo_state *next)
@@ -196,10 +217,8 @@ static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
     stand_at(side, at | (next->stays ? STAYS : 0));
     go_to_first_line(session, side);
     if (epoch_of(at) != 1) return;
-    for (size_t line = 1; line < session->shape.lines; line++) {
-        duo_line *old = (duo_line *)(void *)(session->ring + line * session->shape.pitch);
-        atomic_store_explicit(&old->word, 0, memory_order_relaxed);
-    }
+    clear_lines(session, 1, session->shape.ready);
+    session->is_whole = false;
     atomic_store_explicit(&session->credit, 0, memory_order_relaxed);
 }
 

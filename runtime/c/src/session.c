@@ -186,8 +186,12 @@ static inline bool publish(duo_session *session, duo_side *side, const duo_messa
 /* Steps behind a message of this side. */
 static inline void step_out(duo_session *session, duo_side *side, const duo_message *message)
 {
-    if (message->edge == DUO_STAY) go_on(session, side, message->next);
-    else turn_out(session, side, message->next);
+    if (message->edge == DUO_STAY) {
+        if (session->shape.unbounded && ends_line(session, side->at))
+            duo_foresee(side->line, (size_t)DUO_LINES_AHEAD * session->shape.pitch);
+        go_on(session, side, message->next);
+        make_ready(session, side->at);
+    } else turn_out(session, side, message->next);
 }
 
 /* Leaves the next endpoint of a sender to the library if it may have to wait. */

@@ -81,7 +81,7 @@ static void again(void)
 /* Of many sessions the pool keeps all, and so many of their rings. */
 static void many_at_once(void)
 {
-    enum { MANY = 100, RINGS = 64 };
+    enum { MANY = 100, RINGS = 32 };
     numbers_server_stream_t in[MANY];
     numbers_client_stream_t out[MANY];
     left = 1000;

@@ -12,6 +12,7 @@ static void check_shape(const duo_protocol *protocol, const duo_shape *known)
     const duo_shape *shape = &client.session->shape;
     CHECK(known->pitch == shape->pitch && known->stride == shape->stride);
     CHECK(known->lines == shape->lines && known->segment == shape->segment);
+    CHECK(known->ready == shape->ready);
     CHECK(known->per_line == shape->per_line && known->index_bits == shape->index_bits);
     CHECK(known->unbounded == shape->unbounded);
     CHECK(duo_close(client, &nothing) == DUO_OK);

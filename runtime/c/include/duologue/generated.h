@@ -126,6 +126,8 @@ typedef struct duo_shape {
     uint32_t lines;
     /* The first line of the second half of the ring; `lines` if the run has a bound. */
     uint32_t segment;
+    /* So many are made ready when a session begins. A sender makes the others so as it goes into the last of these. */
+    uint32_t ready;
     uint8_t per_line;
     /* Of a message's index; none if no state has a second message. */
     uint8_t index_bits;
@@ -151,8 +153,20 @@ typedef struct duo_protocol {
     const duo_shape *shape;
 } duo_protocol;
 
-/* The ring of a generated protocol whose runs have no bound. */
+/*
+ * Bytes of the ring of a generated protocol whose runs have no bound. The more messages are under way, the less often a
+ * side waits for the other; a small machine has no memory for that.
+ */
+#if UINTPTR_MAX > UINT32_MAX && !defined(DUO_NO_MALLOC)
+#define DUO_RING 65536
+#else
 #define DUO_RING 8192
+#endif
+
+/* So much of such a ring is made ready when a session begins. Most runs are short, and never touch the rest. */
+#define DUO_RING_READY 8192
+/* But never fewer lines. */
+#define DUO_LINES_READY 8
 
 /* Makes a session. On failure (DUO_NO_MEMORY) both places are zeroed. */
 DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server,
@@ -195,13 +209,18 @@ DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory
         name##_fills = DUO_FILLS(capacity, (size_t)name##_per_line),                               \
         name##_lines =                                                                             \
             (is_unbounded) ? (DUO_MORE(name##_fills, DUO_RING / name##_pitch) + 1) / 2 * 2         \
-                           : name##_fills                                                          \
+                           : name##_fills,                                                         \
+        name##_ready = (is_unbounded) ? DUO_LESS(name##_lines, DUO_MORE(DUO_LINES_READY,           \
+                                                                        DUO_RING_READY /           \
+                                                                            name##_pitch))         \
+                                      : name##_lines                                               \
     };                                                                                             \
     static const duo_shape name##_shape = {                                                        \
         name##_pitch,                                                                              \
         DUO_WORDS(payload),                                                                        \
         name##_lines,                                                                              \
         (is_unbounded) ? name##_lines / 2 : name##_lines,                                          \
+        name##_ready,                                                                              \
         name##_per_line,                                                                           \
         (messages) <= 1 ? 0 : (messages) <= 16 ? 4 : 8,                                            \
         is_unbounded}

@@ -90,6 +90,8 @@ struct duo_session {
     bool is_apart;
     /* Comes from the pool; otherwise it lies in memory of the caller's. */
     bool is_pooled;
+    /* The whole ring is ready. Only a sender in a run looks at it, and whoever begins epochs again. */
+    bool is_whole;
     /* In memory of the caller's: a session has begun there that has not ended. */
     _Atomic bool is_running;
     struct duo_session *next_free;
@@ -206,6 +208,26 @@ DUO_COLD bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t 
  */
 uint64_t duo_look_out(const duo_line *line, uint64_t at);
 
+/* A sender asks for the line that comes so many lines later. */
+enum { DUO_LINES_AHEAD = 4 };
+
+/*
+ * Asks the processor for a line that this side is going to write, some bytes behind one that it has written, so that
+ * stores do not wait for one line after the other. Only a hint, also where no line is. What compilers make
+ * of theirs for every x86-64 leaves the line with the other side, too; a processor without this one ignores it.
+ */
+DUO_INLINE void duo_foresee(const duo_line *line, size_t bytes)
+{
+    const char *place = (const char *)((uintptr_t)line + bytes);
+#if defined(__GNUC__) && defined(__x86_64__)
+    __asm__ __volatile__("prefetchw %0" : : "m"(*place));
+#elif defined(__GNUC__)
+    __builtin_prefetch(place, 1);
+#else
+    (void)place;
+#endif
+}
+
 #ifndef __OPTIMIZE_SIZE__
 
 /*
@@ -265,14 +287,16 @@ DUO_INLINE bool duo_alternates(const duo_way *way)
 
 /*
  * Whether the step behind a message is one for the library: to another half of the ring, which the
- * receiver has to be told of and for which the sender may have to wait; or to epochs that start again.
+ * receiver has to be told of and for which the sender may have to wait; as sender, to the last line that
+ * is ready; or to epochs that start again.
  */
-DUO_INLINE bool duo_steps_far(const duo_way *way, duo_edge edge)
+DUO_INLINE bool duo_steps_far(const duo_way *way, duo_edge edge, bool sends)
 {
     if (edge == DUO_TURN) return way->count >> 3 >= DUO_RENEWAL;
     if (DUO_LIKELY(!duo_ends_line(way))) return false;
     uint64_t next = (way->side->at & DUO_AT_LINES) + 1;
-    return next == way->shape->segment || next == way->shape->lines;
+    if (next == way->shape->segment || next == way->shape->lines) return true;
+    return sends && way->shape->ready < way->shape->lines && next + 1 == way->shape->ready;
 }
 
 /* The position in one number. */
@@ -321,7 +345,7 @@ DUO_INLINE bool duo_may_send(duo_way *way, duo_endpoint from, duo_role role, con
                              duo_edge edge)
 {
     if (!DUO_LIKELY(duo_find(way, from, role, known))) return false;
-    if (!DUO_LIKELY(!duo_steps_far(way, edge))) return false;
+    if (!DUO_LIKELY(!duo_steps_far(way, edge, true))) return false;
     way->place = way->line->payloads + duo_place_of(way) * way->shape->stride;
     return true;
 }
@@ -371,6 +395,8 @@ DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, du
         return DUO_CLOSED;
     }
     if (edge == DUO_STAY) {
+        if (way->shape->unbounded && !DUO_LIKELY(!duo_ends_line(way)))
+            duo_foresee(way->line, DUO_LINES_AHEAD * DUO_LINE);
         *next = duo_go_on(way, from, stays);
     } else {
         uint64_t others = way->side->at & (DUO_AT_PROCESSORS | DUO_AT_SWAPS);
@@ -409,7 +435,7 @@ DUO_INLINE bool duo_may_recv(duo_way *way, duo_endpoint from, duo_role role, con
         way->word = duo_look_out(way->line, duo_at(way));
         if (way->word == 0) return false;
     }
-    if (!DUO_LIKELY(!duo_steps_far(way, edge))) return false;
+    if (!DUO_LIKELY(!duo_steps_far(way, edge, false))) return false;
     way->place = way->line->payloads + duo_place_of(way) * way->shape->stride;
     return true;
 }
