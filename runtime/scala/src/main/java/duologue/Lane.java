@@ -54,7 +54,7 @@ abstract class Lane extends Claims {
     /** Sends a number by the lane, which {@link #leads} there. */
     final void pushNumber(long turn, int index, long number) {
         long[] words = segment.words;
-        int at = (int) (turn - base) << 1;
+        int at = Segment.at((int) (turn - base));
         words[at + 1] = number;
         Pipe.WORD.setRelease(words, at, stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX));
         release(turn + 1);
@@ -66,7 +66,7 @@ abstract class Lane extends Claims {
         int slot = (int) (turn - base);
         segment.put(slot, payload);
         long word = stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX | Pipe.OBJECT);
-        Pipe.WORD.setRelease(segment.words, slot << 1, word);
+        Pipe.WORD.setRelease(segment.words, Segment.at(slot), word);
         release(turn + 1);
     }
 
@@ -75,7 +75,7 @@ abstract class Lane extends Claims {
         if (!leads(turn)) {
             return 0;
         }
-        long word = (long) Pipe.WORD.getAcquire(segment.words, (int) (turn - base) << 1);
+        long word = (long) Pipe.WORD.getAcquire(segment.words, Segment.at((int) (turn - base)));
         return ((word ^ stamp + (turn << Pipe.NUMBER)) & SAME) == 0 ? word : 0;
     }
 

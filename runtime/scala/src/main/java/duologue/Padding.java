@@ -1,9 +1,11 @@
 package duologue;
 
 /**
- * A cache line in front of fields that one thread writes with every message, so that they do not lie in one line with what
- * another thread writes. The virtual machine puts the fields of a superclass first.
+ * What lies in front of fields that one thread writes or reads with every message, so that the object before them in memory, which another
+ * thread may write with every message, has no part in their cache line. The virtual machine puts the fields of a superclass first, but fills
+ * what is free between the header and the first long with a smaller field of a subclass, unless there is one here.
  */
 abstract class Padding {
-    long $1, $2, $3, $4, $5, $6, $7, $8;
+    int $0;
+    long $1, $2, $3, $4, $5;
 }

@@ -160,7 +160,7 @@ final class Seat extends Lane {
         boolean isEager = then == Pipe.STAY && there.waiter == Waiter.EAGER;
         long word = ++sequence << Pipe.NUMBER | (long) index << Pipe.INDEX | then | mark;
         long[] words = segment.words;
-        int at = slot << 1;
+        int at = Segment.at(slot);
         if (payload == null) {
             words[at + 1] = number;
         } else {
@@ -217,7 +217,10 @@ final class Seat extends Lane {
 
     private void turn(int then) {
         if (then == Pipe.TURN) {
-            segment = pipe.first;
+            if (segment != pipe.first) {
+                // Storing a reference dirties the collector's card, and the cards of both seats share a cache line.
+                segment = pipe.first;
+            }
             slot = 0;
             speaks = !speaks;
             credit = pipe.room;
@@ -240,7 +243,7 @@ final class Seat extends Lane {
 
     /** Whether the next message is there. */
     boolean hasMessage() {
-        return Pipe.holds((long) Pipe.WORD.getAcquire(segment.words, slot << 1), sequence + 1);
+        return Pipe.holds((long) Pipe.WORD.getAcquire(segment.words, Segment.at(slot)), sequence + 1);
     }
 
     /** Whether the message that is waited for continues a run. */
@@ -314,7 +317,7 @@ final class Seat extends Lane {
     /** The word of the next message; 0 if it is not there. A message with endpoints is this side's then. */
     long poll() {
         long[] words = segment.words;
-        int at = slot << 1;
+        int at = Segment.at(slot);
         long word = (long) Pipe.WORD.getAcquire(words, at);
         if (!Pipe.holds(word, sequence + 1)) {
             return 0;
@@ -349,7 +352,7 @@ final class Seat extends Lane {
 
     /** The payload of the message in this slot, if it is a single primitive value. */
     long number(int slot) {
-        return segment.words[(slot << 1) + 1];
+        return segment.words[Segment.at(slot) + 1];
     }
 
     /** The payload of the message in this slot, which has this word, if it is an object, once. */
@@ -444,9 +447,9 @@ final class Seat extends Lane {
     private void sweep(ArrayDeque<Side> unread) {
         for (Segment each = pipe.first; each != null; each = each.next) {
             for (int i = 0; i < each.slots(); i++) {
-                long word = (long) Pipe.WORD.getAcquire(each.words, i << 1);
+                long word = (long) Pipe.WORD.getAcquire(each.words, Segment.at(i));
                 boolean isCargo = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) != mark;
-                if (isCargo && takeCargo(each.words, i << 1, word)) {
+                if (isCargo && takeCargo(each.words, Segment.at(i), word)) {
                     Cargo cargo = (Cargo) each.payloads[i];
                     each.payloads[i] = null;
                     for (Handle endpoint : cargo.endpoints) {

@@ -11,7 +11,14 @@ final class Segment {
     /** Each further segment has so many times the slots of all before it. */
     private static final int GROWTH = 3;
 
-    /** The words at even places, and behind each the number of its slot. */
+    /**
+     * How many longs lie unused in front of the slots, with the header of the array, and behind them: so many that no neighbour, wherever
+     * the collector moves them, lies in a cache line with a slot, which is what the two sides hand to and fro.
+     */
+    private static final int FRONT = 5;
+    private static final int BACK = 6;
+
+    /** The word of each slot, {@link #at} its place, and behind it the number. */
     final long[] words;
     /** The objects of the slots; made by the sender of the first one. */
     Object[] payloads;
@@ -19,7 +26,7 @@ final class Segment {
     volatile Segment next;
 
     private Segment(int slots) {
-        this.words = new long[2 * slots];
+        this.words = new long[FRONT + 2 * slots + BACK];
     }
 
     /** The first segment of a ring of `slots`. */
@@ -29,7 +36,12 @@ final class Segment {
 
     /** How many slots there are. */
     int slots() {
-        return words.length >> 1;
+        return words.length - FRONT - BACK >> 1;
+    }
+
+    /** Where among the words that of this slot is. */
+    static int at(int slot) {
+        return FRONT + (slot << 1);
     }
 
     /** The segment behind this one; `first`, if all together have the `slots` of the ring. */
