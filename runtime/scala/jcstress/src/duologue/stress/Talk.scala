@@ -34,6 +34,33 @@ final class Talk(capacity: Int) {
 
   def recv(): Int = Talk.outcome(take(server.recv()))
 
+  /** Sends so many numbers as long as it can: 1, or what the first one that fails says. */
+  def sendRun(from: Int, until: Int): Int = {
+    var at = from
+    var outcome = 1
+    while (at < until && outcome == 1) {
+      outcome = send(at)
+      at += 1
+    }
+    outcome
+  }
+
+  /** Receives so many numbers; how many of them are not what was to come. */
+  def recvRun(from: Int, until: Int): Int = (from until until).count(recv() != _)
+
+  /** Receives all that there is, when the peer has left; how many of them are not what was to come. */
+  def recvPrefix(): Int = {
+    var wrong = 0
+    var at = 0
+    var value = recv()
+    while (value != Talk.Closed) {
+      if (value != at) wrong += 1
+      at += 1
+      value = recv()
+    }
+    wrong
+  }
+
   /** Sends and receives so often that the sender leaves its fences out. */
   def hurry(): Unit = for (i <- 1 to 100) {
     send(i): Unit
@@ -72,6 +99,9 @@ final class Talk(capacity: Int) {
   def leaveServer(): Unit = abandon(server)
 
   def leaveClient(): Unit = abandon(client)
+
+  /** As `leaveClient`, in a thread that does not know how far the client is. */
+  def leaveElsewhere(): Unit = abandon(session._2)
 
   private[stress] def take(message: stream.Stream[Int]): Int = message match {
     case stream.Stream.Send(value, next) =>
@@ -112,6 +142,8 @@ object Choice {
 final class Freight {
   private val session = stream.init[stream.server.Stream[Int]]()
   private val inside = stream.init[Int]()
+  /** Kept, since a side that nobody refers to leaves its session. */
+  var taken: Option[stream.server.Stream[Int]] = None
 
   def send(): Int = Talk.outcome {
     session._2.send(inside._1): Unit
@@ -122,8 +154,10 @@ final class Freight {
 
   /** Receives the endpoint that travels. */
   def take(): Int = Talk.outcome(session._1.recv() match {
-    case stream.Stream.Send(_, _) => 1
-    case other                    => throw new AssertionError(other)
+    case stream.Stream.Send(endpoint, _) =>
+      taken = Some(endpoint)
+      1
+    case other => throw new AssertionError(other)
   })
 
   /** Whether the endpoint that was to travel is still the sender's: 1, or the peer's: [[Talk.Used]], or its session was left:

@@ -9,21 +9,24 @@ import java.lang.ref.WeakReference;
  *
  * <p>A claim is a CAS of the turn, so that of two uses of an endpoint, in whatever threads, one is refused. A thread that has
  * claimed the side many times in a row becomes its owner, and then only compares the turn: no other thread claims the side
- * before it has taken that ownership away for good. So uses that are ordered, one before the other, are always found; only a use
+ * before it has taken that ownership away. So uses that are ordered, one before the other, are always found; only a use
  * that another thread makes in the very moment in which the owner makes its own may be missed, and for that the other thread waits
- * for some hundred times as long as such a use takes, once, before it claims. To miss none, the owner would have to make a fence in
+ * for some hundred times as long as such a use takes before it claims. To miss none, the owner would have to make a fence in
  * each use, or the other thread to stop the owner, by asking for its stack, say; that takes a tenth of a millisecond, also where an
  * endpoint changes hands as it should.
+ *
+ * <p>An owner that has ended is in the middle of nothing, and nobody waits for it: all that it did comes before its end is seen. Where an
+ * owner that lives has to be waited for, the next one has to claim twice as often before it becomes the owner, so that a side which goes to
+ * and fro between threads waits seldom.
  */
 abstract class Claims extends Padding {
     /** An operation is under way. */
     private static final long BUSY = -2;
 
     private static final WeakReference<Thread> NOBODY = new WeakReference<>(null);
-    /** There will be no owner again. */
-    private static final WeakReference<Thread> NEVER = new WeakReference<>(null);
-    /** How often in a row a thread claims before it becomes the owner. */
+    /** How often in a row a thread claims before it becomes the owner, at least and at most. */
     private static final int OFTEN = 64;
+    private static final int MOST_OFTEN = 1 << 20;
     /** How long to pause for an owner that may be in the middle of a use, in nanoseconds. */
     private static final long GRACE = 5_000;
 
@@ -47,6 +50,8 @@ abstract class Claims extends Padding {
     /** The hash of the thread that claimed last, and how often in a row. If two threads have the same, the side changes owners. */
     private int last;
     private int streak;
+    /** How long the streak has to be. */
+    private int often = OFTEN;
 
     /** Begins a use that does not wait: `begin` may be followed by {@link #occupy}. Whether the endpoint of this turn is live. */
     final boolean begin(long turn) {
@@ -65,34 +70,42 @@ abstract class Claims extends Padding {
 
     /** Whether there is an owner. */
     final boolean isOwned() {
-        return owner != NOBODY && owner != NEVER;
+        return owner != NOBODY;
     }
 
     private boolean compete(long turn) {
-        if (isOwned()) {
-            disown();
-        }
+        boolean hasWaited = isOwned() && disown();
         if (!LIVE.compareAndSet(this, turn, BUSY)) {
             return false;
+        }
+        if (hasWaited) {
+            often = Math.min(MOST_OFTEN, 2 * often);
         }
         Thread thread = Thread.currentThread();
         int hash = System.identityHashCode(thread);
         if (last != hash) {
             last = hash;
             streak = 0;
-        } else if (++streak >= OFTEN && owner == NOBODY) {
+        } else if (++streak >= often && !isOwned()) {
+            streak = 0;
             owner = new WeakReference<>(thread);
         }
         return true;
     }
 
-    private void disown() {
-        owner = NEVER;
+    /** Takes the ownership away; whether the owner had to be waited for. */
+    private boolean disown() {
+        Thread thread = owner.get();
+        owner = NOBODY;
+        if (thread == null || !thread.isAlive()) {
+            return false;
+        }
         // By the clock: how long a spin-wait takes differs from processor to processor, and may be nothing.
         long start = System.nanoTime();
         while (System.nanoTime() - start < GRACE) {
             Thread.onSpinWait();
         }
+        return true;
     }
 
     /** Ends a use: the endpoint of this turn is live. */
@@ -104,6 +117,7 @@ abstract class Claims extends Padding {
     final void handOver(long turn) {
         owner = NOBODY;
         streak = 0;
+        often = OFTEN;
         release(turn);
     }
 

@@ -4,10 +4,11 @@ package duologue;
  * The short way for the messages of a long run: where the next ones lie, so that each costs no more than to look whether the way is
  * open and to store or to load.
  *
- * <p>A side opens its lane in the middle of a run in which nobody sleeps (see {@link Eagerness}): for so many turns, in one segment,
- * that none of them needs anything else, neither room nor another segment nor news of how far it is. Only the owning thread goes by the
- * lane, and it counts nothing but turns. Every other use, in whatever thread, {@link #close}s it first and is told how many
- * messages went through; it sees what the owner wrote, because it has claimed the turn that the owner released.
+ * <p>A side opens its lane in the middle of a run: for so many turns, in one segment, that none of them needs anything else, neither
+ * room nor another segment nor news of how far it is. Only the owning thread goes by the lane, and it counts nothing but turns. A sender's
+ * lane is for messages with fences or, where the receiver has promised not to sleep (see {@link Eagerness}), for messages without. Every
+ * other use, in whatever thread, {@link #close}s the lane first and is told how many messages went through; it sees what the owner wrote,
+ * because it has claimed the turn that the owner released.
  */
 abstract class Lane extends Claims {
     /** The part of a word that is the same for all messages of a lane, but for their numbers. */
@@ -33,7 +34,9 @@ abstract class Lane extends Claims {
             this.until = turn + count;
             this.base = turn - slot;
             this.stamp = word - (turn << Pipe.NUMBER);
-            this.segment = segment;
+            if (this.segment != segment) {
+                this.segment = segment;
+            }
         }
     }
 
@@ -51,13 +54,17 @@ abstract class Lane extends Claims {
         return turn < until && owns(turn);
     }
 
-    /** Sends a number by the lane, which {@link #leads} there. */
+    /** Whether messages that are sent by the lane have no fences. */
+    final boolean isEager() {
+        return (stamp & Pipe.EAGER) != 0;
+    }
+
+    /** Stores a number in the lane, which {@link #leads} there. */
     final void pushNumber(long turn, int index, long number) {
         long[] words = segment.words;
         int at = Segment.at((int) (turn - base));
         words[at + 1] = number;
         Pipe.WORD.setRelease(words, at, stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX));
-        release(turn + 1);
     }
 
     /** As {@link #pushNumber}, an object. */
@@ -67,7 +74,6 @@ abstract class Lane extends Claims {
         segment.put(slot, payload);
         long word = stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX | Pipe.OBJECT);
         Pipe.WORD.setRelease(segment.words, Segment.at(slot), word);
-        release(turn + 1);
     }
 
     /** The word of the message of this turn, if the lane leads to it and it is there; else 0. */

@@ -135,11 +135,22 @@ final class Seat extends Lane {
     }
 
     /**
-     * Whether a message after which this side speaks again can go by the lane: there is room, nobody sleeps, and no side has left.
-     * Then nobody has to be woken either.
+     * Whether a message after which this side speaks again can go by the lane: there is room, no side has left, and the lane is for messages
+     * without fences if there need not be any.
      */
     boolean flows(Side.Watch watch, long turn) {
-        return leads(turn) && this.watch == watch && there.waiter == Waiter.EAGER && !there.left;
+        return leads(turn) && this.watch == watch && !there.left && (there.waiter == Waiter.EAGER) == isEager();
+    }
+
+    /** Ends the use by which a message was stored in the lane. The fence and the look at the waiter are those of {@link #send}. */
+    void pushed(long turn) {
+        if (isEager()) {
+            release(turn + 1);
+        } else {
+            VarHandle.fullFence();
+            release(turn + 1);
+            wakePeer();
+        }
     }
 
     /**
@@ -177,8 +188,8 @@ final class Seat extends Lane {
             VarHandle.fullFence();
         }
         follow(then);
-        if (isEager && isOwned()) {
-            open(turn + 1, credit, Pipe.EAGER | mark);
+        if (then == Pipe.STAY && isOwned()) {
+            open(turn + 1, credit, (isEager ? Pipe.EAGER : 0) | mark);
         }
         return true;
     }
@@ -379,7 +390,7 @@ final class Seat extends Lane {
                 pipe.consumed = sequence;
                 tells = true;
             }
-            if (promise == Eagerness.PROMISED && isOwned()) {
+            if (promise != Eagerness.WITHDRAWN && isOwned()) {
                 open(turn + 1, Pipe.PROGRESS - 1 - progress, mark ^ Pipe.CLIENT);
             }
         } else {

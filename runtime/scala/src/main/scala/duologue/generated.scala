@@ -30,8 +30,11 @@ object generated {
   def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
     val side = endpoint.$side
     if (!side.flows(endpoint)) send(endpoint, index, payload, 0L, Pipe.STAY, null)
-    else if (payload == null) side.seat.pushNumber(endpoint.$turn, index, 0L)
-    else side.seat.pushObject(endpoint.$turn, index, payload.asInstanceOf[AnyRef])
+    else {
+      if (payload == null) side.seat.pushNumber(endpoint.$turn, index, 0L)
+      else side.seat.pushObject(endpoint.$turn, index, payload.asInstanceOf[AnyRef])
+      side.seat.pushed(endpoint.$turn)
+    }
   }
 
   /** Sends a message after which the peer speaks. */
@@ -44,7 +47,10 @@ object generated {
   def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
     val side = endpoint.$side
     if (!side.flows(endpoint)) send(endpoint, index, null, number, Pipe.STAY, null)
-    else side.seat.pushNumber(endpoint.$turn, index, number)
+    else {
+      side.seat.pushNumber(endpoint.$turn, index, number)
+      side.seat.pushed(endpoint.$turn)
+    }
   }
 
   /** As `turn`, with a payload that is one primitive value. */

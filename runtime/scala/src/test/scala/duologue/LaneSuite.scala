@@ -20,22 +20,27 @@ final class LaneSuite extends RuntimeSuite {
 
   private def send(client: Client, values: Range): Client = values.foldLeft(client)(_.send(_))
 
-  /** A session in the middle of a run, in which `unread` messages wait and either side goes by its lane. */
-  private def inRun(unread: Int): (Server, Client) = {
+  private def takeUnpromised(server: Server): Server = server.tryRecv() match {
+    case Some(stream.Stream.Send(_, next)) => next
+    case other                             => fail(other.toString)
+  }
+
+  /** A session in the middle of a run, in which `unread` messages wait and either side goes by its lane: without fences if the receiver has
+    * promised not to sleep, which it does not where it never waits.
+    */
+  private def inRun(unread: Int, eager: Boolean): (Server, Client) = {
     val (server, client) = stream.init[Int]()
     var receiving: Server = server
     var sending: Client = client
     var at = 0
-    while (at < 300) {
-      sending = send(sending, at until at + 60)
-      receiving = takeAll(receiving, at until at + 60)
-      at += 60
-    }
-    while (!sending.$side.flows(sending)) {
+    def pass(): Unit = {
       sending = sending.send(at)
-      receiving = take(receiving, at)
+      receiving = if (eager) take(receiving, at) else takeUnpromised(receiving)
       at += 1
     }
+    for (_ <- 1 to 300) pass()
+    while (!sending.$side.flows(sending)) pass()
+    assertEquals(sending.$side.seat.isEager, eager)
     sending = send(sending, 0 until unread)
     assert(unread == 0 || isOnLane(receiving))
     (receiving, sending)
@@ -43,9 +48,11 @@ final class LaneSuite extends RuntimeSuite {
 
   private def isOnLane(server: Server): Boolean = server.$side.peek(server) != 0L
 
-  for (unread <- List(0, 1, 7)) {
-    test(s"every second use is found in a run with $unread unread messages") {
-      val (server, client) = inRun(unread)
+  for (unread <- List(0, 1, 7); eager <- List(false, true)) {
+    val run = s"a run ${if (eager) "without" else "with"} fences and with $unread unread messages"
+
+    test(s"every second use is found in $run") {
+      val (server, client) = inRun(unread, eager)
       val next = client.send(unread)
       used(client.send(9))
       used(client.swap())
@@ -57,8 +64,8 @@ final class LaneSuite extends RuntimeSuite {
       next.stop()
     }
 
-    test(s"other threads go on with a run with $unread unread messages, and find second uses") {
-      val (server, client) = inRun(unread)
+    test(s"other threads go on with $run, and find second uses") {
+      val (server, client) = inRun(unread, eager)
       new Beside({
         val next = send(client, unread until 200)
         used(client.send(9))
@@ -72,8 +79,8 @@ final class LaneSuite extends RuntimeSuite {
       used(server.recv())
     }
 
-    test(s"waits, turns and leaving end a run with $unread unread messages") {
-      val (server, client) = inRun(unread)
+    test(s"waits, turns and leaving end $run") {
+      val (server, client) = inRun(unread, eager)
       val swapping = client.send(unread).swap()
       val rest = takeAll(server, 0 to unread)
       val swapped = rest.recv() match {
@@ -89,14 +96,14 @@ final class LaneSuite extends RuntimeSuite {
       closed(takeAll(receiving, 1 until 5).recv())
     }
 
-    test(s"a side that was left elsewhere does not go on in a run with $unread unread messages") {
-      val (server, client) = inRun(unread)
+    test(s"a side that was left elsewhere does not go on in $run") {
+      val (server, client) = inRun(unread, eager)
       val next = client.send(unread)
       new Beside(abandon(server)).join()
       closed(next.send(9))
       used(server.recv())
 
-      val (receiving, sending) = inRun(unread)
+      val (receiving, sending) = inRun(unread, eager)
       new Beside(abandon(sending)).join()
       used(sending.send(9))
       closed(takeAll(receiving, 0 until unread).recv())
