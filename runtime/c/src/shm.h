@@ -25,7 +25,8 @@
  * (d) Lanes (duologue/lane.h). Behind a number that leads back to its state, the sender knows how many more
  *     the line takes, and the receiver how many of the same tag it has seen in one word. Any 8 bytes are a
  *     number, and the tag was checked, so nothing is left to check; which of them comes next is counted by
- *     the turn, which stands nowhere in the region. Every other operation first settles what was done.
+ *     the turn, which stands nowhere in the region. Whoever has done the last number of a line that was full goes on to
+ *     the next line as behind any other message. Every other operation first settles what was done.
  *     The sender writes the tags of a whole lane with its first number: tags that are not counted mean
  *     nothing.
  * (e) Volleys (duologue/lane.h). A run that is at its beginning may be one of many that have one message each:

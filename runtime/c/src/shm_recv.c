@@ -157,14 +157,10 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
     return DUO_OK;
 }
 
-/*
- * How many of the messages from a place of a word on have the tag of the one there, the last of a line
- * that is full left out.
- */
+/* How many of the messages from a place of a word on have the tag of the one there. */
 static inline uint64_t seen_alike(uint64_t word, unsigned place)
 {
     unsigned all = (unsigned)(word >> DUO_SHM_COUNT_SHIFT) & 7;
-    if (word & DUO_SHM_FULL) all -= 1;
     uint64_t tags = word >> DUO_SHM_TAG_SHIFT >> 8 * place;
     uint64_t others = (tags ^ (tags & 0xff) * UINT64_C(0x01010101010101)) & UINT64_C(0xffffffffffffff);
     uint64_t alike = others == 0 ? DUO_SHM_CELLS : (uint64_t)lowest(others) / 8;
@@ -177,7 +173,10 @@ static inline void expect_seen(duo_shm *shm, duo_endpoint from, unsigned tag, ui
 {
     if (((word >> DUO_SHM_TAG_SHIFT >> 8 * shm->count) & 0xff) != tag) return;
     uint64_t alike = seen_alike(word, shm->count), room = DUO_SHM_CELLS - shm->cells;
-    expect(shm, from.turn + 2, alike < room ? alike : room, NULL, tag + 1);
+    if (alike > room) alike = room;
+    expect(shm, from.turn + 2, alike, NULL, tag + 1);
+    bool is_all = shm->count + alike == ((word >> DUO_SHM_COUNT_SHIFT) & 7);
+    shm->remote.lane.ends = is_all && (word & DUO_SHM_FULL) ? 2 * alike : 0;
 }
 
 /* The last step of a number that ended its line: what is in the next one. */
@@ -187,6 +186,12 @@ NOT_INLINE static duo_status line_ends(duo_shm *shm, duo_endpoint from, unsigned
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
     if (is_fresh(shm, word) && !(word & DUO_SHM_LONG)) expect_seen(shm, from, tag, word);
     return DUO_OK;
+}
+
+void duo_lane_line_ends(duo_endpoint from)
+{
+    duo_shm *shm = shm_of(from);
+    (void)line_ends(shm, from, (unsigned)shm->remote.lane.word - 1);
 }
 
 /* A number that is already there. What is anything else, `recv_any` looks at anew. */

@@ -21,6 +21,9 @@ extern "C" {
 /* Behind a number that was sent: goes on to the next line, and answers a peer that sleeps or has left. */
 duo_status duo_lane_go_on(duo_endpoint from, bool is_last, uint32_t flags);
 
+/* Behind the last number of a line that was received: goes on to the next line. */
+void duo_lane_line_ends(duo_endpoint from);
+
 /* Behind a number that turned the direction: answers a peer that sleeps or has left. */
 duo_status duo_volley_go_on(duo_endpoint from, uint32_t flags);
 
@@ -118,8 +121,10 @@ DUO_INLINE void duo_lane_recv(duo_endpoint from, duo_role role, void *message, s
     } arrived = {(unsigned)lane->word, NULL};
     char *entries = (char *)message + offset;
     memcpy(message, &arrived, sizeof arrived);
-    memcpy(entries, lane->place + (from.turn - lane->from) * 4, 8);
+    uint64_t done = from.turn - lane->from;
+    memcpy(entries, lane->place + done * 4, 8);
     duo_store_at_once(duo_lane_step(from, role), entries + 8);
+    if (!DUO_LIKELY(done + 2 != lane->ends)) duo_lane_line_ends(from);
 }
 
 /*

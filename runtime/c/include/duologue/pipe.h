@@ -137,6 +137,8 @@ typedef struct duo_lane {
     /* The turn of the first, and two for each, as turns count. */
     uint64_t from;
     uint64_t span;
+    /* As receiver: the same as `span` if the line is full and ends with the last of them, else 0. */
+    uint64_t ends;
     /* As sender: the message that they are. */
     const duo_message *of;
     /* The place of the first. */
