@@ -36,7 +36,8 @@ object DuologuePlugin extends AutoPlugin {
       val out = (Compile / sourceManaged).value / "duologue"
       val options = duologueOptions.value
       val cache = streams.value.cacheDirectory / ("duologue-" + (options :+ executable.getPath).hashCode.toHexString)
-      val generate = FileFunction.cached(cache, FilesInfo.hash, FilesInfo.exists) { _ =>
+      if (protocols.isEmpty) log.warn(s"there is no .proto file in $source, which duologueSource names")
+      val generate = FileFunction.cached(cache, FilesInfo.hash, FilesInfo.hash) { _ =>
         log.info(s"Writing endpoints for the protocols of $source")
         run(executable, source, out, options, log)
         (out ** "*.scala").get.toSet
@@ -52,18 +53,19 @@ object DuologuePlugin extends AutoPlugin {
     val folders = sys.env.getOrElse("PATH", "").split(File.pathSeparator).toSeq
     val inPath = if (executable.contains("/")) Nil else folders.flatMap(folder => names.map(new File(folder, _)))
     (inPath ++ names.map(new File(_).getAbsoluteFile)).find(_.isFile).getOrElse {
-      sys.error(s"there is no `$executable`: install it with `cargo install duologue`, or set duologueExecutable")
+      throw new MessageOnlyException(s"there is no `$executable`: install it with `cargo install duologue`, or set duologueExecutable")
     }
   }
 
   private def run(executable: File, source: File, out: File, options: Seq[String], log: Logger): Unit = {
-    val words = Seq(executable.getPath, "gen", source.getPath, "--scala", out.getPath, "--clean", "--format", "short", "--color", "never")
+    val words = Seq(executable.getPath, "gen", source.getPath, "--scala", out.getPath, "--clean", "--color", "never") ++
+      Seq("--format", "github", "--report", "github=none")
     val lines = List.newBuilder[String]
     val code = Process(words ++ options).!(ProcessLogger(line => lines.synchronized { lines += line; () }))
     val problems = lines.result().flatMap(Finding.read)
     problems.foreach(tell(_, log))
     if (code != 0) {
-      if (problems.isEmpty) sys.error(lines.result().mkString("\n"))
+      if (problems.isEmpty) throw new MessageOnlyException(lines.result().mkString("\n"))
       throw new Refused(words.toArray, problems.toArray)
     }
   }
@@ -72,9 +74,11 @@ object DuologuePlugin extends AutoPlugin {
   private def tell(problem: Problem, log: Logger): Unit = {
     val at = problem.position
     val level = if (problem.severity == Severity.Error) Level.Error else Level.Warn
-    log.log(level, s"${at.sourcePath.get}:${at.line.get}:${at.pointer.get + 1}: ${problem.message}")
+    val text = problem.message.split('\n')
+    log.log(level, s"${at.sourcePath.get}:${at.line.get}:${at.pointer.get + 1}: ${text.head}")
     log.log(level, at.lineContent)
     log.log(level, at.pointerSpace.get + "^")
+    text.tail.foreach(line => log.log(level, line))
   }
 
   private final class Refused(override val arguments: Array[String], override val problems: Array[Problem]) extends CompileFailed {
@@ -83,14 +87,22 @@ object DuologuePlugin extends AutoPlugin {
     override def fillInStackTrace(): Throwable = this
   }
 
-  /** One line of `--format short`, as sbt knows problems. */
+  /** One line of `--format github`, which has all notes and helps of a finding, as sbt knows problems. */
   private object Finding {
-    private val Line = """(.+?):(\d+):(\d+): (error|warning)\[([\w-]+)\]: (.*)""".r
+    private val Line = """::(error|warning) file=([^,]+),line=(\d+),endLine=\d+,col=(\d+),endColumn=\d+,title=([\w-]+)::(.*)""".r
 
     def read(line: String): Option[Problem] = line match {
-      case Line(path, row, column, level, rule, text) => Some(problem(new File(path).getAbsoluteFile, row.toInt, column.toInt, level, s"$text [$rule]"))
-      case _                                          => None
+      case Line(level, path, row, column, rule, text) =>
+        val (said, more) = plain(text).span(_ != '\n')
+        Some(problem(new File(plain(path)).getAbsoluteFile, row.toInt, column.toInt, level, s"$said [$rule]$more"))
+      case _ => None
     }
+
+    /** Without the escapes of the format. */
+    private def plain(text: String): String =
+      Seq("%0D" -> "\r", "%0A" -> "\n", "%3A" -> ":", "%2C" -> ",", "%25" -> "%").foldLeft(text) { case (rest, (escape, character)) =>
+        rest.replace(escape, character)
+      }
 
     private def problem(file: File, row: Int, column: Int, level: String, text: String): Problem = {
       val lines = if (file.isFile) IO.readLines(file) else Nil
