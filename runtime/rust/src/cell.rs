@@ -7,7 +7,7 @@ use std::ptr::{addr_of_mut, NonNull};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::layout::Layout;
-use crate::pipe::Pipe;
+use crate::pipe::{Laps, Pipe};
 use crate::pool;
 use crate::position::renewed;
 use crate::sync::AtomicU64;
@@ -41,8 +41,6 @@ pub(crate) struct Own {
     /// The session's layout once more: the header's line is not read between its beginning and its end, so that it stays
     /// where sessions begin and end.
     pub(crate) layout: Layout,
-    /// Whether this side has made ready the lines that were not ready at first (see [`Layout::ready`]).
-    pub(crate) made_ready: UnsafeCell<bool>,
 }
 
 /// The header of a session. The lines of the ring follow it in the same block.
@@ -55,11 +53,13 @@ pub(crate) struct Cell {
     next: Option<NonNull<Cell>>,
     /// How many burials had begun anywhere when the session was created: see `burial`.
     pub(crate) born: u64,
-    /// Which segment the receiver has emptied last, and flags: see `room`. It changes twice in a lap, so that it can
-    /// share a line with the constants.
+    /// Which segment the receiver has emptied last, and flags: see `room`. It changes a few times in a lap, so that it
+    /// can share a line with the constants.
     pub(crate) credit: AtomicU64,
     pub(crate) sides: [Side; 2],
     pub(crate) own: [Own; 2],
+    /// Belongs to whoever sends.
+    pub(crate) laps: Laps,
     /// Shows loom when payloads are written and read.
     #[cfg(loom)]
     pub(crate) witnesses: Vec<loom::cell::UnsafeCell<()>>,
@@ -121,7 +121,6 @@ impl Cell {
                 discard: Pipe::leave,
             }),
             layout,
-            made_ready: UnsafeCell::new(false),
         };
         let header = Cell {
             layout,
@@ -131,6 +130,7 @@ impl Cell {
             credit: AtomicU64::new(0),
             sides: [side(), side()],
             own: [own(), own()],
+            laps: Laps::new(),
             #[cfg(loom)]
             witnesses: (0..layout.lines() * layout.per_line())
                 .map(|_| loom::cell::UnsafeCell::new(()))
@@ -176,10 +176,8 @@ impl Cell {
         // SAFETY: by the caller.
         unsafe {
             let layout = (*cell.as_ptr()).layout;
-            for own in &(*cell.as_ptr()).own {
-                *own.made_ready.get() = false;
-            }
-            Cell::clear_lines(cell, &layout, 0..layout.ready());
+            (*cell.as_ptr()).laps = Laps::new();
+            Cell::clear_lines(cell, &layout, 0..layout.near());
         }
     }
 
@@ -303,7 +301,7 @@ impl Cell {
         // one stayed in its class, which alone decides the size and alignment.
         unsafe {
             let layout = (*cell.as_ptr()).layout;
-            for line in 0..layout.ready() {
+            for line in 0..layout.near() {
                 Cell::word(cell, &layout, line).cast_mut().drop_in_place();
             }
             cell.drop_in_place();

@@ -61,22 +61,35 @@ fn a_message_of_a_stream_costs_nothing() {
     assert_eq!(made, (in_runs(100) + LEAVING, 0));
 }
 
-#[cfg(target_pointer_width = "64")]
-#[test]
-fn a_ring_is_reported_free_in_two_halves() {
+/// Sends so many blocks of a line each, and then reads them, so often.
+fn stream_of_lines(times: usize, lines: usize) -> (usize, usize) {
     let (mut server, mut client) = stream::init::<[u64; 7]>();
-    let made = cost(|| {
-        for number in 0..10_000 {
-            client = client.send([number; 7])?;
-            let stream::Stream::Send(_, next) = server.recv()? else {
-                panic!("a number")
-            };
-            server = next;
+    cost(|| {
+        for _ in 0..times {
+            for number in 0..lines {
+                client = client.send([number as u64; 7])?;
+            }
+            for _ in 0..lines {
+                let stream::Stream::Send(_, next) = server.recv()? else {
+                    panic!("a block")
+                };
+                server = next;
+            }
         }
         Ok(())
-    });
-    // 64 KiB without the header are twice 509 lines, and 10,000 is 19 times 509 and 329.
-    assert_eq!(made, (in_runs(10_000) + 19 + LEAVING, 0));
+    })
+}
+
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn short_laps_are_reported_free_in_two_halves_and_long_ones_in_four_parts() {
+    // 8 KiB are twice 64 lines, and 10,000 is 156 times 64 and 16.
+    let short = stream_of_lines(10_000, 1);
+    assert_eq!(short, (in_runs(10_000) + 156 + LEAVING, 0));
+    // 64 KiB without the header are 1,018 lines, which are reported behind 64, 128, 512 and all. 1,500 end in the second
+    // lap behind line 482.
+    let long = stream_of_lines(3, 500);
+    assert_eq!(long, (in_runs(1_500) + 4 + 2 + LEAVING, 0));
 }
 
 #[test]

@@ -10,6 +10,8 @@ use crate::cell::Cell;
 use crate::position::{MAX_LINES, MAX_PER_LINE};
 use crate::sync::AtomicU64;
 
+mod segments;
+
 /// Bytes of a cache line.
 pub(crate) const CACHE_LINE: usize = 64;
 
@@ -17,18 +19,17 @@ pub(crate) const CACHE_LINE: usize = 64;
 const INDEX_BITS: usize = 28;
 
 /// The block of a session whose runs are unbounded has about so many bytes. More would hardly be faster: by then the
-/// receiver reads lines that have left the sender's first cache...
-const BLOCK: usize = if cfg!(target_pointer_width = "64") && cfg!(not(loom)) {
+/// receiver reads lines that have left the sender's first cache. Laps that go through all of it are long ones...
+const BLOCK: usize = if cfg!(loom) {
+    0
+} else if cfg!(target_pointer_width = "64") {
     64 << 10
 } else {
     8 << 10
 };
 
 /// ...but its ring has at least so many lines, however large the payload is.
-const FEWEST_LINES: usize = 8;
-
-/// So much of a block is made ready when it is allocated. Most runs are short, and never touch the rest.
-const READY: usize = 8 << 10;
+const FEWEST_LINES: usize = if cfg!(loom) { 6 } else { 8 };
 
 /// How many messages can be in flight at once: the longest run of messages in one direction.
 ///
@@ -38,9 +39,9 @@ const READY: usize = 8 << 10;
 pub enum Capacity {
     /// No run is longer than this, so a send never waits.
     Bounded(usize),
-    /// A run may go on for ever, so a send waits when the peer is a whole ring behind. The session takes 64 KiB, of which
-    /// it touches 8 as long as no run is longer than that, or room for 8 messages if that is more: about 7,000 messages
-    /// of 8 bytes, 1,000 of 56. On 32-bit systems it takes 8 KiB.
+    /// A run may go on for ever, so a send waits when the peer is a whole ring behind. The session takes 64 KiB, or room for
+    /// 8 messages if that is more: about 7,000 messages of 8 bytes, 1,000 of 56. It touches 8 of them as long as the
+    /// receiver is never 4 KiB behind. On 32-bit systems it takes 8 KiB.
     Unbounded,
 }
 
@@ -170,7 +171,7 @@ pub(crate) struct Layout {
     /// From one payload to the next.
     stride: u32,
     lines: u32,
-    /// The receiver reports free lines whenever it has emptied this many, and at the end of the ring.
+    /// How many lines the first segment has, a power of two, if a run may go on for ever. All segments are some of these.
     segment: u32,
     per_line: u8,
     /// Bits of a message's index.
@@ -232,7 +233,8 @@ impl Layout {
             Capacity::Bounded(longest) => (longest.div_ceil(per_line), 0),
             Capacity::Unbounded => {
                 let lines = most(BLOCK.saturating_sub(first) / pitch, FEWEST_LINES);
-                (lines, lines / 2)
+                let segment = segments::first(lines, pitch);
+                (lines, segment)
             }
         };
         let lines = if lines == 0 { 1 } else { lines };
@@ -289,27 +291,6 @@ impl Layout {
     #[inline]
     pub(crate) const fn lines(&self) -> usize {
         self.lines as usize
-    }
-
-    /// How many lines are made ready with the block. The others are when a sender first comes near them.
-    #[inline]
-    pub(crate) const fn ready(&self) -> usize {
-        if cfg!(loom) {
-            return self.lines();
-        }
-        let near = READY.saturating_sub(self.first as usize) / self.pitch as usize;
-        least(most(near, FEWEST_LINES), self.lines())
-    }
-
-    /// The first line of the second segment. A bounded run has one segment only: nobody asks what is free, so the
-    /// receiver says so only at the end of the ring, which such a run reaches only if the capacity is too small.
-    #[inline]
-    pub(crate) const fn segment(&self) -> usize {
-        if self.segment == 0 {
-            self.lines as usize
-        } else {
-            self.segment as usize
-        }
     }
 
     /// Where a line's word lies in the block.
@@ -423,9 +404,15 @@ mod tests {
         let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
         assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - 64);
         let large = Layout::of(Slot::new().fit::<[u8; 5_000]>(), Capacity::Unbounded);
-        assert_eq!((large.lines(), large.segment()), (12, 6));
+        assert_eq!(
+            (large.lines(), large.near(), large.last_segment()),
+            (12, 12, 8)
+        );
         let larger = Layout::of(Slot::new().fit::<[u8; 50_000]>(), Capacity::Unbounded);
-        assert_eq!((larger.lines(), larger.segment()), (8, 4));
+        assert_eq!(
+            (larger.lines(), larger.near(), larger.last_segment()),
+            (8, 8, 4)
+        );
     }
 
     #[test]

@@ -34,8 +34,9 @@
 //! - *Waiting*: see `watched`. *Leaving* and the last message: see `pipe/leave.rs`.
 //! - *The session lives* while a sender reads flags after a message that is not the last: it is ended either by the
 //!   receiver of the last message, or by whoever is left alone, and both need something that this sender has not done.
-//! - *Making ready.* A block is cleared as far as short runs reach. The sender clears the rest before it publishes
-//!   anything in the last line of that part, so the receiver's look behind that line comes after it (Release, Acquire).
+//! - *Making ready.* A block is cleared as far as short laps reach. The sender clears the rest before the first long lap,
+//!   and says that the lap is long before it publishes anything in the last line of a short one, so the receiver's look
+//!   behind that line comes after both (Release, Acquire). See `room`.
 //! - *Clearing.* When epochs start again at 1 (see `position`) the receiver of the turning message clears the stamps
 //!   of all lines but the first. All messages are read, the peer looks at the first line only, so nobody else uses them.
 
@@ -54,7 +55,7 @@ mod publish;
 mod room;
 
 pub(crate) use publish::Sent;
-pub(crate) use room::Room;
+pub(crate) use room::{Laps, Room};
 
 /// In any word: the side that does not change the word waits for its change.
 pub(crate) const WAITS: u64 = 1;
@@ -189,10 +190,10 @@ impl Pipe {
         unsafe { (*addr_of!((*self.cell.as_ptr()).own[side].stance)).get() }
     }
 
-    /// Whether this side has made the whole ring ready.
-    fn made_ready(&self) -> *mut bool {
-        // SAFETY: as above; there are two sides.
-        unsafe { (*addr_of!((*self.cell.as_ptr()).own[self.at.side()].made_ready)).get() }
+    /// What the sender knows of its laps.
+    fn laps(&self) -> &Laps {
+        // SAFETY: as above.
+        unsafe { &*addr_of!((*self.cell.as_ptr()).laps) }
     }
 
     /// Begins to receive in a state, which has messages that keep the direction or has none.
@@ -302,7 +303,7 @@ impl Pipe {
         layout.index((word & INDEXES) >> INDEXES_SHIFT, self.at.place())
     }
 
-    /// Where this side stands after a message that keeps the direction; `None` if that message empties a segment, which
+    /// Where this side stands after a message that keeps the direction; `None` if that message may empty a segment, which
     /// the receiver has to report.
     #[inline(always)]
     pub(crate) fn next_in_segment(&self, layout: &Layout) -> Option<Position> {
@@ -310,22 +311,22 @@ impl Pipe {
             return Some(at);
         }
         let emptied = self.at.line() + 1;
-        let is_last = emptied == layout.segment() || emptied == layout.lines();
-        (!is_last).then(|| self.at.following_line())
+        let may_be_last = layout.may_begin_segment(emptied) || emptied == layout.lines();
+        (!may_be_last).then(|| self.at.following_line())
     }
 
-    /// The same where the message empties a segment.
+    /// The same where the message may empty a segment.
     #[cold]
     #[inline(never)]
     pub(crate) fn next_segment(self) -> Position {
-        self.at.next_line(self.layout().lines())
+        self.at.next_line(self.lines_of_lap())
     }
 
-    /// Says that the message here was taken, and with it a segment emptied. Wakes a sender that waits for room.
+    /// Says that the message here was taken, and with it perhaps a segment emptied. Wakes a sender that waits for room.
     #[cold]
     #[inline(never)]
     pub(crate) fn report_segment(self) {
-        if let Some(waiter) = self.report_emptied(self.layout()) {
+        if let Some(waiter) = self.report_emptied() {
             waiter.wake();
         }
     }

@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Pipe, Then, DEAD, INDEXES, INDEXES_SHIFT, WAITS};
-use crate::cell::Cell;
 use crate::flags::TASK;
 use crate::layout::Layout;
 use crate::position::Position;
@@ -26,7 +25,7 @@ impl Pipe {
     #[inline(always)]
     pub(crate) fn send<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
         let line = self.at.line();
-        if line == 0 || line == layout.segment() || !self.at.is_plain() {
+        if layout.may_begin_segment(line) || !self.at.is_plain() {
             // Where a run or a segment may begin, or a session is not plain.
             if self.needs_room(layout) && !self.again().has_room() {
                 self.leave();
@@ -149,29 +148,22 @@ impl Pipe {
     fn stayed(&self, layout: &Layout) -> Position {
         match self.at.next_place(layout.per_line()) {
             Some(at) => at,
-            None => {
-                if self.at.line() + 2 == layout.ready() && layout.ready() < layout.lines() {
-                    self.again().make_ready();
-                }
-                self.at.next_line(layout.lines())
-            }
+            None => self.at.next_line(self.end_of_lap(layout)),
         }
     }
 
-    /// Makes the rest of the ring ready, when this side comes near it for the first time. The receiver looks there only after
-    /// it has acquired the last message of the line at which this side now arrives.
-    #[cold]
-    #[inline(never)]
-    fn make_ready(self) {
-        let layout = self.layout();
-        // SAFETY: only this side looks at what is its own, and what one side has made ready may be made so again: in this
-        // run nobody has been there, and every message of an earlier one is read.
-        unsafe {
-            let made = self.made_ready();
-            if !*made {
-                Cell::clear_lines(self.cell, layout, layout.ready()..layout.lines());
-                *made = true;
+    /// How many lines this lap has, as far as that matters behind the line here. Decides it before the last line of a
+    /// short lap.
+    #[inline(always)]
+    fn end_of_lap(&self, layout: &Layout) -> usize {
+        let (near, lines) = (layout.near(), layout.lines());
+        let next = self.at.line() + 1;
+        if near < lines && (next == near || next + 1 == near) {
+            if next < near {
+                self.again().decide_lap();
             }
+            return self.lines_of_lap();
         }
+        lines
     }
 }

@@ -7,6 +7,12 @@ use crate::position::RENEWAL;
 /// A session with either policy, at an epoch that no conversation reaches in a test's time.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
     let (cell, _) = Cell::begin(layout, 0);
+    // The block may have been in use before, at just this epoch.
+    // SAFETY: it belongs to the new session, which nobody uses yet.
+    unsafe {
+        Cell::clear_lines(cell, &layout, 0..layout.near());
+        (*cell.as_ptr()).laps = Laps::new();
+    }
     let (first, second) = sides(cell, epoch, swaps);
     (first.sending(true), second.sending(true))
 }
@@ -89,40 +95,213 @@ fn wrap((mut first, mut second): (Pipe, Pipe)) {
     assert!(matches!(sent, Sent::Noticed(Err(1))));
 }
 
-#[test]
-fn lines_are_made_ready_before_the_receiver_looks_there() {
-    // Different layouts, so that no block is ready from the time before.
+/// Makes everything behind the near lines look like messages of this very run.
+fn spoil(pipe: &Pipe, layout: &Layout) {
+    for line in layout.near()..layout.lines() {
+        // SAFETY: the session has these lines, and nobody looks there.
+        unsafe {
+            Cell::word(pipe.cell, layout, line)
+                .cast_mut()
+                .cast::<u64>()
+                .write(pipe.at.with());
+        };
+    }
+}
+
+/// Layouts that differ, so that no block is ready from the time before. All have long laps.
+fn layouts() -> [Layout; 4] {
     let slots = [
         Slot::new().fit::<[u64; 1]>(),
         Slot::new().fit::<[u64; 2]>(),
         Slot::new().fit::<[u64; 3]>(),
-        Slot::new().fit::<[u64; 4]>(),
+        Slot::new().fit::<[u64; 150]>(),
     ];
-    for (case, slot) in slots.into_iter().enumerate() {
+    slots.map(|slot| {
         let layout = Layout::of(slot, Capacity::Unbounded);
-        assert!(layout.ready() < layout.lines());
-        let (swaps, turns) = (case & 1 == 1, case & 2 == 2);
-        let (mut first, mut second) = begun(layout, 1, swaps);
-        if turns {
-            (second, first) = pass(first, second, 0, Then::Turn);
-        }
-        // What is not ready may look like messages of this very run.
-        let message = first.at.with();
-        for line in layout.ready()..layout.lines() {
-            // SAFETY: the session has these lines, and nobody looks there.
-            unsafe {
-                Cell::word(first.cell, &layout, line)
-                    .cast_mut()
-                    .cast::<u64>()
-                    .write(message);
-            };
-        }
-        let messages = (layout.lines() * layout.per_line() * 2) as u64;
-        for number in 0..messages {
+        assert!(layout.near() < layout.lines());
+        layout
+    })
+}
+
+#[test]
+fn a_receiver_that_keeps_up_sees_short_laps_only() {
+    for layout in layouts() {
+        let (mut first, mut second) = begun(layout, 1, false);
+        spoil(&first, &layout);
+        for number in 0..(layout.lines() * layout.per_line() * 3) as u64 {
             let nothing = matches!(second.find(), Found::Nothing(_));
             assert!(nothing, "message {number} before it was sent");
             (first, second) = pass(first, second, number, Then::Stay);
+            assert!(second.at.line() < layout.near());
         }
         second.free();
     }
+}
+
+/// A conversation in one direction, in which nobody ever waits.
+struct Walk {
+    layout: Layout,
+    sender: Option<Pipe>,
+    receiver: Option<Pipe>,
+    sent: u64,
+    read: u64,
+    /// The furthest line.
+    furthest: usize,
+}
+
+impl Walk {
+    /// Sends unless the ring is full, and says whether it did.
+    fn send(&mut self, then: Then) -> bool {
+        let sender = self.sender.take().expect("it has not left");
+        if let Room::Full(_) = sender.room() {
+            self.sender = Some(sender);
+            return false;
+        }
+        let Sent::Published(next) = sender.send(&self.layout, 3, self.sent, then) else {
+            panic!("nobody waits and nobody left")
+        };
+        self.sent += 1;
+        self.furthest = self.furthest.max(next.at.line());
+        self.sender = Some(next.sending(true));
+        true
+    }
+
+    /// Receives what is there, and says whether anything was.
+    fn receive(&mut self) -> bool {
+        let receiver = self.receiver.take().expect("it has not left");
+        let Found::Message(word) = receiver.find() else {
+            assert_eq!(self.read, self.sent, "a message is missing");
+            self.receiver = Some(receiver);
+            return false;
+        };
+        assert!(self.read < self.sent, "a message that nobody sent");
+        assert_eq!(receiver.index(&self.layout, word), 3);
+        let in_segment = receiver.next_in_segment(&self.layout);
+        let next = in_segment.unwrap_or_else(|| receiver.again().next_segment());
+        // SAFETY: a message was found, and all are `u64`.
+        let (got, next) = unsafe { receiver.take_in_run::<u64>(&self.layout, next) };
+        if in_segment.is_none() {
+            receiver.report_segment();
+        }
+        assert_eq!(got, self.read);
+        self.read += 1;
+        self.receiver = Some(next.sending(true));
+        true
+    }
+
+    /// The sender says its last word of the run, and the receiver reads up to it and answers.
+    fn turn(&mut self) {
+        while !self.send(Then::Turn) {
+            self.receive();
+        }
+        while self.read + 1 < self.sent {
+            assert!(self.receive());
+        }
+        let receiver = self.receiver.take().expect("it has not left");
+        let Found::Message(word) = receiver.find() else {
+            panic!("the last message of the run is missing")
+        };
+        // SAFETY: a message was found, and all are `u64`.
+        let (got, next) = unsafe { receiver.take_last::<u64>(&self.layout, word, true) };
+        assert_eq!(got, self.read);
+        self.read += 1;
+        let next = next.expect("the session goes on").sending(true);
+        self.receiver = self.sender.replace(next);
+    }
+
+    /// The sender leaves, and the receiver reads everything before it learns of it.
+    fn end(mut self) {
+        self.sender.take().expect("it has not left").leave();
+        loop {
+            let receiver = self.receiver.as_ref().expect("it has not left");
+            if let Found::Closed = receiver.find() {
+                break;
+            }
+            assert!(self.receive());
+        }
+        assert_eq!(self.read, self.sent, "closed before a message");
+        self.receiver.take().expect("it has not left").free();
+    }
+}
+
+#[test]
+fn laps_of_both_lengths_lose_nothing_however_far_the_receiver_lags() {
+    let mut chance = 1_u64;
+    let mut below = |bound: usize| {
+        chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (chance >> 33) as usize % bound
+    };
+    for layout in layouts() {
+        let room = layout.lines() * layout.per_line();
+        let near = layout.near() * layout.per_line();
+        let (mut shortest, mut longest) = (usize::MAX, 0);
+        for round in 0..60 {
+            // Some begin where epochs come round.
+            let epoch = [1, RENEWAL - 2, 2 * RENEWAL - 3][round % 3];
+            let (first, second) = begun(layout, epoch, round % 2 == 1);
+            spoil(&first, &layout);
+            let mut walk = Walk {
+                layout,
+                sender: Some(first),
+                receiver: Some(second),
+                sent: 0,
+                read: 0,
+                furthest: 0,
+            };
+            for _ in 0..below(40) {
+                let most = [near / 3, near, 2 * room][below(3)];
+                for _ in 0..below(most) {
+                    if !walk.send(Then::Stay) {
+                        break;
+                    }
+                }
+                let most = [near, room, 2 * room][below(3)];
+                for _ in 0..below(most) {
+                    if !walk.receive() {
+                        break;
+                    }
+                }
+                if below(8) == 0 {
+                    walk.turn();
+                }
+            }
+            shortest = shortest.min(walk.furthest);
+            longest = longest.max(walk.furthest);
+            walk.end();
+        }
+        assert!(shortest < layout.near() && longest == layout.lines() - 1);
+    }
+}
+
+#[test]
+fn stamps_that_many_short_laps_left_out_are_cleared() {
+    let layout = layouts()[0];
+    let (first, second) = begun(layout, 2, false);
+    spoil(&first, &layout);
+    let mut walk = Walk {
+        layout,
+        sender: Some(first),
+        receiver: Some(second),
+        sent: 0,
+        read: 0,
+        furthest: 0,
+    };
+    // A long lap, so that the lines are ready.
+    while walk.send(Then::Stay) {}
+    while walk.receive() {}
+    let skipped = |walk: &Walk| {
+        let sender = walk.sender.as_ref().expect("it has not left");
+        sender.laps().skipped.get()
+    };
+    // As many short laps as let the lines be of this very run again.
+    // SAFETY: nobody else looks at the count.
+    unsafe { *skipped(&walk) = RENEWAL };
+    spoil(walk.sender.as_ref().expect("it has not left"), &layout);
+    while walk.send(Then::Stay) {}
+    while walk.receive() {}
+    // SAFETY: as above.
+    assert_eq!(unsafe { *skipped(&walk) }, 0);
+    walk.end();
 }

@@ -233,6 +233,51 @@ fn a_sender_that_waits_for_room_learns_that_the_receiver_forgot_what_is_there() 
     }
 }
 
+/// Sends numbers that take a line each, through a ring of six lines of which a short lap has two: all of them, or as many as
+/// need no waiting. The first of them are there before the receiver looks.
+fn send_lines(first: u32, count: u32, waits: bool) {
+    let (mut server, mut client) = stream::init_with::<Line>(Capacity::Unbounded);
+    for number in 0..first {
+        client = client
+            .send([number; 15])
+            .expect("the server reads to the end");
+    }
+    let sending = thread::spawn(move || {
+        let mut sent = first;
+        while sent < count && (waits || client.is_ready()) {
+            client = client
+                .send([sent; 15])
+                .expect("the server reads to the end");
+            sent += 1;
+        }
+        sent
+    });
+    let mut read = 0;
+    while let Ok(Stream::Send(number, next)) = server.recv() {
+        assert_eq!(number[0], read);
+        read += 1;
+        server = next;
+    }
+    assert_eq!(sending.join().expect("no panic"), read);
+}
+
+/// A payload that has a cache line to itself.
+type Line = [u32; 15];
+
+#[test]
+fn short_laps_and_long_ones_arrive_in_order() {
+    for (first, count) in [(0, 3), (1, 4), (4, 7), (5, 8)] {
+        long_model(move || send_lines(first, count, true));
+    }
+}
+
+#[test]
+fn leaving_a_full_lap_of_either_length_is_seen_behind_the_last_message() {
+    for (first, count) in [(0, 3), (4, 7), (6, 9)] {
+        long_model(move || send_lines(first, count, false));
+    }
+}
+
 #[test]
 fn leaving_a_full_ring_is_seen_behind_the_last_message() {
     model(|| {
