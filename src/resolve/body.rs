@@ -114,7 +114,7 @@ impl Resolver {
         next_span: crate::source::Span,
     ) -> Next {
         let arguments = self.types(file, parameters, arguments);
-        let state = self.state_named(file, protocol, name, name.span);
+        let state = self.state_named(protocol, name, name.span);
         let counted =
             state.filter(|state| self.counts(protocol, *state, arguments.len(), next_span));
         counted.map_or(Next::End, |state| Next::State { state, arguments })

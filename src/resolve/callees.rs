@@ -102,7 +102,7 @@ impl Resolver {
         let (Some(id), Some(side)) = (self.protocol_named(file, protocol), side_named) else {
             return UNKNOWN;
         };
-        let Some(state) = self.state_named(file, id, state, state.span) else {
+        let Some(state) = self.state_named(id, state, state.span) else {
             return UNKNOWN;
         };
         if !self.counts(id, state, arguments.len(), span) {
@@ -158,7 +158,6 @@ impl Resolver {
     /// The state of a protocol by name; reports it if there is none.
     pub(super) fn state_named(
         &mut self,
-        file: FileId,
         protocol: ProtocolId,
         name: &Name,
         span: Span,
@@ -170,7 +169,7 @@ impl Resolver {
         let declared = &self.program.protocol(protocol).name;
         let owner = self.program.protocol(protocol).file;
         let broken = &self.files[owner.index()].broken_words;
-        if !broken.contains(name.text()) || self.files[file.index()].is_opaque {
+        if !broken.contains(name.text()) {
             let text = format!("there is no state `{name}` in `{declared}`");
             let error = Diagnostic::error("unknown-state", span, text);
             let mut known: Vec<&str> = Vec::new();

@@ -213,6 +213,19 @@ fn one_mistake_hides_no_other() {
     );
 }
 
+/// The state `waiting` is there, with a slip in it; that an import is not there says nothing about states.
+#[test]
+fn a_state_with_a_slip_is_known_beside_an_import_that_is_missing() {
+    fires(
+        r#"import "nowhere.proto";
+           proto! worker {
+               waiting:send { run -> running, drop(u8, a b) -> waiting }
+               running:recv { finished -> waiting, lost -> nowhere }
+           }"#,
+        &["syntax", "unknown-state", "unresolved-import"],
+    );
+}
+
 #[test]
 fn a_state_has_at_most_256_messages() {
     let with = |count: usize| {

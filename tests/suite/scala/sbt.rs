@@ -69,8 +69,43 @@ fn an_edit_of_a_protocol_builds_again_and_an_error_is_told_with_its_place() {
         refused.contains(
             "thermostat.proto:6:17: there is no state `redding` in `thermostat` [unknown-state]\n\
              [error]         read -> redding,\n\
-             [error]                 ^\n"
+             [error]                 ^\n\
+             [error] help: did you mean `reading`?\n"
         ),
+        "{refused}"
+    );
+    edit(
+        &protocols.join("thermostat.proto"),
+        "-> redding",
+        "-> reading",
+    );
+
+    // An edit of what is generated is undone, since the build would go on without the protocol otherwise.
+    let generated =
+        example.join("target/scala-3.3.7/src_managed/main/duologue/protocols/thermostat.scala");
+    edit(&generated, "object thermostat", "object thermometer");
+    let repaired = run();
+    assert!(
+        writes(&repaired) && repaired.contains("21 degrees, as long\n"),
+        "{repaired}"
+    );
+
+    let options = r#"duologueOptions := Seq("--scala-pakage", "x"), duologueSource := file("nowhere"), scalacOptions"#;
+    edit(&example.join("build.sbt"), "scalacOptions", options);
+    let refused = sbt(&example, &root).expect_err("nothing is generated");
+    assert!(
+        refused.contains("[warn] there is no .proto file in nowhere, which duologueSource names"),
+        "{refused}"
+    );
+    edit(
+        &example.join("build.sbt"),
+        r#" duologueSource := file("nowhere"),"#,
+        "",
+    );
+    let refused = sbt(&example, &root).expect_err("there is no such option");
+    assert!(
+        refused.contains("(duologueGenerate) error: unexpected argument '--scala-pakage'")
+            && !refused.contains("FutureTask"),
         "{refused}"
     );
 }
