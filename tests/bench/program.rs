@@ -1,12 +1,16 @@
-//! Builds a benchmark of the C pipes with the C runtime (`cc`, or what `CC` names) and runs it. `-- 41` is for so many rounds,
-//! `-- --quick` moves three values through each case, and `-- --write PAGE` puts the tables into that page.
+//! Builds a benchmark of the C pipes with the C runtime (`cc`, or what `CC` names, with `CFLAGS`) and runs it. `-- 41` is for so
+//! many rounds, `-- --quick` moves three values through each case, and `-- --write PAGE` puts the tables into that page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// How the program and the runtime are compiled.
-const FLAGS: &str = "-std=c11 -O3 -Wall -Wextra -Werror -pthread -D_POSIX_C_SOURCE=200809L";
+fn flags() -> String {
+    let flags = "-std=c11 -O3 -Wall -Wextra -Werror -pthread -D_POSIX_C_SOURCE=200809L";
+    let others = std::env::var("CFLAGS").unwrap_or_default();
+    format!("{flags} {others}").trim_end().to_owned()
+}
 
 /// A program in C with the protocols that it speaks.
 pub struct Benchmark {
@@ -48,7 +52,7 @@ fn built(benchmark: &Benchmark) -> PathBuf {
     assert!(generate.status().expect("it runs").success());
     let program = folder.join("bench");
     let mut compile = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    compile.args(FLAGS.split(' '));
+    compile.args(flags().split_whitespace());
     let includes = [
         &root.join("runtime/c/include"),
         &generated,
@@ -84,9 +88,10 @@ fn machine() -> String {
     let compiler = compiler.lines().next().unwrap_or_default().to_owned();
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!(
-        "{}, Linux {}, {compiler}, `{FLAGS}`.",
+        "{}, Linux {}, {compiler}, `{}`.",
         line("/proc/cpuinfo", "model name"),
-        kernel.trim()
+        kernel.trim(),
+        flags()
     )
 }
 
