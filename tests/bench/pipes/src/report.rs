@@ -20,7 +20,8 @@ pub fn machine(cores: usize) -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let rustc = Command::new("rustc").arg("--version").output();
     let rustc = rustc.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    let flags = option_env!("RUSTFLAGS").map_or_else(String::new, |flags| format!(", `{flags}`"));
+    let flags = option_env!("RUSTFLAGS").filter(|flags| !flags.is_empty());
+    let flags = flags.map_or_else(String::new, |flags| format!(", `{flags}`"));
     format!(
         "{model}, {cores} cores, {} {}, {}{flags}",
         std::env::consts::OS,
