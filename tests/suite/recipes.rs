@@ -34,6 +34,17 @@ fn path() -> OsString {
     std::env::join_paths(all).expect("no folder has a colon in its name")
 }
 
+/// The program in C and its protocols, in a folder without a build.
+fn thermostat(source: &Path) {
+    fs::create_dir_all(source).expect("it can be made");
+    for part in ["main.c", "protocols"] {
+        copy(
+            &repository().join("tests/cmake").join(part),
+            &source.join(part),
+        );
+    }
+}
+
 #[test]
 fn meson() {
     if !is_named("meson") {
@@ -42,13 +53,7 @@ fn meson() {
     let folder = scratch("meson");
     let prefix = installed(&folder);
     let (source, build) = (folder.join("the example"), folder.join("build"));
-    fs::create_dir_all(&source).expect("it can be made");
-    for part in ["main.c", "protocols"] {
-        copy(
-            &repository().join("tests/cmake").join(part),
-            &source.join(part),
-        );
-    }
+    thermostat(&source);
     let recipe = text("pkg-config and Meson", "meson");
     fs::write(
         source.join("meson.build"),
@@ -91,13 +96,7 @@ fn make() {
     let folder = scratch("make");
     let prefix = installed(&folder);
     let source = folder.join("example");
-    fs::create_dir_all(&source).expect("it can be made");
-    for part in ["main.c", "protocols"] {
-        copy(
-            &repository().join("tests/cmake").join(part),
-            &source.join(part),
-        );
-    }
+    thermostat(&source);
     fs::write(
         source.join("Makefile"),
         text("make, and anything else", "make"),

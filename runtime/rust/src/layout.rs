@@ -171,7 +171,7 @@ pub(crate) struct Layout {
     /// From one payload to the next.
     stride: u32,
     lines: u32,
-    /// How many lines the first segment has, a power of two, if a run may go on for ever. All segments are some of these.
+    /// How many lines the first segment has, a power of two; every segment begins at a multiple of it. 0 if runs have a bound.
     segment: u32,
     per_line: u8,
     /// Bits of a message's index.

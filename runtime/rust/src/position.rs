@@ -45,8 +45,9 @@ pub(crate) const KEY: u64 = !(ONE - 1) | LINE;
 
 /// From this epoch on the next turn starts again at 1, after clearing all stamps (see [`Position::turned`]).
 ///
-/// Half of the number space: a stamp that is not rewritten ages only by turns, laps rewrite every line. So no stamp
-/// grows older than `RENEWAL` and a few epochs, and an epoch never meets its own number in an old stamp.
+/// Half of the number space: a stamp that is not rewritten ages by turns, and by the laps that leave its line out, of which
+/// there are at most half as many (see `pipe/room.rs`). So no stamp grows older than three quarters of the number space and
+/// a few epochs, and an epoch never meets its own number in an old stamp.
 pub(crate) const RENEWAL: u32 = EPOCHS / 2;
 
 impl Position {

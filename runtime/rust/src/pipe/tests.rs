@@ -17,6 +17,25 @@ fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
     (first.sending(true), second.sending(true))
 }
 
+/// Takes the number that was found in this word, and after which the session goes on.
+fn take(from: Pipe, word: u64, then: Then) -> (u64, Pipe) {
+    let layout = *from.layout();
+    let (got, next) = if then == Then::Stay {
+        let in_segment = from.next_in_segment(&layout);
+        let next = in_segment.unwrap_or_else(|| from.again().next_segment());
+        // SAFETY: by the caller, a message was found, and all are `u64`.
+        let (got, next) = unsafe { from.take_in_run::<u64>(&layout, next) };
+        if in_segment.is_none() {
+            from.report_segment();
+        }
+        (got, Some(next))
+    } else {
+        // SAFETY: as above.
+        unsafe { from.take_last::<u64>(&layout, word, then == Then::Turn) }
+    };
+    (got, next.expect("the session goes on").sending(true))
+}
+
 /// Sends and reads one message.
 fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
     let layout = *from.layout();
@@ -27,22 +46,9 @@ fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
         panic!("a message was sent")
     };
     assert_eq!(to.index(&layout, word), 3);
-    let (got, to) = if then == Then::Stay {
-        let in_segment = to.next_in_segment(&layout);
-        let next = in_segment.unwrap_or_else(|| to.again().next_segment());
-        // SAFETY: a message was found, and it is the `u64` sent above.
-        let (got, next) = unsafe { to.take_in_run::<u64>(&layout, next) };
-        if in_segment.is_none() {
-            to.report_segment();
-        }
-        (got, Some(next))
-    } else {
-        // SAFETY: as above.
-        unsafe { to.take_last::<u64>(&layout, word, then == Then::Turn) }
-    };
+    let (got, to) = take(to, word, then);
     assert_eq!(got, value);
-    let to = to.expect("the session goes on");
-    (from.sending(true), to.sending(true))
+    (from.sending(true), to)
 }
 
 #[test]
@@ -150,6 +156,20 @@ struct Walk {
 }
 
 impl Walk {
+    /// In a session of which only the near lines are ready.
+    fn begin(layout: Layout, epoch: u32, swaps: bool) -> Walk {
+        let (first, second) = begun(layout, epoch, swaps);
+        spoil(&first, &layout);
+        Walk {
+            layout,
+            sender: Some(first),
+            receiver: Some(second),
+            sent: 0,
+            read: 0,
+            furthest: 0,
+        }
+    }
+
     /// Sends unless the ring is full, and says whether it did.
     fn send(&mut self, then: Then) -> bool {
         let sender = self.sender.take().expect("it has not left");
@@ -176,16 +196,10 @@ impl Walk {
         };
         assert!(self.read < self.sent, "a message that nobody sent");
         assert_eq!(receiver.index(&self.layout, word), 3);
-        let in_segment = receiver.next_in_segment(&self.layout);
-        let next = in_segment.unwrap_or_else(|| receiver.again().next_segment());
-        // SAFETY: a message was found, and all are `u64`.
-        let (got, next) = unsafe { receiver.take_in_run::<u64>(&self.layout, next) };
-        if in_segment.is_none() {
-            receiver.report_segment();
-        }
+        let (got, next) = take(receiver, word, Then::Stay);
         assert_eq!(got, self.read);
         self.read += 1;
-        self.receiver = Some(next.sending(true));
+        self.receiver = Some(next);
         true
     }
 
@@ -201,11 +215,9 @@ impl Walk {
         let Found::Message(word) = receiver.find() else {
             panic!("the last message of the run is missing")
         };
-        // SAFETY: a message was found, and all are `u64`.
-        let (got, next) = unsafe { receiver.take_last::<u64>(&self.layout, word, true) };
+        let (got, next) = take(receiver, word, Then::Turn);
         assert_eq!(got, self.read);
         self.read += 1;
-        let next = next.expect("the session goes on").sending(true);
         self.receiver = self.sender.replace(next);
     }
 
@@ -240,16 +252,7 @@ fn laps_of_both_lengths_lose_nothing_however_far_the_receiver_lags() {
         for round in 0..60 {
             // Some begin where epochs come round.
             let epoch = [1, RENEWAL - 2, 2 * RENEWAL - 3][round % 3];
-            let (first, second) = begun(layout, epoch, round % 2 == 1);
-            spoil(&first, &layout);
-            let mut walk = Walk {
-                layout,
-                sender: Some(first),
-                receiver: Some(second),
-                sent: 0,
-                read: 0,
-                furthest: 0,
-            };
+            let mut walk = Walk::begin(layout, epoch, round % 2 == 1);
             for _ in 0..below(40) {
                 let most = [near / 3, near, 2 * room][below(3)];
                 for _ in 0..below(most) {
@@ -278,30 +281,20 @@ fn laps_of_both_lengths_lose_nothing_however_far_the_receiver_lags() {
 #[test]
 fn stamps_that_many_short_laps_left_out_are_cleared() {
     let layout = layouts()[0];
-    let (first, second) = begun(layout, 2, false);
-    spoil(&first, &layout);
-    let mut walk = Walk {
-        layout,
-        sender: Some(first),
-        receiver: Some(second),
-        sent: 0,
-        read: 0,
-        furthest: 0,
-    };
+    let mut walk = Walk::begin(layout, 2, false);
     // A long lap, so that the lines are ready.
     while walk.send(Then::Stay) {}
     while walk.receive() {}
-    let skipped = |walk: &Walk| {
-        let sender = walk.sender.as_ref().expect("it has not left");
-        sender.laps().skipped.get()
-    };
+    let sender = walk.sender.as_ref().expect("it has not left");
     // As many short laps as let the lines be of this very run again.
+    spoil(sender, &layout);
     // SAFETY: nobody else looks at the count.
-    unsafe { *skipped(&walk) = RENEWAL };
-    spoil(walk.sender.as_ref().expect("it has not left"), &layout);
-    while walk.send(Then::Stay) {}
+    unsafe { *sender.laps().skipped.get() = RENEWAL };
+    // Into the far lines, and not to their end: what lies behind the last message must look like none.
+    for _ in 0..(layout.near() + 2) * layout.per_line() {
+        assert!(walk.send(Then::Stay));
+    }
+    assert!(walk.furthest >= layout.near());
     while walk.receive() {}
-    // SAFETY: as above.
-    assert_eq!(unsafe { *skipped(&walk) }, 0);
     walk.end();
 }
