@@ -44,9 +44,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             }
         }
         for id in &file.protocols {
-            if subject.shapes[id.index()].is_some() {
-                search.protocol(program.protocol(*id), file_id);
-            }
+            search.protocol(program.protocol(*id), file_id);
         }
     }
 }

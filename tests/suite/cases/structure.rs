@@ -227,6 +227,14 @@ fn a_state_with_a_slip_is_known_beside_an_import_that_is_missing() {
 }
 
 #[test]
+fn a_type_is_looked_for_beside_a_state_that_is_not_there() {
+    fires(
+        "proto! parcel { ask:send { track(kilogramm) -> asks } }",
+        &["undeclared-type", "unknown-state"],
+    );
+}
+
+#[test]
 fn a_state_has_at_most_256_messages() {
     let with = |count: usize| {
         let messages: String = (0..count).map(|n| format!("m{n} -> !,")).collect();
