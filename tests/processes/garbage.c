@@ -11,6 +11,10 @@ static uint64_t any(void)
     return seed;
 }
 
+/* The word of a line full of numbers, the first time that it is used. */
+static const uint64_t all_numbers = DUO_SHM_PARITY | DUO_SHM_CELLS << DUO_SHM_COUNT_SHIFT | DUO_SHM_FULL |
+                                    (PAYLOADS_ALL_U64 - 1) * DUO_SHM_ALIKE << DUO_SHM_TAG_SHIFT;
+
 /* Words that look right, with everything else at random. */
 static void write_lines(attack *made)
 {
@@ -31,6 +35,8 @@ static void write_lines(attack *made)
             }
             memcpy(lines[i].cells, head, sizeof head);
         }
+        if (any() % 4 == 0) word = all_numbers;
+        if (any() % 16 == 0) word ^= UINT64_C(1) << any() % 64;
         atomic_store(&lines[i].word, word);
     }
     char *bytes = (char *)(lines + DUO_SHM_LINES);
@@ -109,9 +115,43 @@ static void given_up(void)
     end_attack(&made);
 }
 
+/* Lines full of numbers, and then one whose last has a tag that there is not: what was sound arrives, in order. */
+static void among_numbers(void)
+{
+    enum { SOUND = 20 };
+    attack made = begin_attack();
+    duo_shm_line *lines = (duo_shm_line *)(void *)(made.head + 1);
+    for (uint64_t n = 0; n < (SOUND + 1) * DUO_SHM_CELLS; n++)
+        memcpy(lines[n / DUO_SHM_CELLS].cells + n % DUO_SHM_CELLS * 8, &n, sizeof n);
+    for (int i = 0; i < SOUND; i++) atomic_store(&lines[i].word, all_numbers);
+    atomic_store(&lines[SOUND].word, all_numbers | UINT64_C(0xff) << 56);
+    payloads_all_t message;
+    for (uint64_t n = 0; n < SOUND * DUO_SHM_CELLS + DUO_SHM_CELLS - 1; n++) {
+        CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_OK);
+        CHECK(message.tag == PAYLOADS_ALL_U64 && message.as.u64.value == n);
+        made.server = message.as.u64.next;
+    }
+    CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_BROKEN);
+    made.server = (payloads_server_all_t){0};
+    end_attack(&made);
+
+    /* Nor is a line that was full in another use of it. */
+    made = begin_attack();
+    lines = (duo_shm_line *)(void *)(made.head + 1);
+    for (int i = 0; i < SOUND; i++)
+        atomic_store(&lines[i].word, i == SOUND / 2 ? all_numbers ^ DUO_SHM_PARITY : all_numbers);
+    for (int n = 0; n < SOUND / 2 * DUO_SHM_CELLS; n++) {
+        CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_OK);
+        made.server = message.as.u64.next;
+    }
+    CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_EMPTY);
+    end_attack(&made);
+}
+
 int main(void)
 {
     given_up();
+    among_numbers();
     at_rest();
     while_it_reads();
     return 0;

@@ -28,7 +28,15 @@ duo_side *duo_look_at(duo_endpoint endpoint)
 static void move_lanes(duo_endpoint endpoint, uint64_t turns)
 {
     duo_remote *remote = (duo_remote *)(void *)endpoint.session;
-    remote->lane.from += turns;
+    duo_lane *lane = &remote->lane;
+    if (lane->end != 0) {
+        lane->end += turns;
+        lane->from += turns;
+        lane->place -= (uintptr_t)(4 * turns);
+        if (lane->ends != 0) lane->ends += turns;
+        /* Of a sender. */
+        if (lane->of != NULL) lane->word -= turns;
+    }
     remote->volley.from += turns;
 }
 

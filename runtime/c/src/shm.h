@@ -25,10 +25,14 @@
  * (d) Lanes (duologue/lane.h). Behind a number that leads back to its state, the sender knows how many more
  *     the line takes, and the receiver how many of the same tag it has seen in one word. Any 8 bytes are a
  *     number, and the tag was checked, so nothing is left to check; which of them comes next is counted by
- *     the turn, which stands nowhere in the region. Whoever has done the last number of a line that was full goes on to
- *     the next line as behind any other message. Every other operation first settles what was done.
- *     The sender writes the tags of a whole lane with its first number: tags that are not counted mean
- *     nothing.
+ *     the turn, which stands nowhere in the region. The sender writes the tags of a whole lane with its first
+ *     number: tags that are not counted mean nothing.
+ *     Whoever has done the last number of a line that was full goes on to the next line. That is a step in the
+ *     header as long as the lines lie one behind the other and their uses have one parity, as far as the
+ *     sender knows of room, and up to the line before which it looks after the peer, or the receiver says what
+ *     it has done with. A receiver takes this step only if the word of the next line is in all its bits that of
+ *     a line full of such numbers; it is read once. How many lines were begun is seen from where the lane is.
+ *     Every other operation first settles what was done.
  * (e) Volleys (duologue/lane.h). A run that is at its beginning may be one of many that have one message each:
  *     such a run takes the first line, once, and leaves the counts of lines and bytes where a run that begins
  *     finds them. So which use of the line the next one is, and with that its parity, the turn counts as well.
@@ -58,6 +62,8 @@
 #define DUO_SHM_LONG UINT64_C(0x20)
 #define DUO_SHM_MORE UINT64_C(0x40)
 #define DUO_SHM_TAG_SHIFT 8
+/* As many tags as a line has, each 1. */
+#define DUO_SHM_ALIKE UINT64_C(0x01010101010101)
 
 enum {
     DUO_SHM_CELLS = 7,
@@ -66,7 +72,7 @@ enum {
     /* No fragment of a long message is longer, so that reading and writing overlap. */
     DUO_SHM_FRAGMENT = 16384,
     /* A sender looks after the peer before each line of a run that has so many before it. */
-    DUO_SHM_LINES_UNSEEN = 8
+    DUO_SHM_LINES_UNSEEN = 32
 };
 
 #define DUO_SHM_MAGIC UINT64_C(0x65756f6c61756f64)

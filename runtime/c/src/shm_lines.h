@@ -28,16 +28,22 @@ static inline const duo_wire_message *wire_of(const duo_shm *shm, const duo_mess
     return &shm->protocol->wires[message - shm->protocol->messages];
 }
 
+/* The place of the line that is begun next. */
+static inline uint64_t next_index(const duo_shm *shm)
+{
+    return (shm->line_at - shm->line_run) & (shm->line_count - 1);
+}
+
 static inline void begin_line(duo_shm *shm)
 {
-    uint64_t index = (shm->line_at - shm->line_run) & (shm->line_count - 1);
+    uint64_t index = next_index(shm);
     uint64_t bit = UINT64_C(1) << (index % 64);
     shm->parities[index / 64] ^= bit;
     shm->parity = (shm->parities[index / 64] & bit) != 0;
     shm->line = &shm->lines[index];
     shm->count = 0;
     shm->cells = 0;
-    shm->remote.lane.span = 0;
+    shm->remote.lane.end = 0;
     shm->word = shm->parity;
     shm->line_at += 1;
 }
@@ -57,32 +63,62 @@ static inline void settle_volley(duo_shm *shm, uint64_t turn)
     shm->word = shm->parity;
 }
 
+/* Adds up the lines of a lane that were begun: all are behind the first, and have its parity. */
+static inline void settle_lines(duo_shm *shm)
+{
+    duo_lane *lane = &shm->remote.lane;
+    uint64_t lines = (uint64_t)((char *)lane->line - (char *)&shm->line->word) / DUO_LINE;
+    if (lines == 0) return;
+    uint64_t index = next_index(shm);
+    shm->parities[index / 64] ^= ((UINT64_C(1) << lines) - 1) << index % 64;
+    shm->line_at += lines;
+    shm->line += lines;
+    shm->count = 0;
+    shm->cells = 0;
+    lane->from = lane->end - DUO_LANE_TURNS;
+}
+
+/*
+ * How many of so many next lines, fewer than 64, may follow in a lane: they lie behind this one, their bits in one
+ * number, and their next use has the parity of this.
+ */
+static inline uint64_t lines_alike(const duo_shm *shm, uint64_t lines)
+{
+    uint64_t index = next_index(shm), place = index % 64;
+    /* The first line does not lie behind the last. */
+    if (index == 0) return 0;
+    if (lines > shm->line_count - index) lines = shm->line_count - index;
+    if (lines > 64 - place) lines = 64 - place;
+    uint64_t bits = ((UINT64_C(1) << lines) - 1) << place;
+    uint64_t had = shm->parities[index / 64] & bits;
+    return had == (shm->parity ? 0 : bits) ? lines : 0;
+}
+
 /* Adds up what was done of messages that are alike, before this turn. */
 static inline void settle(duo_shm *shm, uint64_t turn)
 {
     settle_volley(shm, turn);
-    if (shm->remote.lane.span == 0) return;
-    unsigned done = (unsigned)(turn - shm->remote.lane.from) / 2;
+    duo_lane *lane = &shm->remote.lane;
+    if (lane->end == 0) return;
+    settle_lines(shm);
+    unsigned done = (unsigned)(turn - lane->from) / 2;
     shm->count += done;
     shm->cells += done;
     /* What the sender has published; no tag stands behind the last of its messages. */
     uint64_t behind = ~UINT64_C(0) << DUO_SHM_TAG_SHIFT << 8 * shm->count;
-    shm->word = (shm->remote.lane.word + (done << DUO_SHM_COUNT_SHIFT)) & ~behind;
-    shm->remote.lane.span = 0;
+    shm->word = (lane->word + turn - 2) & ~behind;
+    lane->end = 0;
 }
 
-/* So many messages of a lane may follow, from this turn on. */
-static inline void expect(duo_shm *shm, uint64_t turn, uint64_t alike,
-                          const duo_message *of, uint64_t word)
+/* So many messages of a lane may follow, from this turn on; none if there are none. */
+static inline void expect(duo_shm *shm, uint64_t turn, uint64_t alike)
 {
     duo_lane *lane = &shm->remote.lane;
     lane->from = turn;
-    lane->span = 2 * alike;
-    lane->of = of;
-    lane->place = shm->line->cells + shm->cells * 8;
-    lane->word = word;
+    lane->ahead = 0;
     lane->line = &shm->line->word;
-    lane->peer = &shm->peer->flags;
+    lane->end = alike == 0 ? 0 : turn + 2 * alike;
+    lane->place = (uintptr_t)(shm->line->cells + shm->cells * 8) - (uintptr_t)(4 * turn);
 }
 
 /* The handle that follows. */

@@ -162,7 +162,7 @@ static inline uint64_t seen_alike(uint64_t word, unsigned place)
 {
     unsigned all = (unsigned)(word >> DUO_SHM_COUNT_SHIFT) & 7;
     uint64_t tags = word >> DUO_SHM_TAG_SHIFT >> 8 * place;
-    uint64_t others = (tags ^ (tags & 0xff) * UINT64_C(0x01010101010101)) & UINT64_C(0xffffffffffffff);
+    uint64_t others = (tags ^ (tags & 0xff) * DUO_SHM_ALIKE) & UINT64_C(0xffffffffffffff);
     uint64_t alike = others == 0 ? DUO_SHM_CELLS : (uint64_t)lowest(others) / 8;
     uint64_t seen = all > place ? all - place : 0;
     return alike < seen ? alike : seen;
@@ -174,24 +174,49 @@ static inline void expect_seen(duo_shm *shm, duo_endpoint from, unsigned tag, ui
     if (((word >> DUO_SHM_TAG_SHIFT >> 8 * shm->count) & 0xff) != tag) return;
     uint64_t alike = seen_alike(word, shm->count), room = DUO_SHM_CELLS - shm->cells;
     if (alike > room) alike = room;
-    expect(shm, from.turn + 2, alike, NULL, tag + 1);
+    expect(shm, from.turn + 2, alike);
     bool is_all = shm->count + alike == ((word >> DUO_SHM_COUNT_SHIFT) & 7);
-    shm->remote.lane.ends = is_all && (word & DUO_SHM_FULL) ? 2 * alike : 0;
+    duo_lane *lane = &shm->remote.lane;
+    lane->of = NULL;
+    lane->tag = tag + 1;
+    lane->ends = is_all && (word & DUO_SHM_FULL) ? lane->end : 0;
 }
 
-/* The last step of a number that ended its line: what is in the next one. */
-NOT_INLINE static duo_status line_ends(duo_shm *shm, duo_endpoint from, unsigned tag)
+/* The word of a line that was begun and is full of such numbers. */
+static inline uint64_t word_of_all(const duo_shm *shm, unsigned tag)
+{
+    uint64_t tags = DUO_SHM_ALIKE * tag << DUO_SHM_TAG_SHIFT;
+    return tags | DUO_SHM_FULL | DUO_SHM_CELLS << DUO_SHM_COUNT_SHIFT | shm->parity;
+}
+
+/* A number ended its line: what is in the next one. */
+static inline void look_on(duo_shm *shm, duo_endpoint from, unsigned tag)
 {
     end_line(shm);
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
-    if (is_fresh(shm, word) && !(word & DUO_SHM_LONG)) expect_seen(shm, from, tag, word);
-    return DUO_OK;
+    if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) return;
+    expect_seen(shm, from, tag, word);
+    duo_lane *lane = &shm->remote.lane;
+    lane->word = word_of_all(shm, tag);
+    if (word != lane->word) return;
+    /* As far as nothing has to be said. */
+    uint64_t quarter = shm->line_count / 4, lines = quarter - 1 - ((shm->line_at - 1) & (quarter - 1));
+    lane->ahead = lines_alike(shm, lines < 63 ? lines : 63);
 }
 
-void duo_lane_line_ends(duo_endpoint from)
+void duo_lane_line_ends(duo_endpoint next)
 {
-    duo_shm *shm = shm_of(from);
-    (void)line_ends(shm, from, (unsigned)shm->remote.lane.word - 1);
+    duo_shm *shm = shm_of(next);
+    duo_endpoint from = {next.session, next.turn - 2};
+    settle_lines(shm);
+    look_on(shm, from, shm->remote.lane.tag - 1);
+}
+
+/* The last step of a number that ended its line, to be jumped to. */
+NOT_INLINE static duo_status line_ends(duo_shm *shm, duo_endpoint from, unsigned tag)
+{
+    look_on(shm, from, tag);
+    return DUO_OK;
 }
 
 /* A number that is already there. What is anything else, `recv_any` looks at anew. */

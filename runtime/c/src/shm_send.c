@@ -79,9 +79,13 @@ static inline void expect_numbers(duo_shm *shm, duo_endpoint from, const duo_mes
     unsigned messages = DUO_SHM_CELLS - shm->count;
     unsigned room = DUO_SHM_CELLS - follow - shm->cells + 1;
     /* Tags of messages that are not counted yet mean nothing. */
-    uint64_t tags = UINT64_C(0x01010101010101) * message->index << DUO_SHM_TAG_SHIFT;
+    uint64_t tags = DUO_SHM_ALIKE * message->index << DUO_SHM_TAG_SHIFT;
     tags &= ~UINT64_C(0) << DUO_SHM_TAG_SHIFT << 8 * shm->count;
-    expect(shm, from.turn + 2, messages < room ? messages : room, message, shm->word | tags);
+    expect(shm, from.turn + 2, messages < room ? messages : room);
+    duo_lane *lane = &shm->remote.lane;
+    lane->of = message;
+    lane->word = (shm->word | tags) - from.turn;
+    lane->peer = &shm->peer->flags;
 }
 
 /* Whether the next message may go into the line, and nothing has to be done before. */
@@ -94,27 +98,36 @@ static inline bool is_open(const duo_shm *shm)
 static inline void go_on(duo_shm *shm, duo_endpoint from, const duo_message *message, unsigned follow)
 {
     begin_line(shm);
-    if (is_open(shm)) expect_numbers(shm, from, message, follow);
+    /* What is left to a message that is sent the usual way waits for room, or closes the session. */
+    if (!has_line(shm) || (is_time(shm) && duo_shm_has_died(shm))) return;
+    expect_numbers(shm, from, message, follow);
+    duo_lane *lane = &shm->remote.lane;
+    if (lane->end != lane->from + DUO_LANE_TURNS) return;
+    uint64_t seen = (shm->line_at - shm->line_run) % DUO_SHM_LINES_UNSEEN;
+    uint64_t lines = DUO_SHM_LINES_UNSEEN - 1 - seen, room = shm->line_limit - shm->line_at;
+    lane->ahead = lines_alike(shm, lines < room ? lines : room);
+    duo_foresee(lane->line, DUO_LINES_AHEAD * DUO_LINE);
+}
+
+void duo_lane_go_on(duo_endpoint next)
+{
+    duo_shm *shm = shm_of(next);
+    const duo_message *message = shm->remote.lane.of;
+    duo_endpoint from = {next.session, next.turn - 2};
+    settle_lines(shm);
+    go_on(shm, from, message, wire_of(shm, message)->follow);
 }
 
 /* Behind a message that was sent: the peer sleeps, or has left. */
-NOT_INLINE static duo_status answer(duo_shm *shm, uint32_t flags)
+static duo_status answer(duo_shm *shm, uint32_t flags)
 {
     duo_shm_wake(shm);
     return flags & (DUO_SHM_LEFT | DUO_SHM_DONE) ? duo_shm_end(shm, DUO_CLOSED, NULL) : DUO_OK;
 }
 
-duo_status duo_lane_go_on(duo_endpoint from, bool is_last, uint32_t flags)
+duo_status duo_answer_peer(duo_endpoint next, uint32_t flags)
 {
-    duo_shm *shm = shm_of(from);
-    const duo_message *message = shm->remote.lane.of;
-    if (is_last) go_on(shm, from, message, wire_of(shm, message)->follow);
-    return flags == 0 ? DUO_OK : answer(shm, flags);
-}
-
-duo_status duo_volley_go_on(duo_endpoint from, uint32_t flags)
-{
-    return answer(shm_of(from), flags);
+    return answer(shm_of(next), flags);
 }
 
 /* A number in a line that has room: what dialogues mostly consist of, and what fills the lines of a stream. */

@@ -238,23 +238,16 @@ impl UnitView<'_> {
                 self.recv_plainly(index, wait, &plain, &mut body);
                 self.recv_in_lane(index, side, &mut body);
                 self.recv_in_volley(index, side, wait, true, &mut body);
-                body.push(format!("    {}_t arrived;", self.name(index)));
-                let start = "    duo_status status = duo_recv";
-                body.push(spelling::head(start, &arguments("&arrived")) + ";");
-                body.extend(
-                    [
-                        "    message->tag = arrived.tag;",
-                        "    message->block = arrived.block;",
-                        "    if (status == DUO_OK) message->as = arrived.as;",
-                        "    return status;",
-                    ]
-                    .map(str::to_owned),
-                );
+                self.recv_apart(index, &arguments("&arrived"), &mut body);
             }
             None => {
-                self.recv_in_lane(index, side, &mut body);
+                let is_lane = self.recv_in_lane(index, side, &mut body);
                 self.recv_in_volley(index, side, wait, false, &mut body);
-                body.push(spelling::head("    return duo_recv", &arguments("message")) + ";");
+                if is_lane {
+                    self.recv_apart(index, &arguments("&arrived"), &mut body);
+                } else {
+                    body.push(spelling::head("    return duo_recv", &arguments("message")) + ";");
+                }
             }
         }
         let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}");
@@ -263,6 +256,19 @@ impl UnitView<'_> {
             head: spelling::head(&start, &parameters),
             body,
         }
+    }
+
+    /// Receives a message in a way by which the caller's address goes nowhere, so that what it has can be in registers.
+    fn recv_apart(&self, index: usize, arguments: &[String], body: &mut Vec<String>) {
+        body.push(format!("    {}_t arrived;", self.name(index)));
+        body.push(spelling::head("    duo_status status = duo_recv", arguments) + ";");
+        let lines = [
+            "    message->tag = arrived.tag;",
+            "    message->block = arrived.block;",
+            "    if (status == DUO_OK) message->as = arrived.as;",
+            "    return status;",
+        ];
+        body.extend(lines.map(str::to_owned));
     }
 
     fn close(&self, index: usize, side: Side) -> FunctionView {

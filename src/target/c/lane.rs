@@ -26,6 +26,16 @@ impl UnitView<'_> {
         [format!("self.{handle}"), role.to_owned(), of]
     }
 
+    /// The messages of a state that the runtime may put into a lane.
+    fn lanes(&self, index: usize) -> Vec<&Message> {
+        let messages = self.state(index).messages.iter();
+        messages
+            .filter(|message| {
+                self.next(index, message) == Some(index) && !message.entries.is_empty()
+            })
+            .collect()
+    }
+
     /// The lines that send such a message if one like it went before.
     pub fn send_in_lane(
         &self,
@@ -38,13 +48,8 @@ impl UnitView<'_> {
         if !self.is_lane(index, message) {
             return;
         }
-        // The runtime may put any of these into a lane.
-        let messages = self.state(index).messages.iter();
-        let lanes = messages.filter(|message| {
-            self.next(index, message) == Some(index) && !message.entries.is_empty()
-        });
-        let of = match lanes.count() {
-            1 => "NULL".to_owned(),
+        let of = match self.lanes(index).as_slice() {
+            [_] => "NULL".to_owned(),
             _ => self.message_table(index, position),
         };
         let arguments = self.lane("sends", side, of);
@@ -55,20 +60,43 @@ impl UnitView<'_> {
         body.push(spelling::head("        return duo_lane_send", &arguments) + ";");
     }
 
-    /// The lines that receive such a message if it was seen behind one like it.
-    pub fn recv_in_lane(&self, index: usize, side: Side, body: &mut Vec<String>) {
+    /// The lines that receive such a message if it was seen behind one like it; whether there are any.
+    pub fn recv_in_lane(&self, index: usize, side: Side, body: &mut Vec<String>) -> bool {
         let mut messages = self.state(index).messages.iter();
         if !messages.any(|message| self.is_lane(index, message)) {
-            return;
+            return false;
         }
         let arguments = self.lane("receives", side, "NULL".to_owned());
         body.push(spelling::head("    if (duo_lane_has", &arguments) + ") {");
         let [from, role, _] = arguments;
-        let offset = format!("offsetof({}_t, as)", self.name(index));
-        let arguments = [from, role, "message".to_owned(), offset];
-        body.push(spelling::head("        duo_lane_recv", &arguments) + ";");
+        if let [only] = self.lanes(index).as_slice() {
+            let member = spelling::member(only.name.text());
+            let value = spelling::entry(only.entries[0].name.text());
+            let place = format!("message->as.{member}");
+            body.extend([
+                format!("        message->tag = {};", self.constant(index, only)),
+                "        message->block = NULL;".to_owned(),
+                spelling::head(
+                    "        memcpy",
+                    &[
+                        format!("&{place}.{value}"),
+                        format!("duo_lane_number({from})"),
+                        format!("sizeof {place}.{value}"),
+                    ],
+                ) + ";",
+                format!(
+                    "        {place}.next.receives = {};",
+                    spelling::head("duo_lane_taken", &[from, role])
+                ),
+            ]);
+        } else {
+            let offset = format!("offsetof({}_t, as)", self.name(index));
+            let arguments = [from, role, "message".to_owned(), offset];
+            body.push(spelling::head("        duo_lane_recv", &arguments) + ";");
+        }
         body.push("        return DUO_OK;".to_owned());
         body.push("    }".to_owned());
+        true
     }
 
     /// Whether a message is numbers of 8 bytes only, as many as a line takes, and turns the direction, in a protocol that may leave its

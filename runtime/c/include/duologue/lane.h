@@ -18,14 +18,17 @@
 extern "C" {
 #endif
 
-/* Behind a number that was sent: goes on to the next line, and answers a peer that sleeps or has left. */
-duo_status duo_lane_go_on(duo_endpoint from, bool is_last, uint32_t flags);
+/* Behind the last number of a line that was sent: goes on to the next line. */
+void duo_lane_go_on(duo_endpoint next);
 
 /* Behind the last number of a line that was received: goes on to the next line. */
-void duo_lane_line_ends(duo_endpoint from);
+void duo_lane_line_ends(duo_endpoint next);
 
-/* Behind a number that turned the direction: answers a peer that sleeps or has left. */
-duo_status duo_volley_go_on(duo_endpoint from, uint32_t flags);
+/*
+ * Behind a number that was sent to a peer that sleeps or has left: wakes it, or ends the session, and then `*next` is
+ * zeroed.
+ */
+duo_status duo_answer_peer(duo_endpoint next, uint32_t flags);
 
 #ifdef __cplusplus
 }
@@ -33,6 +36,8 @@ duo_status duo_volley_go_on(duo_endpoint from, uint32_t flags);
 
 /* In the word of a line: the next message is in the next one. */
 #define DUO_LANE_FULL UINT64_C(0x10)
+/* As many turns as a line has numbers. */
+#define DUO_LANE_TURNS 14
 /* A word with one message; the parity of the line's use is in the lowest bit. */
 #define DUO_VOLLEY_ONE UINT64_C(2)
 /* How often a receiver looks before it begins to wait in earnest. */
@@ -42,6 +47,8 @@ enum { DUO_VOLLEY_LOOKS = 64 };
 #define duo_lane_has(from, role, of) ((void)(role), (void)(of), false)
 #define duo_lane_send(from, role, number, next) DUO_USED
 #define duo_lane_recv(from, role, message, offset) ((void)(message))
+#define duo_lane_number(from) ((const char *)&(from))
+#define duo_lane_taken(from, role) (from)
 #define duo_store_at_once(endpoint, place) ((void)(endpoint), (void)(place))
 #define duo_may_volley(way, from, role) ((void)(way), false)
 #define duo_volley_send(from, role, index, next) DUO_USED
@@ -79,8 +86,22 @@ DUO_INLINE bool duo_lane_has(duo_endpoint from, duo_role role, const void *of)
     if ((from.turn >> 62 & 1) == 0) return false;
     duo_remote *remote = duo_remote_of(from);
     uint64_t turn = atomic_load_explicit(&remote->session.sides[role].turn, memory_order_relaxed);
-    return DUO_LIKELY(from.turn - remote->lane.from < remote->lane.span) &&
-           (of == NULL || remote->lane.of == of) && DUO_LIKELY(turn == from.turn);
+    return DUO_LIKELY(from.turn < remote->lane.end) && (of == NULL || remote->lane.of == of) &&
+           DUO_LIKELY(turn == from.turn);
+}
+
+/* Behind a number that was sent: the peer sleeps, or has left. */
+DUO_INLINE duo_status duo_lane_answer(duo_endpoint *next, uint32_t flags)
+{
+    duo_status status = duo_answer_peer(*next, flags);
+    if (status != DUO_OK) *next = (duo_endpoint){NULL, 0};
+    return status;
+}
+
+/* Where the number of a turn goes, or stands. */
+DUO_INLINE char *duo_lane_place(const duo_lane *lane, duo_endpoint from)
+{
+    return (char *)(lane->place + (uintptr_t)(4 * from.turn));
 }
 
 /* Uses the endpoint up: the one that follows. */
@@ -91,40 +112,80 @@ DUO_INLINE duo_endpoint duo_lane_step(duo_endpoint from, duo_role role)
     return next;
 }
 
+/* Goes to the next line of those that need nothing but to be begun. */
+DUO_INLINE void duo_lane_next_line(duo_lane *lane)
+{
+    lane->ahead--;
+    lane->line += DUO_LINE / sizeof *lane->line;
+    /* Its numbers are a line further, and their turns as many as a line has. */
+    lane->place += DUO_LINE - 4 * DUO_LANE_TURNS;
+    lane->end += DUO_LANE_TURNS;
+}
+
 /* Sends a number of 8 bytes where `duo_lane_has` says that there is a place for it. */
 DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send(duo_endpoint from, duo_role role, const void *number,
                                                    duo_endpoint *next)
 {
-    const duo_lane *lane = &duo_remote_of(from)->lane;
-    uint64_t done = from.turn - lane->from;
+    duo_lane *lane = &duo_remote_of(from)->lane;
+    memcpy(duo_lane_place(lane, from), number, 8);
     /* A turn counts by two, and so does the word: its count begins at bit 1. */
-    memcpy(lane->place + done * 4, number, 8);
-    bool is_last = done + 2 == lane->span;
-    uint64_t word = (lane->word + done + 2) | (is_last ? DUO_LANE_FULL : 0);
-    atomic_store_explicit(lane->line, word, memory_order_release);
+    uint64_t word = lane->word + from.turn;
+    if (DUO_LIKELY(from.turn + 2 != lane->end)) {
+        atomic_store_explicit(lane->line, word, memory_order_release);
+        atomic_signal_fence(memory_order_seq_cst);
+        uint32_t flags = atomic_load_explicit(lane->peer, memory_order_relaxed);
+        *next = duo_lane_step(from, role);
+        if (DUO_LIKELY(flags == 0)) return DUO_OK;
+        return duo_lane_answer(next, flags);
+    }
+    atomic_store_explicit(lane->line, word | DUO_LANE_FULL, memory_order_release);
     atomic_signal_fence(memory_order_seq_cst);
     uint32_t flags = atomic_load_explicit(lane->peer, memory_order_relaxed);
     *next = duo_lane_step(from, role);
-    if (DUO_LIKELY(flags == 0 && !is_last)) return DUO_OK;
-    duo_status status = duo_lane_go_on(from, is_last, flags);
-    if (status != DUO_OK) *next = (duo_endpoint){NULL, 0};
-    return status;
+    if (DUO_LIKELY(flags == 0 && lane->ahead != 0)) {
+        duo_lane_next_line(lane);
+        lane->word -= DUO_LANE_TURNS;
+        duo_foresee(lane->line, DUO_LINES_AHEAD * DUO_LINE);
+        return DUO_OK;
+    }
+    duo_lane_go_on(*next);
+    return DUO_LIKELY(flags == 0) ? DUO_OK : duo_lane_answer(next, flags);
 }
 
-/* Receives a number where there is one; entries are `offset` bytes from the start of `message`. */
+/* Where the number is that comes next, if `duo_lane_has` says that there is one. */
+DUO_INLINE const char *duo_lane_number(duo_endpoint from)
+{
+    return duo_lane_place(&duo_remote_of(from)->lane, from);
+}
+
+/* Behind a number that was copied: the endpoint that follows. */
+DUO_INLINE duo_endpoint duo_lane_taken(duo_endpoint from, duo_role role)
+{
+    duo_lane *lane = &duo_remote_of(from)->lane;
+    duo_endpoint next = duo_lane_step(from, role);
+    if (DUO_LIKELY(next.turn != lane->ends)) return next;
+    const _Atomic uint64_t *line = lane->line + DUO_LINE / sizeof *line;
+    if (DUO_LIKELY(lane->ahead != 0) &&
+        DUO_LIKELY(atomic_load_explicit(line, memory_order_acquire) == lane->word)) {
+        duo_lane_next_line(lane);
+        lane->ends = lane->end;
+    } else {
+        duo_lane_line_ends(next);
+    }
+    return next;
+}
+
+/* Receives a number where there is one of several messages; entries are `offset` bytes from the start of `message`. */
 DUO_INLINE void duo_lane_recv(duo_endpoint from, duo_role role, void *message, size_t offset)
 {
-    const duo_lane *lane = &duo_remote_of(from)->lane;
     struct {
         unsigned tag;
         void *block;
-    } arrived = {(unsigned)lane->word, NULL};
+    } arrived = {duo_remote_of(from)->lane.tag, NULL};
     char *entries = (char *)message + offset;
     memcpy(message, &arrived, sizeof arrived);
-    uint64_t done = from.turn - lane->from;
-    memcpy(entries, lane->place + done * 4, 8);
-    duo_store_at_once(duo_lane_step(from, role), entries + 8);
-    if (!DUO_LIKELY(done + 2 != lane->ends)) duo_lane_line_ends(from);
+    memcpy(entries, duo_lane_number(from), 8);
+    duo_store_at_once(duo_lane_taken(from, role), entries + 8);
 }
 
 /*
@@ -156,10 +217,7 @@ DUO_MUST_CHECK DUO_INLINE duo_status duo_volley_send(duo_endpoint from, duo_role
     atomic_signal_fence(memory_order_seq_cst);
     uint32_t flags = atomic_load_explicit(volley->peer, memory_order_relaxed);
     *next = duo_lane_step(from, role);
-    if (DUO_LIKELY(flags == 0)) return DUO_OK;
-    duo_status status = duo_volley_go_on(from, flags);
-    if (status != DUO_OK) *next = (duo_endpoint){NULL, 0};
-    return status;
+    return DUO_LIKELY(flags == 0) ? DUO_OK : duo_lane_answer(next, flags);
 }
 
 /*

@@ -128,26 +128,34 @@ struct duo_session {
 #define DUO_REMOTE (DUO_TURN_APART | UINT64_C(1) << 62)
 
 /*
- * Numbers that may follow and are like the last one, since they change nothing but a line that another
- * process shares: as many as the sender may put into it, the last of which fills it, or the receiver has
- * seen there. Which of them
- * comes next the turn says. See runtime/c/src/shm.h.
+ * Numbers that may follow and are like the last one, since they change nothing but lines that another
+ * process shares: as many as the sender may put into its line, the last of which fills it, or the receiver has
+ * seen there. Which of them comes next the turn says, which counts by two. Lines that need nothing but to be
+ * begun may follow. See runtime/c/src/shm.h.
  */
 typedef struct duo_lane {
-    /* The turn of the first, and two for each, as turns count. */
-    uint64_t from;
-    uint64_t span;
-    /* As receiver: the same as `span` if the line is full and ends with the last of them, else 0. */
+    /* The turn behind the last of them in the line; 0 if there are none. */
+    alignas(DUO_LINE) uint64_t end;
+    /* As receiver: the same if the line is full and ends with the last of them, else 0. */
     uint64_t ends;
-    /* As sender: the message that they are. */
-    const duo_message *of;
-    /* The place of the first. */
-    char *place;
-    /* As sender: the word before the first, with the tags of all. As receiver: the tag that is told. */
+    /* Four times the turn of a number and this are its place. Goes round as unsigned numbers do. */
+    uintptr_t place;
+    /*
+     * As sender: the turn of a number and this are the word that publishes it, with the tags of all.
+     * As receiver: the word of a line that goes on as this one does.
+     */
     uint64_t word;
-    /* As sender: where the word goes, and what the peer says of itself. */
     _Atomic uint64_t *line;
+    /* As sender: what the peer says of itself. */
     const _Atomic uint32_t *peer;
+    /* So many lines may follow without the library. */
+    uint64_t ahead;
+    /* As sender: the message that they are; else NULL. */
+    const duo_message *of;
+    /* The turn of the first. */
+    uint64_t from;
+    /* As receiver: the tag that is told. */
+    unsigned tag;
 } duo_lane;
 
 /*
@@ -218,7 +226,7 @@ enum { DUO_LINES_AHEAD = 4 };
  * stores do not wait for one line after the other. Only a hint, also where no line is. What compilers make
  * of theirs for every x86-64 leaves the line with the other side, too; a processor without this one ignores it.
  */
-DUO_INLINE void duo_foresee(const duo_line *line, size_t bytes)
+DUO_INLINE void duo_foresee(const void *line, size_t bytes)
 {
     const char *place = (const char *)((uintptr_t)line + bytes);
 #if defined(__GNUC__) && defined(__x86_64__)
