@@ -19,22 +19,25 @@ import java.lang.ref.WeakReference;
  * owner that lives has to be waited for, the next one has to claim twice as often before it becomes the owner, so that a side which goes to
  * and fro between threads waits seldom.
  */
-abstract class Claims extends Padding {
+abstract class Claims extends Watch {
     /** An operation is under way. */
     private static final long BUSY = -2;
 
     private static final WeakReference<Thread> NOBODY = new WeakReference<>(null);
     /** How often in a row a thread claims before it becomes the owner, at least and at most. */
-    private static final int OFTEN = 64;
+    private static final int OFTEN = 8;
     private static final int MOST_OFTEN = 1 << 20;
     /** How long to pause for an owner that may be in the middle of a use, in nanoseconds. */
-    private static final long GRACE = 5_000;
+    private static final long GRACE = 2_000;
 
     private static final VarHandle LIVE;
+    private static final VarHandle OWNER;
 
     static {
         try {
-            LIVE = MethodHandles.lookup().findVarHandle(Claims.class, "live", long.class);
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            LIVE = lookup.findVarHandle(Claims.class, "live", long.class);
+            OWNER = lookup.findVarHandle(Claims.class, "owner", WeakReference.class);
         } catch (ReflectiveOperationException impossible) {
             throw new ExceptionInInitializerError(impossible);
         }
@@ -46,12 +49,18 @@ abstract class Claims extends Padding {
      * The owning thread. Weakly, since a thread may hold the endpoint that must be found when it is forgotten; and not its
      * number, which a subclass of Thread may make up.
      */
-    private volatile WeakReference<Thread> owner = NOBODY;
+    private volatile WeakReference<Thread> owner;
     /** The hash of the thread that claimed last, and how often in a row. If two threads have the same, the side changes owners. */
     private int last;
     private int streak;
     /** How long the streak has to be. */
     private int often = OFTEN;
+
+    Claims(Side side) {
+        super(side);
+        // A fence, which a volatile store has, would be of no use to anybody yet.
+        OWNER.set(this, NOBODY);
+    }
 
     /** Begins a use that does not wait: `begin` may be followed by {@link #occupy}. Whether the endpoint of this turn is live. */
     final boolean begin(long turn) {
@@ -74,23 +83,46 @@ abstract class Claims extends Padding {
     }
 
     private boolean compete(long turn) {
-        boolean hasWaited = isOwned() && disown();
+        if (isOwned()) {
+            return depose(turn);
+        }
+        if (!LIVE.compareAndSet(this, turn, BUSY)) {
+            return false;
+        }
+        count();
+        return true;
+    }
+
+    /** Claims the side of an owner. */
+    private boolean depose(long turn) {
+        boolean hasWaited = disown();
         if (!LIVE.compareAndSet(this, turn, BUSY)) {
             return false;
         }
         if (hasWaited) {
             often = Math.min(MOST_OFTEN, 2 * often);
         }
+        count();
+        return true;
+    }
+
+    /** Counts how often in a row the calling thread has claimed, which makes it the owner in the end. */
+    private void count() {
         Thread thread = Thread.currentThread();
         int hash = System.identityHashCode(thread);
         if (last != hash) {
             last = hash;
             streak = 0;
-        } else if (++streak >= often && !isOwned()) {
+        } else if (++streak >= often) {
+            own(thread);
+        }
+    }
+
+    private void own(Thread thread) {
+        if (!isOwned()) {
             streak = 0;
             owner = new WeakReference<>(thread);
         }
-        return true;
     }
 
     /** Takes the ownership away; whether the owner had to be waited for. */

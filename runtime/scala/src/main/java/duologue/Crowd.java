@@ -32,7 +32,7 @@ final class Crowd extends Waiter {
     /** Lets `waiter` wait for room. False, and it does not wait, if there is some. The side is claimed. */
     boolean join(Waiter waiter, Seat seat) {
         waiting.add(waiter);
-        seat.sign.room = this;
+        seat.expectRoom(this);
         // If it has been taken out already, a wake is on its way.
         return !seat.hasRoom() || !waiting.remove(waiter);
     }
@@ -43,7 +43,7 @@ final class Crowd extends Waiter {
 
     /** Takes the place again where another waiter may have stood in. Whether there is room; the side is claimed. */
     boolean rejoin(Seat seat) {
-        seat.sign.room = this;
+        seat.expectRoom(this);
         return seat.hasRoom();
     }
 

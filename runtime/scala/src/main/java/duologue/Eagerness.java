@@ -28,11 +28,11 @@ import java.util.concurrent.TimeUnit;
  */
 final class Eagerness {
     /** Nothing was promised, or the sender has forgotten it. */
-    static final int NONE = 0;
+    static final byte NONE = 0;
     /** The waiter is EAGER. */
-    static final int PROMISED = 1;
+    static final byte PROMISED = 1;
     /** A waiter has taken its place, and the sender may not know it. */
-    static final int WITHDRAWN = 2;
+    static final byte WITHDRAWN = 2;
 
     /** How many messages of runs a receiver has to find without sleeping. */
     static final int CALM = 32;

@@ -18,35 +18,43 @@ abstract class Lane extends Claims {
 
     /** The turn behind the last one of the lane, or CLOSED. */
     private long until = CLOSED;
-    /** The turn with which it was opened. */
-    private long opened;
     /** The turn that would be at slot 0 of the segment. */
     private long base;
     /** What the word of a message is, less its turn in the place of the number, its index and whether it is an object. */
     private long stamp;
-    /** That in which the side is. */
-    private Segment segment;
+    /** Where the next message goes or comes, or did when the lane was opened: a segment of the ring, and a slot in it. */
+    Segment segment;
+    int slot;
 
-    /** Opens the lane for `count` messages, if there are any: the first is of this turn, lies in this slot and has this word. */
-    final void open(long turn, int slot, int count, Segment segment, long word) {
+    Lane(Side side, Segment segment) {
+        super(side);
+        this.segment = segment;
+    }
+
+    /**
+     * Opens the lane for as many messages as lie in this segment before its last slot, and no more than `most`: the first is of this turn and
+     * has this word.
+     */
+    final void open(long turn, int most, long word) {
+        int count = Math.min(most, segment.slots() - 1 - slot);
         if (count > 0) {
-            this.opened = turn;
             this.until = turn + count;
             this.base = turn - slot;
             this.stamp = word - (turn << Pipe.NUMBER);
-            if (this.segment != segment) {
-                this.segment = segment;
-            }
         }
     }
 
-    /** Closes the lane; how many messages went through, now that it is this turn. */
+    /** Whether messages may have gone through since the lane was opened. */
+    final boolean isOpen() {
+        return until != CLOSED;
+    }
+
+    /** Closes the lane, which is open, and goes to where it has led; how many messages went through, now that it is this turn. */
     final int close(long turn) {
-        if (until == CLOSED) {
-            return 0;
-        }
         until = CLOSED;
-        return (int) (turn - opened);
+        int passed = (int) (turn - base) - slot;
+        slot += passed;
+        return passed;
     }
 
     /** Whether a message of this turn can go by the lane, if the calling thread is the owner. */
@@ -60,15 +68,15 @@ abstract class Lane extends Claims {
     }
 
     /** Stores a number in the lane, which {@link #leads} there. */
-    final void pushNumber(long turn, int index, long number) {
+    final void storeNumber(long turn, int index, long number) {
         long[] words = segment.words;
         int at = Segment.at((int) (turn - base));
         words[at + 1] = number;
         Pipe.WORD.setRelease(words, at, stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX));
     }
 
-    /** As {@link #pushNumber}, an object. */
-    final void pushObject(long turn, int index, Object payload) {
+    /** As {@link #storeNumber}, an object. */
+    final void storeObject(long turn, int index, Object payload) {
         Segment segment = this.segment;
         int slot = (int) (turn - base);
         segment.put(slot, payload);

@@ -8,47 +8,34 @@ import java.util.ArrayDeque;
  * One side's place in its session: how far it is. Only the thread that has claimed it touches it, but for {@link #watch} and
  * {@link #sign}. A seat never refers to its {@link Side}, so that the side can become unreachable.
  */
-final class Seat extends Lane {
+final class Seat extends Course {
     private static final VarHandle WATCH;
 
     static {
         try {
-            WATCH = MethodHandles.lookup().findVarHandle(Seat.class, "watch", Side.Watch.class);
+            WATCH = MethodHandles.lookup().findVarHandle(Seat.class, "watch", Watch.class);
         } catch (ReflectiveOperationException impossible) {
             throw new ExceptionInInitializerError(impossible);
         }
     }
 
-    final Pipe pipe;
     final Sign sign = new Sign();
-    private final int mark;
     private Seat peer;
     private Sign there;
     /**
      * The watch over the side that has this seat; null once the session is over here. Kept alive by it for as long as the peer lives.
      * Who takes it away by a CAS leaves the session, or moves the seat to another side.
      */
-    private volatile Side.Watch watch;
+    private volatile Watch watch;
 
-    /** How many messages of the session this side has sent or taken. */
-    private long sequence;
-    /** Where the next message goes or comes: a segment of the ring, and a slot in it. */
-    private Segment segment;
-    private int slot;
-    /** How many messages may certainly be sent before the receiver has to be asked how far it is. */
-    private int credit;
-    private boolean speaks;
-    /** What is promised to the sender, as {@link Eagerness} says, and how many messages of runs were found since this side slept. */
-    private int promise;
-    private int calm;
+    /** What is promised to the sender, as {@link Eagerness} says. */
+    private byte promise;
     private Patience patience;
 
-    Seat(Pipe pipe, boolean isClient, boolean speaks) {
-        this.pipe = pipe;
-        this.mark = isClient ? Pipe.CLIENT : 0;
-        this.speaks = speaks;
-        this.credit = pipe.room;
-        this.segment = pipe.first;
+    Seat(Side side, Pipe pipe, boolean isClient, boolean speaks) {
+        super(side, pipe, isClient, speaks);
+        // A fence, which a volatile store has, would be of no use to anybody yet.
+        WATCH.set(this, (Watch) this);
     }
 
     /** Makes two seats the two of a session. */
@@ -59,19 +46,36 @@ final class Seat extends Lane {
         two.there = one.sign;
     }
 
+    @Override
+    Seat seat() {
+        return this;
+    }
+
+    /** Whether this side has been left. */
+    boolean isLeft() {
+        return sign.left;
+    }
+
+    /** Names who is to be woken when there is room. */
+    void expectRoom(Waiter waiter) {
+        sign.room = waiter;
+    }
+
     // ---- who may act
 
     /** Begins a use by an endpoint of the side with this watch, as {@link Claims#begin}. */
-    boolean begin(Side.Watch watch, long turn) {
+    boolean begin(Watch watch, long turn) {
         if (this.watch != watch || !begin(turn)) {
             return false;
         }
-        settle(turn);
+        if (isOpen()) {
+            settle(turn);
+        }
         return true;
     }
 
     /** As {@link #begin}, for a use that others may come in between. */
-    boolean claim(Side.Watch watch, long turn) {
+    boolean claim(Watch watch, long turn) {
         if (!begin(watch, turn)) {
             return false;
         }
@@ -79,28 +83,8 @@ final class Seat extends Lane {
         return true;
     }
 
-    /** Takes into account what went through the lane. */
-    private void settle(long turn) {
-        int count = close(turn);
-        if (count != 0) {
-            sequence += count;
-            slot += count;
-            if (speaks) {
-                credit -= count;
-            } else {
-                calm += count;
-            }
-        }
-    }
-
-    /** Opens the lane for as many messages as lie in this segment before its last slot, and no more than `most`. */
-    private void open(long turn, int most, long bits) {
-        int count = Math.min(most, segment.slots() - 1 - slot);
-        open(turn, slot, count, segment, (sequence + 1 << Pipe.NUMBER) + bits);
-    }
-
     /** Gives the seat from one watch to another; false if it no longer had the first. */
-    boolean move(Side.Watch from, Side.Watch to) {
+    boolean move(Watch from, Watch to) {
         return WATCH.compareAndSet(this, from, to);
     }
 
@@ -108,7 +92,7 @@ final class Seat extends Lane {
         return watch == null;
     }
 
-    boolean isWatchedBy(Side.Watch watch) {
+    boolean isWatchedBy(Watch watch) {
         return this.watch == watch;
     }
 
@@ -128,23 +112,41 @@ final class Seat extends Lane {
 
     /** Whether a message can be sent without waiting, or the peer has left. Only in an unbounded run it can be false. */
     boolean hasRoom() {
-        if (credit == 0 && pipe.unbounded) {
-            credit = (int) Math.max(0, pipe.room - (sequence - pipe.consumed));
-        }
-        return credit > 0 || there.left;
+        return credit > 0 || gainsRoom() || there.left;
     }
 
     /**
-     * Whether a message after which this side speaks again can go by the lane: there is room, no side has left, and the lane is for messages
-     * without fences if there need not be any.
+     * Sends a number, after which this side speaks again, by the lane. False, and nothing is done, if that cannot be: there is no room, a side
+     * has left, or the lane is for messages with fences where there need not be any, or the reverse.
      */
-    boolean flows(Side.Watch watch, long turn) {
-        return leads(turn) && this.watch == watch && !there.left && (there.waiter == Waiter.EAGER) == isEager();
+    boolean pushNumber(Watch watch, long turn, int index, long number) {
+        boolean isEager = isEager();
+        if (!flows(watch, turn, isEager)) {
+            return false;
+        }
+        storeNumber(turn, index, number);
+        pushed(turn, isEager);
+        return true;
+    }
+
+    /** As {@link #pushNumber}, an object. */
+    boolean pushObject(Watch watch, long turn, int index, Object payload) {
+        boolean isEager = isEager();
+        if (!flows(watch, turn, isEager)) {
+            return false;
+        }
+        storeObject(turn, index, payload);
+        pushed(turn, isEager);
+        return true;
+    }
+
+    private boolean flows(Watch watch, long turn, boolean isEager) {
+        return leads(turn) && this.watch == watch && !there.left && (there.waiter == Waiter.EAGER) == isEager;
     }
 
     /** Ends the use by which a message was stored in the lane. The fence and the look at the waiter are those of {@link #send}. */
-    void pushed(long turn) {
-        if (isEager()) {
+    private void pushed(long turn, boolean isEager) {
+        if (isEager) {
             release(turn + 1);
         } else {
             VarHandle.fullFence();
@@ -156,6 +158,8 @@ final class Seat extends Lane {
     /**
      * Sends; needs room. False if a side has left: then the payload was not sent and the session is over for this side.
      * The caller ends its use and then calls {@link #wakePeer}.
+     *
+     * <p>What is rare is in methods of its own, here and where messages are received: compilers inline what is short.
      */
     boolean send(long turn, int index, Object payload, long number, int then) {
         if (there.left) {
@@ -163,45 +167,57 @@ final class Seat extends Lane {
             return false;
         }
         if (!speaks || credit == 0) {
-            throw new IllegalStateException("not this side's turn to send in a session of " + pipe.protocol);
+            throw outOfTurn("send");
         }
-        if (slot + 1 == segment.slots() && then == Pipe.STAY) {
-            segment.grow(pipe.first, pipe.slots());
-        }
-        boolean isEager = then == Pipe.STAY && there.waiter == Waiter.EAGER;
-        long word = ++sequence << Pipe.NUMBER | (long) index << Pipe.INDEX | then | mark;
-        long[] words = segment.words;
-        int at = Segment.at(slot);
-        if (payload == null) {
-            words[at + 1] = number;
-        } else {
+        long word = ++sequence << Pipe.NUMBER | (long) index << Pipe.INDEX | then | mark(isClient);
+        if (payload != null) {
             segment.put(slot, payload);
             word |= Pipe.OBJECT;
             if (payload instanceof Cargo) {
-                return sendCargo(words, at, word | Pipe.CARGO, then);
+                return sendCargo(word | Pipe.CARGO, then);
             }
-        }
-        if (isEager) {
-            Pipe.WORD.setRelease(words, at, word | Pipe.EAGER);
         } else {
-            Pipe.WORD.setRelease(words, at, word);
-            VarHandle.fullFence();
+            segment.words[Segment.at(slot) + 1] = number;
         }
-        follow(then);
-        if (then == Pipe.STAY && isOwned()) {
-            open(turn + 1, credit, (isEager ? Pipe.EAGER : 0) | mark);
+        if (then == Pipe.STAY) {
+            publishInRun(turn, word);
+        } else {
+            publish(word);
+            turn(then);
         }
         return true;
     }
 
-    private boolean sendCargo(long[] words, int at, long word, int then) {
-        Pipe.WORD.setRelease(words, at, word);
-        VarHandle.fullFence();
-        if ((there.left || sign.left) && Pipe.WORD.compareAndSet(words, at, word, 0L)) {
+    private void publishInRun(long turn, long word) {
+        growAtEnd();
+        boolean isEager = there.waiter == Waiter.EAGER;
+        if (isEager) {
+            Pipe.WORD.setRelease(segment.words, Segment.at(slot), word | Pipe.EAGER);
+        } else {
+            publish(word);
+        }
+        credit--;
+        step();
+        if (isOwned()) {
+            open(turn + 1, credit, (sequence + 1 << Pipe.NUMBER) + (isEager ? Pipe.EAGER : 0) + mark(isClient));
+        }
+    }
+
+    private boolean sendCargo(long word, int then) {
+        if (then == Pipe.STAY) {
+            growAtEnd();
+        }
+        publish(word);
+        if ((there.left || isLeft()) && Pipe.WORD.compareAndSet(segment.words, Segment.at(slot), word, 0L)) {
             finish();
             return false;
         }
-        follow(then);
+        if (then == Pipe.STAY) {
+            credit--;
+            step();
+        } else {
+            turn(then);
+        }
         return true;
     }
 
@@ -210,31 +226,9 @@ final class Seat extends Lane {
         Waiter.wake(there.waiter);
     }
 
-    private void follow(int then) {
-        if (then == Pipe.STAY) {
-            credit--;
-            step();
-        } else {
-            turn(then);
-        }
-    }
-
-    private void step() {
-        if (++slot == segment.slots()) {
-            slot = 0;
-            segment = segment.next == null ? pipe.first : segment.next;
-        }
-    }
-
     private void turn(int then) {
         if (then == Pipe.TURN) {
-            if (segment != pipe.first) {
-                // Storing a reference dirties the collector's card, and the cards of both seats share a cache line.
-                segment = pipe.first;
-            }
-            slot = 0;
-            speaks = !speaks;
-            credit = pipe.room;
+            turnAround();
         } else {
             finish();
         }
@@ -244,22 +238,12 @@ final class Seat extends Lane {
 
     /** Whether this side's next operation will not wait: the message, or the news that a side has left, or room is there. */
     boolean isReady() {
-        return (speaks ? hasRoom() : arrived()) || sign.left;
+        return (speaks ? hasRoom() : arrived()) || isLeft();
     }
 
     /** Whether the next message, or the news that the peer has left, is there. */
     boolean arrived() {
         return hasMessage() || there.left;
-    }
-
-    /** Whether the next message is there. */
-    boolean hasMessage() {
-        return Pipe.holds((long) Pipe.WORD.getAcquire(segment.words, Segment.at(slot)), sequence + 1);
-    }
-
-    /** Whether the message that is waited for continues a run. */
-    boolean isInRun() {
-        return slot != 0 || segment != pipe.first;
     }
 
     /**
@@ -321,29 +305,14 @@ final class Seat extends Lane {
     // ---- receiving
 
     /** The word of the message of this turn, if it can go by the lane; else 0. What follows {@link #release}s. */
-    long peek(Side.Watch watch, long turn) {
+    long peek(Watch watch, long turn) {
         return this.watch == watch ? peek(turn) : 0;
-    }
-
-    /** The word of the next message; 0 if it is not there. A message with endpoints is this side's then. */
-    long poll() {
-        long[] words = segment.words;
-        int at = Segment.at(slot);
-        long word = (long) Pipe.WORD.getAcquire(words, at);
-        if (!Pipe.holds(word, sequence + 1)) {
-            return 0;
-        }
-        return (word & Pipe.CARGO) == 0 || takeCargo(words, at, word) ? word : 0;
-    }
-
-    private static boolean takeCargo(long[] words, int at, long word) {
-        return (word & Pipe.TAKEN) == 0 && Pipe.WORD.compareAndSet(words, at, word, word | Pipe.TAKEN);
     }
 
     /** The word of the message that has {@link #arrived}; 0 if it is the news that the peer has left, and then the session is over. */
     long take() {
         if (speaks) {
-            throw new IllegalStateException("not this side's turn to receive in a session of " + pipe.protocol);
+            throw outOfTurn("receive");
         }
         long word = poll();
         if (word == 0) {
@@ -356,48 +325,33 @@ final class Seat extends Lane {
         return word;
     }
 
-    /** The slot of the next message, if it does not go by the lane. */
-    int slot() {
-        return slot;
-    }
-
-    /** The payload of the message in this slot, if it is a single primitive value. */
-    long number(int slot) {
-        return segment.words[Segment.at(slot) + 1];
-    }
-
-    /** The payload of the message in this slot, which has this word, if it is an object, once. */
-    Object payload(int slot, long word) {
-        if ((word & Pipe.OBJECT) == 0) {
-            return null;
-        }
-        Object payload = segment.take(slot);
-        return (word & Pipe.CARGO) != 0 ? ((Cargo) payload).payload : payload;
-    }
-
     /** Goes on behind the message with this word, and ends the use by which it was taken. */
     void pass(long word, long turn) {
-        boolean tells = false;
         sequence++;
         if ((word & (Pipe.TURN | Pipe.END)) == 0) {
-            step();
-            calm++;
-            if (promise == Eagerness.WITHDRAWN && (word & Pipe.EAGER) == 0) {
-                promise = Eagerness.NONE;
-            }
-            int progress = (int) sequence & (Pipe.PROGRESS - 1);
-            if (pipe.unbounded && progress == 0) {
-                pipe.consumed = sequence;
-                tells = true;
-            }
-            if (promise != Eagerness.WITHDRAWN && isOwned()) {
-                open(turn + 1, Pipe.PROGRESS - 1 - progress, mark ^ Pipe.CLIENT);
-            }
-        } else {
-            if (promise == Eagerness.WITHDRAWN) {
-                promise = Eagerness.NONE;
-            }
-            turn((int) word & (Pipe.TURN | Pipe.END));
+            passInRun(word, turn);
+            return;
+        }
+        if (promise == Eagerness.WITHDRAWN) {
+            promise = Eagerness.NONE;
+        }
+        turn((int) word & (Pipe.TURN | Pipe.END));
+        release(turn + 1);
+    }
+
+    private void passInRun(long word, long turn) {
+        step();
+        calm++;
+        if (promise == Eagerness.WITHDRAWN && (word & Pipe.EAGER) == 0) {
+            promise = Eagerness.NONE;
+        }
+        int progress = (int) sequence & (Pipe.PROGRESS - 1);
+        boolean tells = pipe.unbounded && progress == 0;
+        if (tells) {
+            pipe.consumed = sequence;
+        }
+        if (promise != Eagerness.WITHDRAWN && isOwned()) {
+            open(turn + 1, Pipe.PROGRESS - 1 - progress, (sequence + 1 << Pipe.NUMBER) + mark(!isClient));
         }
         release(turn + 1);
         if (tells) {
@@ -410,17 +364,22 @@ final class Seat extends Lane {
     void promise() {
         if (calm >= Eagerness.CALM) {
             calm = 0;
-            if (sign.waiter == null && !speaks && !Patience.isVirtual()) {
-                promise = Eagerness.PROMISED;
-                sign.waiter = Waiter.EAGER;
-            }
+            promiseIfFree();
+        }
+    }
+
+    private void promiseIfFree() {
+        if (sign.waiter == null && !speaks && !Patience.isVirtual()) {
+            promise = Eagerness.PROMISED;
+            sign.waiter = Waiter.EAGER;
         }
     }
 
     // ---- leaving
 
     private void finish() {
-        watch = null;
+        // Without a fence: who leaves in the same moment finds an old watch, as if it had been a moment earlier.
+        WATCH.setRelease(this, (Watch) null);
     }
 
     /** Ends a session that is over from its start. */
@@ -432,7 +391,7 @@ final class Seat extends Lane {
      * Leaves the session, if the seat is still the one of this watch: the endpoints in what the peer sent leave theirs, what it will
      * send is refused, and it reads what was sent to it up to here. The number and depth of unread messages cost heap, not stack.
      */
-    void leave(Side.Watch by) {
+    void leave(Watch by) {
         ArrayDeque<Side> unread = new ArrayDeque<>(0);
         leave(by, unread);
         for (Side side = unread.poll(); side != null; side = unread.poll()) {
@@ -441,7 +400,7 @@ final class Seat extends Lane {
     }
 
     /** As {@link #leave}, and collects the sides in unread messages. */
-    void leave(Side.Watch by, ArrayDeque<Side> unread) {
+    void leave(Watch by, ArrayDeque<Side> unread) {
         if (by == null || !move(by, null)) {
             return;
         }
@@ -459,7 +418,7 @@ final class Seat extends Lane {
         for (Segment each = pipe.first; each != null; each = each.next) {
             for (int i = 0; i < each.slots(); i++) {
                 long word = (long) Pipe.WORD.getAcquire(each.words, Segment.at(i));
-                boolean isCargo = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) != mark;
+                boolean isCargo = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) == mark(!isClient);
                 if (isCargo && takeCargo(each.words, Segment.at(i), word)) {
                     Cargo cargo = (Cargo) each.payloads[i];
                     each.payloads[i] = null;

@@ -1,7 +1,5 @@
 package duologue;
 
-import java.lang.ref.PhantomReference;
-import java.lang.ref.ReferenceQueue;
 import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -15,17 +13,31 @@ final class Side {
     /** Where this side was put last into a set of endpoints. */
     Ports.Member member;
 
+    /** A side in a new seat of this session. */
+    Side(Pipe pipe, boolean isClient, boolean speaks) {
+        this.seat = new Seat(this, pipe, isClient, speaks);
+        this.watch = seat;
+    }
+
     /** A side that takes the seat when it is told to. */
     private Side(Seat seat) {
         this.seat = seat;
-        this.watch = new Watch(this);
+        this.watch = new Successor(this);
     }
 
-    /** A new side in a new seat. */
-    static Side in(Seat seat) {
-        Side side = new Side(seat);
-        seat.move(null, side.watch);
-        return side;
+    /** The watch over a side that was not the first in its seat. */
+    private static final class Successor extends Watch {
+        private final Seat seat;
+
+        Successor(Side side) {
+            super(side);
+            this.seat = side.seat;
+        }
+
+        @Override
+        Seat seat() {
+            return seat;
+        }
     }
 
     /** Begins a use by `endpoint` that does not wait; false if the endpoint is not the live one. */
@@ -33,9 +45,14 @@ final class Side {
         return seat.begin(watch, endpoint.$turn);
     }
 
-    /** Whether a message by `endpoint` after which it speaks again can go by the lane. */
-    boolean flows(Handle endpoint) {
-        return seat.flows(watch, endpoint.$turn);
+    /** Sends a number by `endpoint`, which speaks again, by the lane; false, and nothing is done, if that cannot be. */
+    boolean pushNumber(Handle endpoint, int index, long number) {
+        return seat.pushNumber(watch, endpoint.$turn, index, number);
+    }
+
+    /** As {@link #pushNumber}, an object. */
+    boolean pushObject(Handle endpoint, int index, Object payload) {
+        return seat.pushObject(watch, endpoint.$turn, index, payload);
     }
 
     /** The word of the message that `endpoint` waits for, if it can go by the lane; else 0. */
@@ -55,7 +72,7 @@ final class Side {
 
     /** Whether this side has been left while it was in use. */
     boolean isLeft() {
-        return seat.sign.left;
+        return seat.isLeft();
     }
 
     /** The turn of the live endpoint; below 0 while there is none. */
@@ -151,46 +168,6 @@ final class Side {
     /** As {@link #abandon}, and collects what is found in unread messages. */
     void leave(ArrayDeque<Side> unread) {
         seat.leave(watch, unread);
-    }
-
-    // ---- endpoints that become unreachable
-
-    private static final ReferenceQueue<Side> UNREACHABLE = new ReferenceQueue<>();
-
-    /**
-     * Leaves the session after the garbage collector has found the side unreachable. The seat holds its watch and the peer's
-     * seat holds the seat: so the watch lives as long as there is a peer to tell, and no list of all sessions is needed.
-     */
-    static final class Watch extends PhantomReference<Side> {
-        private final Seat seat;
-
-        Watch(Side side) {
-            super(side, UNREACHABLE);
-            this.seat = side.seat;
-        }
-    }
-
-    static {
-        Thread reaper = new Thread(null, Side::reap, "duologue-reaper", 0, false);
-        reaper.setDaemon(true);
-        reaper.setContextClassLoader(null);
-        reaper.start();
-    }
-
-    private static void reap() {
-        for (;;) {
-            try {
-                Watch watch = (Watch) UNREACHABLE.remove();
-                watch.seat.leave(watch);
-            } catch (InterruptedException ignored) {
-                // Nobody but the virtual machine's end stops this thread.
-            } catch (Throwable thrown) {
-                Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
-                if (handler != null) {
-                    handler.uncaughtException(Thread.currentThread(), thrown);
-                }
-            }
-        }
     }
 
     // ---- endpoints that travel

@@ -13,10 +13,10 @@ object generated {
   /** A new session. `capacity` is the longest run of the protocol, or 0 if a run has no bound. */
   def start(protocol: String, capacity: Int, clientSpeaks: Boolean): Start = {
     val pipe = new Pipe(protocol, capacity)
-    val server = new Seat(pipe, false, !clientSpeaks)
-    val client = new Seat(pipe, true, clientSpeaks)
-    Seat.join(server, client)
-    new Start(new Seed(Side.in(server)), new Seed(Side.in(client)))
+    val server = new Side(pipe, false, !clientSpeaks)
+    val client = new Side(pipe, true, clientSpeaks)
+    Seat.join(server.seat, client.seat)
+    new Start(new Seed(server), new Seed(client))
   }
 
   /** A session that is over before its first message. */
@@ -29,12 +29,10 @@ object generated {
   /** Sends a message after which the same side speaks again. */
   def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
     val side = endpoint.$side
-    if (!side.flows(endpoint)) send(endpoint, index, payload, 0L, Pipe.STAY, null)
-    else {
-      if (payload == null) side.seat.pushNumber(endpoint.$turn, index, 0L)
-      else side.seat.pushObject(endpoint.$turn, index, payload.asInstanceOf[AnyRef])
-      side.seat.pushed(endpoint.$turn)
-    }
+    val pushed =
+      if (payload == null) side.pushNumber(endpoint, index, 0L)
+      else side.pushObject(endpoint, index, payload.asInstanceOf[AnyRef])
+    if (!pushed) send(endpoint, index, payload, 0L, Pipe.STAY, null)
   }
 
   /** Sends a message after which the peer speaks. */
@@ -44,14 +42,8 @@ object generated {
   def end(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.END, null)
 
   /** As `stay`, with a payload that is one primitive value. */
-  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
-    val side = endpoint.$side
-    if (!side.flows(endpoint)) send(endpoint, index, null, number, Pipe.STAY, null)
-    else {
-      side.seat.pushNumber(endpoint.$turn, index, number)
-      side.seat.pushed(endpoint.$turn)
-    }
-  }
+  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
+    if (!endpoint.$side.pushNumber(endpoint, index, number)) send(endpoint, index, null, number, Pipe.STAY, null)
 
   /** As `turn`, with a payload that is one primitive value. */
   def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.TURN, null)

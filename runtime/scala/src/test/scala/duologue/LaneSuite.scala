@@ -39,8 +39,8 @@ final class LaneSuite extends RuntimeSuite {
       at += 1
     }
     for (_ <- 1 to 300) pass()
-    while (!sending.$side.flows(sending)) pass()
-    assertEquals(sending.$side.seat.isEager, eager)
+    def flows = sending.$side.seat.leads(sending.$turn) && sending.$side.seat.isEager == eager
+    while (!flows) pass()
     sending = send(sending, 0 until unread)
     assert(unread == 0 || isOnLane(receiving))
     (receiving, sending)
