@@ -22,6 +22,10 @@ impl Pipe {
     ///
     /// Waits while the ring is full. The waiter, if there is one, is for the caller to wake once it has the next
     /// endpoint in hand. The layout is this session's, and the payload must fit (see [`Layout::fits`]).
+    ///
+    /// In a run the payload is given to nothing that is not inlined, so that it goes from where it was made straight into
+    /// its place. On a detour over the stack it would be read there with wider loads than it was stored with, and such a
+    /// load waits until all stores before it are in memory, which in a stream is never soon.
     #[inline(always)]
     pub(crate) fn send<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
         let line = self.at.line();
@@ -31,13 +35,18 @@ impl Pipe {
                 self.leave();
                 return Sent::Noticed(Err(payload));
             }
-            if self.swaps() {
-                return self.exchange(layout, index, payload, then);
-            }
-            if then != Then::End
-                && (!self.at.is_plain() || self.at.begins_run() && self.peer_is_task())
-            {
-                return Sent::Noticed(self.exchange_in_run(index, payload, then));
+            let swaps = self.swaps();
+            let is_task = || !self.at.is_plain() || self.at.begins_run() && self.peer_is_task();
+            if swaps || then != Then::End && is_task() {
+                // SAFETY: as below; and what was written is published as what it is.
+                return unsafe {
+                    self.write(layout, payload);
+                    if swaps {
+                        self.exchange(layout, index, then)
+                    } else {
+                        Sent::Noticed(self.exchange_in_run(index, then))
+                    }
+                };
             }
         }
         if then == Then::End {
@@ -55,17 +64,18 @@ impl Pipe {
         Sent::Noticed(self.noticed(then, None))
     }
 
-    /// Publishes by a swap where the peer would wait, or have died, in the word.
+    /// Publishes what was written here by a swap, where the peer would wait, or have died, in the word.
+    ///
+    /// # Safety
+    /// A `P` was written here.
     #[inline(always)]
-    fn exchange<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
-        // SAFETY: as in `send`.
-        unsafe { self.write(layout, payload) };
+    unsafe fn exchange<P>(self, layout: &Layout, index: u8, then: Then) -> Sent<P> {
         let stamp = self.stamp(layout, index, then);
         let old = self.word_in(layout).swap(stamp, AcqRel);
         if old & (WAITS | DEAD) == 0 {
             return Sent::Published(self.stepped(layout, then));
         }
-        // SAFETY: `old` was returned by the swap that published a payload of this type.
+        // SAFETY: the swap published what was written here.
         Sent::Noticed(match unsafe { self.again().answered(old) } {
             Ok(waiter) => Ok((self.stepped(layout, then), waiter)),
             Err(payload) => Err(payload),
@@ -89,18 +99,18 @@ impl Pipe {
         Ok(unsafe { self.waiter_of_peer() })
     }
 
-    /// Publishes by a swap in a run: the peer may have left a flag in the word or in its flags.
+    /// Publishes what was written here by a swap, in a run: the peer may have left a flag in the word or in its flags.
+    ///
+    /// # Safety
+    /// A `P` was written here.
     #[inline(never)]
-    fn exchange_in_run<P>(
+    unsafe fn exchange_in_run<P>(
         mut self,
         index: u8,
-        payload: P,
         then: Then,
     ) -> Result<(Pipe, Option<Waiter>), P> {
         self.at = self.at.knowing_task();
         let layout = self.layout();
-        // SAFETY: as in `send`.
-        unsafe { self.write(layout, payload) };
         let stamp = self.stamp(layout, index, then);
         let old = self.word_in(layout).swap(stamp, AcqRel);
         let waiter = if old & (WAITS | DEAD) == 0 {
