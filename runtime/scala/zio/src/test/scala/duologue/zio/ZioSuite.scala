@@ -110,6 +110,8 @@ final class ZioSuite extends munit.FunSuite {
       ends <- ZIO.succeed(numbers.init())
       (server, client) = ends
       waiting <- ready(server).fork
+      // Some certainly before there is a message.
+      _ <- ZIO.when(number % 10 == 0)(waiting.interrupt)
       sending <- ZIO.succeed(client.send(number.toLong)).fork
       outcome <- waiting.interrupt
       _ <- sending.join
@@ -133,7 +135,10 @@ final class ZioSuite extends munit.FunSuite {
         else ZIO.uninterruptibleMask(restore => restore(server.receive).flatMap(message => ZIO.succeed(kept.set(Some(message.value)))))
       for {
         receiver <- receiving.fork
+        // Some certainly before there is a message, and some when they have it.
+        _ <- ZIO.when(number % 10 == 3)(receiver.interrupt)
         sender <- ZIO.succeed(client.send(number.toLong)).fork
+        _ <- ZIO.when(number % 10 == 4)(receiver.await)
         _ <- receiver.interrupt
         _ <- sender.join
         has = kept.get.nonEmpty
@@ -154,9 +159,10 @@ final class ZioSuite extends munit.FunSuite {
         restore(ready(client)) *> send(client)(_.send(number.toLong)).flatMap(next => ZIO.succeed(kept.set(Some(next))))
       }
       for {
-        sender <- sending.fork
-        // Now and then the fiber is given the time to come so far.
+        // Some certainly never come so far, some certainly do, and others have some time for it.
+        sender <- (ZIO.when(number % 10 == 3)(ZIO.never) *> sending).fork
         _ <- ZIO.yieldNow.repeatN(number % 7)
+        _ <- ZIO.when(number % 10 == 4)(sender.await)
         _ <- sender.interrupt
         has = kept.get.nonEmpty
         next <- if (has) ZIO.succeed(kept.get.get) else send(client)(_.send(number.toLong))
@@ -173,13 +179,14 @@ final class ZioSuite extends munit.FunSuite {
 
   test("a side that is left while its message is being received is told so, or has the message")(succeed {
     val (told, received) = (new AtomicInteger, new AtomicInteger)
-    val round: IO[SessionClosed, Unit] = for {
+    def round(number: Int): IO[SessionClosed, Unit] = for {
       ends <- ZIO.succeed(numbers.init())
       (server, client) = ends
       receiver <- server.receive.fork
       _ <- ZIO.yieldNow.repeatUntil(_ => Probe.waits(server))
       _ <- ZIO.succeed {
-        client.send(7L): Unit
+        // Some are certainly told so.
+        if (number % 10 != 0) client.send(7L): Unit
         abandon(server)
       }
       outcome <- receiver.await
@@ -191,7 +198,7 @@ final class ZioSuite extends munit.FunSuite {
         assert(cause.failures.nonEmpty, cause.toString)
         told.incrementAndGet(): Unit
     }
-    round.repeatN(5000).map(_ => assert(told.get > 0 && received.get + told.get == 5001))
+    ZIO.foreachDiscard((1 to 5000).toList)(round).map(_ => assert(told.get > 0 && received.get + told.get == 5000))
   })
 
   test("an interrupted wait for room sends nothing")(succeed {
