@@ -12,6 +12,8 @@ use crate::sync::AtomicU64;
 
 mod segments;
 
+pub(crate) use segments::EARLY_ENDS;
+
 /// Bytes of a cache line.
 pub(crate) const CACHE_LINE: usize = 64;
 
@@ -29,7 +31,7 @@ const BLOCK: usize = if cfg!(loom) {
 };
 
 /// ...but its ring has at least so many lines, however large the payload is.
-const FEWEST_LINES: usize = if cfg!(loom) { 6 } else { 8 };
+const FEWEST_LINES: usize = if cfg!(loom) { 36 } else { 8 };
 
 /// How many messages can be in flight at once: the longest run of messages in one direction.
 ///
@@ -40,8 +42,8 @@ pub enum Capacity {
     /// No run is longer than this, so a send never waits.
     Bounded(usize),
     /// A run may go on for ever, so a send waits when the peer is a whole ring behind. The session takes 64 KiB, or room for
-    /// 8 messages if that is more: about 7,000 messages of 8 bytes, 1,000 of 56. It touches 8 of them as long as the
-    /// receiver is never 4 KiB behind. On 32-bit systems it takes 8 KiB.
+    /// 8 messages if that is more: about 7,000 messages of 8 bytes, 1,000 of 56. It touches 1 KiB of them if messages come
+    /// one by one, and 8 as long as the receiver is never 3.5 KiB behind. On 32-bit systems it takes 8 KiB.
     Unbounded,
 }
 
@@ -171,7 +173,7 @@ pub(crate) struct Layout {
     /// From one payload to the next.
     stride: u32,
     lines: u32,
-    /// How many lines the first segment has, a power of two; every segment begins at a multiple of it. 0 if runs have a bound.
+    /// See [`Layout::segment`].
     segment: u32,
     per_line: u8,
     /// Bits of a message's index.
@@ -210,10 +212,11 @@ impl Layout {
             Some(indexes) => least(indexes, MAX_PER_LINE),
             None => MAX_PER_LINE,
         };
+        if let Some(fitting) = CACHE_LINE.saturating_sub(offset).checked_div(stride) {
+            per_line = least(per_line, fitting);
+        }
         if cfg!(loom) {
             per_line = least(per_line, 2);
-        } else if let Some(fitting) = CACHE_LINE.saturating_sub(offset).checked_div(stride) {
-            per_line = least(per_line, fitting);
         }
         if let Capacity::Bounded(longest) = capacity {
             // A short run is exactly as long as it is said to be.
@@ -405,14 +408,49 @@ mod tests {
         assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - 64);
         let large = Layout::of(Slot::new().fit::<[u8; 5_000]>(), Capacity::Unbounded);
         assert_eq!(
-            (large.lines(), large.near(), large.last_segment()),
+            (large.lines(), large.near(), large.last_segment(12)),
             (12, 12, 8)
         );
         let larger = Layout::of(Slot::new().fit::<[u8; 50_000]>(), Capacity::Unbounded);
         assert_eq!(
-            (larger.lines(), larger.near(), larger.last_segment()),
+            (larger.lines(), larger.near(), larger.last_segment(8)),
             (8, 8, 4)
         );
+    }
+
+    /// The lines with which segments begin.
+    fn segments(layout: Layout) -> Vec<usize> {
+        let begins: Vec<usize> = (0..layout.lines())
+            .filter(|line| layout.segment_at(*line).is_some())
+            .collect();
+        for (which, line) in begins.iter().enumerate() {
+            assert_eq!(layout.segment_at(*line), Some(which));
+            assert_eq!(layout.start_of_segment(which), *line);
+        }
+        begins
+    }
+
+    #[test]
+    fn up_to_each_end_of_a_lap_there_are_two_segments_more() {
+        let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
+        if cfg!(target_pointer_width = "64") {
+            assert_eq!(segments(layout), [0, 8, 16, 64, 128, 512]);
+            assert_eq!((layout.early_end(0), layout.early_end(1)), (16, 128));
+        } else {
+            assert_eq!(segments(layout).len(), 4);
+        }
+        let ends = [layout.early_end(0), layout.early_end(1), layout.lines()];
+        for end in ends {
+            let last = segments(layout).into_iter().filter(|line| *line < end);
+            assert_eq!(last.max(), Some(layout.last_segment(end)));
+        }
+        let larger = Layout::of(Slot::new().fit::<[u64; 150]>(), Capacity::Unbounded);
+        assert_eq!((larger.near(), larger.early_end(1)), (8, larger.lines()));
+        assert_eq!(segments(larger).len(), 4);
+        let largest = Layout::of(Slot::new().fit::<[u8; 50_000]>(), Capacity::Unbounded);
+        assert_eq!(segments(largest), [0, 4]);
+        let bounded = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(99));
+        assert_eq!((segments(bounded), bounded.last_segment(33)), (vec![0], 0));
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub use cell::model_sessions;
 pub use endpoint::{session, Branch, Receiver, Sender};
 pub use error::{Closed, SendError, TryRecvError, TrySendError};
 pub use layout::{Capacity, Session, Slot};
+#[cfg(loom)]
+pub use pipe::model_laps;
 pub use port_set::{PortKey, PortSet, PortSetRecv};
 pub use ports::Receive;
 #[doc(hidden)]

@@ -34,9 +34,9 @@
 //! - *Waiting*: see `watched`. *Leaving* and the last message: see `pipe/leave.rs`.
 //! - *The session lives* while a sender reads flags after a message that is not the last: it is ended either by the
 //!   receiver of the last message, or by whoever is left alone, and both need something that this sender has not done.
-//! - *Making ready.* A block is cleared as far as short laps reach. The sender clears the rest before the first long lap,
-//!   and says that the lap is long before it publishes anything in the last line of a short one, so the receiver's look
-//!   behind that line comes after both (Release, Acquire). See `room`.
+//! - *Making ready.* A block is cleared as far as the shortest laps reach. The sender clears what lies behind an early end of laps
+//!   before a lap first goes on there, and says that it does before it publishes anything in the last line before that end,
+//!   so the receiver's look behind that line comes after both (Release, Acquire). See `room`.
 //! - *Clearing.* When epochs start again at 1 (see `position`) the receiver of the turning message clears the stamps
 //!   of all lines but the first. All messages are read, the peer looks at the first line only, so nobody else uses them.
 
@@ -55,6 +55,8 @@ mod publish;
 mod room;
 
 pub(crate) use publish::Sent;
+#[cfg(loom)]
+pub use room::model_laps;
 pub(crate) use room::{Laps, Room};
 
 /// In any word: the side that does not change the word waits for its change.
@@ -319,7 +321,7 @@ impl Pipe {
     #[cold]
     #[inline(never)]
     pub(crate) fn next_segment(self) -> Position {
-        self.at.next_line(self.lines_of_lap())
+        self.at.next_line(self.again().lines_of_lap())
     }
 
     /// Says that the message here was taken, and with it perhaps a segment emptied. Wakes a sender that waits for room.

@@ -120,6 +120,12 @@ impl Position {
         self.0 & (LAP | PLACE) == LAP
     }
 
+    /// Whether the line's number is a multiple of this power of two; or of 0, that is, whether it is the first line.
+    #[inline]
+    pub(crate) fn is_in_multiple(self, power: usize) -> bool {
+        self.0 & (power as u64).wrapping_sub(1) & LINE == 0
+    }
+
     /// Whether this is the first message of a run.
     #[inline]
     pub(crate) fn begins_run(self) -> bool {

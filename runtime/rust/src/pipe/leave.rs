@@ -120,6 +120,9 @@ impl Pipe {
                 .compare_exchange(said, flags::quiet(said), AcqRel, Relaxed)
                 .is_ok()
             {
+                if then == Then::Stay {
+                    self.note_waking();
+                }
                 // SAFETY: the compare-and-swap lowered the peer's flag.
                 waiter = unsafe { self.waiter_of_peer() };
                 break;
@@ -151,7 +154,7 @@ impl Pipe {
                     let old = self.word().swap(stamp, AcqRel);
                     if old & (WAITS | DEAD) != 0 {
                         // SAFETY: `old` was returned by the swap that published a payload of this type.
-                        waiter = unsafe { self.again().answered(old) }?;
+                        waiter = unsafe { self.again().answered(old, Then::End) }?;
                     }
                 } else {
                     self.word().store(stamp, Release);

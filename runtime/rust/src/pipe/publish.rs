@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Pipe, Then, DEAD, INDEXES, INDEXES_SHIFT, WAITS};
 use crate::flags::TASK;
-use crate::layout::Layout;
+use crate::layout::{Layout, EARLY_ENDS};
 use crate::position::Position;
 use crate::wait::Waiter;
 use crate::{barrier, processor};
@@ -28,10 +28,12 @@ impl Pipe {
     /// load waits until all stores before it are in memory, which in a stream is never soon.
     #[inline(always)]
     pub(crate) fn send<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
-        let line = self.at.line();
-        if layout.may_begin_segment(line) || !self.at.is_plain() {
+        if self.at.is_in_multiple(layout.segment()) || !self.at.is_plain() {
             // Where a run or a segment may begin, or a session is not plain.
-            if self.needs_room(layout) && !self.again().has_room() {
+            if self.at.begins_used_line()
+                && layout.may_begin_segment(self.at.line())
+                && !self.again().has_room()
+            {
                 self.leave();
                 return Sent::Noticed(Err(payload));
             }
@@ -76,7 +78,7 @@ impl Pipe {
             return Sent::Published(self.stepped(layout, then));
         }
         // SAFETY: the swap published what was written here.
-        Sent::Noticed(match unsafe { self.again().answered(old) } {
+        Sent::Noticed(match unsafe { self.again().answered(old, then) } {
             Ok(waiter) => Ok((self.stepped(layout, then), waiter)),
             Err(payload) => Err(payload),
         })
@@ -88,12 +90,15 @@ impl Pipe {
     /// The swap replaced `old` by a message with a payload of this type.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn answered<P>(self, old: u64) -> Result<Option<Waiter>, P> {
+    pub(super) unsafe fn answered<P>(self, old: u64, then: Then) -> Result<Option<Waiter>, P> {
         if old & DEAD != 0 {
             // SAFETY: the receiver is gone, so the payload that was just written is nobody else's.
             let payload = unsafe { self.read(self.layout()) };
             self.again().free();
             return Err(payload);
+        }
+        if then == Then::Stay {
+            self.note_waking();
         }
         // SAFETY: the swap lowered the peer's flag. Until `take` returns, the peer does not end the session.
         Ok(unsafe { self.waiter_of_peer() })
@@ -117,7 +122,7 @@ impl Pipe {
             None
         } else {
             // SAFETY: as in `exchange`.
-            unsafe { self.again().answered(old) }?
+            unsafe { self.again().answered(old, then) }?
         };
         barrier::light();
         if self.flags(self.peer()).load(Acquire) & !TASK == 0 {
@@ -162,18 +167,22 @@ impl Pipe {
         }
     }
 
-    /// How many lines this lap has, as far as that matters behind the line here. Decides it before the last line of a
-    /// short lap.
+    /// How many lines this lap has, as far as that matters behind the line here. Decides it before the last line up to an
+    /// early end.
     #[inline(always)]
     fn end_of_lap(&self, layout: &Layout) -> usize {
-        let (near, lines) = (layout.near(), layout.lines());
         let next = self.at.line() + 1;
-        if near < lines && (next == near || next + 1 == near) {
-            if next < near {
-                self.again().decide_lap();
+        for which in 0..EARLY_ENDS {
+            let end = layout.early_end(which);
+            if end == layout.lines() {
+                break;
             }
-            return self.lines_of_lap();
+            if next + 1 == end {
+                self.again().decide_lap(which);
+            } else if next == end {
+                return self.again().lines_of_lap();
+            }
         }
-        lines
+        layout.lines()
     }
 }

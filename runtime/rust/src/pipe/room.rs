@@ -7,21 +7,25 @@
 //! # Short laps and long ones
 //!
 //! A stream is faster the more messages are on their way, but a receiver that keeps up needs few lines, which then stay
-//! in the caches; and a session that only ever touches few takes little memory. So a lap has two segments or four.
-//! Before its last line of the second segment the sender decides: if the receiver has emptied the first, this lap
-//! ends there, and otherwise goes on. It says so beside the ring before it publishes anything in that line, and does not
-//! change it before the receiver has reported that line's segment, so the receiver reads what is meant when it has taken
+//! in the caches; and a session that only ever touches few takes little memory. So a lap may end at either of two early
+//! ends, or go through the whole ring; up to each of these three ends it has two segments more. Before the last line up to
+//! an early end the sender decides whether the lap ends there: if the receiver has emptied the first of the two segments up
+//! to that end, and, at the first one, if in this lap or the one before the receiver was seen to sleep. One that does not is fast, and
+//! as short a lap would move the credit word between the caches all the time.
+//!
+//! The sender says so beside the ring before it publishes anything in that line, and does not change what it has said of this
+//! end before the receiver has reported that line's segment, so the receiver reads what is meant when it has taken
 //! that line's last message.
 //!
-//! A report is the epoch of the lap, which counts them, and which of four segments it is; at the end of a short lap it is
-//! the last one, as the lap is empty then. Before segment *s* of a lap the sender needs the report of segment *s* of the
-//! lap before, or a later one. If that lap was short and *s* one of its first two, that is right; if *s* is one of the
-//! others, the sender has passed segment 1, for which it needed the report of the end of that short lap, and nothing else
-//! lies there: segments that an earlier long lap has filled were emptied before. So there is never more than a lap
+//! A report is the epoch of the lap, which counts them, and which of the segments it is; at the end of a lap it is always the same
+//! number, larger than the others, as the lap is empty then. Before segment *s* of a lap the sender needs the report of segment *s*
+//! of the lap before, or a later one. If that lap had no segment *s*, the sender has passed, in this lap, the last segment
+//! which that lap had, for which it needed the report of its end, and nothing else
+//! lies there: segments that an earlier, longer lap has filled were emptied before. So there is never more than a lap
 //! between the two sides, and where a sender waits for the report of a segment, that is the next one to come.
 //!
 //! Lines that short laps leave out keep their stamps, and an epoch must not meet its own number there (see
-//! `position`): after so many short laps in a row that this could be, they are cleared before the next long one.
+//! `position`): after so many laps in a row without them that this could be, they are cleared before the next lap that has them.
 //!
 //! # The credit word
 //!
@@ -37,7 +41,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Pipe, CLOSED, WAITS};
 use crate::cell::Cell;
-use crate::layout::Layout;
+use crate::layout::{Layout, EARLY_ENDS};
 use crate::position::{EPOCH_SHIFT, RENEWAL};
 use crate::sync::{AtomicBool, AtomicU64};
 use crate::wait::Waiter;
@@ -47,33 +51,49 @@ const LEAVING: u64 = 2;
 const ORPHANED: u64 = 4;
 
 /// Bits of the number of a segment.
-const SEGMENT_NUMBERS: u64 = (1 << 24) - 1;
-/// How many of them an epoch has.
-const SEGMENTS: u64 = 4;
-/// The last of them.
-const LAST: u64 = SEGMENTS - 1;
+const ALL_NUMBERS: u64 = (1 << 24) - 1;
+/// How many of them an epoch has: more than a lap has segments, and a power of two, so that they go on where epochs wrap.
+const NUMBERS: u64 = 8;
+/// The last of them, which reports a whole lap.
+const LAST: u64 = NUMBERS - 1;
 const NUMBER_SHIFT: u32 = 8;
 
-/// After so many short laps the lines that they leave out are cleared before a long one: an epoch could meet its own number
+/// After so many laps without them lines are cleared before the next lap that has them: an epoch could meet its own number
 /// in a stamp there. Turns alone do not let a stamp grow older than `RENEWAL`, and this is half as much.
 const TOO_OLD: u32 = RENEWAL / 2;
 
 /// What the sender of a run knows of its laps.
 pub(crate) struct Laps {
-    /// What it decided last. The receiver looks here.
-    is_long: AtomicBool,
-    /// How many laps in a row have left out the lines that are not near, or `TOO_OLD` if these are not ready.
-    pub(super) skipped: UnsafeCell<u32>,
+    /// What it decided last: whether laps go on behind each of their early ends. The receiver looks here.
+    go_on: [AtomicBool; EARLY_ENDS],
+    /// How many laps in a row have left out the lines between each early end and the next one, or `TOO_OLD` if these are
+    /// not ready.
+    pub(super) skipped: UnsafeCell<[u32; EARLY_ENDS]>,
+    /// Whether it has woken the receiver since it last came to the first early end.
+    woke: UnsafeCell<bool>,
 }
 
 impl Laps {
     /// Those of a block in which only the near lines are ready.
     pub(crate) fn new() -> Laps {
         Laps {
-            is_long: AtomicBool::new(false),
-            skipped: UnsafeCell::new(TOO_OLD),
+            go_on: [AtomicBool::new(false), AtomicBool::new(false)],
+            skipped: UnsafeCell::new([TOO_OLD; EARLY_ENDS]),
+            woke: UnsafeCell::new(false),
         }
     }
+}
+
+/// How often laps have ended at each early end, and how often they have gone on there, for models to see what they explore.
+#[cfg(loom)]
+static DECIDED: [[std::sync::atomic::AtomicUsize; 2]; EARLY_ENDS] =
+    [const { [const { std::sync::atomic::AtomicUsize::new(0) }; 2] }; EARLY_ENDS];
+
+/// How often laps have ended at this early end, and how often they have gone on there.
+#[cfg(loom)]
+#[doc(hidden)]
+pub fn model_laps(end: usize) -> [usize; 2] {
+    [0, 1].map(|goes_on| DECIDED[end][goes_on].load(Relaxed))
 }
 
 /// Whether the sender may write into its next line.
@@ -104,8 +124,8 @@ impl Pipe {
         }
     }
 
-    /// Whether a sender that stands before a segment which it has used may write there, once it has waited for that. If
-    /// not the peer is gone.
+    /// Whether a sender may write into its next line, once it has waited for that if it stands before a segment which it
+    /// has used. If not the peer is gone.
     #[cold]
     #[inline(never)]
     pub(super) fn has_room(self) -> bool {
@@ -117,65 +137,76 @@ impl Pipe {
     }
 
     /// Whether the sender stands before a segment that it has filled before in this run.
-    #[inline(always)]
-    pub(super) fn needs_room(&self, layout: &Layout) -> bool {
+    fn needs_room(&self, layout: &Layout) -> bool {
         self.at.begins_used_line() && layout.segment_at(self.at.line()).is_some()
     }
 
     /// Whether the receiver has emptied the segment before which the sender stands, and possibly others after it.
     fn emptied_enough(&self, credit: u64) -> bool {
         let which = self.layout().segment_at(self.at.line()).unwrap_or(0);
-        has_reported(credit, self.at.epoch().wrapping_sub(1), which)
+        has_reported(credit, self.at.epoch().wrapping_sub(1), which as u64)
     }
 
-    /// How many lines this lap has, by what its sender decided: asked before that, behind other lines, it does not matter.
-    pub(super) fn lines_of_lap(&self) -> usize {
-        let layout = self.layout();
-        if self.laps().is_long.load(Relaxed) {
-            layout.lines()
-        } else {
-            layout.near()
-        }
-    }
-
-    /// Decides whether the lap goes on behind the near lines, for a sender that comes to the last of them.
-    #[cold]
+    /// How many lines this lap has: if it may end behind the line here, by what its sender decided.
     #[inline(never)]
-    pub(super) fn decide_lap(self) {
-        let (layout, laps) = (self.layout(), self.laps());
-        let keeps_up = has_reported(self.credit().load(Acquire), self.at.epoch(), 0);
-        // SAFETY: only the sender looks at the count, and before it another sender, in an earlier run. Nobody looks at the
-        // lines behind the near ones: what is in them has been read, and the receiver comes there again only in a lap that
-        // it is told is long.
-        unsafe {
-            let skipped = laps.skipped.get();
-            if keeps_up {
-                *skipped = (*skipped).saturating_add(1);
-            } else {
-                if *skipped >= TOO_OLD {
-                    Cell::clear_lines(self.cell, layout, layout.near()..layout.lines());
-                }
-                *skipped = 0;
+    pub(super) fn lines_of_lap(self) -> usize {
+        let (layout, behind) = (self.layout(), self.at.line() + 1);
+        for (which, goes_on) in self.laps().go_on.iter().enumerate() {
+            if behind == layout.early_end(which) && !goes_on.load(Relaxed) {
+                return behind;
             }
         }
-        laps.is_long.store(!keeps_up, Relaxed);
+        layout.lines()
+    }
+
+    /// Remembers that the receiver slept, for a sender that has woken it and goes on sending.
+    pub(super) fn note_waking(&self) {
+        // SAFETY: only the sender looks there, and it stays the sender.
+        unsafe { *self.laps().woke.get() = true };
+    }
+
+    /// Decides whether the lap goes on behind an early end, for a sender that comes to the last line before it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn decide_lap(self, which: usize) {
+        let (layout, laps) = (self.layout(), self.laps());
+        let first = 2 * which as u64;
+        let keeps_up = has_reported(self.credit().load(Acquire), self.at.epoch(), first);
+        // SAFETY: only the sender looks at these two, and before it another sender, in an earlier run.
+        let (skipped, woke) = unsafe { (&mut *laps.skipped.get(), &mut *laps.woke.get()) };
+        // Conversations in which the receiver sleeps and keeps up are too long for models.
+        let ends = keeps_up && (which > 0 || *woke || cfg!(loom));
+        if which == 0 {
+            *woke = false;
+        }
+        if ends {
+            for skipped in &mut skipped[which..] {
+                *skipped = skipped.saturating_add(1);
+            }
+        } else {
+            if skipped[which] >= TOO_OLD {
+                let left_out = layout.early_end(which)..layout.next_end(which);
+                // SAFETY: nobody looks at these lines. The receiver has read what was in them, or the lap before would have
+                // had them; and it comes there again only in a lap of which it is told that it goes on.
+                unsafe { Cell::clear_lines(self.cell, layout, left_out) };
+            }
+            skipped[which] = 0;
+        }
+        laps.go_on[which].store(!ends, Relaxed);
+        #[cfg(loom)]
+        DECIDED[which][usize::from(!ends)].fetch_add(1, Relaxed);
     }
 
     /// Called by the receiver when it has taken the last message of a line: reports it if that empties a segment.
     pub(super) fn report_emptied(&self) -> Option<Waiter> {
         let layout = self.layout();
         let emptied = self.at.line() + 1;
-        if emptied < self.lines_of_lap() {
-            let which = layout.segment_at(emptied)?.checked_sub(1)?;
-            return self.report(which, layout.start_of_segment(which));
+        if emptied == self.again().lines_of_lap() {
+            // A sender that waits for this stands before the last segment that the lap has.
+            return self.report(LAST, layout.last_segment(emptied));
         }
-        // A sender that waits for this stands before the last segment that the lap has.
-        let last = if emptied < layout.lines() {
-            layout.start_of_segment(1)
-        } else {
-            layout.last_segment()
-        };
-        self.report(LAST, last)
+        let which = layout.segment_at(emptied)?.checked_sub(1)?;
+        self.report(which as u64, layout.start_of_segment(which))
     }
 
     fn report(&self, which: u64, start: usize) -> Option<Waiter> {
@@ -251,10 +282,10 @@ impl Pipe {
 
 /// Numbers the segments of a ring over all epochs.
 fn segment_number(epoch: u32, which: u64) -> u64 {
-    u64::from(epoch) * SEGMENTS + which
+    u64::from(epoch) * NUMBERS + which
 }
 
 /// Whether the credit word reports this segment, or one less than a lap later.
 fn has_reported(credit: u64, epoch: u32, which: u64) -> bool {
-    (credit >> NUMBER_SHIFT).wrapping_sub(segment_number(epoch, which)) & SEGMENT_NUMBERS < SEGMENTS
+    (credit >> NUMBER_SHIFT).wrapping_sub(segment_number(epoch, which)) & ALL_NUMBERS < NUMBERS
 }

@@ -1,7 +1,7 @@
 //! Positions at which epochs start again, which no conversation reaches in a test's time.
 
 use super::*;
-use crate::layout::{Capacity, Slot};
+use crate::layout::{Capacity, Slot, EARLY_ENDS};
 use crate::position::RENEWAL;
 
 /// A session with either policy, at an epoch that no conversation reaches in a test's time.
@@ -129,18 +129,29 @@ fn layouts() -> [Layout; 4] {
     })
 }
 
+/// Reads each message at once, which to the sender looks as if the receiver slept or did not, and gives the furthest line.
+fn keep_up(layout: Layout, sleeps: bool) -> usize {
+    let (mut first, mut second) = begun(layout, 1, false);
+    spoil(&first, &layout);
+    let mut furthest = 0;
+    for number in 0..(layout.lines() * layout.per_line() * 3) as u64 {
+        let nothing = matches!(second.find(), Found::Nothing(_));
+        assert!(nothing, "message {number} before it was sent");
+        if sleeps {
+            first.note_waking();
+        }
+        (first, second) = pass(first, second, number, Then::Stay);
+        furthest = furthest.max(second.at.line());
+    }
+    second.free();
+    furthest
+}
+
 #[test]
 fn a_receiver_that_keeps_up_sees_short_laps_only() {
     for layout in layouts() {
-        let (mut first, mut second) = begun(layout, 1, false);
-        spoil(&first, &layout);
-        for number in 0..(layout.lines() * layout.per_line() * 3) as u64 {
-            let nothing = matches!(second.find(), Found::Nothing(_));
-            assert!(nothing, "message {number} before it was sent");
-            (first, second) = pass(first, second, number, Then::Stay);
-            assert!(second.at.line() < layout.near());
-        }
-        second.free();
+        assert_eq!(keep_up(layout, true), layout.near() - 1);
+        assert_eq!(keep_up(layout, false), layout.early_end(1) - 1);
     }
 }
 
@@ -151,13 +162,15 @@ struct Walk {
     receiver: Option<Pipe>,
     sent: u64,
     read: u64,
+    /// Whether the sender believes that the receiver sleeps before each message.
+    sleeps: bool,
     /// The furthest line.
     furthest: usize,
 }
 
 impl Walk {
     /// In a session of which only the near lines are ready.
-    fn begin(layout: Layout, epoch: u32, swaps: bool) -> Walk {
+    fn begin(layout: Layout, epoch: u32, swaps: bool, sleeps: bool) -> Walk {
         let (first, second) = begun(layout, epoch, swaps);
         spoil(&first, &layout);
         Walk {
@@ -166,6 +179,7 @@ impl Walk {
             receiver: Some(second),
             sent: 0,
             read: 0,
+            sleeps,
             furthest: 0,
         }
     }
@@ -176,6 +190,9 @@ impl Walk {
         if let Room::Full(_) = sender.room() {
             self.sender = Some(sender);
             return false;
+        }
+        if self.sleeps {
+            sender.note_waking();
         }
         let Sent::Published(next) = sender.send(&self.layout, 3, self.sent, then) else {
             panic!("nobody waits and nobody left")
@@ -237,7 +254,7 @@ impl Walk {
 }
 
 #[test]
-fn laps_of_both_lengths_lose_nothing_however_far_the_receiver_lags() {
+fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
     let mut chance = 1_u64;
     let mut below = |bound: usize| {
         chance = chance
@@ -248,19 +265,29 @@ fn laps_of_both_lengths_lose_nothing_however_far_the_receiver_lags() {
     for layout in layouts() {
         let room = layout.lines() * layout.per_line();
         let near = layout.near() * layout.per_line();
-        let (mut shortest, mut longest) = (usize::MAX, 0);
-        for round in 0..60 {
+        let middle = layout.early_end(1) * layout.per_line();
+        // How many walks came to each of the three ends.
+        let mut reached = [0; 3];
+        for round in 0..90 {
             // Some begin where epochs come round.
             let epoch = [1, RENEWAL - 2, 2 * RENEWAL - 3][round % 3];
-            let mut walk = Walk::begin(layout, epoch, round % 2 == 1);
+            let mut walk = Walk::begin(layout, epoch, round % 2 == 1, round % 4 < 2);
+            let (most_sent, most_read) = if round < 30 {
+                ([near / 4; 4], [near; 4])
+            } else {
+                (
+                    [near / 3, near, middle, 2 * room],
+                    [near, middle, room, 2 * room],
+                )
+            };
             for _ in 0..below(40) {
-                let most = [near / 3, near, 2 * room][below(3)];
+                let most = most_sent[below(4)];
                 for _ in 0..below(most) {
                     if !walk.send(Then::Stay) {
                         break;
                     }
                 }
-                let most = [near, room, 2 * room][below(3)];
+                let most = most_read[below(4)];
                 for _ in 0..below(most) {
                     if !walk.receive() {
                         break;
@@ -270,18 +297,21 @@ fn laps_of_both_lengths_lose_nothing_however_far_the_receiver_lags() {
                     walk.turn();
                 }
             }
-            shortest = shortest.min(walk.furthest);
-            longest = longest.max(walk.furthest);
+            let ends = [layout.near(), layout.early_end(1), layout.lines()];
+            if let Some(end) = ends.iter().position(|end| walk.furthest < *end) {
+                reached[end] += 1;
+            }
             walk.end();
         }
-        assert!(shortest < layout.near() && longest == layout.lines() - 1);
+        let has_middle = layout.early_end(1) < layout.lines();
+        assert!(reached[0] > 0 && reached[1] > 0 && (reached[2] > 0) == has_middle);
     }
 }
 
 #[test]
 fn stamps_that_many_short_laps_left_out_are_cleared() {
     let layout = layouts()[0];
-    let mut walk = Walk::begin(layout, 2, false);
+    let mut walk = Walk::begin(layout, 2, false, false);
     // A long lap, so that the lines are ready.
     while walk.send(Then::Stay) {}
     while walk.receive() {}
@@ -289,12 +319,14 @@ fn stamps_that_many_short_laps_left_out_are_cleared() {
     // As many short laps as let the lines be of this very run again.
     spoil(sender, &layout);
     // SAFETY: nobody else looks at the count.
-    unsafe { *sender.laps().skipped.get() = RENEWAL };
-    // Into the far lines, and not to their end: what lies behind the last message must look like none.
-    for _ in 0..(layout.near() + 2) * layout.per_line() {
-        assert!(walk.send(Then::Stay));
+    unsafe { *sender.laps().skipped.get() = [RENEWAL; EARLY_ENDS] };
+    // Behind each end, and not to the next: what lies behind the last message must look like none.
+    for end in [layout.near(), layout.early_end(1)] {
+        let line = |walk: &Walk| walk.sender.as_ref().map(|sender| sender.at.line());
+        while line(&walk) != Some(end + 2) {
+            assert!(walk.send(Then::Stay));
+        }
+        while walk.receive() {}
     }
-    assert!(walk.furthest >= layout.near());
-    while walk.receive() {}
     walk.end();
 }
