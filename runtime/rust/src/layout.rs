@@ -43,7 +43,7 @@ pub enum Capacity {
     Bounded(usize),
     /// A run may go on for ever, so a send waits when the peer is a whole ring behind. The session takes 64 KiB, or room for
     /// 8 messages if that is more: about 7,000 messages of 8 bytes, 1,000 of 56. It touches 1 KiB of them if messages come
-    /// one by one, and 8 as long as the receiver is never 3.5 KiB behind. On 32-bit systems it takes 8 KiB.
+    /// one by one, and 8 as long as the receiver is never 4 KiB behind. On 32-bit systems it takes 8 KiB.
     Unbounded,
 }
 

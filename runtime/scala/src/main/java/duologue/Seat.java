@@ -23,7 +23,7 @@ final class Seat extends Course {
     private Seat peer;
     private Sign there;
     /**
-     * The watch over the side that has this seat; null once the session is over here. Kept alive by it for as long as the peer lives.
+     * The watch over the side that has this seat; null once the session is over here, or LEFT. Kept alive by it for as long as the peer lives.
      * Who takes it away by a CAS leaves the session, or moves the seat to another side.
      */
     private volatile Watch watch;
@@ -53,7 +53,8 @@ final class Seat extends Course {
 
     /** Whether this side has been left. */
     boolean isLeft() {
-        return sign.left;
+        // In this order: whoever finds an endpoint used because its side is being left also finds that.
+        return watch == Watch.LEFT || sign.left;
     }
 
     /** Names who is to be woken when there is room. */
@@ -86,10 +87,6 @@ final class Seat extends Course {
     /** Gives the seat from one watch to another; false if it no longer had the first. */
     boolean move(Watch from, Watch to) {
         return WATCH.compareAndSet(this, from, to);
-    }
-
-    boolean isOver() {
-        return watch == null;
     }
 
     boolean isWatchedBy(Watch watch) {
@@ -401,7 +398,7 @@ final class Seat extends Course {
 
     /** As {@link #leave}, and collects the sides in unread messages. */
     void leave(Watch by, ArrayDeque<Side> unread) {
-        if (by == null || !move(by, null)) {
+        if (by == null || !move(by, Watch.LEFT)) {
             return;
         }
         sign.left = true;

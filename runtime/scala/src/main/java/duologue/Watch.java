@@ -17,6 +17,14 @@ abstract class Watch extends PhantomReference<Side> {
 
     private static final ReferenceQueue<Side> UNREACHABLE = new ReferenceQueue<>();
 
+    /** The watch over the seat of a side that has been left. */
+    static final Watch LEFT = new Watch(null) {
+        @Override
+        Seat seat() {
+            throw new IllegalStateException("nobody's seat");
+        }
+    };
+
     Watch(Side side) {
         super(side, UNREACHABLE);
     }
