@@ -110,7 +110,7 @@ impl Layout {
     /// ring, which such a run reaches only if the capacity is too small.
     #[inline(always)]
     pub(crate) const fn may_begin_segment(&self, line: usize) -> bool {
-        line & (line.wrapping_sub(1) | (self.segment()).wrapping_sub(1)) == 0
+        line & (line.wrapping_sub(1) | self.segment().wrapping_sub(1)) == 0
     }
 
     /// Which segment begins with this line, if any does: 0 and 1 in each lap, the others in longer ones.
