@@ -12,6 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of the runtime, which is that of the compiler made for it. */
+#define DUO_VERSION_MAJOR 0
+#define DUO_VERSION_MINOR 1
+#define DUO_VERSION_PATCH 0
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,5 +1,6 @@
 //! The types of a file as the templates see them: one header, and one source if the runtime has to know what they consist of.
 
+use super::VERSION;
 use super::declarations::Declarations;
 use super::functions::{FunctionView, FunctionsView};
 use super::layouts::{Layouts, composite};
@@ -22,6 +23,7 @@ pub struct FileView<'a> {
 #[template(path = "c/types.h.jinja")]
 struct HeadView {
     source: String,
+    version: &'static str,
     guard: String,
     comment: String,
     has_includes: bool,
@@ -104,6 +106,7 @@ impl<'a> FileView<'a> {
         let mut text = String::with_capacity(body.len() + 1_000);
         let head = HeadView {
             source: spelling::harmless(&self.file.path),
+            version: VERSION,
             guard: format!("DUO_{}_H", header.to_ascii_uppercase()),
             comment: match spelling::comment(&self.file.docs, "") {
                 docs if docs.is_empty() => docs,

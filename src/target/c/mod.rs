@@ -31,6 +31,13 @@ use types::Types;
 use units::{Kind, Units};
 use view::UnitView;
 
+/// Of which version the headers have to be that are included, as arguments of `DUO_MADE_BY`.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    ", ",
+    env!("CARGO_PKG_VERSION_MINOR")
+);
+
 /// Writes the program in C.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {

@@ -1,6 +1,7 @@
 //! A protocol as the templates see it: finished text and plain booleans. States are rendered one after the other, so that no view
 //! is alive longer than its text takes.
 
+use super::VERSION;
 use super::declarations::Declarations;
 use super::functions::FunctionsView;
 use super::spelling;
@@ -36,10 +37,12 @@ pub struct UnitView<'a> {
 #[template(path = "c/protocol.h.jinja")]
 struct HeadView {
     source: String,
+    version: &'static str,
     guard: String,
     owner: String,
-    shares: bool,
-    leaves: bool,
+    /// What else of the runtime is needed.
+    has_parts: bool,
+    parts: Vec<&'static str>,
     has_includes: bool,
     includes: Vec<String>,
     comment: String,
@@ -324,12 +327,20 @@ impl<'a> UnitView<'a> {
             }
         };
         docs.push(capacity.into());
+        let mut parts = Vec::new();
+        if self.leaves {
+            parts.push("lane");
+        }
+        if (0..self.unit.states.len()).any(|index| self.can_be_shared(index)) {
+            parts.push("shared");
+        }
         HeadView {
             source: spelling::harmless(&program.file(self.unit.file).path),
+            version: VERSION,
             guard: format!("DUO_{}_H", self.unit.prefix.to_ascii_uppercase()),
             owner: self.owner(),
-            shares: (0..self.unit.states.len()).any(|index| self.can_be_shared(index)),
-            leaves: self.leaves,
+            has_parts: !parts.is_empty(),
+            parts,
             has_includes: !declarations.includes.is_empty(),
             includes: declarations.includes.iter().cloned().collect(),
             comment: spelling::comment(&docs, ""),

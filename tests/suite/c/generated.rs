@@ -110,6 +110,68 @@ fn generated_text() {
     }
 }
 
+/// Generated code and the runtime are of one version, a patch more or less: what Cargo takes for compatible, and CMake.
+#[test]
+fn headers_of_another_version_are_refused() {
+    let folder = scratch("versions");
+    let proto = folder.join("ask.proto");
+    let text = "struct note { value: u64 }\nproto! ask { start:send { pay(note) -> ! } }\n";
+    std::fs::write(&proto, text).expect("the folder is ours");
+    let generated = generate("versions-code", &[proto]);
+    let runtime = repository().join("runtime/c/include");
+    let own = std::fs::read_to_string(runtime.join("duologue.h")).expect("it is there");
+    let numbers = ["MAJOR", "MINOR", "PATCH"].map(|part| format!("#define DUO_VERSION_{part} "));
+    let of = |number: &str| {
+        let line = own.lines().find_map(|line| line.strip_prefix(number));
+        line.and_then(|value| value.parse::<u32>().ok())
+            .unwrap_or_else(|| panic!("duologue.h has no {number}"))
+    };
+    let version = numbers.each_ref().map(|number| of(number));
+    let written = version.map(|number| number.to_string()).join(".");
+    assert_eq!(written, env!("CARGO_PKG_VERSION"), "duologue.h");
+    for (language, part) in [("c", 0), ("c", 1), ("c", 2), ("cpp", 0), ("cpp", 1)] {
+        let mut other = version;
+        other[part] += 1;
+        let line = |version: [u32; 3]| format!("{}{}\n", numbers[part], version[part]);
+        let header = own.replace(&line(version), &line(other));
+        std::fs::write(folder.join("duologue.h"), header).expect("the folder is ours");
+        let main = folder.join(format!("main.{language}"));
+        std::fs::write(&main, "#include \"ask.h\"\n").expect("the folder is ours");
+        let own = [main];
+        // Before the headers of the runtime.
+        let first = format!("-iquote{}", folder.display());
+        let compiled = Program {
+            flags: &[first.as_str(), "-fsyntax-only"],
+            ..quiet(
+                Watch::Plain,
+                &own,
+                std::slice::from_ref(&generated),
+                &folder,
+            )
+        }
+        .objects();
+        if part == 2 {
+            compiled.unwrap_or_else(|complaint| panic!("a patch: {complaint}"));
+            continue;
+        }
+        let complaint = compiled.expect_err("it is another version");
+        let [major, minor, _] = version;
+        let expected = format!(
+            "made by duologue {major}.{minor}, and the headers of the runtime are of version {}: \
+             install one version of both, and generate anew",
+            other.map(|number| number.to_string()).join(".")
+        );
+        let lines = || complaint.lines();
+        let errors: Vec<&str> = lines().filter(|line| line.contains(" error: ")).collect();
+        let headers = ["ask_types.h:", "ask.h:"];
+        assert_eq!(errors.len(), headers.len(), "{complaint}");
+        for (error, header) in errors.iter().zip(headers) {
+            let is_told = error.contains(&expected) && lines().any(|line| line.contains(header));
+            assert!(is_told, "{complaint}");
+        }
+    }
+}
+
 /// The page tells how, with these words.
 #[test]
 fn two_packages_have_a_protocol_of_one_name() {

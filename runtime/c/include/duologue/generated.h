@@ -13,6 +13,26 @@
 #include "duologue.h"
 #include "duologue/ready.h"
 
+/*
+ * With this a generated header begins: it and the headers of the runtime are made for each other, and have to be of one
+ * version, a patch more or less. Headers of any version may find code of any other, so this is for ever.
+ */
+#ifdef __cplusplus
+#define DUO_MADE_BY(major, minor)                                                                  \
+    static_assert(DUO_IS_VERSION(major, minor), DUO_OTHER_VERSION(major, minor))
+#else
+#define DUO_MADE_BY(major, minor)                                                                  \
+    _Static_assert(DUO_IS_VERSION(major, minor), DUO_OTHER_VERSION(major, minor))
+#endif
+#define DUO_IS_VERSION(major, minor)                                                               \
+    ((major) == DUO_VERSION_MAJOR && (minor) == DUO_VERSION_MINOR)
+#define DUO_OTHER_VERSION(major, minor)                                                            \
+    "made by duologue " #major "." #minor ", and the headers of the runtime are of version "       \
+    DUO_SPELT(DUO_VERSION_MAJOR) "." DUO_SPELT(DUO_VERSION_MINOR) "." DUO_SPELT(DUO_VERSION_PATCH) \
+    ": install one version of both, and generate anew"
+#define DUO_SPELT(number) DUO_SPELT_AS_IT_IS(number)
+#define DUO_SPELT_AS_IT_IS(text) #text
+
 #ifdef __cplusplus
 extern "C" {
 #endif
