@@ -51,6 +51,15 @@ pub fn fits(indent: usize, text: &str) -> bool {
     indent + text.len() <= WIDTH && !text.contains('\n')
 }
 
+/// A class or a trait with what it extends, behind `indent` blanks.
+pub fn extended(head: &str, base: &str, indent: usize) -> String {
+    let flat = format!("{head} {base}");
+    if fits(indent, &flat) {
+        return flat;
+    }
+    format!("{head}\n{}{base}", " ".repeat(indent + 4))
+}
+
 /// A value with its type. After a name that ends in `_` a colon would be taken for a part of it.
 pub fn typed(name: &str, ty: &str) -> String {
     let gap = if name.ends_with('_') { " " } else { "" };

@@ -11,6 +11,14 @@ use std::collections::HashSet;
 /// What generated code calls in the shim.
 pub const GENERATED: &str = "_root_.duologue.generated";
 
+/// What begins a session in the shim. Its name says the version, so that a shim of another one is found when it is compiled.
+pub const RUNTIME: &str = concat!(
+    "_root_.duologue.generated.runtime_",
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    "_",
+    env!("CARGO_PKG_VERSION_MINOR")
+);
+
 /// A file of the program with the names that are taken in one generated object.
 pub struct Place<'a> {
     pub whole: &'a Whole<'a>,

@@ -1,6 +1,6 @@
 //! The object with the types that one file declares, and the objects of its instances.
 
-use super::layout::{declaration, docs, fits, typed};
+use super::layout::{declaration, docs, extended, fits, typed};
 use super::payload::{check, moved};
 use super::place::{GENERATED, Place, type_arguments};
 use super::spelling;
@@ -34,6 +34,7 @@ struct RecordView {
 struct ChoiceView {
     docs: String,
     name: String,
+    head: String,
     is_carrier: bool,
     variants: Vec<String>,
 }
@@ -99,26 +100,34 @@ fn record(place: &mut Place, ty: &TypeDeclaration, name: &str, fields: &[Field])
     let is_carrier = values
         .iter()
         .any(|value| place.whole.holds_endpoints(value.ty));
-    let extends = if is_carrier {
-        format!(" extends {GENERATED}.Carrier")
-    } else {
-        String::new()
-    };
+    place.hide(values.iter().map(|value| value.name.clone()));
+    let base = base(place, name, is_carrier);
     write_values(
         place,
         docs(&lines, 2),
         format!("final case class {name}"),
         &values,
-        &extends,
+        &format!(" {base}"),
         name,
         is_carrier,
     )
+}
+
+/// What a declared type extends: by it values of the type, and of no other, can be compared where the program is strict about that.
+fn base(place: &Place, name: &str, is_carrier: bool) -> String {
+    let object = spelling::types_object(&place.whole.program.file(place.file).stem);
+    let object = place.object(place.file, &object);
+    let base = if is_carrier { "Carrier" } else { "Value" };
+    format!("extends {GENERATED}.{base}[{object}.{name}]")
 }
 
 fn choice(place: &mut Place, id: TypeId, name: &str, variants: &[Variant]) -> String {
     let ty = place.whole.program.ty(id);
     let is_carrier = place.whole.holds_endpoints(&Type::Named(id));
     let object = spelling::types_object(&place.whole.program.file(place.file).stem);
+    place.hide(std::iter::empty());
+    let base = base(place, name, is_carrier);
+    let head = extended(&format!("sealed trait {name}"), &base, 2);
     let mut write = |variant: &Variant| {
         let values: Vec<Value> = variant
             .entries
@@ -152,6 +161,7 @@ fn choice(place: &mut Place, id: TypeId, name: &str, variants: &[Variant]) -> St
     let view = ChoiceView {
         docs: docs(&ty.docs, 2),
         name: name.to_owned(),
+        head,
         is_carrier,
         variants: variants.iter().map(&mut write).collect(),
     };

@@ -1,7 +1,7 @@
 //! What the templates are given: finished text and plain booleans, for one piece of a file at a time.
 
-use super::layout::{declaration, docs, typed};
-use super::place::{GENERATED, Place, type_arguments};
+use super::layout::{declaration, docs, extended, typed};
+use super::place::{GENERATED, Place, RUNTIME, type_arguments};
 use super::spelling;
 use crate::endpoint::{Activity, Endpoint};
 use crate::graph::Capacity;
@@ -34,8 +34,8 @@ pub struct ProtocolView {
 #[template(path = "scala/messages.scala.jinja")]
 pub struct MessagesView {
     docs: String,
+    head: String,
     name: String,
-    parameters: String,
     messages: Vec<MessageView>,
 }
 
@@ -97,9 +97,9 @@ impl<'a> Writer<'a> {
         let name = spelling::literal(protocol.name.text());
         let client_speaks = self.endpoint.activity(StateId::new(0)) == Activity::Sends;
         let seats = match self.endpoint.activity(StateId::new(0)) {
-            Activity::Over => format!("{GENERATED}.over({name})"),
+            Activity::Over => format!("{RUNTIME}.over({name})"),
             Activity::Sends | Activity::Receives => {
-                format!("{GENERATED}.start({name}, {capacity}, clientSpeaks = {client_speaks})")
+                format!("{RUNTIME}.start({name}, {capacity}, clientSpeaks = {client_speaks})")
             }
         };
         let result = format!(": (server.{start}, client.{start}) = {{");
@@ -125,10 +125,12 @@ impl<'a> Writer<'a> {
             .iter()
             .map(|message| self.message(state, message));
         let messages = messages.collect();
+        let name = spelling::type_name(state.name.text());
+        let head = format!("sealed trait {name}{}", self.place.parameter_list());
         MessagesView {
             docs: docs(&state.docs, 2),
-            name: spelling::type_name(state.name.text()),
-            parameters: self.place.parameter_list(),
+            head: extended(&head, &format!("extends {GENERATED}.Message"), 2),
+            name,
             messages,
         }
     }

@@ -48,7 +48,7 @@ impl Scala {
     /// The strictest common settings.
     pub fn warnings(self) -> impl Iterator<Item = &'static str> {
         let own = match self {
-            Scala::Three => "-Wunused:all -color:never",
+            Scala::Three => "-Wunused:all -color:never -language:strictEquality",
             Scala::Two => "-Xlint -Wunused",
         };
         WARNINGS.split(' ').chain(own.split(' '))

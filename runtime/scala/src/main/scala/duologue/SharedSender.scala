@@ -106,6 +106,8 @@ object SharedSender {
 
   private[duologue] sealed trait Attempt
   private[duologue] object Attempt {
+    implicit val comparable: strict.Equality.Of[Attempt] = strict.Equality.any
+
     case object Sent extends Attempt
     case object Full extends Attempt
     /** There may be room: try again. */

@@ -10,27 +10,51 @@ object generated {
     def $state(): String = ""
   }
 
-  /** A new session. `capacity` is the longest run of the protocol, or 0 if a run has no bound. */
-  def start(protocol: String, capacity: Int, clientSpeaks: Boolean): Start = {
-    val pipe = new Pipe(protocol, capacity)
-    val server = new Side(pipe, false, !clientSpeaks)
-    val client = new Side(pipe, true, clientSpeaks)
-    Seat.join(server.seat, client.seat)
-    new Start(new Seed(server), new Seed(client))
+  /** How sessions begin. The name is the version of this runtime: code that was generated for another one does not compile, and
+    * the compiler says which it needs.
+    */
+  object runtime_0_1 {
+
+    /** A new session. `capacity` is the longest run of the protocol, or 0 if a run has no bound. */
+    def start(protocol: String, capacity: Int, clientSpeaks: Boolean): Start = {
+      val pipe = new Pipe(protocol, capacity)
+      val server = new Side(pipe, false, !clientSpeaks)
+      val client = new Side(pipe, true, clientSpeaks)
+      Seat.join(server.seat, client.seat)
+      new Start(new Seed(server), new Seed(client))
+    }
+
+    /** A session that is over before its first message. */
+    def over(protocol: String): Start = {
+      val begun = start(protocol, 1, clientSpeaks = true)
+      List(begun.server, begun.client).foreach(endpoint => endpoint.$side.seat.close())
+      begun
+    }
   }
 
-  /** A session that is over before its first message. */
-  def over(protocol: String): Start = {
-    val start = generated.start(protocol, 1, clientSpeaks = true)
-    List(start.server, start.client).foreach(endpoint => endpoint.$side.seat.close())
-    start
+  /** What all messages are. Where Scala 3 is strict about equality, messages can be compared, which a pattern does that names one
+    * without values: with those of any state, since one value may be a message of several.
+    */
+  trait Message
+
+  object Message {
+    implicit val comparable: strict.Equality.Of[Message] = strict.Equality.any
+  }
+
+  /** What the types of payloads are that a specification declares. Where Scala 3 is strict about equality, values of one type can be
+    * compared with each other.
+    */
+  trait Value[V]
+
+  object Value {
+    implicit def comparable[V <: Value[V]]: strict.Equality.Of[V] = strict.Equality.any
   }
 
   /** Sends a message after which the same side speaks again. */
   def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
     val side = endpoint.$side
     val pushed =
-      if (payload == null) side.pushNumber(endpoint, index, 0L)
+      if (payload.asInstanceOf[AnyRef] eq null) side.pushNumber(endpoint, index, 0L)
       else side.pushObject(endpoint, index, payload.asInstanceOf[AnyRef])
     if (!pushed) send(endpoint, index, payload, 0L, Pipe.STAY, null)
   }
@@ -109,7 +133,7 @@ object generated {
   def unknown(index: Int): Nothing = throw new IllegalStateException("no message " + index + " in this state")
 
   /** A value that holds endpoints and knows where. */
-  trait Carrier {
+  trait Carrier[V] extends Value[V] {
 
     /** The same value, with its endpoints taken away from the sender. */
     def $moved(moving: Moving): Any
@@ -147,12 +171,12 @@ object generated {
     def any[T](value: T): T = find(value).asInstanceOf[T]
 
     private def find(value: Any): Any = value match {
-      case endpoint: Endpoint => take(endpoint)
-      case carrier: Carrier   => carrier.$moved(this)
-      case Some(inner)        => if (holds(value)) Some(find(inner)) else value
-      case values: Vector[_]  => if (holds(value)) values.map(find) else value
-      case tuple: Product     => if (holds(value)) rebuild(tuple) else value
-      case _                  => value
+      case endpoint: Endpoint  => take(endpoint)
+      case carrier: Carrier[_] => carrier.$moved(this)
+      case Some(inner)         => if (holds(value)) Some(find(inner)) else value
+      case values: Vector[_]   => if (holds(value)) values.map(find) else value
+      case tuple: Product      => if (holds(value)) rebuild(tuple) else value
+      case _                   => value
     }
 
     private def rebuild(tuple: Product): Any = {
@@ -166,8 +190,8 @@ object generated {
       * first that can tell speaks for the others, and a long sequence of something else costs nothing.
       */
     private def kind(value: Any): Option[Boolean] = value match {
-      case _: Endpoint | _: Carrier         => Some(true)
-      case None                             => None
+      case _: Endpoint | _: Carrier[_]      => Some(true)
+      case _: None.type                     => None
       case Some(inner)                      => kind(inner)
       case values: Vector[_]                => values.iterator.map(kind).collectFirst { case Some(answer) => answer }
       case tuple: Product if isTuple(tuple) => kindOfTuple(tuple.productIterator.map(kind).toList)

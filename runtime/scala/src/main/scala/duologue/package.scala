@@ -73,6 +73,8 @@ package object duologue {
     new Wait(task)
   }
 
+  private[duologue] implicit val outcomes: strict.Equality.Of[Side.Outcome] = strict.Equality.any
+
   /** Whether the endpoint's own side was left. */
   private[duologue] def wasLeft(endpoint: Endpoint): Boolean = endpoint.$side.isLeft
 

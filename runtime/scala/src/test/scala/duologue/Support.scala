@@ -30,7 +30,7 @@ abstract class RuntimeSuite extends munit.FunSuite {
 
     /** Returns once the thread sleeps, so that what follows meets a waiting side. */
     def asleep(): Unit = {
-      def sleeps = thread.getState == Thread.State.WAITING || thread.getState == Thread.State.TIMED_WAITING
+      def sleeps = (thread.getState eq Thread.State.WAITING) || (thread.getState eq Thread.State.TIMED_WAITING)
       while (!sleeps && thread.isAlive) Thread.sleep(1)
     }
   }

@@ -4,7 +4,7 @@ package duologue.protocols
 object bank {
 
   def init(): (server.Login, client.Login) = {
-    val start = _root_.duologue.generated.start("bank", 0, clientSpeaks = true)
+    val start = _root_.duologue.generated.runtime_0_1.start("bank", 0, clientSpeaks = true)
     (new server.Login(start.server), new client.Login(start.client))
   }
 

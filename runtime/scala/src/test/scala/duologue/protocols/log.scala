@@ -4,7 +4,7 @@ package duologue.protocols
 object log {
 
   def init(): (server.Log, client.Log) = {
-    val start = _root_.duologue.generated.start("log", 0, clientSpeaks = true)
+    val start = _root_.duologue.generated.runtime_0_1.start("log", 0, clientSpeaks = true)
     (new server.Log(start.server), new client.Log(start.client))
   }
 

@@ -6,7 +6,7 @@ package duologue.protocols
 object stream {
 
   def init[T](capacity: Int = 0): (server.Stream[T], client.Stream[T]) = {
-    val start = _root_.duologue.generated.start("stream", capacity, clientSpeaks = true)
+    val start = _root_.duologue.generated.runtime_0_1.start("stream", capacity, clientSpeaks = true)
     (new server.Stream[T](start.server), new client.Stream[T](start.client))
   }
 
