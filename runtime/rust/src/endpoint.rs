@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use crate::burial::bury;
@@ -15,7 +16,7 @@ use crate::pipe::Then;
 use crate::pipe::{pair, Found, Pipe, Sent};
 use crate::ready::Recv;
 use crate::scheme::{Follow, State, Transition};
-use crate::wait::Waiter;
+use crate::wait::Awaited;
 use crate::watched::Watched;
 
 /// Begins a session in state `S`: the end that sends first, and the end that receives first.
@@ -56,8 +57,8 @@ pub struct Sender<S> {
     state: PhantomData<fn(S) -> S>,
 }
 
-/// The sender's next endpoint, and whoever waits for the message.
-type Published<N, P> = Result<(<N as Follow>::Mine, Option<Waiter>), SendError<P>>;
+/// The sender's next endpoint, and the receiver if it waits for the message.
+type Published<N, P> = Result<(<N as Follow>::Mine, Option<Awaited>), SendError<P>>;
 
 impl<S> Sender<S> {
     #[inline(always)]
@@ -90,9 +91,9 @@ impl<S> Sender<S> {
     where
         S: Transition<INDEX>,
     {
-        let (next, waiter) = self.publish(payload)?;
-        if let Some(waiter) = waiter {
-            waiter.wake();
+        let (next, awaited) = self.publish(payload)?;
+        if let Some(awaited) = awaited {
+            awaited.wake();
         }
         Ok(next)
     }
@@ -121,7 +122,8 @@ impl<S> Sender<S> {
             .send(&layout, INDEX, payload, S::Next::THEN)
         {
             Sent::Published(pipe) => Ok((S::Next::mine(pipe), None)),
-            Sent::Noticed(Ok((pipe, waiter))) => Ok((S::Next::mine(pipe), waiter)),
+            Sent::Awaited(pipe, awaited) => Ok((S::Next::mine(pipe), Some(awaited))),
+            Sent::Noticed(Ok((pipe, awaited))) => Ok((S::Next::mine(pipe), awaited)),
             Sent::Noticed(Err(payload)) => Err(SendError::new(payload, Closed::new(S::NAME))),
         }
     }
@@ -196,6 +198,13 @@ impl<S: State> Receiver<S> {
     #[inline(always)]
     pub(crate) fn find(&self) -> Found {
         self.pipe.find_in(&layout_in::<S>(&self.pipe))
+    }
+
+    /// Leaves a task's waker, as [`Pipe::arm_task`] does.
+    #[inline(always)]
+    pub(crate) fn arm_task(&self, value: u64, waker: &Waker) -> bool {
+        let forgets = layout_in::<S>(&self.pipe).forgets();
+        self.pipe.again().arm_task(forgets, value, waker)
     }
 
     /// Like [`recv`](Receiver::recv), but never waits: gives the endpoint back if there is no message yet.

@@ -54,7 +54,7 @@ mod leave;
 mod publish;
 mod room;
 
-pub(crate) use publish::Sent;
+pub(crate) use publish::{Noticed, Sent};
 #[cfg(loom)]
 pub use room::model_laps;
 pub(crate) use room::{Laps, Room};
@@ -177,13 +177,20 @@ impl Pipe {
         1 - self.at.side()
     }
 
+    /// Where the peer waits.
+    #[inline]
+    fn place_of_peer(&self) -> *const Place {
+        // SAFETY: as above.
+        unsafe { addr_of!((*self.side(self.peer())).place) }
+    }
+
     /// Fetches the peer's waiter.
     ///
     /// # Safety
     /// The caller lowered the peer's flag.
     unsafe fn waiter_of_peer(&self) -> Option<Waiter> {
-        // SAFETY: as above; by the caller.
-        unsafe { Place::take(addr_of!((*self.side(self.peer())).place)) }
+        // SAFETY: by the caller.
+        unsafe { Place::take(self.place_of_peer()) }
     }
 
     #[inline(always)]

@@ -69,6 +69,7 @@ impl<S> Endpoint for Receiver<S> {
 }
 
 /// Looks for readiness, and leaves the task's waker if there is none.
+#[inline]
 fn poll(watched: Watched<'_>, context: &mut Context<'_>) -> Poll<()> {
     if watched.arm_task(context.waker()) {
         return Poll::Pending;
@@ -126,13 +127,12 @@ impl<S: State> Future for Recv<S> {
             panic!("a `Recv` was polled after it had delivered its message")
         };
         let found = receiver.find();
-        let watched = receiver.watched();
         if let Found::Nothing(value) = found {
-            if watched.arm_task_at(value, context.waker()) {
+            if receiver.arm_task(value, context.waker()) {
                 return Poll::Pending;
             }
         }
-        watched.note_task();
+        receiver.watched().note_task();
         let Some(receiver) = self.receiver.take() else {
             unreachable!("it was there a moment ago")
         };

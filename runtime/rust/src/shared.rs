@@ -24,7 +24,7 @@ use crate::endpoint::Sender;
 use crate::error::{Closed, SendError, TrySendError};
 use crate::scheme::{Stay, Transition};
 use crate::sync::{current, park, yield_now, Mutex, MutexGuard};
-use crate::wait::Waiter;
+use crate::wait::{Awaited, Waiter};
 
 /// How often a sender lets other threads run before it sleeps.
 const YIELDS: u32 = if cfg!(loom) { 0 } else { 4 };
@@ -154,7 +154,7 @@ where
     match sender.publish::<INDEX>(payload) {
         Ok((next, receiver)) => {
             *end = Some(next);
-            Attempt::Sent(receiver)
+            Attempt::Sent(receiver.and_then(Awaited::fetch))
         }
         Err(error) => Attempt::Closed(error),
     }

@@ -8,6 +8,7 @@
 //! other side has cleared it.
 
 use std::cell::UnsafeCell;
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::task::Waker;
 
@@ -27,6 +28,39 @@ impl Waiter {
         match self {
             Waiter::Thread(thread) => unpark(&thread),
             Waiter::Task(waker) | Waiter::Bell(waker) => waker.wake(),
+        }
+    }
+}
+
+/// A waiter whose flag was lowered and which is still in its place. Until it is fetched its owner neither waits anew nor ends
+/// the session.
+#[derive(Clone, Copy)]
+#[must_use = "a waiter that is not woken sleeps for ever"]
+pub(crate) struct Awaited(NonNull<Place>);
+
+impl Awaited {
+    /// Whoever waits in this place of the peer.
+    ///
+    /// # Safety
+    /// The caller lowered the raised flag, and of all that it makes of this one is used, once.
+    #[inline(always)]
+    pub(crate) unsafe fn in_place(place: *const Place) -> Awaited {
+        // SAFETY: a place is part of a session, which is never at address 0.
+        Awaited(unsafe { NonNull::new_unchecked(place.cast_mut()) })
+    }
+
+    /// Takes the waiter out of its place. The session may end from here on.
+    #[inline]
+    pub(crate) fn fetch(self) -> Option<Waiter> {
+        // SAFETY: by the caller of `in_place`; the owner does not end the session as long as its place is busy.
+        unsafe { Place::take(self.0.as_ptr()) }
+    }
+
+    /// Fetches it and wakes it.
+    #[inline(never)]
+    pub(crate) fn wake(self) {
+        if let Some(waiter) = self.fetch() {
+            waiter.wake();
         }
     }
 }
@@ -59,8 +93,9 @@ impl Place {
         self.settle();
         #[cfg(loom)]
         self.witness.with_mut(|_| {});
-        // SAFETY: the flag is down and the place is not busy, so only the owner looks here.
-        unsafe { *self.waiter.get() = Some(waiter) };
+        // SAFETY: the flag is down and the place is not busy, so only the owner looks here, and nothing is there to be
+        // dropped.
+        unsafe { self.waiter.get().write(Some(waiter)) };
         // Ordered before the flag by the Release with which that is raised.
         self.busy.store(true, Relaxed);
     }

@@ -61,6 +61,7 @@ impl<'a> Watched<'a> {
     }
 
     /// The word whose change is awaited, and its value; `None` when it has changed.
+    #[inline]
     fn unchanged(&self) -> Option<(&AtomicU64, u64)> {
         if self.sends {
             match self.pipe.room() {
@@ -101,46 +102,15 @@ impl<'a> Watched<'a> {
     }
 
     /// Leaves a task's waker unless the next operation would not wait, and says whether it did. Replaces an earlier waiter.
+    #[inline]
     pub(crate) fn arm_task(&self, waker: &Waker) -> bool {
         match self.unchanged() {
-            Some((_, value)) => self.arm_task_at(value, waker),
             None => false,
-        }
-    }
-
-    /// The same where the awaited word had this value, in which there was nothing.
-    pub(crate) fn arm_task_at(&self, value: u64, waker: &Waker) -> bool {
-        if self.sends || !self.pipe.waits_in_word() || self.pipe.waits_in_flags() {
-            return !self.is_ready() && self.arm(Waiter::Task(waker.clone()));
-        }
-        self.pipe.say_task();
-        let place = self.pipe.place();
-        if value & WAITS != 0 {
-            self.disarm();
-        }
-        // SAFETY: this side owns the place, and its flags are down.
-        unsafe { (*place).put(Waiter::Task(waker.clone())) };
-        let value = value & !WAITS;
-        if self
-            .pipe
-            .word()
-            .compare_exchange(value, value | WAITS, AcqRel, Acquire)
-            .is_err()
-        {
-            // SAFETY: the flag was never raised.
-            drop(unsafe { Place::take(place) });
-            return false;
-        }
-        // By the exchange there was no message, and whoever publishes one finds the flag.
-        barrier::after_exchange();
-        loop {
-            match self.pipe.was_forgotten() {
-                Some(false) => return true,
-                Some(true) => {
-                    self.disarm();
-                    return false;
-                }
-                None => {}
+            Some(_) if self.sends => self.arm(Waiter::Task(waker.clone())),
+            Some((_, value)) => {
+                self.pipe
+                    .again()
+                    .arm_task(self.pipe.layout().forgets(), value, waker)
             }
         }
     }
@@ -238,7 +208,16 @@ impl<'a> Watched<'a> {
     }
 
     /// Takes the waiter back, if it was not woken.
+    #[inline]
     pub(crate) fn disarm(&self) {
+        if self.sends && matches!(self.pipe.room(), Room::Free) {
+            return;
+        }
+        self.disarm_slowly();
+    }
+
+    #[inline(never)]
+    fn disarm_slowly(&self) {
         if !self.sends {
             let own = self.pipe.flags(self.pipe.at().side());
             let said = own.load(Relaxed);
@@ -279,12 +258,62 @@ impl Pipe {
         unsafe { &*std::ptr::addr_of!((*self.side(self.at().side())).task) }
     }
 
-    /// Whether this side has left a waiter in its flags, perhaps at an earlier position.
-    fn waits_in_flags(&self) -> bool {
-        self.flags(self.at().side()).load(Relaxed) & WAITING != 0
+    /// Leaves a task's waker for the message here, whose word had this value, in which there was nothing. Says whether it
+    /// did: if not the next operation does not wait. Replaces an earlier waiter. `forgets` is what the layout says.
+    ///
+    /// This is what a task does with nearly every message, so the pipe comes in registers, and all else stands apart.
+    #[inline(never)]
+    pub(crate) fn arm_task(self, forgets: bool, value: u64, waker: &Waker) -> bool {
+        let said = self.flags(self.at().side()).load(Relaxed);
+        if said & WAITING != 0 || !self.waits_in_word() {
+            return self.arm_task_in_flags(waker);
+        }
+        if value & WAITS != 0 {
+            Watched::for_message(&self.again()).disarm();
+        }
+        let value = value & !WAITS;
+        self.say_task_in(said);
+        let place = self.place();
+        // SAFETY: this side owns the place, and its flags are down.
+        unsafe { (*place).put(Waiter::Task(waker.clone())) };
+        if self
+            .word()
+            .compare_exchange(value, value | WAITS, AcqRel, Acquire)
+            .is_err()
+        {
+            // SAFETY: the flag was never raised.
+            drop(unsafe { Place::take(place) });
+            return false;
+        }
+        // By the exchange there was no message, and whoever publishes one finds the flag.
+        barrier::after_exchange();
+        !forgets || self.stays_armed()
+    }
+
+    /// The same where the task waits in its flags, or has left a waiter there.
+    #[cold]
+    #[inline(never)]
+    fn arm_task_in_flags(self, waker: &Waker) -> bool {
+        let watched = Watched::for_message(&self);
+        !watched.is_ready() && watched.arm(Waiter::Task(waker.clone()))
+    }
+
+    /// Whether the waiter that is armed here may stay because the peer is there; otherwise it is taken back.
+    fn stays_armed(self) -> bool {
+        loop {
+            match self.was_forgotten() {
+                Some(false) => return true,
+                Some(true) => {
+                    Watched::for_message(&self).disarm();
+                    return false;
+                }
+                None => {}
+            }
+        }
     }
 
     /// Whether a receiver waits, and dies, in the word here; otherwise in its flags.
+    #[inline]
     pub(crate) fn waits_in_word(&self) -> bool {
         if self.swaps() {
             return true;
@@ -299,10 +328,15 @@ impl Pipe {
 
     /// Says that this side is a task where messages are swapped: of use when it later waits in a run.
     fn say_task(&self) {
-        let flags = self.flags(self.at().side());
-        if !self.at().always_swaps() && flags.load(Relaxed) == 0 {
+        self.say_task_in(self.flags(self.at().side()).load(Relaxed));
+    }
+
+    /// The same for one that has just read its flags.
+    #[inline]
+    fn say_task_in(&self, said: u64) {
+        if said == 0 && !self.at().always_swaps() {
             // Nobody else changes 0 here: a sender would only before its last message in a run.
-            flags.store(TASK, Relaxed);
+            self.flags(self.at().side()).store(TASK, Relaxed);
             self.task().store(SAID | self.at().key(), Relaxed);
         }
     }

@@ -50,12 +50,11 @@
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use super::{Found, Pipe, Then, CLOSED, DEAD, INDEXES, WAITS};
+use super::{Found, Noticed, Pipe, Then, CLOSED, DEAD, INDEXES, WAITS};
 use crate::barrier;
 use crate::flags::{self, CLAIMED, ENDING, GONE, LEAVING, TASK, WAITING};
 use crate::position::KEY;
 use crate::sync::yield_now;
-use crate::wait::Waiter;
 use crate::watched::Watched;
 
 /// What a sender finds when it says that it comes to its end.
@@ -64,8 +63,8 @@ enum Ending {
     Alone,
     /// The receiver is leaving and will end the session.
     Claimed,
-    /// The receiver is there. Whether it may be waiting in the word, and the waiter that was not.
-    Last(bool, Option<Waiter>),
+    /// The receiver is there. Whether it may be waiting in the word, and whether it waited in its flags, which are lowered.
+    Last(bool, bool),
 }
 
 /// What a receiver finds when it says that it leaves.
@@ -80,14 +79,10 @@ enum Leaving {
 
 impl Pipe {
     /// After a message was published in a run and before its sender steps on: whether the receiver said something about
-    /// this position. `waiter` is one that the caller has found already.
+    /// this position. `waits`: the caller has found already that it waited, and has lowered its flag.
     #[cold]
     #[inline(never)]
-    pub(super) fn noticed<P>(
-        self,
-        then: Then,
-        mut waiter: Option<Waiter>,
-    ) -> Result<(Pipe, Option<Waiter>), P> {
+    pub(super) fn noticed<P>(self, then: Then, mut waits: bool) -> Noticed<P> {
         let (key, mut at) = (self.at.key(), self.at);
         let flags = self.flags(self.peer());
         loop {
@@ -99,10 +94,8 @@ impl Pipe {
                 break;
             }
             if said & GONE != 0 {
-                // SAFETY: the receiver is gone, so the payload that was just written is nobody else's.
-                let payload = unsafe { self.read(self.layout()) };
-                self.free();
-                return Err(payload);
+                // SAFETY: the receiver is gone, and the caller has written a payload of this type.
+                return Err(unsafe { self.taken_back() });
             }
             if said & LEAVING != 0 {
                 let claimed = flags::say(said, CLAIMED, key);
@@ -120,15 +113,13 @@ impl Pipe {
                 .compare_exchange(said, flags::quiet(said), AcqRel, Relaxed)
                 .is_ok()
             {
-                if then == Then::Stay {
-                    self.note_waking();
-                }
-                // SAFETY: the compare-and-swap lowered the peer's flag.
-                waiter = unsafe { self.waiter_of_peer() };
+                waits = true;
                 break;
             }
         }
-        Ok((self.moved(at).stepped(self.layout(), then), waiter))
+        // SAFETY: the compare-and-swap lowered the peer's flag, or the caller's change did.
+        let awaited = waits.then(|| unsafe { self.awaited(then) });
+        Ok((self.moved(at).stepped(self.layout(), then), awaited))
     }
 
     /// Whether the receiver has said that it is a task, as far as the sender can see.
@@ -139,27 +130,30 @@ impl Pipe {
 
     /// Publishes the last message of a session in a run.
     #[inline(never)]
-    pub(super) fn finish<P>(self, index: u8, payload: P) -> Result<(Pipe, Option<Waiter>), P> {
+    pub(super) fn finish<P>(self, index: u8, payload: P) -> Noticed<P> {
         match self.announce_end() {
             Ending::Alone => {
                 self.free();
                 Err(payload)
             }
             Ending::Claimed => Err(payload),
-            Ending::Last(swaps, mut waiter) => {
+            Ending::Last(swaps, mut waits) => {
                 // SAFETY: as in `send`.
                 unsafe { self.write(self.layout(), payload) };
                 let stamp = self.stamp(self.layout(), index, Then::End);
                 if swaps {
                     let old = self.word().swap(stamp, AcqRel);
-                    if old & (WAITS | DEAD) != 0 {
-                        // SAFETY: `old` was returned by the swap that published a payload of this type.
-                        waiter = unsafe { self.again().answered(old, Then::End) }?;
+                    if old & DEAD != 0 {
+                        // SAFETY: the receiver is gone, and a payload of this type was written here.
+                        return Err(unsafe { self.taken_back() });
                     }
+                    waits |= old & WAITS != 0;
                 } else {
                     self.word().store(stamp, Release);
                 }
-                Ok((self, waiter))
+                // SAFETY: the swap lowered the peer's flag, or `announce_end` did.
+                let awaited = waits.then(|| unsafe { self.awaited(Then::End) });
+                Ok((self, awaited))
             }
         }
     }
@@ -187,13 +181,7 @@ impl Pipe {
             if claims {
                 return Ending::Claimed;
             }
-            let waiter = if said & WAITING != 0 {
-                // SAFETY: the compare-and-swap lowered the peer's flag.
-                unsafe { self.waiter_of_peer() }
-            } else {
-                None
-            };
-            return Ending::Last(said & TASK != 0, waiter);
+            return Ending::Last(said & TASK != 0, said & WAITING != 0);
         }
     }
 
@@ -224,40 +212,39 @@ impl Pipe {
     /// Ends the session for a sender: publishes that it is gone. Never waits.
     #[inline(never)]
     pub(crate) fn leave(self) {
-        let (swaps, waiter) = if self.swaps() {
-            (true, None)
+        let (swaps, mut waits) = if self.swaps() {
+            (true, false)
         } else {
             match self.announce_end() {
                 Ending::Alone => return self.free(),
                 Ending::Claimed => return,
-                Ending::Last(swaps, waiter) => (swaps, waiter),
+                Ending::Last(swaps, waits) => (swaps, waits),
             }
         };
         if self.at.begins_used_line() && self.is_orphaned() {
-            if let Some(waiter) = waiter {
-                waiter.wake();
-            }
-            return;
+            return self.wake_if(waits);
         }
         let mut closed = self.at.before() | CLOSED;
         if self.at.place() > 0 {
             closed |= self.word().load(Relaxed) & INDEXES;
         }
-        let mut woken = waiter;
         if swaps {
             let old = self.word().swap(closed, AcqRel);
             if old & DEAD != 0 {
                 return self.free();
             }
-            if old & WAITS != 0 {
-                // SAFETY: the swap lowered the peer's flag. Until `take` returns, the peer does not end the session.
-                woken = unsafe { self.waiter_of_peer() };
-            }
+            waits |= old & WAITS != 0;
         } else {
             self.word().store(closed, Release);
         }
-        if let Some(waiter) = woken {
-            waiter.wake();
+        self.wake_if(waits);
+    }
+
+    /// Wakes the receiver if it waits, for a sender that has lowered its flag and is leaving.
+    fn wake_if(self, waits: bool) {
+        if waits {
+            // SAFETY: by the caller. The peer does not end the session before its waiter is fetched.
+            unsafe { self.awaited(Then::End) }.wake();
         }
     }
 

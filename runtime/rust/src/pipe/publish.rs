@@ -6,21 +6,27 @@ use super::{Pipe, Then, DEAD, INDEXES, INDEXES_SHIFT, WAITS};
 use crate::flags::TASK;
 use crate::layout::{Layout, EARLY_ENDS};
 use crate::position::Position;
-use crate::wait::Waiter;
+use crate::wait::Awaited;
 use crate::{barrier, processor};
 
 /// What became of a message.
 pub(crate) enum Sent<P> {
     /// It is published, and nobody was waiting: the sender's next pipe.
     Published(Pipe),
+    /// It is published, and the receiver waits.
+    Awaited(Pipe, Awaited),
     /// Anything else. It has a variant of its own so that what is published stays in registers.
-    Noticed(Result<(Pipe, Option<Waiter>), P>),
+    Noticed(Noticed<P>),
 }
+
+/// What a message came to that did not simply go its way: the sender's next pipe, and the receiver if it waits; or the
+/// payload, because the receiver is gone.
+pub(crate) type Noticed<P> = Result<(Pipe, Option<Awaited>), P>;
 
 impl Pipe {
     /// Publishes a message and steps on; or gives the payload back because the peer is gone.
     ///
-    /// Waits while the ring is full. The waiter, if there is one, is for the caller to wake once it has the next
+    /// Waits while the ring is full. The receiver, if it waits, is for the caller to wake once it has the next
     /// endpoint in hand. The layout is this session's, and the payload must fit (see [`Layout::fits`]).
     ///
     /// In a run the payload is given to nothing that is not inlined, so that it goes from where it was made straight into
@@ -43,11 +49,7 @@ impl Pipe {
                 // SAFETY: as below; and what was written is published as what it is.
                 return unsafe {
                     self.write(layout, payload);
-                    if swaps {
-                        self.exchange(layout, index, then)
-                    } else {
-                        Sent::Noticed(self.exchange_in_run(index, then))
-                    }
+                    self.exchange(layout, index, then, swaps)
                 };
             }
         }
@@ -63,72 +65,72 @@ impl Pipe {
         if self.flags(receiver).load(Acquire) == 0 {
             return Sent::Published(self.stepped(layout, then));
         }
-        Sent::Noticed(self.noticed(then, None))
+        Sent::Noticed(self.noticed(then, false))
     }
 
-    /// Publishes what was written here by a swap, where the peer would wait, or have died, in the word.
+    /// Publishes what was written here by a swap. The peer waits, or has died, in the word; or perhaps in its flags, where it
+    /// is only because the peer is a task that this message is swapped (not `certainly`).
     ///
     /// # Safety
     /// A `P` was written here.
     #[inline(always)]
-    unsafe fn exchange<P>(self, layout: &Layout, index: u8, then: Then) -> Sent<P> {
-        let stamp = self.stamp(layout, index, then);
-        let old = self.word_in(layout).swap(stamp, AcqRel);
-        if old & (WAITS | DEAD) == 0 {
-            return Sent::Published(self.stepped(layout, then));
+    unsafe fn exchange<P>(
+        self,
+        layout: &Layout,
+        index: u8,
+        then: Then,
+        certainly: bool,
+    ) -> Sent<P> {
+        let this = if certainly {
+            self
+        } else {
+            self.moved(self.at.knowing_task())
+        };
+        let stamp = this.stamp(layout, index, then);
+        let old = this.word_in(layout).swap(stamp, AcqRel);
+        if old & DEAD != 0 {
+            // SAFETY: the swap published what was written here.
+            return Sent::Noticed(Err(unsafe { this.taken_back() }));
         }
-        // SAFETY: the swap published what was written here.
-        Sent::Noticed(match unsafe { self.again().answered(old, then) } {
-            Ok(waiter) => Ok((self.stepped(layout, then), waiter)),
-            Err(payload) => Err(payload),
-        })
+        let waits = old & WAITS != 0;
+        if !certainly {
+            barrier::light();
+            if this.flags(this.peer()).load(Acquire) & !TASK != 0 {
+                return Sent::Noticed(this.noticed(then, waits));
+            }
+        }
+        let next = this.stepped(layout, then);
+        if !waits {
+            return Sent::Published(next);
+        }
+        // SAFETY: the swap lowered the peer's flag.
+        Sent::Awaited(next, unsafe { this.awaited(then) })
     }
 
-    /// After a swap that found flags: the peer's waiter, or the payload because the peer is gone.
+    /// Whoever waited for the message here.
     ///
     /// # Safety
-    /// The swap replaced `old` by a message with a payload of this type.
-    #[cold]
-    #[inline(never)]
-    pub(super) unsafe fn answered<P>(self, old: u64, then: Then) -> Result<Option<Waiter>, P> {
-        if old & DEAD != 0 {
-            // SAFETY: the receiver is gone, so the payload that was just written is nobody else's.
-            let payload = unsafe { self.read(self.layout()) };
-            self.again().free();
-            return Err(payload);
-        }
+    /// The caller lowered the peer's flag, and uses what comes of it.
+    #[inline]
+    pub(super) unsafe fn awaited(&self, then: Then) -> Awaited {
         if then == Then::Stay {
             self.note_waking();
         }
-        // SAFETY: the swap lowered the peer's flag. Until `take` returns, the peer does not end the session.
-        Ok(unsafe { self.waiter_of_peer() })
+        // SAFETY: by the caller.
+        unsafe { Awaited::in_place(self.place_of_peer()) }
     }
 
-    /// Publishes what was written here by a swap, in a run: the peer may have left a flag in the word or in its flags.
+    /// Ends the session of a receiver that died before it read the message here, and gives the payload back.
     ///
     /// # Safety
-    /// A `P` was written here.
+    /// A `P` was written here, and the peer has gone without having seen it.
+    #[cold]
     #[inline(never)]
-    unsafe fn exchange_in_run<P>(
-        mut self,
-        index: u8,
-        then: Then,
-    ) -> Result<(Pipe, Option<Waiter>), P> {
-        self.at = self.at.knowing_task();
-        let layout = self.layout();
-        let stamp = self.stamp(layout, index, then);
-        let old = self.word_in(layout).swap(stamp, AcqRel);
-        let waiter = if old & (WAITS | DEAD) == 0 {
-            None
-        } else {
-            // SAFETY: as in `exchange`.
-            unsafe { self.again().answered(old, then) }?
-        };
-        barrier::light();
-        if self.flags(self.peer()).load(Acquire) & !TASK == 0 {
-            return Ok((self.stepped(layout, then), waiter));
-        }
-        self.noticed(then, waiter)
+    pub(super) unsafe fn taken_back<P>(self) -> P {
+        // SAFETY: by the caller, the payload that was just written is nobody else's.
+        let payload = unsafe { self.read(self.layout()) };
+        self.free();
+        payload
     }
 
     /// The word that publishes the message at this position after those before it in its line.

@@ -110,7 +110,18 @@ impl Pipe {
         unsafe { &*std::ptr::addr_of!((*self.cell.as_ptr()).credit) }
     }
 
+    /// Whether there is room for the sender's next message.
+    #[inline]
     pub(crate) fn room(&self) -> Room {
+        if !self.at.begins_used_line() || !self.layout().may_begin_segment(self.at.line()) {
+            return Room::Free;
+        }
+        self.again().room_of_segment()
+    }
+
+    /// The same where a segment may begin.
+    #[inline(never)]
+    fn room_of_segment(self) -> Room {
         if !self.needs_room(self.layout()) {
             return Room::Free;
         }
