@@ -1,6 +1,5 @@
 //! The bank as futures: both sides of each session in one task.
 
-use super::bank::calls;
 use super::bank_words::{Word, must_be};
 use super::{LEFT, OURS, dialectic_bank, par_bank, rumpsteak_bank};
 use crate::harness::{Case, Family, Job};
@@ -8,14 +7,16 @@ use crate::payload::triangle;
 use crate::peers::tasks::*;
 use crate::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse, init};
 use futures::join;
-use std::future::Future;
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::task::{Poll, Waker};
 
 /// Each session is made, held and dropped before the next.
 pub fn families() -> Vec<Family> {
     vec![
         Family::new("bank session, one task", "session", triangle)
             .steady()
-            .case(calls())
+            .case(sessions("cells of one thread", over_cells))
             .case(sessions(OURS, session))
             .case(sessions("rumpsteak", rumpsteak_bank::session))
             .case(sessions("par", par_bank::session))
@@ -98,6 +99,65 @@ async fn over_channels<C: Channel<Word>>(n: u64) -> u64 {
         must_be!(C::recv(&mut from_customer).await, Deposit(_deposit));
         must_be!(C::recv(&mut from_customer).await, Withdrawal(amount));
         C::send(&mut to_customer, Word::Money(amount)).await;
+    };
+    join!(customer, bank).0
+}
+
+/// What a channel of two words is at least, where no other thread can look: the executor's part of a session is all else.
+#[derive(Default)]
+struct Cells {
+    words: [Cell<Option<Word>>; 2],
+    sleeper: Cell<Option<Waker>>,
+}
+
+impl Cells {
+    fn send(&self, word: Word) {
+        let [first, second] = &self.words;
+        let waiting = first.take();
+        if waiting.is_some() {
+            first.set(waiting);
+            second.set(Some(word));
+        } else {
+            first.set(Some(word));
+        }
+        if let Some(sleeper) = self.sleeper.take() {
+            sleeper.wake();
+        }
+    }
+
+    fn recv(&self) -> impl Future<Output = Word> {
+        poll_fn(|cx| {
+            let [first, second] = &self.words;
+            match first.take() {
+                Some(word) => {
+                    first.set(second.take());
+                    Poll::Ready(word)
+                }
+                None => {
+                    self.sleeper.set(Some(cx.waker().clone()));
+                    Poll::Pending
+                }
+            }
+        })
+    }
+}
+
+async fn over_cells(n: u64) -> u64 {
+    let (to_bank, to_customer) = (Cells::default(), Cells::default());
+    let customer = async {
+        to_bank.send(Word::Login(n, n));
+        must_be!(to_customer.recv().await, Ok);
+        to_bank.send(Word::Deposit(n));
+        to_bank.send(Word::Withdrawal(n));
+        must_be!(to_customer.recv().await, Money(money));
+        money
+    };
+    let bank = async {
+        must_be!(to_bank.recv().await, Login(_name, _password));
+        to_customer.send(Word::Ok);
+        must_be!(to_bank.recv().await, Deposit(_deposit));
+        must_be!(to_bank.recv().await, Withdrawal(amount));
+        to_customer.send(Word::Money(amount));
     };
     join!(customer, bank).0
 }
