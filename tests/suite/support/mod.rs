@@ -20,7 +20,8 @@ pub fn repository() -> &'static Path {
 
 /// Runs a command to its end and hands back what it printed; the command and its complaints if it fails.
 pub fn succeed(command: &mut Command) -> Result<String, String> {
-    const PATIENCE: Duration = Duration::from_secs(300);
+    // For what hangs, not for what is slow: on a busy machine models and cold builds take minutes.
+    const PATIENCE: Duration = Duration::from_secs(900);
     // With the number of the process, since two may run the suite at the same time.
     let name = format!("output-{}-{}", std::process::id(), unique());
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
