@@ -42,6 +42,7 @@ mod counted;
 mod endpoint;
 mod error;
 mod flags;
+mod give_way;
 mod group;
 mod layout;
 mod park;

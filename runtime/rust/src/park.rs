@@ -3,13 +3,14 @@
 //! To sleep and be woken costs some microseconds where the processor stays awake and tens where it halts, while a peer
 //! that runs answers in a tenth of one. So a thread looks for a while before it sleeps: for about as long as sleeping
 //! would cost, and less after each time that it looked in vain. If the peer last ran on this thread's own processor it
-//! cannot run while this one looks, so this one does not look but yields.
+//! cannot run while this one looks, so this one does not look but gives way.
 
 use std::cell::Cell;
 use std::time::Instant;
 
+use crate::give_way::give_way;
 use crate::processor;
-use crate::sync::{current, park, park_timeout, spin_loop, yield_now};
+use crate::sync::{current, park, park_timeout, spin_loop};
 use crate::wait::Waiter;
 use crate::watched::Watched;
 
@@ -17,7 +18,7 @@ use crate::watched::Watched;
 const LEAST: u32 = 32;
 const MOST: u32 = 2_000;
 
-/// How often to let other threads run before sleeping.
+/// How often to let other threads run before sleeping, at most.
 const YIELDS: u32 = 4;
 
 thread_local! {
@@ -64,7 +65,9 @@ fn looks(watched: Watched<'_>) -> bool {
         learn((budget - budget / 8).max(LEAST));
     }
     for _ in 0..YIELDS {
-        yield_now();
+        if !give_way() {
+            break;
+        }
         if watched.is_ready() {
             return true;
         }

@@ -22,8 +22,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use crate::endpoint::Sender;
 use crate::error::{Closed, SendError, TrySendError};
+use crate::give_way::give_way;
 use crate::scheme::{Stay, Transition};
-use crate::sync::{current, park, yield_now, Mutex, MutexGuard};
+use crate::sync::{current, park, Mutex, MutexGuard};
 use crate::wait::{Awaited, Waiter};
 
 /// How often a sender lets other threads run before it sleeps.
@@ -84,9 +85,8 @@ impl<S> SharedSender<S> {
                 }
             }
             if yields < YIELDS {
-                yields += 1;
                 drop(end);
-                yield_now();
+                yields = if give_way() { yields + 1 } else { YIELDS };
             } else if place.join(&end, Waiter::Thread(current())) {
                 drop(end);
                 park();

@@ -20,8 +20,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::error::{Closed, TryRecvError};
+use crate::give_way::give_way;
 use crate::ports::Receive;
-use crate::sync::{current, park, spin_loop, yield_now};
+use crate::sync::{current, park, spin_loop};
 use crate::wait::Waiter;
 use crate::watched::barrier;
 use doorbell::{Doorbell, Panel, BELLS};
@@ -288,8 +289,7 @@ impl<R: Receive, T> PortSet<R, T> {
                 spin_loop();
                 self.members.append_all(List::Tried, List::Hot);
             } else if yields < YIELDS && self.members.count(List::Tried) < LOOKS {
-                yields += 1;
-                yield_now();
+                yields = if give_way() { yields + 1 } else { YIELDS };
                 self.members.append_all(List::Tried, List::Hot);
             } else if !self.settle() && self.sleep(Waiter::Thread(current())) {
                 let patience =

@@ -1,0 +1,146 @@
+//! Letting other threads run before going to sleep, as long as that is not dearer than sleeping.
+//!
+//! If the peer is about to run on this processor, yielding hands it over for a fraction of what sleeping and being woken
+//! cost. But the kernel hands it to anybody: where other programs compute, it comes back after milliseconds, while a thread
+//! that sleeps is let in soon after it was woken. So some yields are timed. After a dear one no thread of the process
+//! yields for 32 times as long, so that no more than a thirtieth of the time is lost by trying.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::sync::yield_now;
+
+/// A yield that takes longer, in nanoseconds, is dear: more than to sleep and be woken where the processor halts.
+const DEAR: u64 = 100_000;
+
+/// For how many times as long as a dear yield took there is no other one.
+const PAUSE: u64 = 32;
+
+/// After that each yield is timed for so many nanoseconds, and without a dear one each eighth again: to look at the clock
+/// costs a tenth of a yield.
+const PROBATION: u64 = 1_000_000_000;
+const SAMPLE: u32 = 8;
+
+/// What the process has learnt of its yields: when to try them again, in nanoseconds on a clock that never shows 0; or 0 if
+/// there is no reason to doubt them. A value that is read late does no harm, so nothing is ordered.
+struct Doubt(AtomicU64);
+
+/// Whether to yield.
+#[derive(Debug, PartialEq, Eq)]
+enum Advice {
+    Yield,
+    YieldAndTime,
+    Sleep,
+}
+
+impl Doubt {
+    fn advice(&self, now: impl FnOnce() -> u64, is_sample: impl FnOnce() -> bool) -> Advice {
+        let again = self.0.load(Relaxed);
+        if again == 0 {
+            return if is_sample() {
+                Advice::YieldAndTime
+            } else {
+                Advice::Yield
+            };
+        }
+        let now = now();
+        if now < again {
+            return Advice::Sleep;
+        }
+        if now - again > PROBATION {
+            self.0.store(0, Relaxed);
+        }
+        Advice::YieldAndTime
+    }
+
+    /// After a yield that was timed: when it ended, and how long it took.
+    fn learn(&self, now: u64, took: u64) {
+        if took > DEAR {
+            self.0
+                .store(now.saturating_add(took.saturating_mul(PAUSE)), Relaxed);
+        }
+    }
+}
+
+static DOUBT: Doubt = Doubt(AtomicU64::new(0));
+
+/// Nanoseconds since some time before the first call.
+fn now() -> u64 {
+    static BEGINNING: OnceLock<Instant> = OnceLock::new();
+    let since = BEGINNING.get_or_init(Instant::now).elapsed() + Duration::from_nanos(1);
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+thread_local! {
+    /// How many yields of this thread were not timed since the last one that was.
+    static UNTIMED: Cell<u32> = const { Cell::new(SAMPLE) };
+}
+
+fn is_sample() -> bool {
+    let count = |untimed: &Cell<u32>| {
+        let is_sample = untimed.get() >= SAMPLE;
+        untimed.set(if is_sample { 1 } else { untimed.get() + 1 });
+        is_sample
+    };
+    // A thread that is ending counts no more.
+    UNTIMED.try_with(count).unwrap_or(false)
+}
+
+/// Lets other threads run. False, and at once, if this thread does better to sleep.
+pub(crate) fn give_way() -> bool {
+    if cfg!(loom) {
+        // What is learnt would outlive the execution of a model.
+        yield_now();
+        return true;
+    }
+    match DOUBT.advice(now, is_sample) {
+        Advice::Sleep => return false,
+        Advice::Yield => yield_now(),
+        Advice::YieldAndTime => {
+            let start = now();
+            yield_now();
+            let end = now();
+            DOUBT.learn(end, end - start);
+        }
+    }
+    true
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_dear_yield_there_is_none_for_a_while_and_then_each_is_timed() {
+        let doubt = Doubt(AtomicU64::new(0));
+        let at = |now, is_sample| doubt.advice(move || now, move || is_sample);
+        assert_eq!(at(1, false), Advice::Yield);
+        assert_eq!(at(1, true), Advice::YieldAndTime);
+        doubt.learn(1_000, DEAR);
+        assert_eq!(at(1_000, false), Advice::Yield);
+
+        let took = DEAR + 1;
+        doubt.learn(1_000, took);
+        let again = 1_000 + took * PAUSE;
+        assert_eq!(at(again - 1, true), Advice::Sleep);
+        assert_eq!(at(again, false), Advice::YieldAndTime);
+        doubt.learn(again, 1);
+        assert_eq!(at(again + PROBATION, false), Advice::YieldAndTime);
+        assert_eq!(at(again + PROBATION + 1, false), Advice::YieldAndTime);
+        assert_eq!(at(again + PROBATION + 2, false), Advice::Yield);
+
+        doubt.learn(u64::MAX - 1, u64::MAX);
+        assert_eq!(at(u64::MAX - 1, true), Advice::Sleep);
+    }
+
+    #[test]
+    fn one_of_eight_yields_is_timed() {
+        let timed = std::thread::spawn(|| [(); 24].map(|()| is_sample()));
+        let timed = timed.join().expect("no panic");
+        let expected: Vec<bool> = (0..24).map(|count| count % 8 == 0).collect();
+        assert_eq!(timed.as_slice(), expected);
+    }
+}
