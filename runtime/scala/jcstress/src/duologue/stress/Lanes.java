@@ -17,6 +17,8 @@ import org.openjdk.jcstress.infra.results.I_Result;
 public final class Lanes {
     private static final int RUN = 240;
     private static final int HALF = 120;
+    /** The last of them go by the lane. */
+    private static final int FEW = 20;
 
     private Lanes() {}
 
@@ -94,6 +96,29 @@ public final class Lanes {
 
         @Arbiter
         public void receives(II_Result seen) {
+            seen.r2 = talk.recvPrefix();
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = "-2, 0", expect = ACCEPTABLE, desc = "Nobody sends by a side that was left, also not whoever becomes its owner meanwhile.")
+    @State
+    public static class SideIsLeftWhenItGetsAnOwner {
+        private final Talk talk = new Talk();
+
+        @Actor
+        public void sends() {
+            talk.sendRun(0, FEW);
+        }
+
+        @Actor
+        public void leaves() {
+            talk.leaveElsewhere();
+        }
+
+        @Arbiter
+        public void looks(II_Result seen) {
+            seen.r1 = talk.sendOnce(FEW);
             seen.r2 = talk.recvPrefix();
         }
     }

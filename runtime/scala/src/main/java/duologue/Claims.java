@@ -15,9 +15,9 @@ import java.lang.ref.WeakReference;
  * each use, or the other thread to stop the owner, by asking for its stack, say; that takes a tenth of a millisecond, also where an
  * endpoint changes hands as it should.
  *
- * <p>An owner that has ended is in the middle of nothing, and nobody waits for it: all that it did comes before its end is seen. Where an
- * owner that lives has to be waited for, the next one has to claim twice as often before it becomes the owner, so that a side which goes to
- * and fro between threads waits seldom.
+ * <p>An owner that has ended is in the middle of nothing, and nobody waits for it: all that it did comes before its end is seen. The thread
+ * that comes after it owns the side with its second use, since it will probably stay, too. Where an owner that lives has to be waited for, the
+ * next one has to claim twice as often before it becomes the owner, so that a side which goes to and fro between threads waits seldom.
  */
 abstract class Claims extends Watch {
     /** An operation is under way. */
@@ -103,6 +103,9 @@ abstract class Claims extends Watch {
             often = Math.min(MOST_OFTEN, 2 * often);
         }
         count();
+        if (!hasWaited) {
+            streak = often - 1;
+        }
         return true;
     }
 
@@ -138,6 +141,11 @@ abstract class Claims extends Watch {
             Thread.onSpinWait();
         }
         return true;
+    }
+
+    /** Takes the ownership away from whoever has it, for good if nobody can begin a use afterwards. */
+    final void vacate() {
+        owner = NOBODY;
     }
 
     /** Ends a use: the endpoint of this turn is live. */

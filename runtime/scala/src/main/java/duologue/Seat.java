@@ -116,9 +116,9 @@ final class Seat extends Course {
      * Sends a number, after which this side speaks again, by the lane. False, and nothing is done, if that cannot be: there is no room, a side
      * has left, or the lane is for messages with fences where there need not be any, or the reverse.
      */
-    boolean pushNumber(Watch watch, long turn, int index, long number) {
+    boolean pushNumber(long turn, int index, long number) {
         boolean isEager = isEager();
-        if (!flows(watch, turn, isEager)) {
+        if (!flows(turn, isEager)) {
             return false;
         }
         storeNumber(turn, index, number);
@@ -127,9 +127,9 @@ final class Seat extends Course {
     }
 
     /** As {@link #pushNumber}, an object. */
-    boolean pushObject(Watch watch, long turn, int index, Object payload) {
+    boolean pushObject(long turn, int index, Object payload) {
         boolean isEager = isEager();
-        if (!flows(watch, turn, isEager)) {
+        if (!flows(turn, isEager)) {
             return false;
         }
         storeObject(turn, index, payload);
@@ -137,8 +137,16 @@ final class Seat extends Course {
         return true;
     }
 
-    private boolean flows(Watch watch, long turn, boolean isEager) {
-        return leads(turn) && this.watch == watch && !there.left && (there.waiter == Waiter.EAGER) == isEager;
+    private boolean flows(long turn, boolean isEager) {
+        return leads(turn) && !there.left && (there.waiter == Waiter.EAGER) == isEager;
+    }
+
+    /**
+     * Whether the lane may be opened. Who goes by it does not look at the watch: whoever takes the seat away also {@link #vacate}s it, and
+     * without an owner no lane leads anywhere. If the calling thread became the owner after that, it finds here that the watch is another.
+     */
+    private boolean mayOpen() {
+        return isOwned() && watch != Watch.LEFT;
     }
 
     /** Ends the use by which a message was stored in the lane. The fence and the look at the waiter are those of {@link #send}. */
@@ -195,7 +203,7 @@ final class Seat extends Course {
         }
         credit--;
         step();
-        if (isOwned()) {
+        if (mayOpen()) {
             open(turn + 1, credit, (sequence + 1 << Pipe.NUMBER) + (isEager ? Pipe.EAGER : 0) + mark(isClient));
         }
     }
@@ -301,11 +309,6 @@ final class Seat extends Course {
 
     // ---- receiving
 
-    /** The word of the message of this turn, if it can go by the lane; else 0. What follows {@link #release}s. */
-    long peek(Watch watch, long turn) {
-        return this.watch == watch ? peek(turn) : 0;
-    }
-
     /** The word of the message that has {@link #arrived}; 0 if it is the news that the peer has left, and then the session is over. */
     long take() {
         if (speaks) {
@@ -347,7 +350,7 @@ final class Seat extends Course {
         if (tells) {
             pipe.consumed = sequence;
         }
-        if (promise != Eagerness.WITHDRAWN && isOwned()) {
+        if (promise != Eagerness.WITHDRAWN && mayOpen()) {
             open(turn + 1, Pipe.PROGRESS - 1 - progress, (sequence + 1 << Pipe.NUMBER) + mark(!isClient));
         }
         release(turn + 1);
@@ -401,6 +404,7 @@ final class Seat extends Course {
         if (by == null || !move(by, Watch.LEFT)) {
             return;
         }
+        vacate();
         sign.left = true;
         VarHandle.fullFence();
         sweep(unread);

@@ -47,17 +47,17 @@ final class Side {
 
     /** Sends a number by `endpoint`, which speaks again, by the lane; false, and nothing is done, if that cannot be. */
     boolean pushNumber(Handle endpoint, int index, long number) {
-        return seat.pushNumber(watch, endpoint.$turn, index, number);
+        return seat.pushNumber(endpoint.$turn, index, number);
     }
 
     /** As {@link #pushNumber}, an object. */
     boolean pushObject(Handle endpoint, int index, Object payload) {
-        return seat.pushObject(watch, endpoint.$turn, index, payload);
+        return seat.pushObject(endpoint.$turn, index, payload);
     }
 
     /** The word of the message that `endpoint` waits for, if it can go by the lane; else 0. */
     long peek(Handle endpoint) {
-        return seat.peek(watch, endpoint.$turn);
+        return seat.peek(endpoint.$turn);
     }
 
     /** As {@link #begin}, for a use that other uses may come in between. */
