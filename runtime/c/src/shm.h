@@ -39,6 +39,13 @@
  *     A receiver takes a word only if it has this parity, one message and nothing else, and a tag that
  *     generated code knows to be a message of numbers that turns the direction; everything else it leaves to the
  *     library, which settles what was done and looks anew. The rest is (a) and (b).
+ * (f) Keeping back. Only the receiver's speed hangs on it. The line that a receiver looks at, and some behind it that
+ *     its processor fetches in advance, leave the sender, which has to fetch them back before it can go on: at the
+ *     sender's heels both walk slowly. So in a stream the receiver looks now and then at a line further ahead.
+ *     Its word is a hint: nothing is taken but what the word of the own line says, which is read (acquire) as ever. If
+ *     that line is not full it waits for that, for some looks at most and then no more until all lines before it
+ *     are done, so that no message is kept waiting twice. It does so only behind so many lines in one run, and only
+ *     if the lines before came without waiting: whoever sends a message now and then, or a few, is never delayed.
  */
 #ifndef DUOLOGUE_SHM_ROOM_H
 #define DUOLOGUE_SHM_ROOM_H
@@ -171,6 +178,10 @@ typedef struct duo_shm {
     bool is_arriving;
     /* How long looking is worth while, in looks. */
     unsigned patience;
+    /* As receiver of a stream, see (f): the line before which it looks ahead next, looks in vain since, and whether it is to wait. */
+    uint64_t looks_ahead_at;
+    unsigned vain;
+    bool is_near;
     uint64_t looked_after;
     /* The peer was found dead. */
     bool is_dead;

@@ -4,6 +4,21 @@
 /* How often a receiver looks before it begins to wait in earnest. */
 enum { LOOKS = 64 };
 
+/* Of (f) in shm.h; in lines, but for the last two. */
+enum {
+    /* How many are taken before the first look ahead, and from one to the next. */
+    STRIDE = 16,
+    /* How far back a receiver keeps. So far back that it is the slower one: then it need not look so often. */
+    BACK = 32,
+    FAR_BACK = 96,
+    /* How far ahead it fetches lines that are full. */
+    FETCHED = 8,
+    /* How often it looks ahead while it waits; a tenth of a microsecond or less each time. */
+    LOOKS_AHEAD = 16,
+    /* So many looks in vain since it last looked ahead, and the sender is the slower one. */
+    MANY_IN_VAIN = 8
+};
+
 static duo_status nothing(duo_status status, void *message)
 {
     const arrival none = {0, NULL};
@@ -47,6 +62,48 @@ static inline void end_line(duo_shm *shm)
 {
     begin_line(shm);
     if (((shm->line_at - 1) & (shm->line_count / 4 - 1)) == 0) duo_shm_show_room(shm);
+}
+
+/* Whether a line so many behind the next one was filled. A hint only. */
+static inline bool is_full_ahead(const duo_shm *shm, uint64_t lines)
+{
+    uint64_t index = (next_index(shm) + lines) & (shm->line_count - 1);
+    uint64_t parity = ~(shm->parities[index / 64] >> index % 64) & 1;
+    uint64_t word = atomic_load_explicit(&shm->lines[index].word, memory_order_relaxed);
+    return (word & (DUO_SHM_FULL | DUO_SHM_PARITY)) == (DUO_SHM_FULL | parity);
+}
+
+/* How many lines may follow before the next look ahead. */
+static inline uint64_t lines_to_look_ahead(const duo_shm *shm)
+{
+    /* In a smaller ring there is no room to keep back. */
+    if (shm->line_count < DUO_SHM_LINES) return shm->line_count;
+    uint64_t first = shm->line_run + STRIDE;
+    uint64_t next = shm->looks_ahead_at > first ? shm->looks_ahead_at : first;
+    return next > shm->line_at ? next - shm->line_at : 0;
+}
+
+/* Looks ahead; false if the next operation is to wait before it looks at the line. */
+static inline bool looks_ahead(duo_shm *shm)
+{
+    bool was_fast = shm->vain < MANY_IN_VAIN;
+    shm->vain = 0;
+    bool is_far = is_full_ahead(shm, FAR_BACK), is_back = is_far || is_full_ahead(shm, BACK);
+    shm->looks_ahead_at = shm->line_at + (is_far ? FAR_BACK - BACK : STRIDE);
+    shm->remote.lane.fetches = is_back ? FETCHED * DUO_LINE : 0;
+    return is_back || !was_fast;
+}
+
+/* Waits for a line ahead to be full, but not for long. */
+NOT_INLINE static void keep_back(duo_shm *shm)
+{
+    for (int looks = 0; looks < LOOKS_AHEAD; looks++) {
+        duo_shm_relax();
+        if (!is_full_ahead(shm, BACK)) continue;
+        shm->remote.lane.fetches = FETCHED * DUO_LINE;
+        return;
+    }
+    shm->looks_ahead_at += BACK;
 }
 
 /* The entries of a message in cells; how many cells it took. */
@@ -193,6 +250,12 @@ static inline uint64_t word_of_all(const duo_shm *shm, unsigned tag)
 static inline void look_on(duo_shm *shm, duo_endpoint from, unsigned tag)
 {
     end_line(shm);
+    uint64_t most = lines_to_look_ahead(shm);
+    if (most == 0) {
+        shm->is_near = !looks_ahead(shm);
+        if (shm->is_near) return;
+        most = lines_to_look_ahead(shm);
+    }
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
     if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) return;
     expect_seen(shm, from, tag, word);
@@ -201,7 +264,8 @@ static inline void look_on(duo_shm *shm, duo_endpoint from, unsigned tag)
     if (word != lane->word) return;
     /* As far as nothing has to be said. */
     uint64_t quarter = shm->line_count / 4, lines = quarter - 1 - ((shm->line_at - 1) & (quarter - 1));
-    lane->ahead = lines_alike(shm, lines < 63 ? lines : 63);
+    if (most > 63) most = 63;
+    lane->ahead = lines_alike(shm, lines < most ? lines : most);
 }
 
 void duo_lane_line_ends(duo_endpoint next)
@@ -226,10 +290,13 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     duo_shm *shm = shm_of(from);
     duo_shm_let_go(shm, from);
     settle(shm, from.turn);
+    if (shm->is_near && wait != DUO_AT_ONCE) keep_back(shm);
+    shm->is_near = false;
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
     if (wait != DUO_AT_ONCE) {
         /* In a dialogue the answer is about to come. */
         for (int looks = 0; looks < LOOKS && !is_fresh(shm, word); looks++) {
+            shm->vain++;
             duo_shm_relax();
             word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
         }
@@ -267,8 +334,9 @@ duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint6
                                 void *message)
 {
     duo_role role = (duo_role)(from.turn & 1);
-    if (duo_lane_has(from, role, NULL)) {
-        duo_lane_recv(from, role, message, state->entries);
+    duo_way way;
+    if (duo_lane_has(&way, from, role, NULL)) {
+        duo_lane_recv(&way, from, role, message, state->entries);
         return DUO_OK;
     }
     if (!claim(shm_of(from), from)) return nothing(DUO_USED, message);

@@ -165,7 +165,8 @@ duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, c
                                 uint64_t wait, duo_endpoint *next)
 {
     duo_role role = (duo_role)(from.turn & 1);
-    if (duo_lane_has(from, role, message)) return duo_lane_send(from, role, entries, next);
+    duo_way way;
+    if (duo_lane_has(&way, from, role, message)) return duo_lane_send(&way, from, role, entries, next);
     if (!claim(shm_of(from), from)) return DUO_USED;
     return send_number(from, message, entries, wait, next);
 }

@@ -153,8 +153,9 @@ impl UnitView<'_> {
         let mut function = "duo_send";
         if let Some(plain) = self.plain(index, side, message) {
             function = "duo_send_apart";
-            self.send_plainly(index, position, &plain, &next, &mut body);
+            body.push("    duo_way way;".to_owned());
             self.send_in_lane((index, position), side, message, &next, &mut body);
+            self.send_plainly(index, position, &plain, &next, &mut body);
             self.send_in_volley((index, position), side, message, &next, &mut body);
         }
         let arguments = [
@@ -235,13 +236,18 @@ impl UnitView<'_> {
                 body.push(spelling::head(&start, &arguments) + ";");
             }
             Some(plain) => {
-                self.recv_plainly(index, wait, &plain, &mut body);
+                body.push("    duo_way way;".to_owned());
                 self.recv_in_lane(index, side, &mut body);
+                self.recv_plainly(index, wait, &plain, &mut body);
                 self.recv_in_volley(index, side, wait, true, &mut body);
                 self.recv_apart(index, &arguments("&arrived"), &mut body);
             }
             None => {
-                let is_lane = self.recv_in_lane(index, side, &mut body);
+                let is_lane = self.has_lane(index);
+                if is_lane || self.has_volley(index) {
+                    body.push("    duo_way way;".to_owned());
+                }
+                self.recv_in_lane(index, side, &mut body);
                 self.recv_in_volley(index, side, wait, false, &mut body);
                 if is_lane {
                     self.recv_apart(index, &arguments("&arrived"), &mut body);

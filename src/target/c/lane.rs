@@ -18,12 +18,19 @@ impl UnitView<'_> {
         self.leaves && is_number && self.next(index, message) == Some(index)
     }
 
-    fn lane(&self, handle: &str, side: Side, of: String) -> [String; 3] {
+    /// Whether a state has such a message.
+    pub fn has_lane(&self, index: usize) -> bool {
+        let mut messages = self.state(index).messages.iter();
+        messages.any(|message| self.is_lane(index, message))
+    }
+
+    fn lane(&self, handle: &str, side: Side, of: String) -> [String; 4] {
         let role = match side {
             Side::Client => "DUO_CLIENT",
             Side::Server => "DUO_SERVER",
         };
-        [format!("self.{handle}"), role.to_owned(), of]
+        let way = "&way".to_owned();
+        [way, format!("self.{handle}"), role.to_owned(), of]
     }
 
     /// The messages of a state that the runtime may put into a lane.
@@ -36,7 +43,7 @@ impl UnitView<'_> {
             .collect()
     }
 
-    /// The lines that send such a message if one like it went before.
+    /// The lines that send such a message if one like it went before; `way` is declared.
     pub fn send_in_lane(
         &self,
         (index, position): (usize, usize),
@@ -54,21 +61,20 @@ impl UnitView<'_> {
         };
         let arguments = self.lane("sends", side, of);
         body.push(spelling::head("    if (duo_lane_has", &arguments) + ")");
-        let [from, role, _] = arguments;
+        let [way, from, role, _] = arguments;
         let parameter = self.types.parameter(message.entries[0].name.text());
-        let arguments = [from, role, format!("&{parameter}"), next.to_owned()];
+        let arguments = [way, from, role, format!("&{parameter}"), next.to_owned()];
         body.push(spelling::head("        return duo_lane_send", &arguments) + ";");
     }
 
-    /// The lines that receive such a message if it was seen behind one like it; whether there are any.
-    pub fn recv_in_lane(&self, index: usize, side: Side, body: &mut Vec<String>) -> bool {
-        let mut messages = self.state(index).messages.iter();
-        if !messages.any(|message| self.is_lane(index, message)) {
-            return false;
+    /// The lines that receive such a message if it was seen behind one like it; `way` is declared.
+    pub fn recv_in_lane(&self, index: usize, side: Side, body: &mut Vec<String>) {
+        if !self.has_lane(index) {
+            return;
         }
         let arguments = self.lane("receives", side, "NULL".to_owned());
         body.push(spelling::head("    if (duo_lane_has", &arguments) + ") {");
-        let [from, role, _] = arguments;
+        let [way, from, role, _] = arguments;
         if let [only] = self.lanes(index).as_slice() {
             let member = spelling::member(only.name.text());
             let value = spelling::entry(only.entries[0].name.text());
@@ -86,17 +92,16 @@ impl UnitView<'_> {
                 ) + ";",
                 format!(
                     "        {place}.next.receives = {};",
-                    spelling::head("duo_lane_taken", &[from, role])
+                    spelling::head("duo_lane_taken", &[way, from, role])
                 ),
             ]);
         } else {
             let offset = format!("offsetof({}_t, as)", self.name(index));
-            let arguments = [from, role, "message".to_owned(), offset];
+            let arguments = [way, from, role, "message".to_owned(), offset];
             body.push(spelling::head("        duo_lane_recv", &arguments) + ";");
         }
         body.push("        return DUO_OK;".to_owned());
         body.push("    }".to_owned());
-        true
     }
 
     /// Whether a message is numbers of 8 bytes only, as many as a line takes, and turns the direction, in a protocol that may leave its
@@ -115,7 +120,13 @@ impl UnitView<'_> {
             && message.entries.iter().all(is_number)
     }
 
-    /// The lines that send such a message if it is the first of its run.
+    /// Whether a state has such a message.
+    pub fn has_volley(&self, index: usize) -> bool {
+        let mut messages = self.state(index).messages.iter();
+        messages.any(|message| self.is_volley(index, message))
+    }
+
+    /// The lines that send such a message if it is the first of its run; `way` is declared.
     pub fn send_in_volley(
         &self,
         (index, position): (usize, usize),
@@ -127,8 +138,8 @@ impl UnitView<'_> {
         if !self.is_volley(index, message) {
             return;
         }
-        let [from, role, _] = self.lane("sends", side, String::new());
-        let arguments = ["&way".to_owned(), from.clone(), role.clone()];
+        let [way, from, role, _] = self.lane("sends", side, String::new());
+        let arguments = [way, from.clone(), role.clone()];
         body.push(spelling::head("    if (duo_may_volley", &arguments) + ") {");
         self.fill_place(index, message, body);
         let arguments = [from, role, position.to_string(), next.to_owned()];
@@ -136,8 +147,7 @@ impl UnitView<'_> {
         body.push("    }".to_owned());
     }
 
-    /// The lines that receive such a message if it is the first of its run. `is_alone`: the state has no other message, and `way` is
-    /// declared.
+    /// The lines that receive such a message if it is the first of its run; `way` is declared. `is_alone`: the state has no other message.
     pub fn recv_in_volley(
         &self,
         index: usize,
@@ -155,16 +165,8 @@ impl UnitView<'_> {
         if volleys.is_empty() {
             return;
         }
-        if !is_alone {
-            body.push("    duo_way way;".to_owned());
-        }
-        let [from, role, _] = self.lane("receives", side, String::new());
-        let arguments = [
-            "&way".to_owned(),
-            from.clone(),
-            role.clone(),
-            wait.to_owned(),
-        ];
+        let [way, from, role, _] = self.lane("receives", side, String::new());
+        let arguments = [way, from.clone(), role.clone(), wait.to_owned()];
         body.push(spelling::head("    unsigned volley = duo_volley_tag", &arguments) + ";");
         for message in volleys {
             body.push(format!(

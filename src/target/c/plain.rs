@@ -44,7 +44,7 @@ impl UnitView<'_> {
         })
     }
 
-    /// The lines that send it if that needs no help.
+    /// The lines that send it if that needs no help; `way` is declared.
     pub fn send_plainly(
         &self,
         index: usize,
@@ -59,7 +59,6 @@ impl UnitView<'_> {
                 .map(|part| (*part).to_owned())
                 .collect::<Vec<_>>()
         };
-        body.push("    duo_way way;".to_owned());
         let arguments = words(&["&way", "self.sends", plain.role, &plain.shape, plain.edge]);
         body.push(spelling::head("    if (duo_may_send", &arguments) + ") {");
         self.fill_place(index, plain.message, body);
@@ -122,7 +121,7 @@ impl UnitView<'_> {
         }
     }
 
-    /// The lines that receive it if that needs no help.
+    /// The lines that receive it if that needs no help; `way` is declared.
     pub fn recv_plainly(&self, index: usize, wait: &str, plain: &Plain, body: &mut Vec<String>) {
         let words = |parts: &[&str]| {
             parts
@@ -130,7 +129,6 @@ impl UnitView<'_> {
                 .map(|part| (*part).to_owned())
                 .collect::<Vec<_>>()
         };
-        body.push("    duo_way way;".to_owned());
         let arguments = words(&[
             "&way",
             "self.receives",

@@ -147,6 +147,17 @@ fn turns_of_one_number_and_others_arrive() {
 }
 
 #[test]
+fn streams_stop_and_go_on_anywhere() {
+    let mut watches = Watch::all();
+    watches.retain(|watch| !matches!(watch, Watch::Valgrind));
+    let case = Case::new("processes-stream", "tests/processes/talk.proto", "stream.c");
+    case.run(&watches, &["-O2"]);
+    for flag in ["-DDUO_CHECKED", "-DDUO_NO_MEMBARRIER", "-Os"] {
+        case.run_as(&[flag]);
+    }
+}
+
+#[test]
 fn ends_change_hands_in_the_middle_of_a_stream() {
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));

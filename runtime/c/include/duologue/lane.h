@@ -44,11 +44,11 @@ duo_status duo_answer_peer(duo_endpoint next, uint32_t flags);
 enum { DUO_VOLLEY_LOOKS = 64 };
 
 #if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__) || defined(DUO_CHECKED)
-#define duo_lane_has(from, role, of) ((void)(role), (void)(of), false)
-#define duo_lane_send(from, role, number, next) DUO_USED
-#define duo_lane_recv(from, role, message, offset) ((void)(message))
+#define duo_lane_has(way, from, role, of) ((void)(way), (void)(role), (void)(of), false)
+#define duo_lane_send(way, from, role, number, next) DUO_USED
+#define duo_lane_recv(way, from, role, message, offset) ((void)(message))
 #define duo_lane_number(from) ((const char *)&(from))
-#define duo_lane_taken(from, role) (from)
+#define duo_lane_taken(way, from, role) (from)
 #define duo_store_at_once(endpoint, place) ((void)(endpoint), (void)(place))
 #define duo_may_volley(way, from, role) ((void)(way), false)
 #define duo_volley_send(from, role, index, next) DUO_USED
@@ -78,16 +78,20 @@ DUO_INLINE void duo_store_at_once(duo_endpoint endpoint, char *place)
 
 /*
  * Whether the next message is one of a lane. `of` is the message of a sender, or NULL if its state has no
- * other that could be in one; a lane leads from a state to itself, so the turn says which state it is.
+ * other that could be in one; a lane leads from a state to itself, so the turn says which state it is. One
+ * comparison tells most numbers that they are in a lane and not the last of their line.
  */
-DUO_INLINE bool duo_lane_has(duo_endpoint from, duo_role role, const void *of)
+DUO_INLINE bool duo_lane_has(duo_way *way, duo_endpoint from, duo_role role, const void *of)
 {
     /* No other turn has this bit. */
     if ((from.turn >> 62 & 1) == 0) return false;
     duo_remote *remote = duo_remote_of(from);
     uint64_t turn = atomic_load_explicit(&remote->session.sides[role].turn, memory_order_relaxed);
-    return DUO_LIKELY(from.turn < remote->lane.end) && (of == NULL || remote->lane.of == of) &&
-           DUO_LIKELY(turn == from.turn);
+    if (!DUO_LIKELY(turn == from.turn) || (of != NULL && remote->lane.of != of)) return false;
+    way->is_last = false;
+    if (DUO_LIKELY(from.turn + 2 < remote->lane.end)) return true;
+    way->is_last = true;
+    return from.turn + 2 == remote->lane.end;
 }
 
 /* Behind a number that was sent: the peer sleeps, or has left. */
@@ -123,14 +127,14 @@ DUO_INLINE void duo_lane_next_line(duo_lane *lane)
 }
 
 /* Sends a number of 8 bytes where `duo_lane_has` says that there is a place for it. */
-DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send(duo_endpoint from, duo_role role, const void *number,
-                                                   duo_endpoint *next)
+DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send(const duo_way *way, duo_endpoint from, duo_role role,
+                                                   const void *number, duo_endpoint *next)
 {
     duo_lane *lane = &duo_remote_of(from)->lane;
     memcpy(duo_lane_place(lane, from), number, 8);
     /* A turn counts by two, and so does the word: its count begins at bit 1. */
     uint64_t word = lane->word + from.turn;
-    if (DUO_LIKELY(from.turn + 2 != lane->end)) {
+    if (DUO_LIKELY(!way->is_last)) {
         atomic_store_explicit(lane->line, word, memory_order_release);
         atomic_signal_fence(memory_order_seq_cst);
         uint32_t flags = atomic_load_explicit(lane->peer, memory_order_relaxed);
@@ -159,16 +163,17 @@ DUO_INLINE const char *duo_lane_number(duo_endpoint from)
 }
 
 /* Behind a number that was copied: the endpoint that follows. */
-DUO_INLINE duo_endpoint duo_lane_taken(duo_endpoint from, duo_role role)
+DUO_INLINE duo_endpoint duo_lane_taken(const duo_way *way, duo_endpoint from, duo_role role)
 {
     duo_lane *lane = &duo_remote_of(from)->lane;
     duo_endpoint next = duo_lane_step(from, role);
-    if (DUO_LIKELY(next.turn != lane->ends)) return next;
+    if (DUO_LIKELY(!way->is_last) || next.turn != lane->ends) return next;
     const _Atomic uint64_t *line = lane->line + DUO_LINE / sizeof *line;
     if (DUO_LIKELY(lane->ahead != 0) &&
         DUO_LIKELY(atomic_load_explicit(line, memory_order_acquire) == lane->word)) {
         duo_lane_next_line(lane);
         lane->ends = lane->end;
+        duo_fetch(lane->line, lane->fetches);
     } else {
         duo_lane_line_ends(next);
     }
@@ -176,7 +181,8 @@ DUO_INLINE duo_endpoint duo_lane_taken(duo_endpoint from, duo_role role)
 }
 
 /* Receives a number where there is one of several messages; entries are `offset` bytes from the start of `message`. */
-DUO_INLINE void duo_lane_recv(duo_endpoint from, duo_role role, void *message, size_t offset)
+DUO_INLINE void duo_lane_recv(const duo_way *way, duo_endpoint from, duo_role role, void *message,
+                              size_t offset)
 {
     struct {
         unsigned tag;
@@ -185,7 +191,7 @@ DUO_INLINE void duo_lane_recv(duo_endpoint from, duo_role role, void *message, s
     char *entries = (char *)message + offset;
     memcpy(message, &arrived, sizeof arrived);
     memcpy(entries, duo_lane_number(from), 8);
-    duo_store_at_once(duo_lane_taken(from, role), entries + 8);
+    duo_store_at_once(duo_lane_taken(way, from, role), entries + 8);
 }
 
 /*

@@ -154,8 +154,9 @@ typedef struct duo_lane {
     const duo_message *of;
     /* The turn of the first. */
     uint64_t from;
-    /* As receiver: the tag that is told. */
+    /* As receiver: the tag that is told, and how far ahead it fetches lines, in bytes. */
     unsigned tag;
+    unsigned fetches;
 } duo_lane;
 
 /*
@@ -238,6 +239,17 @@ DUO_INLINE void duo_foresee(const void *line, size_t bytes)
 #endif
 }
 
+/* Asks for a line that this side is going to read. Only a hint, too. */
+DUO_INLINE void duo_fetch(const void *line, size_t bytes)
+{
+    const char *place = (const char *)((uintptr_t)line + bytes);
+#if defined(__GNUC__)
+    __builtin_prefetch(place);
+#else
+    (void)place;
+#endif
+}
+
 #ifndef __OPTIMIZE_SIZE__
 
 /*
@@ -255,6 +267,8 @@ typedef struct duo_way {
     char *place;
     /* As receiver: the word that has the message. */
     uint64_t word;
+    /* In a lane: whether it has no other number in this line. */
+    bool is_last;
 } duo_way;
 
 /* Finds the side of an endpoint. False if the endpoint is used, or its session is one for the library. */
