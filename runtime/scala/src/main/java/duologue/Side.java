@@ -40,9 +40,9 @@ final class Side {
         }
     }
 
-    /** Begins a use by `endpoint` that does not wait; false if the endpoint is not the live one. */
-    boolean begin(Handle endpoint) {
-        return seat.begin(watch, endpoint.$turn);
+    /** Begins a use by the endpoint of this turn that does not wait; false if the endpoint is not the live one. */
+    boolean begin(long turn) {
+        return seat.begin(watch, turn);
     }
 
     /** Sends a number by `endpoint`, which speaks again, by the lane; false, and nothing is done, if that cannot be. */
@@ -67,7 +67,12 @@ final class Side {
 
     /** Ends a use of `endpoint` as if it had not been. */
     void restore(Handle endpoint) {
-        seat.release(endpoint.$turn);
+        restore(endpoint.$turn);
+    }
+
+    /** As the other, of the endpoint of this turn. */
+    void restore(long turn) {
+        seat.release(turn);
     }
 
     /** Whether this side has been left while it was in use. */

@@ -32,11 +32,41 @@ object Endpoint {
     def release(endpoint: Endpoint): Unit = abandon(endpoint)
   }
 
-  private[duologue] def place(endpoint: Endpoint): String =
-    endpoint.$side.seat.pipe.protocol + "." + endpoint.$state()
+  private[duologue] def place(endpoint: Endpoint): String = place(endpoint.$side, endpoint.$state())
 
-  private[duologue] def closed(endpoint: Endpoint): SessionClosed =
-    new SessionClosed(endpoint.$side.seat.pipe.protocol, endpoint.$state())
+  private[duologue] def place(side: Side, state: String): String = side.seat.pipe.protocol + "." + state
+
+  private[duologue] def closed(endpoint: Endpoint): SessionClosed = closed(endpoint.$side, endpoint.$state())
+
+  private[duologue] def closed(side: Side, state: String): SessionClosed = new SessionClosed(side.seat.pipe.protocol, state)
+
+  /** The word of the next message, when it has come; the use has begun. Takes what an endpoint is made of instead of the endpoint, which
+    * the compiler does without where it goes nowhere.
+    */
+  private[duologue] def await(side: Side, turn: Long, state: String): Long = {
+    if (!side.begin(turn)) throw new EndpointUsed(place(side, state))
+    val seat = side.seat
+    var word = seat.poll()
+    if (word == 0L) {
+      arrives(side, turn, state, -1L): Unit
+      word = seat.take()
+      if (word == 0L) throw closed(side, state)
+    }
+    seat.promise()
+    word
+  }
+
+  /** Waits for a message; false after the time is over. Below 0 there is no end to it. */
+  private[duologue] def arrives(side: Side, turn: Long, state: String, nanos: Long): Boolean = side.await(nanos) match {
+    case Side.Outcome.READY => true
+    case Side.Outcome.TIMEOUT =>
+      side.restore(turn)
+      false
+    case Side.Outcome.INTERRUPTED =>
+      side.restore(turn)
+      throw new InterruptedException()
+    case Side.Outcome.LEFT => throw closed(side, state)
+  }
 }
 
 /** An endpoint whose side speaks. It has one method for each message of its state, and no other member.
@@ -71,26 +101,12 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     val side = $side
     val seat = side.seat
     val passing = side.peek(this)
-    val word = if (passing == 0L) await() else passing
+    val word = if (passing == 0L) Endpoint.await(side, $turn, $state()) else passing
     val slot = if (passing == 0L) seat.slot else seat.slotOf($turn)
     // In one place for both ways, so that the compiler can do without the message where the program takes it apart.
     val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
     if (passing == 0L) seat.pass(word, $turn) else seat.release($turn + 1)
     message
-  }
-
-  /** The word of the next message, when it has come; the use has begun. */
-  private def await(): Long = {
-    start()
-    val seat = $side.seat
-    var word = seat.poll()
-    if (word == 0L) {
-      arrives(-1L): Unit
-      word = seat.take()
-      if (word == 0L) throw Endpoint.closed(this)
-    }
-    seat.promise()
-    word
   }
 
   /** As `recv`, with ''closed'' as a value. */
@@ -177,19 +193,9 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
         opened(word)
     }
 
-  private def start(): Unit = if (!$side.begin(this)) throw new EndpointUsed(Endpoint.place(this))
+  private def start(): Unit = if (!$side.begin($turn)) throw new EndpointUsed(Endpoint.place(this))
 
-  /** Waits for a message; false after the time is over. Below 0 there is no end to it. */
-  private def arrives(nanos: Long): Boolean = $side.await(nanos) match {
-    case Side.Outcome.READY => true
-    case Side.Outcome.TIMEOUT =>
-      $side.restore(this)
-      false
-    case Side.Outcome.INTERRUPTED =>
-      $side.restore(this)
-      throw new InterruptedException()
-    case Side.Outcome.LEFT => throw Endpoint.closed(this)
-  }
+  private def arrives(nanos: Long): Boolean = Endpoint.arrives($side, $turn, $state(), nanos)
 
   /** What has arrived at this endpoint, unless somebody has `left` by it. */
   private[duologue] def takeIn(left: Boolean): Either[SessionClosed, M] = {

@@ -56,58 +56,75 @@ object generated {
     val pushed =
       if (payload.asInstanceOf[AnyRef] eq null) side.pushNumber(endpoint, index, 0L)
       else side.pushObject(endpoint, index, payload.asInstanceOf[AnyRef])
-    if (!pushed) send(endpoint, index, payload, 0L, Pipe.STAY, null)
+    if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.STAY, null)
   }
 
   /** Sends a message after which the peer speaks. */
-  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.TURN, null)
+  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit =
+    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.TURN, null)
 
   /** Sends the last message of a session. */
-  def end(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.END, null)
+  def end(endpoint: Endpoint, index: Int, payload: Any): Unit =
+    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.END, null)
 
   /** As `stay`, with a payload that is one primitive value. */
-  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
-    if (!endpoint.$side.pushNumber(endpoint, index, number)) send(endpoint, index, null, number, Pipe.STAY, null)
+  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
+    val side = endpoint.$side
+    val pushed = side.pushNumber(endpoint, index, number)
+    if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.STAY, null)
+  }
 
   /** As `turn`, with a payload that is one primitive value. */
-  def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.TURN, null)
+  def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
+    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.TURN, null)
 
   /** As `end`, with a payload that is one primitive value. */
-  def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.END, null)
+  def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
+    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.END, null)
 
   /** As `stay`, with a payload that was [[Moving]]. */
   def stay(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    if (moving.isEmpty) stay(endpoint, index, payload) else send(endpoint, index, moving.cargo(payload), 0L, Pipe.STAY, moving)
+    if (moving.isEmpty) stay(endpoint, index, payload)
+    else send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.STAY, moving)
 
   /** As `turn`, with a payload that was [[Moving]]. */
   def turn(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    send(endpoint, index, moving.cargo(payload), 0L, Pipe.TURN, moving)
+    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.TURN, moving)
 
   /** As `end`, with a payload that was [[Moving]]. */
   def end(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    send(endpoint, index, moving.cargo(payload), 0L, Pipe.END, moving)
+    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.END, moving)
 
-  private def send(endpoint: Endpoint, index: Int, payload: Any, number: Long, flags: Int, moving: Moving): Unit = {
-    val side = endpoint.$side
+  /** Takes what an endpoint is made of instead of the endpoint, which the compiler does without where it goes nowhere. */
+  private def send(
+      side: Side,
+      turn: Long,
+      state: String,
+      index: Int,
+      payload: Any,
+      number: Long,
+      flags: Int,
+      moving: Moving
+  ): Unit = {
     val seat = side.seat
-    if (!side.begin(endpoint)) {
+    if (!side.begin(turn)) {
       if (moving != null) moving.restore()
-      throw new EndpointUsed(Endpoint.place(endpoint))
+      throw new EndpointUsed(Endpoint.place(side, state))
     }
-    if (!seat.hasRoom() && seat.pipe.unbounded) awaitRoom(endpoint, moving)
-    if (!seat.send(endpoint.$turn, index, payload.asInstanceOf[AnyRef], number, flags)) {
+    if (!seat.hasRoom() && seat.pipe.unbounded) awaitRoom(side, turn, state, moving)
+    if (!seat.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)) {
       if (moving != null) moving.restore()
-      throw Endpoint.closed(endpoint)
+      throw Endpoint.closed(side, state)
     }
-    seat.release(endpoint.$turn + 1)
+    seat.release(turn + 1)
     seat.wakePeer()
   }
 
-  private def awaitRoom(endpoint: Endpoint, moving: Moving): Unit = {
-    val refusal: Exception = endpoint.$side.await(-1L) match {
-      case Side.Outcome.LEFT => Endpoint.closed(endpoint)
+  private def awaitRoom(side: Side, turn: Long, state: String, moving: Moving): Unit = {
+    val refusal: Exception = side.await(-1L) match {
+      case Side.Outcome.LEFT => Endpoint.closed(side, state)
       case Side.Outcome.INTERRUPTED =>
-        endpoint.$side.restore(endpoint)
+        side.restore(turn)
         new InterruptedException()
       case _ => null
     }
