@@ -75,8 +75,8 @@ class Group {
             }
             if (i < spins) {
                 Thread.onSpinWait();
-            } else if (nanos != 0) {
-                Thread.yield();
+            } else if (nanos != 0 && !Yields.giveWay()) {
+                break;
             }
         }
         if (nanos == 0) {

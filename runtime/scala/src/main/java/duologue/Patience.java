@@ -70,8 +70,7 @@ final class Patience {
             return true;
         }
         long start = System.nanoTime();
-        for (int i = 0; i < YIELDS; i++) {
-            Thread.yield();
+        for (int i = 0; i < YIELDS && Yields.giveWay(); i++) {
             if (seat.isReady()) {
                 learn(System.nanoTime() - start < SWITCH);
                 return true;

@@ -201,8 +201,8 @@ final class Ports {
         for (int i = 0; i < spins + Patience.YIELDS && doorbell.isSilent(); i++) {
             if (i < spins) {
                 Thread.onSpinWait();
-            } else {
-                Thread.yield();
+            } else if (!Yields.giveWay()) {
+                break;
             }
         }
         Waiter.Parked waiter = new Waiter.Parked();
