@@ -36,6 +36,8 @@ object Endpoint {
 
   private[duologue] def place(side: Side, state: String): String = side.seat.pipe.protocol + "." + state
 
+  private[duologue] def used(side: Side, state: String): EndpointUsed = new EndpointUsed(place(side, state))
+
   private[duologue] def closed(endpoint: Endpoint): SessionClosed = closed(endpoint.$side, endpoint.$state())
 
   private[duologue] def closed(side: Side, state: String): SessionClosed = new SessionClosed(side.seat.pipe.protocol, state)
@@ -44,7 +46,7 @@ object Endpoint {
     * the compiler does without where it goes nowhere.
     */
   private[duologue] def await(side: Side, turn: Long, state: String): Long = {
-    if (!side.begin(turn)) throw new EndpointUsed(place(side, state))
+    if (!side.begin(turn)) throw used(side, state)
     val seat = side.seat
     var word = seat.poll()
     if (word == 0L) {
@@ -193,7 +195,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
         opened(word)
     }
 
-  private def start(): Unit = if (!$side.begin($turn)) throw new EndpointUsed(Endpoint.place(this))
+  private def start(): Unit = if (!$side.begin($turn)) throw Endpoint.used($side, $state())
 
   private def arrives(nanos: Long): Boolean = Endpoint.arrives($side, $turn, $state(), nanos)
 

@@ -107,17 +107,17 @@ object generated {
       moving: Moving
   ): Unit = {
     val seat = side.seat
-    if (!side.begin(turn)) {
-      if (moving != null) moving.restore()
-      throw new EndpointUsed(Endpoint.place(side, state))
-    }
+    if (!side.begin(turn)) throw restored(moving, Endpoint.used(side, state))
     if (!seat.hasRoom() && seat.pipe.unbounded) awaitRoom(side, turn, state, moving)
-    if (!seat.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)) {
-      if (moving != null) moving.restore()
-      throw Endpoint.closed(side, state)
-    }
+    if (!seat.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)) throw restored(moving, Endpoint.closed(side, state))
     seat.release(turn + 1)
     seat.wakePeer()
+  }
+
+  /** Why nothing is sent; what was to be sent is the sender's again. */
+  private def restored(moving: Moving, refusal: Exception): Exception = {
+    if (moving != null) moving.restore()
+    refusal
   }
 
   private def awaitRoom(side: Side, turn: Long, state: String, moving: Moving): Unit = {
@@ -128,10 +128,7 @@ object generated {
         new InterruptedException()
       case _ => null
     }
-    if (refusal != null) {
-      if (moving != null) moving.restore()
-      throw refusal
-    }
+    if (refusal != null) throw restored(moving, refusal)
   }
 
   /** Refuses what a `u8` cannot hold. */
@@ -165,7 +162,7 @@ object generated {
 
     private def used(endpoint: Endpoint): Nothing = {
       restore()
-      throw new EndpointUsed(Endpoint.place(endpoint))
+      throw Endpoint.used(endpoint.$side, endpoint.$state())
     }
 
     /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it. */
