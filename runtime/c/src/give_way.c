@@ -23,8 +23,11 @@ bool duo_give_way(void)
 #include <time.h>
 
 #define SECOND UINT64_C(1000000000)
-/* What takes longer, in nanoseconds, is dear: more than to sleep and be woken where the processor halts. */
-#define DEAR UINT64_C(100000)
+/*
+ * What takes longer, in nanoseconds, is dear: less than the kernel lets a thread compute that does
+ * nothing else, and more than several threads look for their messages before they sleep.
+ */
+#define DEAR UINT64_C(500000)
 /* For how many times as long as a dear yield took there is no other one. */
 #define PAUSE UINT64_C(32)
 

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use crate::sync::yield_now;
 
-/// A yield that takes longer, in nanoseconds, is dear: more than to sleep and be woken where the processor halts.
-const DEAR: u64 = 100_000;
+/// A yield that takes longer, in nanoseconds, is dear: less than the kernel lets a thread compute that does nothing else, and
+/// more than several threads look for their messages before they sleep.
+const DEAR: u64 = 500_000;
 
 /// For how many times as long as a dear yield took there is no other one.
 const PAUSE: u64 = 32;

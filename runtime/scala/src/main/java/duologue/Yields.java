@@ -11,8 +11,11 @@ package duologue;
  * <p>One is enough for all threads, since they share the processors. What it says may be late, and does no harm then.
  */
 final class Yields {
-    /** What takes longer, in nanoseconds, is dear: more than to sleep and be woken where the processor halts. */
-    static final long DEAR = 100_000;
+    /**
+     * What takes longer, in nanoseconds, is dear: less than the system lets a thread compute that does nothing else, and more than several
+     * threads look for their messages before they sleep.
+     */
+    static final long DEAR = 500_000;
 
     static final int PAUSE = 32;
 
