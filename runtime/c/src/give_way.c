@@ -32,10 +32,10 @@ bool duo_give_way(void)
 #define PAUSE UINT64_C(32)
 
 /*
- * After that each yield is timed for a second, and without a dear one each eighth again: to look at
- * the clock costs a tenth of a yield.
+ * After that each yield is timed for a second, and without a dear one again one of SAMPLE: to look
+ * at the clock costs a tenth of a yield.
  */
-enum { SAMPLE = 8 };
+enum { SAMPLE = 32 };
 
 /*
  * When yields are to be tried again; 0 if there is no reason to doubt them. A value that is read late

@@ -20,10 +20,10 @@ const DEAR: u64 = 500_000;
 /// For how many times as long as a dear yield took there is no other one.
 const PAUSE: u64 = 32;
 
-/// After that each yield is timed for so many nanoseconds, and without a dear one each eighth again: to look at the clock
+/// After that each yield is timed for so many nanoseconds, and without a dear one again one of `SAMPLE`: to look at the clock
 /// costs a tenth of a yield.
 const PROBATION: u64 = 1_000_000_000;
-const SAMPLE: u32 = 8;
+const SAMPLE: u32 = 32;
 
 /// What the process has learnt of its yields: when to try them again, in nanoseconds on a clock that never shows 0; or 0 if
 /// there is no reason to doubt them. A value that is read late does no harm, so nothing is ordered.
@@ -138,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn one_of_eight_yields_is_timed() {
-        let timed = std::thread::spawn(|| [(); 24].map(|()| is_sample()));
+    fn few_yields_are_timed() {
+        let timed = std::thread::spawn(|| [(); 96].map(|()| is_sample()));
         let timed = timed.join().expect("no panic");
-        let expected: Vec<bool> = (0..24).map(|count| count % 8 == 0).collect();
+        let expected: Vec<bool> = (0..96).map(|count| count % 32 == 0).collect();
         assert_eq!(timed.as_slice(), expected);
     }
 }
