@@ -65,11 +65,6 @@ fn a_session_lies_as_generated_code_knows() {
 }
 
 #[test]
-fn who_waits_yields_as_long_as_that_is_cheap() {
-    check_runtime("give_way.c");
-}
-
-#[test]
 fn lines_are_made_ready_before_the_receiver_looks_there() {
     check_runtime("lines.c");
 }
