@@ -65,6 +65,11 @@ fn a_session_lies_as_generated_code_knows() {
 }
 
 #[test]
+fn nobody_falls_asleep_behind_what_it_waits_for() {
+    check_runtime("asleep.c");
+}
+
+#[test]
 fn lines_are_made_ready_before_the_receiver_looks_there() {
     check_runtime("lines.c");
 }
@@ -112,7 +117,9 @@ fn the_headers_are_cpp_too() {
 /// The ways in which the shim can be built otherwise.
 #[test]
 fn without_futex_and_with_checked_turns() {
-    for test in ["turn.c", "close.c", "used.c", "stress.c", "taken.c"] {
+    for test in [
+        "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "taken.c",
+    ] {
         let shim = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
         check_runtime_with(test, Compiler::Gcc, Watch::Thread, &shim);
     }
@@ -122,7 +129,7 @@ fn without_futex_and_with_checked_turns() {
 #[test]
 fn without_the_barrier() {
     for test in [
-        "turn.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "taken.c",
+        "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "taken.c",
     ] {
         check_runtime_with(
             test,

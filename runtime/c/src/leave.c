@@ -71,14 +71,14 @@ bool duo_answer(duo_session *session, const duo_side *side)
 
 void duo_tell_in_word(duo_session *session, unsigned role, _Atomic uint64_t *word, uint64_t before)
 {
-    if (before & WAITS) duo_wake(word);
+    if (before & WAITS) duo_wake(word, DUO_HIGH_HALF);
     if (before & BELL) duo_ring_bell(&session->sides[role]);
 }
 
 void duo_tell(duo_session *session, unsigned role, uint64_t waiter)
 {
     if (waiter & RINGS) duo_ring_bell(&session->sides[role]);
-    else if (waiter & WAITING) duo_wake(flags_of(session, role));
+    else if (waiter & WAITING) duo_wake(flags_of(session, role), DUO_LOW_HALF);
 }
 
 duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter)
@@ -115,8 +115,11 @@ void duo_leave_as_sender(duo_session *session, duo_side *side)
         }
     }
     uint64_t closed = words_before(side->at) | CLOSED;
-    if ((side->at & PLACES) != 0)
-        closed |= atomic_load_explicit(word, memory_order_relaxed) & INDEXES;
+    if ((side->at & PLACES) != 0) {
+        /* The epoch and the count stay, so the processor, of which there is none, says that the word has changed. */
+        uint64_t before = atomic_load_explicit(word, memory_order_relaxed);
+        closed |= (before & INDEXES) | (~before & PROCESSORS);
+    }
     if (swaps) {
         uint64_t before = atomic_exchange_explicit(word, closed, memory_order_acq_rel);
         if (before & DEAD) duo_session_give(session);

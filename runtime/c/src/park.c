@@ -75,7 +75,7 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
             !atomic_compare_exchange_strong_explicit(place, &word, word | WAITS,
                                                      memory_order_acq_rel, memory_order_acquire))
             continue;
-        in_time = duo_wait(place, word | WAITS, deadline);
+        in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, deadline);
         word = atomic_load_explicit(place, memory_order_acquire);
     }
     return has_news(word, side->at);
@@ -94,7 +94,7 @@ static bool sleep_in_flags(duo_session *session, duo_side *side, const struct ti
         bool in_time = true;
         while (in_time && !duo_is_ready(side) &&
                atomic_load_explicit(flags, memory_order_acquire) == waits)
-            in_time = duo_wait(flags, waits, deadline);
+            in_time = duo_wait(flags, DUO_LOW_HALF, waits, deadline);
         said = waits;
         if (atomic_compare_exchange_strong_explicit(flags, &said, 0, memory_order_acq_rel,
                                                     memory_order_acquire))
@@ -134,6 +134,6 @@ duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait)
         }
         if (!in_time) return DUO_FULL;
         if (duo_say_waiting(session, &credit))
-            in_time = duo_wait(&session->credit, credit, wait == DUO_FOREVER ? NULL : &deadline);
+            in_time = duo_wait(&session->credit, DUO_LOW_HALF, credit, wait == DUO_FOREVER ? NULL : &deadline);
     }
 }

@@ -93,7 +93,7 @@ static void ring(duo_bell *bell)
     while (!atomic_compare_exchange_weak_explicit(&ports->rung, &before, rung, memory_order_release,
                                                   memory_order_relaxed));
     if (atomic_exchange_explicit(&ports->asleep, 0, memory_order_acq_rel) != 0)
-        duo_wake(&ports->asleep);
+        duo_wake(&ports->asleep, DUO_LOW_HALF);
     signal_descriptor(ports);
 }
 
@@ -336,7 +336,7 @@ static bool looks_in_vain(duo_ports *ports)
 
 static bool sleep_until(duo_ports *ports, const struct timespec *deadline)
 {
-    if (ports->watch == NULL) return duo_wait(&ports->asleep, 1, deadline);
+    if (ports->watch == NULL) return duo_wait(&ports->asleep, DUO_LOW_HALF, 1, deadline);
     return ports->transport->sleep(ports->watch, &ports->asleep, 1, deadline);
 }
 

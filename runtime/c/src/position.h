@@ -12,8 +12,12 @@
  *     flags     63 epoch 43 | 42 place 40 | 39     0     32 | 31 what 26          | 25 line 0
  *
  * Positions, words and what a receiver says in its flags have the common parts in the same bits, so
- * that one subtraction compares a word with a position. The kernel sleeps on the low half of a word
- * or of flags; all that somebody can wait to change is there.
+ * that one subtraction compares a word with a position.
+ *
+ * The kernel compares half of what a side sleeps on. Of flags and of the credit that is the low half: only
+ * who sleeps there raises the mark that stands in it. Of a word it is the high half, which whatever is
+ * published changes. Not the low one: behind a message that turns the direction its sender may wait in
+ * the same word, and its mark is the one that the other side has set.
  */
 #ifndef DUOLOGUE_POSITION_H
 #define DUOLOGUE_POSITION_H

@@ -29,8 +29,8 @@
  *     a run, because the credit (released after the payload was copied out, acquired by the
  *     sender) says so. A word that its own sender stores again, and a flag that the receiver sets
  *     in it by a compare-and-swap, keep what was released before.
- * (b) Sleeping. In the word: as above, and the kernel compares the word once more before it lets
- *     the receiver sleep. In the flags: the receiver says WAITING, runs the barrier, and looks
+ * (b) Sleeping. In the word: as above, and the kernel compares its high half once more before it lets
+ *     the receiver sleep: see position.h. In the flags: the receiver says WAITING, runs the barrier, and looks
  *     again. By the barrier either it sees the message, or the sender sees WAITING behind its
  *     store. Both may be: whoever lowers the flag, by compare-and-swap, answers for it. A bell is
  *     hung up in the same ways. Whoever finds it rings and then clears `bell` (release); a side

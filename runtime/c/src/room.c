@@ -66,7 +66,7 @@ static void report(duo_session *session, uint64_t at, uint64_t which, size_t sta
         uint64_t closed = (epoch_of(at) + 1) << EPOCH_SHIFT | CLOSED;
         atomic_store_explicit(&line->word, closed, memory_order_release);
     }
-    if (credit & ROOM_WAITS) duo_wake(&session->credit);
+    if (credit & ROOM_WAITS) duo_wake(&session->credit, DUO_LOW_HALF);
 }
 
 void duo_report_emptied(duo_session *session, uint64_t at)
@@ -96,5 +96,5 @@ void duo_announce_leaving(duo_session *session)
                                                   (said & ~ROOM_WAITS) | ROOM_LEAVING,
                                                   memory_order_acq_rel, memory_order_relaxed))
         continue;
-    if (said & ROOM_WAITS) duo_wake(&session->credit);
+    if (said & ROOM_WAITS) duo_wake(&session->credit, DUO_LOW_HALF);
 }

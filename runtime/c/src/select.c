@@ -13,7 +13,7 @@ static void ring(duo_bell *bell)
 {
     select_bell *waiting = (select_bell *)(void *)bell;
     atomic_store_explicit(&waiting->rung, 1, memory_order_release);
-    duo_wake(&waiting->rung);
+    duo_wake(&waiting->rung, DUO_LOW_HALF);
 }
 
 /* One look at all endpoints, beginning at `first`: DUO_OK, DUO_EMPTY or DUO_USED. */
@@ -82,7 +82,7 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
         }
         while (remote == count && in_time &&
                atomic_load_explicit(&bell.rung, memory_order_acquire) == 0)
-            in_time = duo_wait(&bell.rung, 0, deadline);
+            in_time = duo_wait(&bell.rung, DUO_LOW_HALF, 0, deadline);
     }
     for (size_t i = 0; i < hung; i++)
         if (!duo_is_remote(endpoints[i])) duo_take_off(endpoints[i], &bell.bell);

@@ -49,22 +49,23 @@ void duo_session_give(duo_session *session);
 /* wait.c */
 /* The moment `wait` nanoseconds from now. */
 struct timespec duo_deadline(uint64_t wait);
-/*
- * Sleeps while the low half of `word` is that of `expected`; may return for no reason. False once
- * `deadline` (NULL: never) is past.
- */
-bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline);
 /* The half of a word that the kernel compares: see position.h. */
-static inline uint32_t *duo_low_half(_Atomic uint64_t *word)
+typedef enum duo_half { DUO_LOW_HALF, DUO_HIGH_HALF } duo_half;
+static inline uint32_t *duo_half_of(_Atomic uint64_t *word, duo_half half)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return (uint32_t *)(void *)word + 1;
+    return (uint32_t *)(void *)word + (half == DUO_LOW_HALF);
 #else
-    return (uint32_t *)(void *)word;
+    return (uint32_t *)(void *)word + (half == DUO_HIGH_HALF);
 #endif
 }
-/* Wakes who sleeps on `word`, which is taken for an address only: the memory may be gone. */
-void duo_wake(_Atomic uint64_t *word);
+/*
+ * Sleeps while that half of `word` is the one of `expected`; may return for no reason. False once
+ * `deadline` (NULL: never) is past.
+ */
+bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline);
+/* Wakes who sleeps on that half of `word`, which is taken for an address only: the memory may be gone. */
+void duo_wake(_Atomic uint64_t *word, duo_half half);
 /* Lets other threads run. */
 void duo_yield(void);
 

@@ -74,7 +74,7 @@ static void make_bed(bed *made, _Atomic uint64_t *word, uint64_t expected)
 {
     made->count = 1;
     made->is_small = made->is_light = false;
-    uint64_t address = (uint64_t)(uintptr_t)duo_low_half(word);
+    uint64_t address = (uint64_t)(uintptr_t)duo_half_of(word, DUO_LOW_HALF);
     made->places[0] = (place){(uint32_t)expected, address, OF_32_BITS | OF_THIS_PROCESS, 0};
 }
 
@@ -240,7 +240,7 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bel
     bool is_attended = (*watch)->is_attended;
     atomic_fetch_add_explicit(&(*watch)->changes, 1, memory_order_relaxed);
     duo_shm_unlock();
-    if (is_attended) duo_wake(&(*watch)->changes);
+    if (is_attended) duo_wake(&(*watch)->changes, DUO_LOW_HALF);
     return DUO_OK;
 }
 
@@ -270,7 +270,7 @@ bool duo_shm_sleep_among(duo_watch *watch, _Atomic uint64_t *word, uint64_t expe
     if (!is_alone) sleep_once(watch, word, expected, end);
     duo_shm_unlock();
     /* Then only this process has something to say. */
-    if (is_alone) return duo_wait(word, expected, deadline);
+    if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, deadline);
     return duo_shm_now() < end;
 }
 
@@ -311,7 +311,7 @@ void duo_shm_forget(duo_watch *watch)
     bool is_attended = watch->is_attended;
     duo_shm_unlock();
     if (is_attended) {
-        duo_wake(&watch->changes);
+        duo_wake(&watch->changes, DUO_LOW_HALF);
         pthread_join(watch->thread, NULL);
     }
     duo_release(watch);

@@ -18,18 +18,20 @@ struct timespec duo_deadline(uint64_t wait)
 }
 
 /* What is awaited is done by whatever `duo_idle` lets run. */
-bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline)
+bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)word;
+    (void)half;
     (void)expected;
     duo_idle();
     if (deadline == NULL) return true;
     return duo_clock() < (uint64_t)deadline->tv_sec * NANOSECONDS + (uint64_t)deadline->tv_nsec;
 }
 
-void duo_wake(_Atomic uint64_t *word)
+void duo_wake(_Atomic uint64_t *word, duo_half half)
 {
     (void)word;
+    (void)half;
 }
 
 void duo_yield(void)
@@ -83,15 +85,16 @@ void duo_yield(void)
 
 #ifdef DUO_FUTEX
 
-bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline)
+bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
-    long ended = duo_futex(duo_low_half(word), FUTEX_WAIT_BITSET_PRIVATE, (uint32_t)expected, deadline);
+    uint32_t value = (uint32_t)(half == DUO_HIGH_HALF ? expected >> 32 : expected);
+    long ended = duo_futex(duo_half_of(word, half), FUTEX_WAIT_BITSET_PRIVATE, value, deadline);
     return ended == 0 || errno != ETIMEDOUT;
 }
 
-void duo_wake(_Atomic uint64_t *word)
+void duo_wake(_Atomic uint64_t *word, duo_half half)
 {
-    duo_futex(duo_low_half(word), FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+    duo_futex(duo_half_of(word, half), FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
 }
 
 #else
@@ -117,12 +120,13 @@ static bed *bed_of(_Atomic uint64_t *word)
  * The word changes before its waker takes the lock, and is compared under the lock: a sleeper
  * either sees the change or is asleep when the waker comes.
  */
-bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *deadline)
+bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
+    (void)half;
     bed *here = bed_of(word);
     int ended = 0;
     pthread_mutex_lock(&here->lock);
-    if ((uint32_t)atomic_load_explicit(word, memory_order_acquire) == (uint32_t)expected) {
+    if (atomic_load_explicit(word, memory_order_acquire) == expected) {
         ended = deadline == NULL ? pthread_cond_wait(&here->woken, &here->lock)
                                  : pthread_cond_timedwait(&here->woken, &here->lock, deadline);
     }
@@ -130,8 +134,9 @@ bool duo_wait(_Atomic uint64_t *word, uint64_t expected, const struct timespec *
     return ended != ETIMEDOUT;
 }
 
-void duo_wake(_Atomic uint64_t *word)
+void duo_wake(_Atomic uint64_t *word, duo_half half)
 {
+    (void)half;
     bed *here = bed_of(word);
     pthread_mutex_lock(&here->lock);
     pthread_cond_broadcast(&here->woken);

@@ -51,7 +51,7 @@ fn within_a_process() {
     }
     for way in WAYS {
         for test in [
-            "turn.c", "close.c", "used.c", "shape.c", "walks.c", "ready.c", "taken.c",
+            "turn.c", "asleep.c", "close.c", "used.c", "shape.c", "walks.c", "ready.c", "taken.c",
         ] {
             check_runtime_with(test, Compiler::Gcc, crate::support::c::Watch::Plain, way);
         }
