@@ -65,6 +65,11 @@ fn a_session_lies_as_generated_code_knows() {
 }
 
 #[test]
+fn who_waits_yields_as_long_as_that_is_cheap() {
+    check_runtime("give_way.c");
+}
+
+#[test]
 fn nobody_falls_asleep_behind_what_it_waits_for() {
     check_runtime("asleep.c");
 }

@@ -5,7 +5,7 @@
  * halts, while a peer that runs answers in a tenth of one. So a thread looks for a while before
  * it sleeps: for about as long as sleeping would cost, and less after each time that it looked in
  * vain. If the peer last ran on this thread's own processor it cannot run while this one looks,
- * so this one does not look but yields.
+ * so this one does not look but gives way.
  */
 #include "ring.h"
 
@@ -56,8 +56,7 @@ static bool looks(const awaited *what)
         budget -= budget / 8;
         if (budget < LEAST_LOOKS) budget = LEAST_LOOKS;
     }
-    for (int i = 0; i < YIELDS; i++) {
-        duo_yield();
+    for (int i = 0; i < YIELDS && duo_give_way(); i++) {
         if (is_over(what)) return true;
     }
     return false;

@@ -329,7 +329,7 @@ static bool looks_in_vain(duo_ports *ports)
         if (ports->watch != NULL) ports->transport->look(ports->watch);
         if (atomic_load_explicit(&ports->rung, memory_order_relaxed) != NULL) return false;
         if (look < looks) relax();
-        else duo_yield();
+        else if (!duo_give_way()) break;
     }
     return true;
 }

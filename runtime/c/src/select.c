@@ -110,7 +110,7 @@ duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait
     if (wait == DUO_AT_ONCE) return status;
     for (size_t looks = 0; status == DUO_EMPTY && looks < LOOKS / count + YIELDS; looks++) {
         if (looks < LOOKS / count) relax();
-        else duo_yield();
+        else if (!duo_give_way()) break;
         status = look(endpoints, count, first, which);
     }
     struct timespec deadline = {0};

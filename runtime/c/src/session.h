@@ -75,6 +75,10 @@ bool duo_has_barrier(void);
 /* The receiver's half of it, between its write and its read. A system call. */
 void duo_barrier(void);
 
+/* give_way.c */
+/* The same before going to sleep. False, and at once, if this thread does better to sleep. */
+bool duo_give_way(void);
+
 /* processor.c */
 /* Called with every new session: finds out how a thread learns its processor. */
 void duo_find_processor(void);

@@ -91,8 +91,7 @@ static bool keep_looking(duo_shm *shm, duo_shm_look *look)
         }
         if (shm->patience > LEAST_LOOKS) shm->patience -= shm->patience / 8;
     }
-    for (int yields = 0; yields < YIELDS; yields++) {
-        sched_yield();
+    for (int yields = 0; yields < YIELDS && duo_give_way(); yields++) {
         if (look(shm)) return true;
     }
     return false;

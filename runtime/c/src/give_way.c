@@ -1,0 +1,76 @@
+/*
+ * Letting other threads run before going to sleep, as long as that is not dearer than sleeping.
+ *
+ * If the peer is about to run on this processor, yielding hands it over for a fraction of what
+ * sleeping and being woken cost. But the kernel hands it to anybody: where other programs compute,
+ * it comes back after milliseconds, while a thread that sleeps is let in soon after it was woken. So
+ * some yields are timed. After a dear one no thread of the process yields for 32 times as long, so
+ * that no more than a thirtieth of the time is lost by trying.
+ */
+#define _GNU_SOURCE
+#include "session.h"
+
+#ifdef DUO_NO_THREADS
+
+bool duo_give_way(void)
+{
+    duo_yield();
+    return true;
+}
+
+#else
+
+#include <time.h>
+
+#define SECOND UINT64_C(1000000000)
+/*
+ * What takes longer, in nanoseconds, is dear: less than the kernel lets a thread compute that does
+ * nothing else, and more than several threads look for their messages before they sleep.
+ */
+#define DEAR UINT64_C(500000)
+/* For how many times as long as a dear yield took there is no other one. */
+#define PAUSE UINT64_C(32)
+
+/*
+ * After that each yield is timed for a second, and without a dear one again one of SAMPLE: to look
+ * at the clock costs a tenth of a yield.
+ */
+enum { SAMPLE = 32 };
+
+/*
+ * When yields are to be tried again; 0 if there is no reason to doubt them. A value that is read late
+ * does no harm, so nothing is ordered.
+ */
+static _Atomic uint64_t again;
+
+/* How many yields of this thread were not timed since the last one that was. */
+static DUO_EACH_THREAD unsigned untimed = SAMPLE;
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+bool duo_give_way(void)
+{
+    uint64_t doubted_until = atomic_load_explicit(&again, memory_order_relaxed);
+    if (doubted_until == 0 && untimed < SAMPLE) {
+        untimed += 1;
+        duo_yield();
+        return true;
+    }
+    untimed = 1;
+    uint64_t start = now();
+    if (start < doubted_until) return false;
+    if (doubted_until != 0 && start - doubted_until > SECOND)
+        atomic_store_explicit(&again, 0, memory_order_relaxed);
+    duo_yield();
+    uint64_t end = now();
+    if (end - start > DEAR)
+        atomic_store_explicit(&again, end + (end - start) * PAUSE, memory_order_relaxed);
+    return true;
+}
+
+#endif

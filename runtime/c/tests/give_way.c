@@ -1,0 +1,78 @@
+/*
+ * Who waits yields as long as that is cheap, and sleeps at once for a while after a yield that was dear. The clock and
+ * the yields are the test's own, and the file that decides is compiled with them once more.
+ */
+#define clock_gettime told_time
+#define duo_yield told_yield
+#define duo_give_way give_way
+#include "../src/give_way.c"
+
+#include "check.h"
+
+static uint64_t time_now = 1;
+static uint64_t yield_takes;
+static unsigned yields;
+static unsigned looks_at_the_clock;
+
+int told_time(clockid_t clock, struct timespec *time)
+{
+    (void)clock;
+    looks_at_the_clock += 1;
+    *time = (struct timespec){(time_t)(time_now / SECOND), (long)(time_now % SECOND)};
+    return 0;
+}
+
+void told_yield(void)
+{
+    yields += 1;
+    time_now += yield_takes;
+}
+
+static void cheap_yields_are_timed_now_and_then(void)
+{
+    yield_takes = DEAR;
+    for (unsigned call = 0; call < 10 * SAMPLE; call++) CHECK(give_way());
+    CHECK(yields == 10 * SAMPLE);
+    CHECK(looks_at_the_clock == 2 * 10);
+}
+
+static void after_a_dear_one_there_is_none_for_a_while(void)
+{
+    yield_takes = DEAR + 1;
+    unsigned before = yields;
+    uint64_t then = time_now;
+    while (give_way()) CHECK(yields <= before + SAMPLE);
+    CHECK(time_now - then <= SAMPLE * yield_takes);
+    uint64_t next = atomic_load(&again);
+    CHECK(next > time_now && next - time_now <= PAUSE * yield_takes);
+
+    before = yields;
+    time_now = next - 1;
+    CHECK(!give_way() && yields == before);
+    time_now = next;
+    CHECK(give_way() && yields == before + 1);
+    CHECK(!give_way());
+}
+
+static void cheap_ones_are_trusted_again_after_a_second(void)
+{
+    yield_takes = 1;
+    time_now = atomic_load(&again);
+    unsigned looks = looks_at_the_clock;
+    CHECK(give_way() && give_way());
+    CHECK(looks_at_the_clock == looks + 4);
+    time_now += SECOND + 1;
+    CHECK(give_way());
+    CHECK(atomic_load(&again) == 0);
+    looks = looks_at_the_clock;
+    CHECK(give_way());
+    CHECK(looks_at_the_clock == looks);
+}
+
+int main(void)
+{
+    cheap_yields_are_timed_now_and_then();
+    after_a_dear_one_there_is_none_for_a_while();
+    cheap_ones_are_trusted_again_after_a_second();
+    return 0;
+}
