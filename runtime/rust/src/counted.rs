@@ -1,5 +1,10 @@
 //! What messages cost, counted: read-modify-writes and calls of the kernel, on one thread.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
 use crate::barrier;
 use crate::golden::{bank, greeting, stream, type_switch};
 use crate::sync::count::so_far;
@@ -138,6 +143,45 @@ fn a_session_at_the_bank_is_three_swaps() {
     });
     // Login, its answer, and money.
     assert_eq!(made, (in_runs(2) + 3 + LEAVING, 0));
+}
+
+struct Nobody;
+
+impl Wake for Nobody {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// Polls a future: what is ready, or nothing.
+fn poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    let waker = Waker::from(Arc::new(Nobody));
+    match Pin::new(future).poll(&mut Context::from_waker(&waker)) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+/// A task that waits for each message of a stream says for the first one that it is a task, and lets others run; then its sender
+/// knows, and it waits in the word.
+#[test]
+fn a_task_that_waits_in_a_run_calls_no_kernel_where_messages_keep_coming() {
+    let (mut server, mut client) = stream::init::<u64>();
+    let made = cost(|| {
+        for number in 0..100 {
+            let mut receiving = server.recv_async();
+            assert!(poll(&mut receiving).is_none());
+            client = client.send(number)?;
+            let Some(Ok(stream::Stream::Send(_, next))) = poll(&mut receiving) else {
+                panic!("a number")
+            };
+            server = next;
+        }
+        drop(client);
+        Ok(())
+    });
+    // In a run a sender says that it will leave before it does.
+    let leaving = LEAVING + usize::from(barrier::is_there());
+    // A swap and a flag for each message, that of the first one elsewhere; and the first 8 lines are reported free.
+    assert_eq!(made, (200 + 1 + leaving, 0));
 }
 
 /// A receiver that leaves in a run needs the barrier only if messages that it might not see have destructors.

@@ -200,6 +200,12 @@ impl<S: State> Receiver<S> {
         self.pipe.find_in(&layout_in::<S>(&self.pipe))
     }
 
+    /// Notes what a task learns by what it found here, as [`Pipe::note_task`] does.
+    #[inline(always)]
+    pub(crate) fn note_task(&self, found: Found) {
+        self.pipe.note_task(found);
+    }
+
     /// Leaves a task's waker, as [`Pipe::arm_task`] does.
     #[inline(always)]
     pub(crate) fn arm_task(&self, value: u64, waker: &Waker) -> bool {

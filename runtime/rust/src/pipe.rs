@@ -6,8 +6,8 @@
 //! `position`), the index of each among the messages of its state, the processor on which the sender runs, and flags:
 //!
 //! ```text
-//! 63      42 41   39 38       31 30     3   2      1      0
-//! | epoch   | count | processor | indexes | CLOSED DEAD WAITS |
+//! 63      42 41   39    38   37       31 30     3   2      1      0
+//! | epoch   | count | KNOWS | processor | indexes | CLOSED DEAD WAITS |
 //! ```
 //!
 //! # Two ways to publish
@@ -23,7 +23,8 @@
 //!   one message. A receiver that sleeps pays for the barrier (see `barrier`).
 //!
 //! A task that waits in runs would pay with every message, so it says in its flags that it is a task. A sender that
-//! has seen this swaps in runs, too, and then also reads the flags; `watched` says how the receiver knows.
+//! has seen this swaps in runs, too, says so in the word (`KNOWS`), and then also reads the flags; `watched` says how the
+//! receiver knows.
 //!
 //! # Why it is sound
 //!
@@ -65,6 +66,9 @@ pub(crate) const WAITS: u64 = 1;
 const DEAD: u64 = 2;
 /// In a line, behind its messages: the sender is gone.
 const CLOSED: u64 = 4;
+
+/// In a line: the sender of the last message in it has seen that the receiver is a task, and swaps from there on.
+pub(crate) const KNOWS: u64 = 1 << 38;
 
 const INDEXES_SHIFT: u32 = 3;
 const INDEXES: u64 = ((1 << 28) - 1) << INDEXES_SHIFT;

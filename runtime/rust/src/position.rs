@@ -8,8 +8,8 @@
 
 /// One endpoint's position and what the endpoint remembers, packed so that an endpoint is two words.
 ///
-/// From the top: 22 bits of epoch, 3 of place in the line, 8 of processor, flags, 26 of line. The upper three lie
-/// where a line's word has epoch, count and processor, so that one subtraction compares a word with a position.
+/// From the top: 22 bits of epoch, 3 of place in the line, one that is 0, 7 of processor, flags, 26 of line. Epoch, place and
+/// processor lie where a line's word has epoch, count and processor, so that one subtraction compares a word with a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
 
@@ -18,7 +18,7 @@ pub(crate) const EPOCH_SHIFT: u32 = 42;
 /// Where the place in a line begins in positions, and the count of messages in words.
 pub(crate) const PLACE_SHIFT: u32 = 39;
 /// The processor on which the peer last ran, or 0 if that is not known, in positions; in words that of the sender.
-pub(crate) const PROCESSOR: u64 = 0xff << PROCESSOR_SHIFT;
+pub(crate) const PROCESSOR: u64 = 0x7f << PROCESSOR_SHIFT;
 pub(crate) const PROCESSOR_SHIFT: u32 = 31;
 
 const EPOCHS: u32 = 1 << 22;

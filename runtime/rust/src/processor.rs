@@ -2,7 +2,7 @@
 //!
 //! A receiver whose peer last ran on the same processor cannot win by spinning: the peer does not run meanwhile. So
 //! the sender stamps its processor on each message that turns the direction. The number is a hint: a thread may be moved
-//! at any time. A number above 254 counts as unknown, as does that of a thread that is not registered (-1).
+//! at any time. A number above 126 counts as unknown, as does that of a thread that is not registered (-1).
 
 #[cfg(all(
     target_os = "linux",
@@ -63,7 +63,7 @@ mod system {
                 options(nostack, preserves_flags, readonly),
             );
         }
-        if number < 255 {
+        if number < 127 {
             u64::from(number + 1) << PROCESSOR_SHIFT
         } else {
             0

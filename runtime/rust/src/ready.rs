@@ -132,7 +132,7 @@ impl<S: State> Future for Recv<S> {
                 return Poll::Pending;
             }
         }
-        receiver.watched().note_task();
+        receiver.note_task(found);
         let Some(receiver) = self.receiver.take() else {
             unreachable!("it was there a moment ago")
         };

@@ -24,23 +24,29 @@
 //!
 //! - at every position after one at which it said so, ran the barrier, and found nothing: the sender's store there
 //!   comes after the barrier, so its look at the flags after that store sees it, and so does what it sends later;
+//! - at every position after one whose message has `KNOWS` in its word: its sender had seen it;
 //! - in every run after one in which it said so, if there was a turn between them: the sender has read a message that
 //!   this side sent after saying so, and looks at the flags before the first message of a run.
+//!
+//! Where it is not certain, a task that finds nothing says so and lets others run once before it pays for the barrier:
+//! if messages come as fast as that, the next one or the one after it has `KNOWS`.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::Waker;
 
 use crate::barrier;
 use crate::flags::{self, ENDING, TASK, WAITING};
-use crate::pipe::{Found, Pipe, Room, WAITS};
+use crate::pipe::{Found, Pipe, Room, KNOWS, WAITS};
 use crate::position::{EPOCH_SHIFT, KEY};
 use crate::sync::{yield_now, AtomicU64};
 use crate::wait::{Place, Waiter};
 
-/// What a side notes of itself: it said that it is a task, and slept at this position.
-const SLEPT: u64 = 1 << 26;
+/// What a side notes of itself: it said that it is a task, and the sender has seen that behind this position.
+const KNOWN: u64 = 1 << 26;
 /// It said that it is a task, at this position.
 const SAID: u64 = 1 << 27;
+/// There it then let others run, instead of waiting.
+const PUT_OFF: u64 = 1 << 28;
 
 /// A pipe that somebody waits for: for a message to read, or for room to send.
 #[derive(Clone, Copy)]
@@ -123,11 +129,11 @@ impl<'a> Watched<'a> {
         self.confirm()
     }
 
-    /// Says that this side is a task, although it need not wait here: then it need not run the barrier when it waits in a
-    /// later run.
+    /// As [`Pipe::note_task`], for a task that has looked here.
+    #[inline]
     pub(crate) fn note_task(&self) {
-        if !self.sends && self.pipe.swaps() {
-            self.pipe.say_task();
+        if !self.sends {
+            self.pipe.note_task(self.pipe.find_in(self.pipe.layout()));
         }
     }
 
@@ -295,7 +301,48 @@ impl Pipe {
     #[inline(never)]
     fn arm_task_in_flags(self, waker: &Waker) -> bool {
         let watched = Watched::for_message(&self);
-        !watched.is_ready() && watched.arm(Waiter::Task(waker.clone()))
+        if watched.is_ready() {
+            return false;
+        }
+        if self.puts_off() {
+            waker.wake_by_ref();
+            return true;
+        }
+        watched.arm(Waiter::Task(waker.clone()))
+    }
+
+    /// Says that this side is a task, and whether it lets others run for once before it waits here.
+    fn puts_off(&self) -> bool {
+        let key = self.at().key();
+        let noted = self.task().load(Relaxed);
+        if noted & KNOWN != 0 || noted == SAID | PUT_OFF | key {
+            return false;
+        }
+        let flags = self.flags(self.at().side());
+        // The sender changes 0, too, before its last message in a run.
+        let said = flags.compare_exchange(0, TASK, Relaxed, Relaxed);
+        if said.is_err_and(|said| said != TASK) {
+            return false;
+        }
+        self.task().store(SAID | PUT_OFF | key, Relaxed);
+        true
+    }
+
+    /// For a task that has found something here: says that it is one although it need not wait, or notes that its sender knows.
+    /// Then it need not run the barrier when it waits in a run.
+    #[inline]
+    pub(crate) fn note_task(&self, found: Found) {
+        if self.swaps() {
+            self.say_task();
+        } else if matches!(found, Found::Message(word) if word & KNOWS != 0) {
+            self.note_known();
+        }
+    }
+
+    fn note_known(&self) {
+        if self.task().load(Relaxed) & KNOWN == 0 {
+            self.task().store(KNOWN | self.at().key(), Relaxed);
+        }
     }
 
     /// Whether the waiter that is armed here may stay because the peer is there; otherwise it is taken back.
@@ -319,7 +366,7 @@ impl Pipe {
             return true;
         }
         let (task, at) = (self.task().load(Relaxed), self.at());
-        if task & SLEPT != 0 {
+        if task & KNOWN != 0 {
             task & KEY != at.key()
         } else {
             task & SAID != 0 && (task >> EPOCH_SHIFT) as u32 != at.epoch() && !at.is_lapping()
@@ -345,7 +392,7 @@ impl Pipe {
     fn note_sleep(&self) {
         let said = self.flags(self.at().side()).load(Relaxed);
         if said & WAITING != 0 && said & TASK != 0 {
-            self.task().store(SLEPT | self.at().key(), Relaxed);
+            self.task().store(KNOWN | self.at().key(), Relaxed);
         }
     }
 }

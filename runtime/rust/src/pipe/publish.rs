@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use super::{Pipe, Then, DEAD, INDEXES, INDEXES_SHIFT, WAITS};
+use super::{Pipe, Then, DEAD, INDEXES, INDEXES_SHIFT, KNOWS, WAITS};
 use crate::flags::TASK;
 use crate::layout::{Layout, EARLY_ENDS};
 use crate::position::Position;
@@ -86,7 +86,10 @@ impl Pipe {
         } else {
             self.moved(self.at.knowing_task())
         };
-        let stamp = this.stamp(layout, index, then);
+        let mut stamp = this.stamp(layout, index, then);
+        if !certainly {
+            stamp |= KNOWS;
+        }
         let old = this.word_in(layout).swap(stamp, AcqRel);
         if old & DEAD != 0 {
             // SAFETY: the swap published what was written here.

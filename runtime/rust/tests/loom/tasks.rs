@@ -39,11 +39,19 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Looks once, as a task does whose future is then dropped: the message, or the endpoint.
+/// Polls as often as a task must that finds nothing until it waits: the first time it may only let others run.
+fn wait<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    let mut context = Context::from_waker(waker);
+    if let Poll::Ready(output) = Pin::new(&mut *future).poll(&mut context) {
+        return Poll::Ready(output);
+    }
+    Pin::new(future).poll(&mut context)
+}
+
+/// Begins to wait, as a task does whose future is then dropped: the message, or the endpoint.
 fn look<S: State>(receiver: Receiver<S>) -> Result<S::Message, Receiver<S>> {
     let mut receiving = receiver.recv_async();
-    let waker = waker();
-    match Pin::new(&mut receiving).poll(&mut Context::from_waker(&waker)) {
+    match wait(&mut receiving, &waker()) {
         Poll::Ready(received) => Ok(received.expect("nobody leaves before the end")),
         Poll::Pending => Err(receiving.into_inner().expect("nothing was delivered")),
     }
@@ -179,8 +187,7 @@ fn a_future_that_is_dropped_leaves_and_loses_no_payload() {
                     .try_fold(client, |client, payload| client.send(payload));
             });
             let mut receiving = server.recv_async();
-            let waker = waker();
-            let polled = Pin::new(&mut receiving).poll(&mut Context::from_waker(&waker));
+            let polled = wait(&mut receiving, &waker());
             drop(receiving);
             drop(polled);
             sending.join().expect("no panic");
@@ -196,8 +203,7 @@ fn a_waker_is_replaced_by_a_newer_one() {
         let sending = thread::spawn(move || drop(client.send(1)));
         let mut receiving = server.recv_async();
         // Nobody sleeps for this one.
-        let first = Pin::new(&mut receiving).poll(&mut Context::from_waker(Waker::noop()));
-        let received = match first {
+        let received = match wait(&mut receiving, Waker::noop()) {
             Poll::Ready(received) => received,
             Poll::Pending => block_on(receiving),
         };
