@@ -10,9 +10,21 @@
 //! fence of the C++ proposal P1202. For loom both sides are ordinary fences.
 //!
 //! Where the call is missing every message is published by a swap, and nobody comes here.
+//!
+//! One call serves everybody who wrote before it. A task that has time takes a [`ticket`] after its write, lets others run, and
+//! then asks whether a call [has run](has_run_since) since then, by whomever. Calls are numbered by a read-modify-write before they begin,
+//! and a ticket is the number of the last one that had begun; between the write and the look at the numbers there is a full
+//! barrier. So a call with a higher number began after that look: where a sender's barrier on its behalf is followed by a read
+//! of the flags, the write can be seen, as if the task had made the call. And who sees that the call has returned
+//! (Acquire) sees what senders wrote before their barriers.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::compiler_fence;
+#[cfg(not(loom))]
+use std::sync::atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+};
 
 /// Between a write and a read that must not be exchanged, where nobody waits for time.
 pub(crate) fn full() {
@@ -46,12 +58,45 @@ pub(crate) fn light() {
     }
 }
 
+/// How many calls have begun, and the highest number of one that has returned. They come round, as numbers of 32 bits do.
+#[cfg(not(loom))]
+static BEGUN: AtomicU32 = AtomicU32::new(0);
+#[cfg(not(loom))]
+static RETURNED: AtomicU32 = AtomicU32::new(0);
+
 /// The receiver's half, between its write and its read. A system call.
 #[cfg(not(loom))]
 pub(crate) fn heavy() {
     #[cfg(test)]
     crate::sync::count::call();
+    let number = BEGUN.fetch_add(1, SeqCst).wrapping_add(1);
     system::heavy();
+    let higher = |returned| is_after(number, returned).then_some(number);
+    let _ = RETURNED.fetch_update(Release, Relaxed, higher);
+}
+
+/// After a write: what [`has_run_since`] asks for.
+pub(crate) fn ticket() -> u32 {
+    full();
+    #[cfg(not(loom))]
+    return BEGUN.load(SeqCst);
+    #[cfg(loom)]
+    0
+}
+
+/// Whether somebody's call of [`heavy`] began after this ticket was taken, and has returned.
+pub(crate) fn has_run_since(ticket: u32) -> bool {
+    #[cfg(not(loom))]
+    return is_after(RETURNED.load(Acquire), ticket);
+    // What is a call elsewhere is a fence there, and to take a ticket is one, too.
+    #[cfg(loom)]
+    return ticket == 0;
+}
+
+/// Whether a number comes after another one, or so long before that it seems to: then a call is made that need not be.
+#[cfg(not(loom))]
+fn is_after(number: u32, other: u32) -> bool {
+    (1..1 << 31).contains(&number.wrapping_sub(other))
 }
 
 /// The receiver's half, between its write and its read.

@@ -5,6 +5,7 @@ use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::ptr::{addr_of_mut, NonNull};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicUsize};
 
 use crate::layout::Layout;
 use crate::pipe::{Laps, Pipe};
@@ -41,6 +42,10 @@ pub(crate) struct Own {
     /// The session's layout once more: the header's line is not read between its beginning and its end, so that it stays
     /// where sessions begin and end.
     pub(crate) layout: Layout,
+    /// When a task of this side last let others run instead of waiting: see `watched`. It has this ticket for the barrier, and left
+    /// the waker with these two pointers.
+    pub(crate) ticket: AtomicU32,
+    pub(crate) waker: [AtomicUsize; 2],
 }
 
 /// The header of a session. The lines of the ring follow it in the same block.
@@ -121,6 +126,8 @@ impl Cell {
                 discard: Pipe::leave,
             }),
             layout,
+            ticket: AtomicU32::new(0),
+            waker: [AtomicUsize::new(0), AtomicUsize::new(0)],
         };
         let header = Cell {
             layout,

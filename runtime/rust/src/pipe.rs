@@ -44,7 +44,7 @@
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use crate::cell::{Cell, Side, Stance};
+use crate::cell::{Cell, Own, Side, Stance};
 use crate::layout::Layout;
 use crate::position::{Position, MAX_PER_LINE};
 use crate::sync::AtomicU64;
@@ -173,6 +173,13 @@ impl Pipe {
     pub(crate) fn place(&self) -> *const Place {
         // SAFETY: as above.
         unsafe { addr_of!((*self.side(self.at.side())).place) }
+    }
+
+    /// What this side writes for itself.
+    #[inline]
+    pub(crate) fn own(&self) -> &Own {
+        // SAFETY: as above; the other side never looks there.
+        unsafe { &*addr_of!((*self.cell.as_ptr()).own[self.at.side()]) }
     }
 
     /// The number of the other side.
@@ -385,9 +392,20 @@ impl Pipe {
     pub(crate) fn free(self) {
         // SAFETY: the peer is gone, except that it may still be fetching this side's waiter.
         unsafe {
-            (*self.place()).settle();
+            if (*self.place()).is_busy() {
+                self.again().settle();
+            }
             Cell::end(self.cell, self.at.epoch());
         }
+    }
+
+    /// Waits until nobody is in this side's place: the peer fetches the waiter, or has not seen that there is one.
+    #[cold]
+    #[inline(never)]
+    fn settle(self) {
+        self.stops_waiting_in_flags();
+        // SAFETY: as above.
+        unsafe { (*self.place()).settle() };
     }
 
     #[cold]

@@ -132,10 +132,16 @@ impl Place {
         drop(unsafe { Place::take(self) });
     }
 
+    /// Whether a waiter was put in, and whoever takes it out has not let go of the place.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.load(Acquire)
+    }
+
     /// Waits until the other side has let go of the place: it is between its change and `take`, a few instructions.
     #[inline]
     pub(crate) fn settle(&self) {
-        if self.busy.load(Acquire) {
+        if self.is_busy() {
             self.settle_slowly();
         }
     }

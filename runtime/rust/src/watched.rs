@@ -28,8 +28,9 @@
 //! - in every run after one in which it said so, if there was a turn between them: the sender has read a message that
 //!   this side sent after saying so, and looks at the flags before the first message of a run.
 //!
-//! Where it is not certain, a task that finds nothing says so and lets others run once before it pays for the barrier:
-//! if messages come as fast as that, the next one or the one after it has `KNOWS`.
+//! Where it is not certain, a task waits in its flags. It says so, and then lets others run once: if messages come as fast as that it
+//! has the message, and the next one or the one after it has `KNOWS`. If not, and nobody has run the barrier meanwhile, it runs it:
+//! then for all who have let it run.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::Waker;
@@ -144,7 +145,9 @@ impl<'a> Watched<'a> {
     /// From here on the waiter may be woken, also if `confirm` finds that there is nothing to wait for.
     pub(crate) fn announce(&self, waiter: Waiter) -> bool {
         self.disarm();
-        if !self.sends {
+        if self.sends {
+            self.pipe.stops_waiting_in_flags();
+        } else {
             if !self.pipe.waits_in_word() {
                 return self.announce_in_flags(waiter);
             }
@@ -224,19 +227,8 @@ impl<'a> Watched<'a> {
 
     #[inline(never)]
     fn disarm_slowly(&self) {
-        if !self.sends {
-            let own = self.pipe.flags(self.pipe.at().side());
-            let said = own.load(Relaxed);
-            if said & WAITING != 0 {
-                if own
-                    .compare_exchange(said, flags::quiet(said), AcqRel, Relaxed)
-                    .is_ok()
-                {
-                    // SAFETY: the compare-and-swap lowered the flag.
-                    drop(unsafe { Place::take(self.pipe.place()) });
-                }
-                return;
-            }
+        if !self.sends && self.pipe.stops_waiting_in_flags() {
+            return;
         }
         if let Some((word, value)) = self.unchanged() {
             if value & WAITS != 0
@@ -255,6 +247,14 @@ impl<'a> Watched<'a> {
 /// when it looks for waiters, or this side sees what the other has done before. One is enough for many announcements.
 pub(crate) fn barrier() {
     barrier::heavy();
+}
+
+/// By what a waker that lives is told from others.
+fn pointers(waker: &Waker) -> [usize; 2] {
+    [
+        waker.data() as usize,
+        std::ptr::from_ref(waker.vtable()) as usize,
+    ]
 }
 
 impl Pipe {
@@ -302,29 +302,63 @@ impl Pipe {
     fn arm_task_in_flags(self, waker: &Waker) -> bool {
         let watched = Watched::for_message(&self);
         if watched.is_ready() {
+            self.stops_waiting_in_flags();
             return false;
         }
-        if self.puts_off() {
-            waker.wake_by_ref();
-            return true;
+        let noted = self.task().load(Relaxed);
+        if noted == SAID | PUT_OFF | self.at().key() {
+            if self.still_waits(waker) && barrier::has_run_since(self.own().ticket.load(Relaxed)) {
+                return watched.confirm();
+            }
+        } else if noted & KNOWN == 0 {
+            return self.puts_off(waker);
         }
         watched.arm(Waiter::Task(waker.clone()))
     }
 
-    /// Says that this side is a task, and whether it lets others run for once before it waits here.
-    fn puts_off(&self) -> bool {
-        let key = self.at().key();
-        let noted = self.task().load(Relaxed);
-        if noted & KNOWN != 0 || noted == SAID | PUT_OFF | key {
+    /// Says in the flags that a task waits, and lets others run before it does; false if it need not wait.
+    fn puts_off(&self, waker: &Waker) -> bool {
+        let watched = Watched::for_message(self);
+        watched.disarm();
+        if !watched.announce_in_flags(Waiter::Task(waker.clone())) {
             return false;
         }
-        let flags = self.flags(self.at().side());
-        // The sender changes 0, too, before its last message in a run.
-        let said = flags.compare_exchange(0, TASK, Relaxed, Relaxed);
-        if said.is_err_and(|said| said != TASK) {
+        let own = self.own();
+        own.ticket.store(barrier::ticket(), Relaxed);
+        for (place, pointer) in own.waker.iter().zip(pointers(waker)) {
+            place.store(pointer, Relaxed);
+        }
+        self.task().store(SAID | PUT_OFF | self.at().key(), Relaxed);
+        waker.wake_by_ref();
+        true
+    }
+
+    /// Whether the waker that was left when this task let others run is this one, and still there.
+    fn still_waits(&self, waker: &Waker) -> bool {
+        let here = flags::say(TASK, WAITING, self.at().key());
+        let left = &self.own().waker;
+        self.flags(self.at().side()).load(Relaxed) == here
+            && left
+                .iter()
+                .map(|place| place.load(Relaxed))
+                .eq(pointers(waker))
+    }
+
+    /// Takes back the waiter that this side left in its flags, and says whether there was one. Who let others run there may have
+    /// its message and still wait, as far as the flags say: nobody need have seen them.
+    pub(crate) fn stops_waiting_in_flags(&self) -> bool {
+        let own = self.flags(self.at().side());
+        let said = own.load(Relaxed);
+        if said & WAITING == 0 {
             return false;
         }
-        self.task().store(SAID | PUT_OFF | key, Relaxed);
+        if own
+            .compare_exchange(said, flags::quiet(said), AcqRel, Relaxed)
+            .is_ok()
+        {
+            // SAFETY: the compare-and-swap lowered the flag.
+            drop(unsafe { Place::take(self.place()) });
+        }
         true
     }
 
@@ -333,8 +367,10 @@ impl Pipe {
     #[inline]
     pub(crate) fn note_task(&self, found: Found) {
         if self.swaps() {
-            self.say_task();
-        } else if matches!(found, Found::Message(word) if word & KNOWS != 0) {
+            return self.say_task();
+        }
+        self.stops_waiting_in_flags();
+        if matches!(found, Found::Message(word) if word & KNOWS != 0) {
             self.note_known();
         }
     }

