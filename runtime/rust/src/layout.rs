@@ -41,9 +41,10 @@ const FEWEST_LINES: usize = if cfg!(loom) { 36 } else { 8 };
 pub enum Capacity {
     /// No run is longer than this, so a send never waits.
     Bounded(usize),
-    /// A run may go on for ever, so a send waits when the peer is a whole ring behind. The session takes 64 KiB, or room for
-    /// 8 messages if that is more: about 7,000 messages of 8 bytes, 1,000 of 56. It touches 1 KiB of them if messages come
-    /// one by one, and 8 as long as the receiver is never 4 KiB behind. On 32-bit systems it takes 8 KiB.
+    /// A run may go on for ever, so a send waits when the peer is a whole lap of the ring behind. The session takes 64 KiB, or
+    /// room for 8 messages if that is more: about 7,000 messages of 8 bytes, 1,000 of 56. A lap goes through all of it if
+    /// the receiver falls behind, through 8 KiB as long as it is never 4 KiB behind, and through 1 if messages come one by
+    /// one; what laps have not come to is not touched. On 32-bit systems it takes 8 KiB.
     Unbounded,
 }
 
