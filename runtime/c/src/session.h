@@ -76,7 +76,7 @@ bool duo_has_barrier(void);
 void duo_barrier(void);
 
 /* give_way.c */
-/* The same before going to sleep. False, and at once, if this thread does better to sleep. */
+/* Lets other threads run before this one goes to sleep. False, and at once, if it does better to sleep. */
 bool duo_give_way(void);
 
 /* processor.c */

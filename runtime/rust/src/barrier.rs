@@ -93,7 +93,8 @@ pub(crate) fn has_run_since(ticket: u32) -> bool {
     return ticket == 0;
 }
 
-/// Whether a number comes after another one, or so long before that it seems to: then a call is made that need not be.
+/// Whether a number comes after another one. One that comes after it by more than half of all numbers seems to come before it: then
+/// a call is made that need not be.
 #[cfg(not(loom))]
 fn is_after(number: u32, other: u32) -> bool {
     (1..1 << 31).contains(&number.wrapping_sub(other))

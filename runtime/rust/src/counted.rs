@@ -2,13 +2,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::barrier;
 use crate::golden::{bank, greeting, stream, type_switch};
 use crate::sync::count::so_far;
-use crate::Closed;
+use crate::{Closed, Receiver};
 
 /// Read-modify-writes and calls of the kernel that the work makes.
 fn cost(work: impl FnOnce() -> Result<(), Closed>) -> (usize, usize) {
@@ -145,16 +147,19 @@ fn a_session_at_the_bank_is_three_swaps() {
     assert_eq!(made, (in_runs(2) + 3 + LEAVING, 0));
 }
 
-struct Nobody;
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Wakes(AtomicUsize);
 
-impl Wake for Nobody {
-    fn wake(self: Arc<Self>) {}
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
 }
 
 /// Polls a future: what is ready, or nothing.
-fn poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-    let waker = Waker::from(Arc::new(Nobody));
-    match Pin::new(future).poll(&mut Context::from_waker(&waker)) {
+fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Option<F::Output> {
+    match Pin::new(future).poll(&mut Context::from_waker(waker)) {
         Poll::Ready(output) => Some(output),
         Poll::Pending => None,
     }
@@ -165,12 +170,13 @@ fn poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 #[test]
 fn a_task_that_waits_in_a_run_calls_no_kernel_where_messages_keep_coming() {
     let (mut server, mut client) = stream::init::<u64>();
+    let waker = Waker::from(Arc::new(Wakes::default()));
     let made = cost(|| {
         for number in 0..100 {
             let mut receiving = server.recv_async();
-            assert!(poll(&mut receiving).is_none());
+            assert!(poll(&mut receiving, &waker).is_none());
             client = client.send(number)?;
-            let Some(Ok(stream::Stream::Send(_, next))) = poll(&mut receiving) else {
+            let Some(Ok(stream::Stream::Send(_, next))) = poll(&mut receiving, &waker) else {
                 panic!("a number")
             };
             server = next;
@@ -182,6 +188,34 @@ fn a_task_that_waits_in_a_run_calls_no_kernel_where_messages_keep_coming() {
     // taken apart, and in a run a sender says that it will leave before it does.
     let apart = if barrier::is_there() { 2 } else { 0 };
     assert_eq!(made, (200 + 1 + LEAVING + apart, 0));
+}
+
+#[test]
+fn one_run_of_the_barrier_serves_all_tasks_that_wait_for_one() {
+    let wakes = Arc::new(Wakes::default());
+    let waker = Waker::from(wakes.clone());
+    let (servers, clients): (Vec<_>, Vec<_>) = (0..100).map(|_| stream::init::<u64>()).unzip();
+    let mut receiving: Vec<_> = servers.into_iter().map(Receiver::recv_async).collect();
+    let (_, calls) = cost(|| {
+        for task in &mut receiving {
+            assert!(poll(task, &waker).is_none());
+        }
+        for task in &mut receiving {
+            assert!(poll(task, &waker).is_none());
+        }
+        Ok(())
+    });
+    // None of this thread's if that of another test came in time.
+    assert!(calls <= usize::from(barrier::is_there()));
+    let before = wakes.0.load(Relaxed);
+    for client in clients {
+        drop(client.send(1).expect("nobody leaves"));
+    }
+    assert_eq!(wakes.0.load(Relaxed) - before, 100);
+    for task in &mut receiving {
+        let found = poll(task, &waker);
+        assert!(matches!(found, Some(Ok(stream::Stream::Send(1, _)))));
+    }
 }
 
 /// A receiver that leaves in a run needs the barrier only if messages that it might not see have destructors.
