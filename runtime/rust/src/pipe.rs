@@ -48,7 +48,7 @@ use crate::cell::{Cell, Own, Side, Stance};
 use crate::layout::Layout;
 use crate::position::{Position, MAX_PER_LINE};
 use crate::sync::AtomicU64;
-use crate::wait::{Place, Waiter};
+use crate::wait::{Moment, Place, Waiter};
 use crate::{barrier, burial};
 
 mod leave;
@@ -284,6 +284,7 @@ impl Pipe {
 
     /// Looks into the next place, and if there is nothing whether the peer will ever write there.
     pub(crate) fn find(&self) -> Found {
+        let mut moment = Moment::new();
         loop {
             let found = self.find_in(self.layout());
             let Found::Nothing(_) = found else {
@@ -298,7 +299,7 @@ impl Pipe {
                         found @ (Found::Message(_) | Found::Closed) => found,
                     };
                 }
-                None => {}
+                None => moment.pass(),
             }
         }
     }

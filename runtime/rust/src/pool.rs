@@ -1,10 +1,17 @@
 //! Blocks of ended sessions, kept by each thread for its next ones: aligned allocation is the dearest part of a
 //! short session.
 //!
-//! A block belongs to the list of one thread or to a session, never to both. It may come to the list of another thread
-//! than it was taken from. A list is bounded, and given back when its thread ends.
+//! A block belongs to the list of one thread, to a session or to an exchange, never to two of them. It may come to the list of
+//! another thread than it was taken from: a list is bounded, and given back when its thread ends.
+//!
+//! Where one thread begins sessions and another ends them, the list of the one is always empty and that of the other
+//! full. So there is an exchange for each class, which holds one *batch* of blocks: whoever has more than a batch leaves it
+//! there if there is none, and whoever has none takes it. Both are one swap of a pointer for a batch. What was
+//! done with the blocks before they were left is seen by who takes them (Release, Acquire).
 
-use std::ptr::NonNull;
+use std::ptr::{null_mut, NonNull};
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::cell::Cell;
 
@@ -15,6 +22,16 @@ const SMALLEST: usize = 512;
 /// A thread keeps so many bytes of a class, and at least [`FEWEST`] blocks: large ones are hardly touched as a rule.
 const KEPT: usize = 32 << 10;
 const FEWEST: usize = 4;
+
+/// How many blocks are left to other threads at once: few, so that they are still in a cache when they are taken.
+const fn batch(class: usize) -> usize {
+    let most = KEPT / (SMALLEST << class) / 8;
+    if most > 2 {
+        most
+    } else {
+        2
+    }
+}
 
 /// The class of a block, and how many bytes it really has; `None` if such blocks are not kept.
 pub(crate) const fn class(size: usize, align: usize) -> Option<(usize, usize)> {
@@ -29,6 +46,19 @@ pub(crate) const fn class(size: usize, align: usize) -> Option<(usize, usize)> {
 
 /// Sanitizers, Miri and loom watch what is freed, so for them it is freed.
 const IS_POOLED: bool = cfg!(all(feature = "pool", not(miri), not(loom)));
+
+/// What threads leave to each other: the first block of a batch, or nothing.
+#[repr(align(64))]
+struct Exchange(AtomicPtr<Cell>);
+
+static EXCHANGES: [Exchange; CLASSES] = [const { Exchange(AtomicPtr::new(null_mut())) }; CLASSES];
+
+impl Exchange {
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.0.load(Relaxed).is_null()
+    }
+}
 
 thread_local! {
     static POOL: Pool = const { Pool { lists: [const { List::new() }; CLASSES] } };
@@ -60,12 +90,72 @@ impl List {
         self.length.set(self.length.get() - 1);
         Some(cell)
     }
+
+    /// # Safety
+    /// The header of the block is initialised, and nobody uses it.
+    #[inline]
+    unsafe fn put(&self, cell: NonNull<Cell>) {
+        // SAFETY: by the caller.
+        unsafe { Cell::set_next(cell, self.first.get()) };
+        self.first.set(Some(cell));
+        self.length.set(self.length.get() + 1);
+    }
+
+    /// Takes the batch that was left here, if this list is empty and there is one.
+    fn take_from(&self, exchange: &Exchange, batch: usize) {
+        if !exchange.is_empty() {
+            self.first
+                .set(NonNull::new(exchange.0.swap(null_mut(), Acquire)));
+            self.length
+                .set(if self.first.get().is_some() { batch } else { 0 });
+        }
+    }
+
+    /// Leaves a batch for others, if this list has more than that and nobody else has left one.
+    #[cold]
+    #[inline(never)]
+    fn leave_at(&self, exchange: &Exchange, batch: usize) {
+        let Some(first) = self.first.get() else {
+            return;
+        };
+        // SAFETY: the blocks are the list's, so nobody else uses them.
+        let (last, rest) = unsafe {
+            let mut last = first;
+            for _ in 1..batch {
+                let Some(next) = Cell::next(last) else {
+                    return;
+                };
+                last = next;
+            }
+            let rest = Cell::next(last);
+            Cell::set_next(last, None);
+            (last, rest)
+        };
+        if exchange
+            .0
+            .compare_exchange(null_mut(), first.as_ptr(), Release, Relaxed)
+            .is_ok()
+        {
+            self.first.set(rest);
+            self.length.set(self.length.get() - batch);
+        } else {
+            // SAFETY: as above.
+            unsafe { Cell::set_next(last, rest) };
+        }
+    }
 }
 
-/// A block of this class that was in use before, if this thread has one.
+/// A block of this class that was in use before, if this thread has one or another one has left some.
 #[inline]
 pub(crate) fn take(class: usize) -> Option<NonNull<Cell>> {
-    POOL.try_with(|pool| pool.lists[class].take()).ok()?
+    POOL.try_with(|pool| {
+        let list = &pool.lists[class];
+        if list.first.get().is_none() {
+            list.take_from(&EXCHANGES[class], batch(class));
+        }
+        list.take()
+    })
+    .ok()?
 }
 
 /// Keeps a block for the next session of this class; false if the list is full or the thread is ending.
@@ -75,14 +165,15 @@ pub(crate) fn take(class: usize) -> Option<NonNull<Cell>> {
 #[inline]
 pub(crate) unsafe fn keep(class: usize, cell: NonNull<Cell>) -> bool {
     POOL.try_with(|pool| {
-        let list = &pool.lists[class];
+        let (list, exchange) = (&pool.lists[class], &EXCHANGES[class]);
+        if list.length.get() >= 2 * batch(class) && exchange.is_empty() {
+            list.leave_at(exchange, batch(class));
+        }
         if list.length.get() >= FEWEST && list.length.get() * (SMALLEST << class) >= KEPT {
             return false;
         }
         // SAFETY: by the caller.
-        unsafe { Cell::set_next(cell, list.first.get()) };
-        list.first.set(Some(cell));
-        list.length.set(list.length.get() + 1);
+        unsafe { list.put(cell) };
         true
     })
     .unwrap_or(false)

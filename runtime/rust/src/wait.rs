@@ -65,6 +65,30 @@ impl Awaited {
     }
 }
 
+/// The time until the other side has done what it is about to do, a few instructions away.
+pub(crate) struct Moment {
+    looks: u32,
+}
+
+impl Moment {
+    /// How often to look before others are let run: the other side may have been stopped on this processor.
+    const LOOKS: u32 = 64;
+
+    pub(crate) const fn new() -> Moment {
+        Moment { looks: 0 }
+    }
+
+    /// Lets a little of it pass.
+    pub(crate) fn pass(&mut self) {
+        if self.looks < Moment::LOOKS && cfg!(not(loom)) {
+            self.looks += 1;
+            spin_loop();
+        } else {
+            yield_now();
+        }
+    }
+}
+
 /// The place of one side.
 pub(crate) struct Place {
     /// Set by the owner before it raises the flag; cleared by whoever takes the waiter out.
@@ -149,14 +173,9 @@ impl Place {
     #[cold]
     #[inline(never)]
     fn settle_slowly(&self) {
-        let mut turns = 0_u32;
+        let mut moment = Moment::new();
         while self.busy.load(Acquire) {
-            turns = turns.saturating_add(1);
-            if turns < 64 && cfg!(not(loom)) {
-                spin_loop();
-            } else {
-                yield_now();
-            }
+            moment.pass();
         }
     }
 }

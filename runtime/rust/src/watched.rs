@@ -39,8 +39,8 @@ use crate::barrier;
 use crate::flags::{self, ENDING, TASK, WAITING};
 use crate::pipe::{Found, Pipe, Room, KNOWS, WAITS};
 use crate::position::{EPOCH_SHIFT, KEY};
-use crate::sync::{yield_now, AtomicU64};
-use crate::wait::{Place, Waiter};
+use crate::sync::AtomicU64;
+use crate::wait::{Moment, Place, Waiter};
 
 /// What a side notes of itself: it said that it is a task, and the sender has seen that behind this position.
 const KNOWN: u64 = 1 << 26;
@@ -85,11 +85,13 @@ impl<'a> Watched<'a> {
 
     /// The same, but `None` also if it will never change because the peer is gone without a word.
     fn awaited(&self) -> Option<(&AtomicU64, u64)> {
+        let mut moment = Moment::new();
         loop {
             let unchanged = self.unchanged()?;
             if let Some(was_forgotten) = self.pipe.was_forgotten() {
                 return (!was_forgotten).then_some(unchanged);
             }
+            moment.pass();
         }
     }
 
@@ -197,8 +199,9 @@ impl<'a> Watched<'a> {
         // SAFETY: the flag was never raised.
         drop(unsafe { Place::take(place) });
         // The sender is about to publish its last.
+        let mut moment = Moment::new();
         while !self.is_ready() {
-            yield_now();
+            moment.pass();
         }
         false
     }
@@ -383,6 +386,7 @@ impl Pipe {
 
     /// Whether the waiter that is armed here may stay because the peer is there; otherwise it is taken back.
     fn stays_armed(self) -> bool {
+        let mut moment = Moment::new();
         loop {
             match self.was_forgotten() {
                 Some(false) => return true,
@@ -390,7 +394,7 @@ impl Pipe {
                     Watched::for_message(&self).disarm();
                     return false;
                 }
-                None => {}
+                None => moment.pass(),
             }
         }
     }

@@ -54,7 +54,7 @@ use super::{Found, Noticed, Pipe, Then, CLOSED, DEAD, INDEXES, WAITS};
 use crate::barrier;
 use crate::flags::{self, CLAIMED, ENDING, GONE, LEAVING, TASK, WAITING};
 use crate::position::KEY;
-use crate::sync::yield_now;
+use crate::wait::Moment;
 use crate::watched::Watched;
 
 /// What a sender finds when it says that it comes to its end.
@@ -187,17 +187,14 @@ impl Pipe {
 
     /// Whether the peer left without having read what this side has sent, which may be all that it had to read before it
     /// answers, or makes room. It may also have left later, after its answer: then that can be seen now. `None` if it is
-    /// about to decide, a few instructions away: then look again, for whoever relies on a no may sleep.
+    /// about to decide, a few instructions away: then let a [`Moment`] pass and look again, for whoever relies on a no may
+    /// sleep.
     pub(crate) fn was_forgotten(&self) -> Option<bool> {
         if !self.layout().forgets() {
             return Some(false);
         }
         let said = self.flags(self.peer()).load(Acquire);
-        if said & LEAVING != 0 {
-            yield_now();
-            return None;
-        }
-        Some(said & GONE != 0)
+        (said & LEAVING == 0).then_some(said & GONE != 0)
     }
 
     /// Whether what the receiver says concerns a sender at the position with this key.
@@ -260,6 +257,7 @@ impl Pipe {
         if !waits_in_word {
             Watched::for_message(&self).disarm();
         }
+        let mut moment = Moment::new();
         loop {
             barrier::full();
             let word = match self.find() {
@@ -290,7 +288,7 @@ impl Pipe {
                         self.moved(self.at.in_next_lap()).free();
                         return Ok(());
                     }
-                    Leaving::Retracted => yield_now(),
+                    Leaving::Retracted => moment.pass(),
                 }
             }
         }
