@@ -156,6 +156,12 @@ impl Position {
         Position(self.0 | TASK)
     }
 
+    /// Whether the receiver has been seen to be a task.
+    #[inline]
+    pub(crate) fn knows_task(self) -> bool {
+        self.0 & TASK != 0
+    }
+
     /// In a state that has messages which keep the direction, or has none.
     #[inline]
     pub(crate) fn in_state(self, stays: bool) -> Position {

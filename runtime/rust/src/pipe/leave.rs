@@ -163,8 +163,9 @@ impl Pipe {
     fn announce_end(&self) -> Ending {
         let key = self.at.key();
         let flags = self.flags(self.peer());
+        // Most receivers have said nothing. To read that first would fetch their line twice: to read it and to write it.
+        let mut said = if self.at.knows_task() { TASK } else { 0 };
         loop {
-            let said = flags.load(Acquire);
             let is_here = self.concerns(said, key);
             if is_here && said & GONE != 0 {
                 return Ending::Alone;
@@ -172,10 +173,8 @@ impl Pipe {
             let claims = is_here && said & LEAVING != 0;
             // Whatever else is said is about an earlier position, where there is a message.
             let answer = flags::say(said, if claims { CLAIMED } else { ENDING }, key);
-            if flags
-                .compare_exchange(said, answer, AcqRel, Relaxed)
-                .is_err()
-            {
+            if let Err(now) = flags.compare_exchange(said, answer, AcqRel, Acquire) {
+                said = now;
                 continue;
             }
             if claims {
@@ -253,6 +252,14 @@ impl Pipe {
 
     /// Ends the session for a receiver, unless a message is there: then that has to be consumed first.
     pub(crate) fn die(self) -> Result<(), Pipe> {
+        if !self.swaps() && matches!(self.find_in(self.layout()), Found::Nothing(_)) {
+            // Who has said nothing has left no waiter, and does not wait in the word.
+            match self.vanish(0) {
+                Leaving::Gone => return Ok(()),
+                Leaving::Claimed => return self.claimed(),
+                Leaving::Retracted => {}
+            }
+        }
         let waits_in_word = self.waits_in_word();
         if !waits_in_word {
             Watched::for_message(&self).disarm();
@@ -281,24 +288,26 @@ impl Pipe {
                     return Ok(());
                 }
             } else {
-                match self.vanish() {
+                match self.vanish(self.flags(self.at.side()).load(Acquire)) {
                     Leaving::Gone => return Ok(()),
-                    Leaving::Claimed => {
-                        // Where messages are forgotten the sender may have been a lap ahead.
-                        self.moved(self.at.in_next_lap()).free();
-                        return Ok(());
-                    }
+                    Leaving::Claimed => return self.claimed(),
                     Leaving::Retracted => moment.pass(),
                 }
             }
         }
     }
 
-    /// Says that the receiver leaves, and looks again.
-    fn vanish(&self) -> Leaving {
+    /// Ends the session of a sender that has claimed it.
+    fn claimed(self) -> Result<(), Pipe> {
+        // Where messages are forgotten the sender may have been a lap ahead.
+        self.moved(self.at.in_next_lap()).free();
+        Ok(())
+    }
+
+    /// Says that the receiver leaves, if that is what its flags say so far, and looks again.
+    fn vanish(&self, said: u64) -> Leaving {
         let key = self.at.key();
         let flags = self.flags(self.at.side());
-        let said = flags.load(Acquire);
         let leaving = flags::say(said, LEAVING, key);
         if said & ENDING != 0
             || flags
@@ -312,10 +321,10 @@ impl Pipe {
         } else {
             barrier::heavy();
         }
-        // Not `find`: what the peer says as a receiver is of no concern in a run of its own.
+        let is_alone = self.was_forgotten() != Some(false);
         let next = match self.find_in(self.layout()) {
-            Found::Nothing(_) => flags::say(said, GONE, key),
-            Found::Message(_) | Found::Closed => flags::quiet(said),
+            Found::Nothing(_) if !is_alone => flags::say(said, GONE, key),
+            Found::Nothing(_) | Found::Message(_) | Found::Closed => flags::quiet(said),
         };
         match flags.compare_exchange(leaving, next, AcqRel, Acquire) {
             Ok(_) if next & GONE != 0 => Leaving::Gone,
