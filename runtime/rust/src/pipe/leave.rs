@@ -38,7 +38,8 @@
 //!   long as it does not sleep it reads the flags whenever it finds neither;
 //! - when it ends: that is a read-modify-write of the flags.
 //!
-//! What the receiver did not read is forgotten by whoever ends the session.
+//! A sender that then leaves as a receiver does the same after it has said `LEAVING`, which is such a fence: both could be
+//! `GONE` otherwise, each relying on the other. What the receiver did not read is forgotten by whoever ends the session.
 //!
 //! *The last message*, or `CLOSED`, must be the sender's last access, so it cannot read flags after it. Instead it says
 //! `ENDING` before it, by a read-modify-write that takes over a waiter or finds `LEAVING`. A receiver that
@@ -321,6 +322,7 @@ impl Pipe {
         } else {
             barrier::heavy();
         }
+        // The exchange is the fence between what this side sent last and the look whether the peer left without having read it.
         let is_alone = self.was_forgotten() != Some(false);
         let next = match self.find_in(self.layout()) {
             Found::Nothing(_) if !is_alone => flags::say(said, GONE, key),

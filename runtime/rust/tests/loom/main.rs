@@ -49,10 +49,14 @@ fn explore(preemptions: usize, is_fenced: bool, conversation: impl Fn() + Send +
     }
 }
 
-/// `asking:send { more(u32) -> asking, ask -> answer }  answer:recv { yes -> ! }`: messages that can be forgotten.
+/// Messages that can be forgotten:
+/// `asking:send { more(u32) -> asking, ask -> answer, consult -> advice }`, `answer:recv { yes -> ! }`,
+/// `advice:recv { advise(u32) -> advice, close -> ! }`.
 enum Talk {}
 
 enum Answer {}
+
+enum Advice {}
 
 impl State for Talk {
     type Message = ();
@@ -61,7 +65,8 @@ impl State for Talk {
     fn open(branch: Branch<Self>) {
         match branch.index() {
             0 => drop(branch.take::<0>()),
-            _ => drop(branch.take::<1>()),
+            1 => drop(branch.take::<1>()),
+            _ => drop(branch.take::<2>()),
         }
     }
 }
@@ -74,6 +79,11 @@ impl Transition<0> for Talk {
 impl Transition<1> for Talk {
     type Payload = ();
     type Next = Turn<Answer>;
+}
+
+impl Transition<2> for Talk {
+    type Payload = ();
+    type Next = Turn<Advice>;
 }
 
 impl State for Answer {
@@ -91,8 +101,30 @@ impl Transition<0> for Answer {
     type Next = End;
 }
 
+impl State for Advice {
+    type Message = ();
+    const NAME: &'static str = "advice";
+
+    fn open(branch: Branch<Self>) {
+        match branch.index() {
+            0 => drop(branch.take::<0>()),
+            _ => drop(branch.take::<1>()),
+        }
+    }
+}
+
+impl Transition<0> for Advice {
+    type Payload = u32;
+    type Next = Stay<Advice>;
+}
+
+impl Transition<1> for Advice {
+    type Payload = ();
+    type Next = End;
+}
+
 fn asking(capacity: Capacity) -> (Sender<Talk>, Receiver<Talk>) {
-    session(Slot::new().messages(2).fit::<u32>(), capacity)
+    session(Slot::new().messages(3).fit::<u32>(), capacity)
 }
 
 /// Counts how often it is destroyed. An ordinary counter: what the model varies is the pipe.
@@ -214,6 +246,15 @@ fn a_sender_that_leaves_before_the_answer_learns_that_the_receiver_forgot_the_qu
             });
             drop(server);
             asking.join().expect("no panic");
+        });
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(3));
+            let consulting = thread::spawn(move || {
+                let sent = (0..sent).try_fold(client, |client, number| client.send::<0>(number));
+                drop(sent.map(|client| client.send::<2>(())));
+            });
+            drop(server);
+            consulting.join().expect("no panic");
         });
     }
 }
