@@ -46,7 +46,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::cell::{Cell, Own, Side, Stance};
 use crate::layout::Layout;
-use crate::position::{Position, MAX_PER_LINE};
+use crate::position::Position;
 use crate::sync::AtomicU64;
 use crate::wait::{Moment, Place, Waiter};
 use crate::{barrier, burial};
@@ -308,10 +308,9 @@ impl Pipe {
     #[inline(always)]
     pub(crate) fn find_in(&self, layout: &Layout) -> Found {
         let word = self.word_in(layout).load(Acquire);
-        let ahead = self.at.ahead(word);
-        if ahead.wrapping_sub(1) < MAX_PER_LINE as u64 {
+        if self.at.is_in(word) {
             Found::Message(word)
-        } else if ahead == 0 && word & CLOSED != 0 {
+        } else if self.at.ahead(word) == 0 && word & CLOSED != 0 {
             Found::Closed
         } else {
             Found::Nothing(word)

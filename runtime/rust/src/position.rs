@@ -98,7 +98,13 @@ impl Position {
     /// The same with the message at this position.
     #[inline]
     pub(crate) fn with(self) -> u64 {
-        self.before() + ONE
+        (self.0 + ONE) & !(ONE - 1)
+    }
+
+    /// Whether a word says that the message at this position is there.
+    #[inline]
+    pub(crate) fn is_in(self, word: u64) -> bool {
+        word.wrapping_sub(self.with()) < MAX_PER_LINE as u64 * ONE
     }
 
     /// How many messages a word says are there at this position and after it in its line; no number below 8 if the
@@ -112,6 +118,12 @@ impl Position {
     #[inline]
     pub(crate) fn is_lapping(self) -> bool {
         self.0 & LAP != 0
+    }
+
+    /// Whether messages of this run lie in the line before the one here and after it.
+    #[inline]
+    pub(crate) fn is_inside_line(self, per_line: usize) -> bool {
+        per_line > 2 && self.place().wrapping_sub(1) < per_line - 2
     }
 
     /// Whether a line begins here that was in use before in this run.
