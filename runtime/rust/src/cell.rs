@@ -15,9 +15,11 @@ use crate::sync::AtomicU64;
 use crate::wait::Place;
 
 /// What a side must know about its state once its type is forgotten.
-pub(crate) struct Stance {
+pub struct Stance {
     /// The state's name.
     pub(crate) name: &'static str,
+    /// Whether it has messages after which the same side speaks again.
+    pub(crate) stays: bool,
     /// Destroys the message that waits at the pipe, and with it the endpoint that follows.
     pub(crate) discard: fn(Pipe),
 }
@@ -123,6 +125,7 @@ impl Cell {
         let own = || Own {
             stance: UnsafeCell::new(&Stance {
                 name: "",
+                stays: false,
                 discard: Pipe::leave,
             }),
             layout,

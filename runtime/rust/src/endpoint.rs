@@ -72,6 +72,21 @@ impl<S> Sender<S> {
         }
     }
 
+    /// The same for a side that goes on to send, after a state with this stance.
+    #[inline(always)]
+    pub(crate) fn after(pipe: Pipe, from: &'static Stance) -> Sender<S>
+    where
+        S: State,
+    {
+        if from.stays != S::STAYS {
+            return Sender::new(pipe);
+        }
+        Sender {
+            pipe: ManuallyDrop::new(pipe),
+            state: PhantomData,
+        }
+    }
+
     #[inline(always)]
     fn into_pipe(self) -> Pipe {
         let mut this = ManuallyDrop::new(self);
@@ -121,9 +136,13 @@ impl<S> Sender<S> {
             .into_pipe()
             .send(&layout, INDEX, payload, S::Next::THEN)
         {
-            Sent::Published(pipe) => Ok((S::Next::mine(pipe), None)),
-            Sent::Awaited(pipe, awaited) => Ok((S::Next::mine(pipe), Some(awaited))),
-            Sent::Noticed(Ok((pipe, awaited))) => Ok((S::Next::mine(pipe), awaited)),
+            Sent::Published(pipe) => Ok((S::Next::mine(pipe, Receiver::<S>::STANCE), None)),
+            Sent::Awaited(pipe, awaited) => {
+                Ok((S::Next::mine(pipe, Receiver::<S>::STANCE), Some(awaited)))
+            }
+            Sent::Noticed(Ok((pipe, awaited))) => {
+                Ok((S::Next::mine(pipe, Receiver::<S>::STANCE), awaited))
+            }
             Sent::Noticed(Err(payload)) => Err(SendError::new(payload, Closed::new(S::NAME))),
         }
     }
@@ -157,8 +176,9 @@ pub struct Receiver<S> {
 }
 
 impl<S: State> Receiver<S> {
-    const STANCE: &'static Stance = &Stance {
+    pub(crate) const STANCE: &'static Stance = &Stance {
         name: S::NAME,
+        stays: S::STAYS,
         discard: |pipe| {
             drop(Receiver::<S>::new(pipe).try_recv());
         },
@@ -169,6 +189,18 @@ impl<S: State> Receiver<S> {
         let layout = layout_in::<S>(&pipe);
         Receiver {
             pipe: ManuallyDrop::new(pipe.receiving(&layout, Self::STANCE, S::STAYS)),
+            state: PhantomData,
+        }
+    }
+
+    /// The same for a side that goes on to receive, after a state with this stance: most often the same one.
+    #[inline(always)]
+    pub(crate) fn after(pipe: Pipe, from: &'static Stance) -> Receiver<S> {
+        if !std::ptr::eq(from, Self::STANCE) {
+            return Receiver::new(pipe);
+        }
+        Receiver {
+            pipe: ManuallyDrop::new(pipe),
             state: PhantomData,
         }
     }
@@ -337,7 +369,7 @@ impl<S: State> Branch<S> {
             let next = in_segment.unwrap_or_else(|| here.again().next_segment());
             // SAFETY: as above.
             let (payload, pipe) = unsafe { here.take_in_run::<S::Payload>(&layout, next) };
-            let next = S::Next::theirs(Some(pipe));
+            let next = S::Next::theirs(Some(pipe), Receiver::<S>::STANCE);
             if in_segment.is_none() {
                 here.report_segment();
             }
@@ -347,7 +379,7 @@ impl<S: State> Branch<S> {
         // SAFETY: as above.
         let (payload, pipe) =
             unsafe { self.pipe.take_last::<S::Payload>(&layout, self.word, turns) };
-        (payload, S::Next::theirs(pipe))
+        (payload, S::Next::theirs(pipe, Receiver::<S>::STANCE))
     }
 
     /// For the arm of a `match` that no message reaches.

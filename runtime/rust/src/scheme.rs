@@ -6,6 +6,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::cell::Stance;
 use crate::endpoint::{Branch, Receiver, Sender};
 use crate::layout::Session;
 use crate::pipe::{Pipe, Then};
@@ -65,12 +66,12 @@ impl<S: State> Follow for Stay<S> {
     const THEN: Then = Then::Stay;
     const SESSION: Session = S::SESSION;
     #[inline(always)]
-    fn mine(pipe: Pipe) -> Sender<S> {
-        Sender::new(pipe)
+    fn mine(pipe: Pipe, from: &'static Stance) -> Sender<S> {
+        Sender::after(pipe, from)
     }
     #[inline(always)]
-    fn theirs(pipe: Option<Pipe>) -> Receiver<S> {
-        Receiver::new(going_on(pipe))
+    fn theirs(pipe: Option<Pipe>, from: &'static Stance) -> Receiver<S> {
+        Receiver::after(going_on(pipe), from)
     }
 }
 
@@ -80,11 +81,11 @@ impl<S: State> Follow for Turn<S> {
     const THEN: Then = Then::Turn;
     const SESSION: Session = S::SESSION;
     #[inline(always)]
-    fn mine(pipe: Pipe) -> Receiver<S> {
+    fn mine(pipe: Pipe, _: &'static Stance) -> Receiver<S> {
         Receiver::new(pipe)
     }
     #[inline(always)]
-    fn theirs(pipe: Option<Pipe>) -> Sender<S> {
+    fn theirs(pipe: Option<Pipe>, _: &'static Stance) -> Sender<S> {
         Sender::new(going_on(pipe))
     }
 }
@@ -94,9 +95,9 @@ impl Follow for End {
     type Theirs = ();
     const THEN: Then = Then::End;
     #[inline(always)]
-    fn mine(_: Pipe) {}
+    fn mine(_: Pipe, _: &'static Stance) {}
     #[inline(always)]
-    fn theirs(_: Option<Pipe>) {}
+    fn theirs(_: Option<Pipe>, _: &'static Stance) {}
 }
 
 impl<S> Follow for Finish<S> {
@@ -104,11 +105,11 @@ impl<S> Follow for Finish<S> {
     type Theirs = Finished<S>;
     const THEN: Then = Then::End;
     #[inline(always)]
-    fn mine(_: Pipe) -> Finished<S> {
+    fn mine(_: Pipe, _: &'static Stance) -> Finished<S> {
         Finished::new()
     }
     #[inline(always)]
-    fn theirs(_: Option<Pipe>) -> Finished<S> {
+    fn theirs(_: Option<Pipe>, _: &'static Stance) -> Finished<S> {
         Finished::new()
     }
 }
@@ -143,6 +144,7 @@ impl<S> fmt::Debug for Finished<S> {
 
 /// Out of reach for users, so that only the four types above follow a message.
 mod follow {
+    use crate::cell::Stance;
     use crate::layout::Session;
     use crate::pipe::{Pipe, Then};
 
@@ -156,10 +158,10 @@ mod follow {
         const THEN: Then;
         /// [`State::SESSION`](super::State::SESSION) of the state that follows.
         const SESSION: Session = Session::UNKNOWN;
-        /// Types the sender's side.
-        fn mine(pipe: Pipe) -> Self::Mine;
-        /// Types the receiver's side, which is gone after the last message.
-        fn theirs(pipe: Option<Pipe>) -> Self::Theirs;
+        /// Types the sender's side, which comes from a state with this stance.
+        fn mine(pipe: Pipe, from: &'static Stance) -> Self::Mine;
+        /// Types the receiver's side, which comes from there too, and is gone after the last message.
+        fn theirs(pipe: Option<Pipe>, from: &'static Stance) -> Self::Theirs;
     }
 }
 
