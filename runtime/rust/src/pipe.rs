@@ -422,11 +422,21 @@ impl Pipe {
     /// The place is the caller's and free, the layout is the session's, and the payload fits.
     #[inline(always)]
     unsafe fn write<P>(&self, layout: &Layout, payload: P) {
+        // SAFETY: by the caller.
+        unsafe { self.write_to(self.at.place(), layout, payload) };
+    }
+
+    /// The same for a caller that knows the place in the line.
+    ///
+    /// # Safety
+    /// As for [`Pipe::write`], and it is that of the position.
+    #[inline(always)]
+    unsafe fn write_to<P>(&self, place: usize, layout: &Layout, payload: P) {
         #[cfg(loom)]
         self.witness().with_mut(|_| {});
         // SAFETY: by the caller.
         unsafe {
-            Cell::payload(self.cell, layout, self.at.line(), self.at.place())
+            Cell::payload(self.cell, layout, self.at.line(), place)
                 .cast::<P>()
                 .write(payload)
         };

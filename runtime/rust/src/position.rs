@@ -120,10 +120,13 @@ impl Position {
         self.0 & LAP != 0
     }
 
-    /// Whether messages of this run lie in the line before the one here and after it.
+    /// The place in the line, if messages of this run lie in it before the one here and after it, and the one here is published by a
+    /// plain store.
     #[inline]
-    pub(crate) fn is_inside_line(self, per_line: usize) -> bool {
-        per_line > 2 && self.place().wrapping_sub(1) < per_line - 2
+    pub(crate) fn plain_place_inside(self, per_line: usize) -> Option<usize> {
+        // One comparison for all: what is not plain becomes a large number.
+        let place = (self.0 & (PLACE | SWAPS | TASK)).rotate_right(PLACE_SHIFT) as usize;
+        (per_line > 2 && place.wrapping_sub(1) < per_line - 2).then_some(place)
     }
 
     /// Whether a line begins here that was in use before in this run.
@@ -195,7 +198,13 @@ impl Position {
     /// After a message that keeps the direction, if there is another place in the line.
     #[inline]
     pub(crate) fn next_place(self, per_line: usize) -> Option<Position> {
-        (per_line > 1 && self.place() + 1 < per_line).then_some(Position(self.0 + ONE))
+        (per_line > 1 && self.place() + 1 < per_line).then_some(self.following_place())
+    }
+
+    /// After a message in a place that is not the line's last.
+    #[inline]
+    pub(crate) fn following_place(self) -> Position {
+        Position(self.0 + ONE)
     }
 
     /// After the last message of a line that is not the ring's last.

@@ -62,6 +62,13 @@ impl Layout {
         }
     }
 
+    /// Whether laps may end early behind this number of lines or one more; certainly not if this is false. Cheap, as
+    /// [`Layout::may_begin_segment`].
+    #[inline(always)]
+    pub(crate) const fn may_end_about(&self, lines: usize) -> bool {
+        (lines + 1) & self.segment().wrapping_sub(1) <= 1
+    }
+
     /// How many lines the shortest laps have. They are made ready with the block, the others when a sender first goes on
     /// there.
     #[inline]

@@ -34,11 +34,11 @@ impl Pipe {
     /// load waits until all stores before it are in memory, which in a stream is never soon.
     #[inline(always)]
     pub(crate) fn send<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
-        let is_inside = self.at.is_inside_line(layout.per_line());
-        if then == Then::Stay && is_inside && self.at.is_plain() {
+        let inside = self.at.plain_place_inside(layout.per_line());
+        if then == Then::Stay && inside.is_some() {
             // As below, for most messages of a stream by far fewer instructions.
             // SAFETY: as below.
-            return unsafe { self.store(layout, index, payload, then) };
+            return unsafe { self.store(layout, index, payload, then, inside) };
         }
         if self.at.is_in_multiple(layout.segment()) || !self.at.is_plain() {
             // Where a run or a segment may begin, or a session is not plain.
@@ -63,23 +63,35 @@ impl Pipe {
             return Sent::Noticed(self.finish(index, payload));
         }
         // SAFETY: the place is free (there is room), it is the sender's, and the payload fits.
-        unsafe { self.store(layout, index, payload, then) }
+        unsafe { self.store(layout, index, payload, then, None) }
     }
 
-    /// Publishes a message that is not the last by a store.
+    /// Publishes a message that is not the last by a store. `inside`: its place in the line, if that is known and another one
+    /// follows.
     ///
     /// # Safety
     /// The place is free and the sender's, the payload fits, and the layout is the session's.
     #[inline(always)]
-    unsafe fn store<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
+    unsafe fn store<P>(
+        self,
+        layout: &Layout,
+        index: u8,
+        payload: P,
+        then: Then,
+        inside: Option<usize>,
+    ) -> Sent<P> {
+        let place = inside.unwrap_or(self.at.place());
         // SAFETY: by the caller.
-        unsafe { self.write(layout, payload) };
+        unsafe { self.write_to(place, layout, payload) };
         let stamp = self.stamp(layout, index, then);
         self.word_in(layout).store(stamp, Release);
         barrier::light();
         let receiver = 1 - layout.sender_or(self.at.side());
         if self.flags(receiver).load(Acquire) == 0 {
-            return Sent::Published(self.stepped(layout, then));
+            return Sent::Published(match inside {
+                Some(_) => self.moved(self.at.following_place()),
+                None => self.stepped(layout, then),
+            });
         }
         Sent::Noticed(self.noticed(then, false))
     }
@@ -193,6 +205,9 @@ impl Pipe {
     #[inline(always)]
     fn end_of_lap(&self, layout: &Layout) -> usize {
         let next = self.at.line() + 1;
+        if !layout.may_end_about(next) {
+            return layout.lines();
+        }
         for which in 0..EARLY_ENDS {
             let end = layout.early_end(which);
             if end == layout.lines() {
