@@ -23,7 +23,8 @@ use crate::watched::Watched;
 ///
 /// `slot` holds any payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated
 /// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once at most: a
-/// thread keeps the memory of ended sessions for new ones, up to some 600 KiB, of which most are not touched.
+/// thread keeps the memory of ended sessions for new ones, up to some 600 KiB, of which most are not touched, and leaves
+/// some 260 KiB at most where other threads find it.
 ///
 /// Panics if [`State::SESSION`] says something else.
 #[inline(always)]
