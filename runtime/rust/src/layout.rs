@@ -455,6 +455,24 @@ mod tests {
     }
 
     #[test]
+    fn laps_end_early_only_where_they_may() {
+        for size in (1..300).chain([1_000, 3_000, 10_000, 50_000]) {
+            for capacity in [Capacity::Unbounded, Capacity::Bounded(9)] {
+                let slot = Slot {
+                    size,
+                    ..Slot::new()
+                };
+                let layout = Layout::of(slot, capacity);
+                for end in (0..EARLY_ENDS).map(|which| layout.early_end(which)) {
+                    if end < layout.lines() {
+                        assert!(layout.may_end_about(end) && layout.may_end_about(end - 1));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn payloads_lie_as_they_are_aligned() {
         #[repr(align(256))]
         struct Aligned(#[allow(dead_code)] u8);

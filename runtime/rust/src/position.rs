@@ -125,8 +125,8 @@ impl Position {
     #[inline]
     pub(crate) fn plain_place_inside(self, per_line: usize) -> Option<usize> {
         // One comparison for all: what is not plain becomes a large number.
-        let place = (self.0 & (PLACE | SWAPS | TASK)).rotate_right(PLACE_SHIFT) as usize;
-        (per_line > 2 && place.wrapping_sub(1) < per_line - 2).then_some(place)
+        let place = (self.0 & (PLACE | SWAPS | TASK)).rotate_right(PLACE_SHIFT);
+        (per_line > 2 && place.wrapping_sub(1) < per_line as u64 - 2).then_some(place as usize)
     }
 
     /// Whether a line begins here that was in use before in this run.
@@ -336,6 +336,43 @@ mod tests {
             let old = Position::first(0, 5_u32.wrapping_sub(age) % EPOCHS, false);
             let full = (0..6).fold(old, |at, _| at.next_place(7).expect("seven places"));
             assert!(at.ahead(full.with()) > 7 && at.ahead(old.before()) > 7);
+        }
+    }
+
+    #[test]
+    fn a_message_is_in_a_word_whose_count_is_higher_in_the_same_epoch() {
+        for epoch in [0, 1, 2, RENEWAL, EPOCHS - 1] {
+            let words =
+                [EPOCHS - 1, 0, 1].map(|step| Position::first(0, (epoch + step) % EPOCHS, false));
+            for word in words {
+                for count in 0..=MAX_PER_LINE as u64 {
+                    for low in [0, 7, ONE - 1] {
+                        let word = word.0 + count * ONE + low;
+                        let mut at = Position::first(1, epoch, true);
+                        for _ in 0..MAX_PER_LINE {
+                            assert_eq!(at.is_in(word), (1..8).contains(&at.ahead(word)));
+                            at = at.following_place();
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_places_inside_a_line_are_neither_the_first_nor_the_last() {
+        for per_line in 1..=MAX_PER_LINE {
+            for (swaps, knows) in [(false, false), (true, false), (false, true), (true, true)] {
+                let mut at = Position::first(1, EPOCHS - 1, swaps).next_line(1);
+                if knows {
+                    at = at.knowing_task();
+                }
+                for place in 0..per_line {
+                    let is_inside = at.is_plain() && place > 0 && place + 1 < per_line;
+                    assert_eq!(at.plain_place_inside(per_line), is_inside.then_some(place));
+                    at = stayed(at, per_line, 9);
+                }
+            }
         }
     }
 }
