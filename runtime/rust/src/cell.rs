@@ -14,12 +14,11 @@ use crate::position::renewed;
 use crate::sync::AtomicU64;
 use crate::wait::Place;
 
-/// What a side must know about its state once its type is forgotten.
+/// What a side must know about its state once its type is forgotten. There is one for each state, or more, so that it also tells
+/// whether a state is the one before.
 pub struct Stance {
     /// The state's name.
     pub(crate) name: &'static str,
-    /// Whether it has messages after which the same side speaks again.
-    pub(crate) stays: bool,
     /// Destroys the message that waits at the pipe, and with it the endpoint that follows.
     pub(crate) discard: fn(Pipe),
 }
@@ -35,11 +34,11 @@ pub(crate) struct Side {
     pub(crate) place: Place,
 }
 
-/// What a side writes for itself with every message it waits for, in a cache line of its own.
+/// What a side writes for itself, in a cache line of its own.
 #[repr(align(64))]
 pub(crate) struct Own {
-    /// Set whenever this side begins to receive, so that a receiving endpoint can be dropped without knowing its state:
-    /// then no type that contains an endpoint needs a bound.
+    /// Set whenever this side begins to receive in another state than before, so that a receiving endpoint can be dropped
+    /// without knowing its state: then no type that contains an endpoint needs a bound.
     pub(crate) stance: UnsafeCell<&'static Stance>,
     /// The session's layout once more: the header's line is not read between its beginning and its end, so that it stays
     /// where sessions begin and end.
@@ -125,7 +124,6 @@ impl Cell {
         let own = || Own {
             stance: UnsafeCell::new(&Stance {
                 name: "",
-                stays: false,
                 discard: Pipe::leave,
             }),
             layout,

@@ -23,8 +23,8 @@ use crate::watched::Watched;
 ///
 /// `slot` holds any payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated
 /// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once at most: a
-/// thread keeps the memory of ended sessions for new ones, up to some 600 KiB, of which most are not touched, and leaves
-/// some 260 KiB at most where other threads find it.
+/// thread keeps the memory of ended sessions for new ones, up to some 600 KiB, of which most are not touched; and all
+/// threads together leave each other some 260 KiB at most.
 ///
 /// Panics if [`State::SESSION`] says something else.
 #[inline(always)]
@@ -73,13 +73,13 @@ impl<S> Sender<S> {
         }
     }
 
-    /// The same for a side that goes on to send, after a state with this stance.
+    /// The same for a side that goes on to send, after a state whose [`State::STAYS`] was `stayed`.
     #[inline(always)]
-    pub(crate) fn after(pipe: Pipe, from: &'static Stance) -> Sender<S>
+    pub(crate) fn after(pipe: Pipe, stayed: bool) -> Sender<S>
     where
         S: State,
     {
-        if from.stays != S::STAYS {
+        if stayed != S::STAYS {
             return Sender::new(pipe);
         }
         Sender {
@@ -137,13 +137,9 @@ impl<S> Sender<S> {
             .into_pipe()
             .send(&layout, INDEX, payload, S::Next::THEN)
         {
-            Sent::Published(pipe) => Ok((S::Next::mine(pipe, Receiver::<S>::STANCE), None)),
-            Sent::Awaited(pipe, awaited) => {
-                Ok((S::Next::mine(pipe, Receiver::<S>::STANCE), Some(awaited)))
-            }
-            Sent::Noticed(Ok((pipe, awaited))) => {
-                Ok((S::Next::mine(pipe, Receiver::<S>::STANCE), awaited))
-            }
+            Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),
+            Sent::Awaited(pipe, awaited) => Ok((S::Next::mine(pipe, S::STAYS), Some(awaited))),
+            Sent::Noticed(Ok((pipe, awaited))) => Ok((S::Next::mine(pipe, S::STAYS), awaited)),
             Sent::Noticed(Err(payload)) => Err(SendError::new(payload, Closed::new(S::NAME))),
         }
     }
@@ -177,9 +173,8 @@ pub struct Receiver<S> {
 }
 
 impl<S: State> Receiver<S> {
-    pub(crate) const STANCE: &'static Stance = &Stance {
+    const STANCE: &'static Stance = &Stance {
         name: S::NAME,
-        stays: S::STAYS,
         discard: |pipe| {
             drop(Receiver::<S>::new(pipe).try_recv());
         },

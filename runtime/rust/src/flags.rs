@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | 0 | either | nothing to say |
 //! | `WAITING` | receiver | a waiter is in its place until the message at this position comes |
-//! | `LEAVING` | receiver | it is about to leave unless the message at this position is there |
+//! | `LEAVING` | receiver | it is about to leave unless the message at this position is there, or the sender leaves as well |
 //! | `GONE` | receiver, after `LEAVING` | it has left; the session is the sender's |
 //! | `CLAIMED` | sender, after `LEAVING` | the message is taken back and the sender has left; the session is the receiver's |
 //! | `ENDING` | sender | its last message, or its leaving, is about to be published at this position |

@@ -5,9 +5,10 @@
 //! another thread than it was taken from: a list is bounded, and given back when its thread ends.
 //!
 //! Where one thread begins sessions and another ends them, the list of the one is always empty and that of the other
-//! full. So there is an exchange for each class, which holds one *batch* of blocks: whoever has more than a batch leaves it
-//! there if there is none, and whoever has none takes it. Both are one swap of a pointer for a batch. What was
-//! done with the blocks before they were left is seen by who takes them (Release, Acquire).
+//! full. So there is an exchange for each class, which holds one *batch* of blocks: who has two batches leaves one
+//! there if there is none, and who has nothing takes it. Either is one change of a pointer, from and to nothing, so a block
+//! belongs to one of the two at any time. What was done with the blocks before they were left is seen by who takes them
+//! (Release, Acquire). What lies in an exchange is kept until the process ends.
 
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::AtomicPtr;
@@ -44,7 +45,7 @@ pub(crate) const fn class(size: usize, align: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Sanitizers, Miri and loom watch what is freed, so for them it is freed.
+/// The address sanitizer, which runs without the feature, Miri and loom watch what is freed, so for them it is freed.
 const IS_POOLED: bool = cfg!(all(feature = "pool", not(miri), not(loom)));
 
 /// What threads leave to each other: the first block of a batch, or nothing.
@@ -111,7 +112,7 @@ impl List {
         }
     }
 
-    /// Leaves a batch for others, if this list has more than that and nobody else has left one.
+    /// Leaves a batch for others, if this list has one and nobody else has left one.
     #[cold]
     #[inline(never)]
     fn leave_at(&self, exchange: &Exchange, batch: usize) {

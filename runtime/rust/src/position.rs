@@ -120,8 +120,8 @@ impl Position {
         self.0 & LAP != 0
     }
 
-    /// The place in the line, if messages of this run lie in it before the one here and after it, and the one here is published by a
-    /// plain store.
+    /// The place in the line, if it is neither the first nor the last there, and the message is published by a plain store as far
+    /// as the sender knows.
     #[inline]
     pub(crate) fn plain_place_inside(self, per_line: usize) -> Option<usize> {
         // One comparison for all: what is not plain becomes a large number.

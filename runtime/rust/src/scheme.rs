@@ -66,8 +66,8 @@ impl<S: State> Follow for Stay<S> {
     const THEN: Then = Then::Stay;
     const SESSION: Session = S::SESSION;
     #[inline(always)]
-    fn mine(pipe: Pipe, from: &'static Stance) -> Sender<S> {
-        Sender::after(pipe, from)
+    fn mine(pipe: Pipe, stayed: bool) -> Sender<S> {
+        Sender::after(pipe, stayed)
     }
     #[inline(always)]
     fn theirs(pipe: Option<Pipe>, from: &'static Stance) -> Receiver<S> {
@@ -81,7 +81,7 @@ impl<S: State> Follow for Turn<S> {
     const THEN: Then = Then::Turn;
     const SESSION: Session = S::SESSION;
     #[inline(always)]
-    fn mine(pipe: Pipe, _: &'static Stance) -> Receiver<S> {
+    fn mine(pipe: Pipe, _: bool) -> Receiver<S> {
         Receiver::new(pipe)
     }
     #[inline(always)]
@@ -95,7 +95,7 @@ impl Follow for End {
     type Theirs = ();
     const THEN: Then = Then::End;
     #[inline(always)]
-    fn mine(_: Pipe, _: &'static Stance) {}
+    fn mine(_: Pipe, _: bool) {}
     #[inline(always)]
     fn theirs(_: Option<Pipe>, _: &'static Stance) {}
 }
@@ -105,7 +105,7 @@ impl<S> Follow for Finish<S> {
     type Theirs = Finished<S>;
     const THEN: Then = Then::End;
     #[inline(always)]
-    fn mine(_: Pipe, _: &'static Stance) -> Finished<S> {
+    fn mine(_: Pipe, _: bool) -> Finished<S> {
         Finished::new()
     }
     #[inline(always)]
@@ -158,9 +158,9 @@ mod follow {
         const THEN: Then;
         /// [`State::SESSION`](super::State::SESSION) of the state that follows.
         const SESSION: Session = Session::UNKNOWN;
-        /// Types the sender's side, which comes from a state with this stance.
-        fn mine(pipe: Pipe, from: &'static Stance) -> Self::Mine;
-        /// Types the receiver's side, which comes from there too, and is gone after the last message.
+        /// Types the sender's side. `stayed` is [`State::STAYS`](super::State::STAYS) of the state that it comes from.
+        fn mine(pipe: Pipe, stayed: bool) -> Self::Mine;
+        /// Types the receiver's side, which comes from a state with this stance, and is gone after the last message.
         fn theirs(pipe: Option<Pipe>, from: &'static Stance) -> Self::Theirs;
     }
 }

@@ -9,7 +9,6 @@ mod golden;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
-use std::sync::{Barrier, Mutex};
 use std::thread;
 
 use golden::{stream, type_switch};
@@ -131,34 +130,4 @@ fn a_session_that_is_dropped_gives_its_memory_back() {
         // Destroying unread messages needs a list.
         assert_eq!(made, usize::from(sent > 0));
     }
-}
-
-/// How many allocations a thread makes that begins sessions, one at a time, if another one ends them.
-fn allocations_if_another_thread_ends<S, C: Send>(sessions: usize, init: fn() -> (S, C)) -> usize {
-    let (end, step) = (Mutex::new(None), Barrier::new(2));
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            for _ in 0..sessions {
-                step.wait();
-                drop(end.lock().expect("no panic").take());
-                step.wait();
-            }
-        });
-        let before = ALLOCATIONS.get();
-        for _ in 0..sessions {
-            let (server, client) = init();
-            drop(server);
-            *end.lock().expect("no panic") = Some(client);
-            step.wait();
-            step.wait();
-        }
-        ALLOCATIONS.get() - before
-    })
-}
-
-#[test]
-fn blocks_come_back_from_a_thread_that_only_ends_sessions() {
-    let small = allocations_if_another_thread_ends(1_000, type_switch::init);
-    let large = allocations_if_another_thread_ends(1_000, stream::init::<u8>);
-    assert!(small < 50 && large < 20, "{small} and {large}");
 }

@@ -51,8 +51,10 @@ fn under_sanitizer(sanitizer: &str, flags: &str, features: &[&str]) {
     let host =
         succeed(tool("rustc", "rustup toolchain install stable").args(["--print", "host-tuple"]))
             .unwrap_or_else(|failure| panic!("{failure}"));
-    let programs = ["--lib", "--test", "sessions", "--target", host.trim()];
-    let mut tests = tests_of_the_runtime(sanitizer, &[features, &programs].concat());
+    let programs = ["--lib", "--test", "sessions", "--test", "exchange"];
+    let target = ["--target", host.trim()];
+    let choice = [features, &programs, &target].concat();
+    let mut tests = tests_of_the_runtime(sanitizer, &choice);
     // One test at a time: where several run, the harness uses more of the standard library.
     tests.args(["--", "--test-threads=1"]);
     // The flags are not stable ones; their meaning has not changed for years.

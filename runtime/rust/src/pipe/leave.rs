@@ -38,8 +38,8 @@
 //!   long as it does not sleep it reads the flags whenever it finds neither;
 //! - when it ends: that is a read-modify-write of the flags.
 //!
-//! A sender that then leaves as a receiver does the same after it has said `LEAVING`, which is such a fence: both could be
-//! `GONE` otherwise, each relying on the other. What the receiver did not read is forgotten by whoever ends the session.
+//! A sender that then leaves as a receiver looks at the flags behind the fence that follows its own `LEAVING`: both could be `GONE`
+//! otherwise, each relying on the other. What the receiver did not read is forgotten by whoever ends the session.
 //!
 //! *The last message*, or `CLOSED`, must be the sender's last access, so it cannot read flags after it. Instead it says
 //! `ENDING` before it, by a read-modify-write that takes over a waiter or finds `LEAVING`. A receiver that
@@ -74,7 +74,7 @@ enum Leaving {
     Gone,
     /// The sender has left, and the session is the receiver's.
     Claimed,
-    /// There is a message.
+    /// It has to look again: there is a message, or the sender ends or leaves as well, or the flags were others.
     Retracted,
 }
 
@@ -305,7 +305,7 @@ impl Pipe {
         Ok(())
     }
 
-    /// Says that the receiver leaves, if that is what its flags say so far, and looks again.
+    /// Says that the receiver leaves, if its flags still are `said`, and looks again.
     fn vanish(&self, said: u64) -> Leaving {
         let key = self.at.key();
         let flags = self.flags(self.at.side());
@@ -322,7 +322,8 @@ impl Pipe {
         } else {
             barrier::heavy();
         }
-        // The exchange is the fence between what this side sent last and the look whether the peer left without having read it.
+        // Behind the barrier, as in `die`. This look comes before the one at the word: whoever finds that the peer is leaving, and
+        // is the one that has not read something, then sees what it is. So two sides do not put each other off for ever.
         let is_alone = self.was_forgotten() != Some(false);
         let next = match self.find_in(self.layout()) {
             Found::Nothing(_) if !is_alone => flags::say(said, GONE, key),

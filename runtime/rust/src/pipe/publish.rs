@@ -37,7 +37,7 @@ impl Pipe {
         let inside = self.at.plain_place_inside(layout.per_line());
         if then == Then::Stay && inside.is_some() {
             // As below, for most messages of a stream by far fewer instructions.
-            // SAFETY: as below.
+            // SAFETY: as below; for the whole line, room was made where it began.
             return unsafe { self.store(layout, index, payload, then, inside) };
         }
         if self.at.is_in_multiple(layout.segment()) || !self.at.is_plain() {
@@ -70,7 +70,8 @@ impl Pipe {
     /// follows.
     ///
     /// # Safety
-    /// The place is free and the sender's, the payload fits, and the layout is the session's.
+    /// The place is free and the sender's, the payload fits, and the layout is the session's. If there is a place `inside`, it
+    /// is that of the position, and `then` is [`Then::Stay`].
     #[inline(always)]
     unsafe fn store<P>(
         self,

@@ -1,11 +1,15 @@
 //! Messages that nobody reads are destroyed once, and without recursion.
 
+use std::marker::PhantomData;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 use std::thread;
 
-use duologue::{Capacity, Closed, Endpoint, TryRecvError};
+use duologue::{
+    session, Branch, Capacity, Closed, Endpoint, Receiver, Slot, State, Stay, Transition,
+    TryRecvError,
+};
 
 use crate::golden::{nest, stream};
 
@@ -51,6 +55,66 @@ fn unread_messages_are_destroyed_exactly_once() -> Result<(), Closed> {
                 drop(client);
             }
             assert_eq!((drops.load(Relaxed), Arc::strong_count(&drops)), (sent, 1));
+        }
+    }
+    Ok(())
+}
+
+/// `swing:send<T, U> { next(T) -> swing<U, T> }`: each message leads to the same state with other arguments.
+struct Swing<T, U>(PhantomData<fn(T, U) -> (T, U)>);
+
+impl<T: Send, U: Send> State for Swing<T, U> {
+    type Message = (T, Receiver<Swing<U, T>>);
+    const NAME: &'static str = "swing";
+
+    fn open(branch: Branch<Self>) -> Self::Message {
+        branch.take::<0>()
+    }
+}
+
+impl<T: Send, U: Send> Transition<0> for Swing<T, U> {
+    type Payload = T;
+    type Next = Stay<Swing<U, T>>;
+}
+
+/// Lies elsewhere in its place than a [`Counted`] alone.
+#[repr(C)]
+struct Large {
+    _before: [u64; 3],
+    _counted: Counted,
+}
+
+#[test]
+fn unread_messages_are_destroyed_as_what_they_are() -> Result<(), Closed> {
+    for sent in 0..20 {
+        for read in 0..=sent {
+            for reads_half in [false, read < sent] {
+                let drops = Arc::new(AtomicUsize::new(0));
+                let slot = Slot::new().fit::<Counted>().fit::<Large>();
+                let (mut client, mut server) =
+                    session::<Swing<Counted, Large>>(slot, Capacity::Unbounded);
+                for _ in 0..sent {
+                    let half = client.send::<0>(Counted(drops.clone()))?;
+                    client = half.send::<0>(Large {
+                        _before: [u64::MAX; 3],
+                        _counted: Counted(drops.clone()),
+                    })?;
+                }
+                for _ in 0..read {
+                    let (_, half) = server.recv()?;
+                    (_, server) = half.recv()?;
+                }
+                if reads_half {
+                    drop(server.recv()?);
+                } else {
+                    drop(server);
+                }
+                drop(client);
+                assert_eq!(
+                    (drops.load(Relaxed), Arc::strong_count(&drops)),
+                    (2 * sent, 1)
+                );
+            }
         }
     }
     Ok(())
