@@ -61,7 +61,7 @@ fn unread_messages_are_destroyed_exactly_once() -> Result<(), Closed> {
 }
 
 /// `swing:send<T, U> { next(T) -> swing<U, T> }`: each message leads to the same state with other arguments.
-struct Swing<T, U>(PhantomData<fn(T, U) -> (T, U)>);
+struct Swing<T, U>(PhantomData<fn(T) -> U>);
 
 impl<T: Send, U: Send> State for Swing<T, U> {
     type Message = (T, Receiver<Swing<U, T>>);
