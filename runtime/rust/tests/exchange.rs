@@ -9,7 +9,7 @@ mod golden;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{mpsc, Barrier, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use golden::{stream, type_switch};
@@ -39,27 +39,32 @@ static COUNTING: Counting = Counting;
 /// The tests count what all threads do, so they take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// How many blocks are allocated for so many sessions, one at a time, which one thread begins and another one ends.
-fn blocks<S, C: Send>(sessions: usize, init: fn() -> (S, C)) -> usize {
-    let (end, step) = (Mutex::new(None), Barrier::new(2));
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            for _ in 0..sessions {
-                step.wait();
-                drop(end.lock().expect("no panic").take());
-                step.wait();
-            }
-        });
-        let before = BLOCKS.load(Relaxed);
-        for _ in 0..sessions {
-            let (server, client) = init();
-            drop(server);
-            *end.lock().expect("no panic") = Some(client);
-            step.wait();
-            step.wait();
+/// How many blocks are allocated for so many sessions, one at a time, which one thread begins and another one ends. Sessions carry them,
+/// of which the thread sanitizer sees more than of the standard library's channels.
+fn blocks<S, C: Send + 'static>(sessions: usize, init: fn() -> (S, C)) -> usize {
+    let (mut take, mut give) = stream::init::<C>();
+    let (mut done, mut tell) = stream::init::<()>();
+    let ending = thread::spawn(move || {
+        while let Ok(stream::Stream::Send(client, next)) = take.recv() {
+            drop(client);
+            tell = tell.send(()).expect("it waits for that");
+            take = next;
         }
-        BLOCKS.load(Relaxed) - before
-    })
+    });
+    let before = BLOCKS.load(Relaxed);
+    for _ in 0..sessions {
+        let (server, client) = init();
+        drop(server);
+        give = give.send(client).expect("the other thread takes all");
+        let Ok(stream::Stream::Send((), next)) = done.recv() else {
+            panic!("it is told")
+        };
+        done = next;
+    }
+    let made = BLOCKS.load(Relaxed) - before;
+    give.stop().expect("the other thread waits for more");
+    ending.join().expect("no panic");
+    made
 }
 
 #[test]
@@ -83,27 +88,32 @@ fn many_threads_leave_blocks_to_each_other() {
         20_000
     };
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    thread::scope(|scope| {
-        for thread in 0..3 {
-            let (give, take) = mpsc::sync_channel(64);
-            scope.spawn(move || {
-                for number in 0..SESSIONS {
-                    let (server, client) = stream::init::<(u64, u64)>();
-                    give.send(server).expect("the other thread takes all");
-                    let client = client.send((thread, number)).expect("it is there");
-                    client.stop().expect("it is there");
-                }
-            });
-            scope.spawn(move || {
-                for expected in 0..SESSIONS {
-                    let server = take.recv().expect("as many as are begun");
-                    let Ok(stream::Stream::Send(got, server)) = server.recv() else {
-                        panic!("a message")
-                    };
-                    assert_eq!(got, (thread, expected));
-                    assert!(matches!(server.recv(), Ok(stream::Stream::Stop)));
-                }
-            });
-        }
+    let threads = (0..3).flat_map(|thread| {
+        let (mut take, mut give) = stream::init::<stream::server::Stream<(u64, u64)>>();
+        let beginning = thread::spawn(move || {
+            for number in 0..SESSIONS {
+                let (server, client) = stream::init::<(u64, u64)>();
+                give = give.send(server).expect("the other thread takes all");
+                let client = client.send((thread, number)).expect("it is there");
+                client.stop().expect("it is there");
+            }
+        });
+        let ending = thread::spawn(move || {
+            for expected in 0..SESSIONS {
+                let Ok(stream::Stream::Send(server, next)) = take.recv() else {
+                    panic!("as many as are begun")
+                };
+                take = next;
+                let Ok(stream::Stream::Send(got, server)) = server.recv() else {
+                    panic!("a message")
+                };
+                assert_eq!(got, (thread, expected));
+                assert!(matches!(server.recv(), Ok(stream::Stream::Stop)));
+            }
+        });
+        [beginning, ending]
     });
+    for thread in threads.collect::<Vec<_>>() {
+        thread.join().expect("no panic");
+    }
 }
