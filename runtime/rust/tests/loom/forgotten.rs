@@ -1,0 +1,148 @@
+//! Messages that nobody can tell were never read: a receiver may leave without having seen them.
+
+use duologue::{
+    session, Branch, Capacity, End, Receiver, Sender, Slot, State, Stay, Transition, Turn,
+};
+use loom::thread;
+
+use crate::explore;
+
+/// Messages that can be forgotten:
+/// `asking:send { more(u32) -> asking, ask -> answer, consult -> advice }`, `answer:recv { yes -> ! }`,
+/// `advice:recv { advise(u32) -> advice, close -> ! }`.
+enum Talk {}
+
+enum Answer {}
+
+enum Advice {}
+
+impl State for Talk {
+    type Message = ();
+    const NAME: &'static str = "asking";
+
+    fn open(branch: Branch<Self>) {
+        match branch.index() {
+            0 => drop(branch.take::<0>()),
+            1 => drop(branch.take::<1>()),
+            _ => drop(branch.take::<2>()),
+        }
+    }
+}
+
+impl Transition<0> for Talk {
+    type Payload = u32;
+    type Next = Stay<Talk>;
+}
+
+impl Transition<1> for Talk {
+    type Payload = ();
+    type Next = Turn<Answer>;
+}
+
+impl Transition<2> for Talk {
+    type Payload = ();
+    type Next = Turn<Advice>;
+}
+
+impl State for Answer {
+    type Message = ();
+    const NAME: &'static str = "answer";
+    const STAYS: bool = false;
+
+    fn open(branch: Branch<Self>) {
+        branch.take::<0>();
+    }
+}
+
+impl Transition<0> for Answer {
+    type Payload = ();
+    type Next = End;
+}
+
+impl State for Advice {
+    type Message = ();
+    const NAME: &'static str = "advice";
+
+    fn open(branch: Branch<Self>) {
+        match branch.index() {
+            0 => drop(branch.take::<0>()),
+            _ => drop(branch.take::<1>()),
+        }
+    }
+}
+
+impl Transition<0> for Advice {
+    type Payload = u32;
+    type Next = Stay<Advice>;
+}
+
+impl Transition<1> for Advice {
+    type Payload = ();
+    type Next = End;
+}
+
+fn asking(capacity: Capacity) -> (Sender<Talk>, Receiver<Talk>) {
+    session(Slot::new().messages(3).fit::<u32>(), capacity)
+}
+/// Without the fence that stands for the sender's half of the barrier: nobody sleeps in a run here, and a receiver that
+/// leaves one where messages can be forgotten must not need it.
+fn unfenced_model(conversation: impl Fn() + Send + Sync + 'static) {
+    explore(2, false, conversation);
+}
+
+#[test]
+fn a_sender_that_waits_for_an_answer_learns_that_the_receiver_forgot_the_question() {
+    for sent in 0..=2 {
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(3));
+            let asking = thread::spawn(move || {
+                let mut client = client;
+                for number in 0..sent {
+                    client = client.send::<0>(number)?;
+                }
+                client.send::<1>(())?.recv()
+            });
+            drop(server);
+            assert!(asking.join().expect("no panic").is_err(), "nobody answers");
+        });
+    }
+}
+
+#[test]
+fn a_sender_that_leaves_before_the_answer_learns_that_the_receiver_forgot_the_question() {
+    for sent in 0..=2 {
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(3));
+            let asking = thread::spawn(move || {
+                let sent = (0..sent).try_fold(client, |client, number| client.send::<0>(number));
+                drop(sent.map(|client| client.send::<1>(())));
+            });
+            drop(server);
+            asking.join().expect("no panic");
+        });
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(3));
+            let consulting = thread::spawn(move || {
+                let sent = (0..sent).try_fold(client, |client, number| client.send::<0>(number));
+                drop(sent.map(|client| client.send::<2>(())));
+            });
+            drop(server);
+            consulting.join().expect("no panic");
+        });
+    }
+}
+
+#[test]
+fn a_sender_that_waits_for_room_learns_that_the_receiver_forgot_what_is_there() {
+    for sent in 1..=3 {
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(1));
+            let sending = thread::spawn(move || {
+                let sent = (0..sent).try_fold(client, |client, number| client.send::<0>(number));
+                drop(sent);
+            });
+            drop(server);
+            sending.join().expect("no panic");
+        });
+    }
+}
