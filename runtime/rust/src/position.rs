@@ -21,7 +21,8 @@ pub(crate) const PLACE_SHIFT: u32 = 39;
 pub(crate) const PROCESSOR: u64 = 0x7f << PROCESSOR_SHIFT;
 pub(crate) const PROCESSOR_SHIFT: u32 = 31;
 
-const EPOCHS: u32 = 1 << 22;
+/// How many epochs there are, before they come round.
+pub(crate) const EPOCHS: u32 = 1 << 22;
 const ONE: u64 = 1 << PLACE_SHIFT;
 const PLACE: u64 = 7 << PLACE_SHIFT;
 const LAP: u64 = 1 << 30;

@@ -42,7 +42,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use super::{Pipe, CLOSED, WAITS};
 use crate::cell::Cell;
 use crate::layout::{Layout, EARLY_ENDS};
-use crate::position::{EPOCH_SHIFT, RENEWAL};
+use crate::position::{EPOCHS, EPOCH_SHIFT, RENEWAL};
 use crate::sync::{AtomicBool, AtomicU64};
 use crate::wait::Waiter;
 use crate::watched::Watched;
@@ -50,10 +50,11 @@ use crate::watched::Watched;
 const LEAVING: u64 = 2;
 const ORPHANED: u64 = 4;
 
-/// Bits of the number of a segment.
-const ALL_NUMBERS: u64 = (1 << 24) - 1;
-/// How many of them an epoch has: more than a lap has segments, and a power of two, so that they go on where epochs wrap.
+/// How many numbers of segments an epoch has: more than a lap has segments, and a power of two, so that they go on where
+/// epochs wrap.
 const NUMBERS: u64 = 8;
+/// The bits of such a number.
+const ALL_NUMBERS: u64 = EPOCHS as u64 * NUMBERS - 1;
 /// The last of them, which reports a whole lap.
 const LAST: u64 = NUMBERS - 1;
 const NUMBER_SHIFT: u32 = 8;

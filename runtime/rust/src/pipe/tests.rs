@@ -309,6 +309,24 @@ fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
 }
 
 #[test]
+fn no_ring_is_free_before_anything_was_read() {
+    for layout in layouts() {
+        for epoch in [1, RENEWAL - 1, RENEWAL, RENEWAL + 1, 2 * RENEWAL - 1] {
+            let mut walk = Walk::begin(layout, epoch, false, false);
+            while walk.sent <= 2 * (layout.lines() * layout.per_line()) as u64
+                && walk.send(Then::Stay)
+            {}
+            assert!(
+                walk.sent <= (layout.lines() * layout.per_line()) as u64,
+                "in epoch {epoch}"
+            );
+            while walk.receive() {}
+            walk.end();
+        }
+    }
+}
+
+#[test]
 fn stamps_that_many_short_laps_left_out_are_cleared() {
     let layout = layouts()[0];
     let mut walk = Walk::begin(layout, 2, false, false);
