@@ -2,17 +2,18 @@
 
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
+use std::mem::size_of;
 use std::ops::Range;
 use std::ptr::{addr_of_mut, NonNull};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 
-use crate::layout::Layout;
+use crate::layout::{Layout, Words};
 use crate::pipe::{Laps, Pipe};
-use crate::pool;
-use crate::position::renewed;
+use crate::position::{renewed, RENEWAL};
 use crate::sync::AtomicU64;
 use crate::wait::Place;
+use crate::{burial, pool};
 
 /// What a side must know about its state once its type is forgotten. There is one for each state, or more, so that it also tells
 /// whether a state is the one before.
@@ -31,6 +32,9 @@ pub(crate) struct Side {
     pub(crate) flags: AtomicU64,
     /// When this side said that it is a task: see `watched`. The other side never looks here.
     pub(crate) task: AtomicU64,
+    /// When a task of this side last let others run instead of waiting: see `watched`. It has this ticket for the barrier, and left
+    /// the waker in [`Own`]. The other side never looks here.
+    pub(crate) ticket: AtomicU32,
     pub(crate) place: Place,
 }
 
@@ -40,19 +44,25 @@ pub(crate) struct Own {
     /// Set whenever this side begins to receive in another state than before, so that a receiving endpoint can be dropped
     /// without knowing its state: then no type that contains an endpoint needs a bound.
     pub(crate) stance: UnsafeCell<&'static Stance>,
-    /// The session's layout once more: the header's line is not read between its beginning and its end, so that it stays
-    /// where sessions begin and end.
+    /// The session's layout, for each side: the header's line is not read between its beginning and its end, so that it
+    /// stays where sessions begin and end.
     pub(crate) layout: Layout,
-    /// When a task of this side last let others run instead of waiting: see `watched`. It has this ticket for the barrier, and left
-    /// the waker with these two pointers.
-    pub(crate) ticket: AtomicU32,
+    /// The waker that a task of this side left when it last let others run instead of waiting, as two pointers: see `watched`.
     pub(crate) waker: [AtomicUsize; 2],
+    /// The word of the message by which this side last got the turn, for the processor in it. In a session that has had no turn
+    /// it may be of an earlier one.
+    pub(crate) heard: AtomicU64,
 }
+
+#[cfg(all(target_pointer_width = "64", not(loom)))]
+const _: () = assert!(size_of::<Side>() == 64 && size_of::<Own>() == 64);
 
 /// The header of a session. The lines of the ring follow it in the same block.
 #[repr(C, align(64))]
 pub(crate) struct Cell {
-    layout: Layout,
+    /// See [`Layout::key`] and `pool::class`: of which layout the block is, without a look at the lines of its sides.
+    key: u64,
+    class: u32,
     /// An epoch that is newer than all stamps in the ring, for the next session in this block.
     epoch: u32,
     /// The next block of a list: see `pool`.
@@ -88,29 +98,47 @@ pub fn model_sessions() -> usize {
 impl Cell {
     /// Begins a session, and gives its first epoch.
     #[inline(always)]
-    pub(crate) fn begin(layout: Layout, born: u64) -> (NonNull<Cell>, u32) {
-        let (size, align) = layout.block();
-        if let Some((class, _)) = pool::class(size, align) {
-            if let Some(cell) = pool::take(class) {
-                // SAFETY: a block of the pool is nobody else's, and its header is initialised; `reset` left it as a
-                // new one, save for layout, epoch and birth.
-                unsafe {
-                    let header = cell.as_ptr();
-                    (*header).born = born;
-                    if (*header).layout == layout {
-                        return (cell, (*header).epoch);
-                    }
-                    Cell::lay_out(cell, layout);
+    pub(crate) fn begin(layout: Layout) -> (NonNull<Cell>, u32) {
+        let kept = pool::take(layout.class());
+        if let Some(cell) = kept {
+            // SAFETY: a block of the pool is nobody else's, and its header is initialised; `reset` left it as a new one, save
+            // for epoch and birth.
+            unsafe {
+                let header = cell.as_ptr();
+                if (*header).key == layout.key() {
+                    (*header).born = burial::begun();
+                    return (cell, (*header).epoch);
                 }
-                return (cell, 1);
             }
         }
-        (Cell::allocate(layout, born), 1)
+        let Words(a, b, c, d) = layout.words();
+        (Cell::begin_anew(kept, a, b, c, d), 1)
     }
 
+    /// The same in a new block, or in one that had another layout. The layout comes in registers: most often it is a constant, which
+    /// then need not be in memory for this.
     #[cold]
     #[inline(never)]
-    fn allocate(layout: Layout, born: u64) -> NonNull<Cell> {
+    fn begin_anew(kept: Option<NonNull<Cell>>, a: u64, b: u64, c: u64, d: u64) -> NonNull<Cell> {
+        // SAFETY: they come from `begin`.
+        let layout = unsafe { Layout::of_words(Words(a, b, c, d)) };
+        let Some(cell) = kept else {
+            return Cell::allocate(layout);
+        };
+        // SAFETY: as in `begin`.
+        unsafe {
+            let header = &mut *cell.as_ptr();
+            header.born = burial::begun();
+            header.key = layout.key();
+            for own in &mut header.own {
+                own.layout = layout;
+            }
+            Cell::clear(cell);
+        }
+        cell
+    }
+
+    fn allocate(layout: Layout) -> NonNull<Cell> {
         let block = Cell::block(&layout);
         // SAFETY: a header is never empty.
         let Some(cell) = NonNull::new(unsafe { alloc(block) }.cast::<Cell>()) else {
@@ -119,6 +147,7 @@ impl Cell {
         let side = || Side {
             flags: AtomicU64::new(0),
             task: AtomicU64::new(0),
+            ticket: AtomicU32::new(0),
             place: Place::new(),
         };
         let own = || Own {
@@ -127,14 +156,15 @@ impl Cell {
                 discard: Pipe::leave,
             }),
             layout,
-            ticket: AtomicU32::new(0),
             waker: [AtomicUsize::new(0), AtomicUsize::new(0)],
+            heard: AtomicU64::new(0),
         };
         let header = Cell {
-            layout,
+            key: layout.key(),
+            class: layout.class() as u32,
             epoch: 1,
             next: None,
-            born,
+            born: burial::begun(),
             credit: AtomicU64::new(0),
             sides: [side(), side()],
             own: [own(), own()],
@@ -156,22 +186,13 @@ impl Cell {
         cell
     }
 
-    /// Gives a block of the pool another layout.
+    /// The session's layout.
     ///
     /// # Safety
-    /// The header is initialised, nobody else uses the block, and the layout is of its class.
-    #[cold]
-    #[inline(never)]
-    unsafe fn lay_out(cell: NonNull<Cell>, layout: Layout) {
-        // SAFETY: by the caller.
-        unsafe {
-            let header = &mut *cell.as_ptr();
-            header.layout = layout;
-            for own in &mut header.own {
-                own.layout = layout;
-            }
-            Cell::clear(cell);
-        }
+    /// The header is initialised.
+    unsafe fn layout(cell: NonNull<Cell>) -> Layout {
+        // SAFETY: by the caller; nobody changes it as long as others use the block.
+        unsafe { (*cell.as_ptr()).own[0].layout }
     }
 
     /// Makes as much ready as in a new block.
@@ -183,7 +204,7 @@ impl Cell {
     unsafe fn clear(cell: NonNull<Cell>) {
         // SAFETY: by the caller.
         unsafe {
-            let layout = (*cell.as_ptr()).layout;
+            let layout = Cell::layout(cell);
             (*cell.as_ptr()).laps = Laps::new();
             Cell::clear_lines(cell, &layout, 0..layout.near());
         }
@@ -206,7 +227,7 @@ impl Cell {
 
     fn block(layout: &Layout) -> std::alloc::Layout {
         let (size, align) = layout.block();
-        let size = pool::class(size, align).map_or(size, |(_, size)| size);
+        let size = pool::size(layout.class()).unwrap_or(size);
         match std::alloc::Layout::from_size_align(size, align) {
             Ok(block) => block,
             Err(_) => panic!("a ring of {size} bytes is too large"),
@@ -257,41 +278,74 @@ impl Cell {
         // SAFETY: by the caller, this is the only user.
         unsafe {
             let header = cell.as_ptr();
-            let layout = &(*header).layout;
-            let (size, align) = layout.block();
-            if let Some((class, _)) = pool::class(size, align) {
-                // A session after `epoch` could turn before it has rewritten anything.
-                let next = renewed(epoch);
-                (*header).epoch = next;
-                Cell::reset(header);
-                if next == 1 {
-                    Cell::clear(cell);
-                }
-                if pool::keep(class, cell) {
-                    return;
-                }
+            let class = (*header).class as usize;
+            let [one, other] = &(*header).sides;
+            let has_waiter = one.place.is_left() | other.place.is_left();
+            // A session after `epoch` could turn before it has rewritten anything.
+            if epoch >= RENEWAL || has_waiter || pool::size(class).is_none() {
+                return Cell::end_slowly(cell, epoch);
             }
-            Cell::release(cell);
+            Cell::reset(header, renewed(epoch));
+            if !pool::put(class, cell) {
+                Cell::put_away(cell);
+            }
         }
     }
 
-    /// Makes what a session changes in its header as it was.
+    /// The same where the stamps must be cleared, waiters were left that nobody came to wake, or the block is not kept.
+    ///
+    /// # Safety
+    /// As for [`Cell::end`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn end_slowly(cell: NonNull<Cell>, epoch: u32) {
+        // SAFETY: by the caller, this is the only user.
+        unsafe {
+            let header = cell.as_ptr();
+            if pool::size((*header).class as usize).is_none() {
+                return Cell::release(cell);
+            }
+            for side in &(*header).sides {
+                side.place.clear();
+            }
+            Cell::reset(header, renewed(epoch));
+            if epoch >= RENEWAL {
+                Cell::clear(cell);
+            }
+            Cell::put_away(cell);
+        }
+    }
+
+    /// Keeps the block for another session, or gives its memory back.
+    ///
+    /// # Safety
+    /// It is one that is kept, `reset` was called, and nobody uses it.
+    #[inline(never)]
+    unsafe fn put_away(cell: NonNull<Cell>) {
+        // SAFETY: by the caller.
+        unsafe {
+            if !pool::keep((*cell.as_ptr()).class as usize, cell) {
+                Cell::release(cell);
+            }
+        }
+    }
+
+    /// Makes what a session changes in its header as it was, but for the places and the stamps, and notes the next epoch.
     ///
     /// # Safety
     /// The header is initialised, and nobody else uses the block.
     #[inline]
-    unsafe fn reset(header: *mut Cell) {
+    unsafe fn reset(header: *mut Cell, next: u32) {
         // SAFETY: by the caller.
         unsafe {
+            (*header).epoch = next;
             (*header).credit.store(0, Relaxed);
             for side in &(*header).sides {
                 // Most sides have said nothing, and then their line stays where it is.
-                for said in [&side.flags, &side.task] {
-                    if said.load(Relaxed) != 0 {
-                        said.store(0, Relaxed);
-                    }
+                if side.flags.load(Relaxed) | side.task.load(Relaxed) != 0 {
+                    side.flags.store(0, Relaxed);
+                    side.task.store(0, Relaxed);
                 }
-                side.place.clear();
             }
         }
     }
@@ -308,7 +362,7 @@ impl Cell {
         // SAFETY: by the caller; `allocate` made the block with this layout, and a block of the pool that got another
         // one stayed in its class, which alone decides the size and alignment.
         unsafe {
-            let layout = (*cell.as_ptr()).layout;
+            let layout = Cell::layout(cell);
             for line in 0..layout.near() {
                 Cell::word(cell, &layout, line).cast_mut().drop_in_place();
             }

@@ -7,6 +7,7 @@
 use std::mem::{align_of, needs_drop, size_of};
 
 use crate::cell::Cell;
+use crate::pool;
 use crate::position::{MAX_LINES, MAX_PER_LINE};
 use crate::sync::AtomicU64;
 
@@ -160,7 +161,8 @@ impl Session {
 }
 
 /// The constants of a session. Offsets and sizes are in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     /// What a payload may need.
     size: u32,
@@ -169,8 +171,6 @@ pub(crate) struct Layout {
     first: u32,
     /// From one line to the next.
     pitch: u32,
-    /// From the beginning of a line to its first payload.
-    offset: u32,
     /// From one payload to the next.
     stride: u32,
     lines: u32,
@@ -188,7 +188,46 @@ pub(crate) struct Layout {
 /// The sender is not known.
 const UNKNOWN: u8 = 2;
 
+/// The bytes of a layout, to be passed in registers.
+#[repr(C)]
+pub(crate) struct Words(
+    pub(crate) u64,
+    pub(crate) u64,
+    pub(crate) u64,
+    pub(crate) u64,
+);
+
 impl Layout {
+    #[inline(always)]
+    pub(crate) const fn words(self) -> Words {
+        // SAFETY: seven `u32` and four fields of one byte, in this order, are these 32 bytes.
+        unsafe { std::mem::transmute(self) }
+    }
+
+    /// # Safety
+    /// They come from [`Layout::words`].
+    pub(crate) const unsafe fn of_words(words: Words) -> Layout {
+        // SAFETY: by the caller.
+        unsafe { std::mem::transmute(words) }
+    }
+
+    /// Tells layouts of one class of blocks apart: one comparison for each session instead of twelve.
+    #[inline(always)]
+    pub(crate) const fn key(&self) -> u64 {
+        if self.class() == pool::CLASSES {
+            // Such blocks are not kept, so nobody compares them.
+            return 0;
+        }
+        // The rest follows from these, which are below 2 to the 16th in a block of at most 64 KiB.
+        self.size as u64
+            | (self.lines as u64) << 16
+            | (self.segment as u64) << 32
+            | (self.align.ilog2() as u64) << 48
+            | (self.per_line as u64) << 52
+            | (self.index_bits as u64) << 56
+            | (self.drops as u64) << 60
+    }
+
     /// Panics if the ring would be larger than 4 GiB.
     #[inline(always)]
     pub(crate) const fn of(slot: Slot, capacity: Capacity) -> Layout {
@@ -203,7 +242,7 @@ impl Layout {
             "a payload is too large for a ring"
         );
         let stride = up(size, align);
-        let offset = up(size_of::<AtomicU64>(), align);
+        let offset = first_payload(align);
         let index_bits = match messages {
             0 | 1 => 0,
             2..=16 => 4,
@@ -251,7 +290,6 @@ impl Layout {
             align: align as u32,
             first: first as u32,
             pitch: pitch as u32,
-            offset: offset as u32,
             stride: stride as u32,
             lines: lines as u32,
             segment: segment as u32,
@@ -311,7 +349,7 @@ impl Layout {
     #[inline]
     pub(crate) const fn payload(&self, line: usize, place: usize) -> usize {
         let place = if self.per_line == 1 { 0 } else { place };
-        self.line(line) + self.offset as usize + place * self.stride as usize
+        self.line(line) + first_payload(self.align as usize) + place * self.stride as usize
     }
 
     /// Whether the index of a message is told at all: not if no state has more than one.
@@ -326,13 +364,20 @@ impl Layout {
         place as u32 * self.index_bits as u32
     }
 
-    /// The index of the message at this place, from all indexes of its line.
+    /// The index of the message at this place, from all indexes of its line, whatever lies above them.
     #[inline]
     pub(crate) const fn index(&self, indexes: u64, place: usize) -> u8 {
         if !self.has_indexes() {
             return 0;
         }
         (indexes >> self.index_shift(place)) as u8 & ((1_u32 << self.index_bits) - 1) as u8
+    }
+
+    /// Which blocks of ended sessions fit: see `pool::class`.
+    #[inline]
+    pub(crate) const fn class(&self) -> usize {
+        let (size, align) = self.block();
+        pool::class(size, align)
     }
 
     /// The size and the alignment of the block.
@@ -348,6 +393,12 @@ impl Layout {
             align,
         )
     }
+}
+
+/// Where in a line the first payload lies, behind the word: at a multiple of this power of two.
+#[inline]
+const fn first_payload(align: usize) -> usize {
+    most(size_of::<AtomicU64>(), align)
 }
 
 /// The next multiple of a power of two.

@@ -38,18 +38,18 @@
 //! - *Making ready.* A block is cleared as far as the shortest laps reach. The sender clears what lies behind an early end of laps
 //!   before a lap first goes on there, and says that it does before it publishes anything in the last line before that end,
 //!   so the receiver's look behind that line comes after both (Release, Acquire). See `room`.
-//! - *Clearing.* When epochs start again at 1 (see `position`) the receiver of the turning message clears the stamps
+//! - *Clearing.* When epochs go back (see `position`) the receiver of the turning message clears the stamps
 //!   of all lines but the first. All messages are read, the peer looks at the first line only, so nobody else uses them.
 
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
+use crate::barrier;
 use crate::cell::{Cell, Own, Side, Stance};
 use crate::layout::Layout;
 use crate::position::Position;
 use crate::sync::AtomicU64;
 use crate::wait::{Moment, Place, Waiter};
-use crate::{barrier, burial};
 
 mod leave;
 mod publish;
@@ -103,7 +103,7 @@ pub struct Pipe {
 /// Both sides of a new session: side 0, side 1.
 #[inline(always)]
 pub(crate) fn pair(layout: Layout) -> (Pipe, Pipe) {
-    let (cell, epoch) = Cell::begin(layout, burial::begun());
+    let (cell, epoch) = Cell::begin(layout);
     sides(cell, epoch, !barrier::is_there())
 }
 
@@ -178,8 +178,14 @@ impl Pipe {
     /// What this side writes for itself.
     #[inline]
     pub(crate) fn own(&self) -> &Own {
+        self.own_of(self.at.side())
+    }
+
+    /// The same for a caller that knows which side this is.
+    #[inline(always)]
+    fn own_of(&self, side: usize) -> &Own {
         // SAFETY: as above; the other side never looks there.
-        unsafe { &*addr_of!((*self.cell.as_ptr()).own[self.at.side()]) }
+        unsafe { &*addr_of!((*self.cell.as_ptr()).own[side]) }
     }
 
     /// The number of the other side.
@@ -320,7 +326,7 @@ impl Pipe {
     /// The index of the message that was found here, among those of its state.
     #[inline(always)]
     pub(crate) fn index(&self, layout: &Layout, word: u64) -> u8 {
-        layout.index((word & INDEXES) >> INDEXES_SHIFT, self.at.place())
+        layout.index(word >> INDEXES_SHIFT, self.at.place())
     }
 
     /// Where this side stands after a message that keeps the direction; `None` if that message may empty a segment, which
@@ -380,8 +386,10 @@ impl Pipe {
             self.free();
             return (payload, None);
         }
-        let next = self.moved(self.at.turned().with_processor_of(word));
-        if next.at.epoch() == 1 {
+        let own = self.own_of(1 - layout.sender_or(self.peer()));
+        own.heard.store(word, Relaxed);
+        let next = self.moved(self.at.turned());
+        if self.at.renews() {
             next.clear();
         }
         (payload, Some(next))
@@ -393,19 +401,23 @@ impl Pipe {
         // SAFETY: the peer is gone, except that it may still be fetching this side's waiter.
         unsafe {
             if (*self.place()).is_busy() {
-                self.again().settle();
+                return self.settle();
             }
             Cell::end(self.cell, self.at.epoch());
         }
     }
 
-    /// Waits until nobody is in this side's place: the peer fetches the waiter, or has not seen that there is one.
+    /// The same where somebody is in this side's place: waits until the peer has fetched the waiter, or takes back what it has
+    /// not seen.
     #[cold]
     #[inline(never)]
     fn settle(self) {
         self.stops_waiting_in_flags();
         // SAFETY: as above.
-        unsafe { (*self.place()).settle() };
+        unsafe {
+            (*self.place()).settle();
+            Cell::end(self.cell, self.at.epoch());
+        }
     }
 
     #[cold]

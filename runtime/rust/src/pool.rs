@@ -17,12 +17,22 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::cell::Cell;
 
 /// The largest blocks that are kept have `SMALLEST << (CLASSES - 1)` bytes.
-const CLASSES: usize = 8;
+pub(crate) const CLASSES: usize = 8;
 const SMALLEST: usize = 512;
 
 /// A thread keeps so many bytes of a class, and at least [`FEWEST`] blocks: large ones are hardly touched as a rule.
 const KEPT: usize = 32 << 10;
 const FEWEST: usize = 4;
+
+/// How many blocks of a class a thread keeps.
+const fn most(class: usize) -> usize {
+    let most = KEPT / (SMALLEST << class);
+    if most > FEWEST {
+        most
+    } else {
+        FEWEST
+    }
+}
 
 /// How many blocks are left to other threads at once: few, so that they are still in a cache when they are taken.
 const fn batch(class: usize) -> usize {
@@ -34,12 +44,21 @@ const fn batch(class: usize) -> usize {
     }
 }
 
-/// The class of a block, and how many bytes it really has; `None` if such blocks are not kept.
-pub(crate) const fn class(size: usize, align: usize) -> Option<(usize, usize)> {
+/// The class of a block; [`CLASSES`] if such blocks are not kept.
+pub(crate) const fn class(size: usize, align: usize) -> usize {
     // How often `SMALLEST` must be doubled. No block is empty: it has a header.
     let class = (usize::BITS - ((size - 1) / SMALLEST).leading_zeros()) as usize;
     if class < CLASSES && align <= crate::layout::CACHE_LINE && IS_POOLED {
-        Some((class, SMALLEST << class))
+        class
+    } else {
+        CLASSES
+    }
+}
+
+/// How many bytes a block of this class really has.
+pub(crate) const fn size(class: usize) -> Option<usize> {
+    if class < CLASSES {
+        Some(SMALLEST << class)
     } else {
         None
     }
@@ -62,17 +81,49 @@ impl Exchange {
 }
 
 thread_local! {
-    static POOL: Pool = const { Pool { lists: [const { List::new() }; CLASSES] } };
+    /// Without a destructor, so that it is reached without a look at whether it is alive.
+    static LISTS: [List; CLASSES] = const { [const { List::new() }; CLASSES] };
+    static KEEPER: Keeper = const { Keeper };
 }
 
-struct Pool {
-    lists: [List; CLASSES],
+/// Gives the blocks of this thread back when it ends.
+struct Keeper;
+
+impl Keeper {
+    /// Makes sure that this thread's lists will be emptied; false if they have been.
+    fn is_there() -> bool {
+        KEEPER
+            .try_with(|_| {
+                LISTS.with(|lists| {
+                    for (class, list) in lists.iter().enumerate() {
+                        list.bound.set(2 * batch(class));
+                    }
+                });
+            })
+            .is_ok()
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        LISTS.with(|lists| {
+            for list in lists {
+                list.bound.set(0);
+                while let Some(cell) = list.take() {
+                    // SAFETY: the block was the list's.
+                    unsafe { Cell::release(cell) };
+                }
+            }
+        });
+    }
 }
 
 /// Blocks of one class, linked through `Cell::next`.
 struct List {
     first: std::cell::Cell<Option<NonNull<Cell>>>,
     length: std::cell::Cell<usize>,
+    /// Up to this length blocks are put in without further thought; 0 as long as nobody would empty the list when the thread ends.
+    bound: std::cell::Cell<usize>,
 }
 
 impl List {
@@ -80,6 +131,7 @@ impl List {
         List {
             first: std::cell::Cell::new(None),
             length: std::cell::Cell::new(0),
+            bound: std::cell::Cell::new(0),
         }
     }
 
@@ -102,14 +154,33 @@ impl List {
         self.length.set(self.length.get() + 1);
     }
 
-    /// Takes the batch that was left here, if this list is empty and there is one.
-    fn take_from(&self, exchange: &Exchange, batch: usize) {
-        if !exchange.is_empty() {
-            self.first
-                .set(NonNull::new(exchange.0.swap(null_mut(), Acquire)));
-            self.length
-                .set(if self.first.get().is_some() { batch } else { 0 });
+    fn will_be_emptied(&self) -> bool {
+        self.bound.get() > 0 || Keeper::is_there()
+    }
+
+    /// Takes a block of the batch that was left for others and, this list being empty, keeps the rest.
+    #[inline(never)]
+    fn take_left(&self, class: usize) -> Option<NonNull<Cell>> {
+        let exchange = &EXCHANGES[class];
+        if exchange.is_empty() || !self.will_be_emptied() {
+            return None;
         }
+        let first = NonNull::new(exchange.0.swap(null_mut(), Acquire))?;
+        self.first.set(Some(first));
+        self.length.set(batch(class));
+        self.take()
+    }
+
+    /// Whether a list of [`List::bound`] blocks or more takes another one. Then it first leaves a batch for others if nobody else has.
+    #[inline(never)]
+    fn has_room(&self, class: usize) -> bool {
+        if !self.will_be_emptied() {
+            return false;
+        }
+        if self.length.get() >= 2 * batch(class) && EXCHANGES[class].is_empty() {
+            self.leave_at(&EXCHANGES[class], batch(class));
+        }
+        self.length.get() < most(class)
     }
 
     /// Leaves a batch for others, if this list has one and nobody else has left one.
@@ -149,44 +220,40 @@ impl List {
 /// A block of this class that was in use before, if this thread has one or another one has left some.
 #[inline]
 pub(crate) fn take(class: usize) -> Option<NonNull<Cell>> {
-    POOL.try_with(|pool| {
-        let list = &pool.lists[class];
-        if list.first.get().is_none() {
-            list.take_from(&EXCHANGES[class], batch(class));
-        }
-        list.take()
+    LISTS.with(|lists| {
+        let list = lists.get(class)?;
+        list.take().or_else(|| list.take_left(class))
     })
-    .ok()?
+}
+
+/// Keeps a block for the next session of this class, if that takes no further thought; else [`keep`] is to be asked.
+///
+/// # Safety
+/// The block has the size of its class, its header is initialised, and nobody uses it any more.
+#[inline]
+pub(crate) unsafe fn put(class: usize, cell: NonNull<Cell>) -> bool {
+    LISTS.with(|lists| {
+        let list = &lists[class];
+        let is_short = list.length.get() < list.bound.get();
+        if is_short {
+            // SAFETY: by the caller.
+            unsafe { list.put(cell) };
+        }
+        is_short
+    })
 }
 
 /// Keeps a block for the next session of this class; false if the list is full or the thread is ending.
 ///
 /// # Safety
-/// The block has the size of its class, its header is initialised, and nobody uses it any more.
-#[inline]
+/// As for [`put`].
 pub(crate) unsafe fn keep(class: usize, cell: NonNull<Cell>) -> bool {
-    POOL.try_with(|pool| {
-        let (list, exchange) = (&pool.lists[class], &EXCHANGES[class]);
-        if list.length.get() >= 2 * batch(class) && exchange.is_empty() {
-            list.leave_at(exchange, batch(class));
+    LISTS.with(|lists| {
+        let has_room = lists[class].has_room(class);
+        if has_room {
+            // SAFETY: by the caller.
+            unsafe { lists[class].put(cell) };
         }
-        if list.length.get() >= FEWEST && list.length.get() * (SMALLEST << class) >= KEPT {
-            return false;
-        }
-        // SAFETY: by the caller.
-        unsafe { list.put(cell) };
-        true
+        has_room
     })
-    .unwrap_or(false)
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        for list in &self.lists {
-            while let Some(cell) = list.take() {
-                // SAFETY: the block was the list's.
-                unsafe { Cell::release(cell) };
-            }
-        }
-    }
 }

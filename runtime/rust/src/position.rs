@@ -8,8 +8,8 @@
 
 /// One endpoint's position and what the endpoint remembers, packed so that an endpoint is two words.
 ///
-/// From the top: 22 bits of epoch, 3 of place in the line, one that is 0, 7 of processor, flags, 26 of line. Epoch, place and
-/// processor lie where a line's word has epoch, count and processor, so that one subtraction compares a word with a position.
+/// From the top: 22 bits of epoch, 3 of place in the line, 8 that are 0, flags, 26 of line. Epoch and place lie where a line's
+/// word has epoch and count, so that one subtraction compares a word with a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
 
@@ -17,9 +17,6 @@ pub(crate) struct Position(u64);
 pub(crate) const EPOCH_SHIFT: u32 = 42;
 /// Where the place in a line begins in positions, and the count of messages in words.
 pub(crate) const PLACE_SHIFT: u32 = 39;
-/// The processor on which the peer last ran, or 0 if that is not known, in positions; in words that of the sender.
-pub(crate) const PROCESSOR: u64 = 0x7f << PROCESSOR_SHIFT;
-pub(crate) const PROCESSOR_SHIFT: u32 = 31;
 
 /// How many epochs there are, before they come round.
 pub(crate) const EPOCHS: u32 = 1 << 22;
@@ -44,11 +41,12 @@ pub(crate) const MAX_PER_LINE: usize = 7;
 /// What identifies a message within its session, as long as no epoch comes round.
 pub(crate) const KEY: u64 = !(ONE - 1) | LINE;
 
-/// From this epoch on the next turn starts again at 1, after clearing all stamps (see [`Position::turned`]).
+/// From this epoch on the next turn goes back by as many epochs, after clearing all stamps (see [`Position::turned`]).
 ///
 /// Half of the number space: a stamp that is not rewritten ages by turns, and by the laps that leave its line out, of which
 /// there are at most half as many (see `pipe/room.rs`). So no stamp grows older than three quarters of the number space and
-/// a few epochs, and an epoch never meets its own number in an old stamp.
+/// a few epochs, and an epoch never meets its own number in an old stamp. A stamp that is cleared has epoch 0, as if the session
+/// had come to where it goes back to without this line.
 pub(crate) const RENEWAL: u32 = EPOCHS / 2;
 
 impl Position {
@@ -56,7 +54,7 @@ impl Position {
     #[inline]
     pub(crate) fn first(side: usize, epoch: u32, swaps: bool) -> Position {
         let side = if side == 0 { 0 } else { SIDE };
-        let swaps = if swaps { SWAPS } else { 0 };
+        let swaps = u64::from(swaps) * SWAPS;
         Position(u64::from(epoch) << EPOCH_SHIFT | side | swaps)
     }
 
@@ -184,18 +182,6 @@ impl Position {
         Position(self.0 & !STAYS | if stays { STAYS } else { 0 })
     }
 
-    /// The processor on which the peer last ran, in place; 0 if that is not known.
-    #[inline]
-    pub(crate) fn processor(self) -> u64 {
-        self.0 & PROCESSOR
-    }
-
-    /// With the processor that a word tells.
-    #[inline]
-    pub(crate) fn with_processor_of(self, word: u64) -> Position {
-        Position(self.0 & !PROCESSOR | word & PROCESSOR)
-    }
-
     /// After a message that keeps the direction, if there is another place in the line.
     #[inline]
     pub(crate) fn next_place(self, per_line: usize) -> Option<Position> {
@@ -242,22 +228,25 @@ impl Position {
         Position(self.0.wrapping_add(1 << EPOCH_SHIFT))
     }
 
-    /// After a message that turns the direction. When the epoch falls back to 1 the stamps must be cleared.
+    /// Whether a turn here goes back to earlier epochs, so that the stamps must be cleared.
+    #[inline]
+    pub(crate) fn renews(self) -> bool {
+        self.epoch() >= RENEWAL
+    }
+
+    /// After a message that turns the direction.
     #[inline]
     pub(crate) fn turned(self) -> Position {
-        let rest = self.0 & (PROCESSOR | SIDE | SWAPS | TASK);
-        Position(u64::from(renewed(self.epoch())) << EPOCH_SHIFT | rest)
+        const RENEWED: u64 = ((RENEWAL - 1) as u64) << EPOCH_SHIFT;
+        const KEPT: u64 = SIDE | SWAPS | TASK;
+        Position((self.0 & (RENEWED | KEPT)) + (1 << EPOCH_SHIFT))
     }
 }
 
-/// The epoch after a turn.
+/// The epoch after a turn, of which [`RENEWAL`] is a power of two.
 #[inline]
 pub(crate) fn renewed(epoch: u32) -> u32 {
-    if epoch >= RENEWAL {
-        1
-    } else {
-        epoch + 1
-    }
+    (epoch & (RENEWAL - 1)) + 1
 }
 
 #[cfg(all(test, not(loom)))]
@@ -299,6 +288,11 @@ mod tests {
             RENEWAL
         );
         assert_eq!(Position::first(0, RENEWAL, false).turned().epoch(), 1);
+        for epoch in [0, 1, 6, RENEWAL - 1, RENEWAL, RENEWAL + 5, EPOCHS - 1] {
+            let at = Position::first(0, epoch, false);
+            assert_eq!(at.turned().epoch(), renewed(epoch));
+            assert_eq!(at.renews(), renewed(epoch) <= epoch);
+        }
         let last = Position::first(0, EPOCHS - 1, false);
         assert_eq!(last.next_line(1).epoch(), 0);
     }

@@ -4,6 +4,10 @@
 //! the sender stamps its processor on each message that turns the direction. The number is a hint: a thread may be moved
 //! at any time. A number above 126 counts as unknown, as does that of a thread that is not registered (-1).
 
+/// Where a word has the processor on which the sender of its messages ran, or 0 if that is not known.
+pub(crate) const IN_WORD: u64 = 0x7f << SHIFT;
+const SHIFT: u32 = 31;
+
 #[cfg(all(
     target_os = "linux",
     target_arch = "x86_64",
@@ -15,20 +19,16 @@ mod system {
     use std::sync::atomic::AtomicIsize;
     use std::sync::atomic::Ordering::Relaxed;
 
-    use crate::position::PROCESSOR_SHIFT;
+    use super::SHIFT;
 
-    /// Nobody has asked for the offset yet.
-    const UNKNOWN: isize = isize::MIN;
-    /// There is none. No offset has this value: it is where the thread's own pointer lies.
+    /// There is no such area, or nobody has asked yet. No area is there: it is where the thread's own pointer lies.
     const NONE: isize = 0;
 
-    static OFFSET: AtomicIsize = AtomicIsize::new(UNKNOWN);
+    static OFFSET: AtomicIsize = AtomicIsize::new(NONE);
 
     /// From 2.35 on the C library registers an area with the kernel for each thread, in which the kernel keeps the
     /// thread's processor, and says at which offset from the thread pointer it lies.
-    #[cold]
-    #[inline(never)]
-    fn ask() -> isize {
+    pub(crate) fn ask() {
         // SAFETY: the names end in 0, and the symbols, where they exist, are of these types and never written.
         let offset = unsafe {
             let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr());
@@ -40,15 +40,11 @@ mod system {
             }
         };
         OFFSET.store(offset, Relaxed);
-        offset
     }
 
     #[inline]
     pub(crate) fn stamp() -> u64 {
-        let offset = match OFFSET.load(Relaxed) {
-            UNKNOWN => ask(),
-            offset => offset,
-        };
+        let offset = OFFSET.load(Relaxed);
         if offset == NONE {
             return 0;
         }
@@ -64,7 +60,7 @@ mod system {
             );
         }
         if number < 127 {
-            u64::from(number + 1) << PROCESSOR_SHIFT
+            u64::from(number + 1) << SHIFT
         } else {
             0
         }
@@ -79,9 +75,18 @@ mod system {
     not(any(miri, loom))
 )))]
 mod system {
+    #[cfg(all(target_os = "linux", feature = "membarrier", not(miri), not(loom)))]
+    pub(crate) fn ask() {}
+
     pub(crate) fn stamp() -> u64 {
         0
     }
+}
+
+/// Asks where a thread finds its processor: once, when the first session of the process begins (see `barrier`).
+#[cfg(all(target_os = "linux", feature = "membarrier", not(miri), not(loom)))]
+pub(crate) fn ask() {
+    system::ask();
 }
 
 /// The processor of this thread, in the place that words have for it; 0 if that cannot be known.
@@ -92,10 +97,10 @@ pub(crate) fn stamp() -> u64 {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::position::PROCESSOR;
+    use super::IN_WORD;
 
     #[test]
     fn a_stamp_stays_in_its_place() {
-        assert_eq!(super::stamp() & !PROCESSOR, 0);
+        assert_eq!(super::stamp() & !IN_WORD, 0);
     }
 }

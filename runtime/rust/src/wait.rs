@@ -141,19 +141,18 @@ impl Place {
         }
     }
 
-    /// Makes the place as it was at first, when nobody else looks here: a waiter may be left that nobody came to wake.
+    /// Whether a waiter is left here that nobody came to wake, when nobody else looks here any more.
     #[inline]
-    pub(crate) fn clear(&self) {
-        if self.busy.load(Relaxed) {
-            self.forget();
-        }
+    pub(crate) fn is_left(&self) -> bool {
+        self.busy.load(Relaxed)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn forget(&self) {
-        // SAFETY: by the caller of `Cell::end`, nobody else uses the session.
-        drop(unsafe { Place::take(self) });
+    /// Makes the place as it was at first, when nobody else looks here any more.
+    pub(crate) fn clear(&self) {
+        if self.is_left() {
+            // SAFETY: nobody else uses the session.
+            drop(unsafe { Place::take(self) });
+        }
     }
 
     /// Whether a waiter was put in, and whoever takes it out has not let go of the place.

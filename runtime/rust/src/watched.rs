@@ -32,15 +32,16 @@
 //! has the message, and the next one or the one after it has `KNOWS`. If not, and nobody has run the barrier meanwhile, it runs it:
 //! then for all who have let it run.
 
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::Waker;
 
-use crate::barrier;
 use crate::flags::{self, ENDING, TASK, WAITING};
 use crate::pipe::{Found, Pipe, Room, KNOWS, WAITS};
 use crate::position::{EPOCH_SHIFT, KEY};
 use crate::sync::AtomicU64;
 use crate::wait::{Moment, Place, Waiter};
+use crate::{barrier, processor};
 
 /// What a side notes of itself: it said that it is a task, and the sender has seen that behind this position.
 const KNOWN: u64 = 1 << 26;
@@ -107,7 +108,7 @@ impl<'a> Watched<'a> {
 
     /// The processor on which the peer last ran, in the place that words have for it; 0 if that is not known.
     pub(crate) fn processor_of_peer(&self) -> u64 {
-        self.pipe.at().processor()
+        self.pipe.own().heard.load(Relaxed) & processor::IN_WORD
     }
 
     /// Leaves a task's waker unless the next operation would not wait, and says whether it did. Replaces an earlier waiter.
@@ -267,6 +268,12 @@ impl Pipe {
         unsafe { &*std::ptr::addr_of!((*self.side(self.at().side())).task) }
     }
 
+    /// Its ticket for the barrier, from when it last let others run. Only this side looks there.
+    fn ticket(&self) -> &AtomicU32 {
+        // SAFETY: as for the accessors of `Pipe`.
+        unsafe { &*std::ptr::addr_of!((*self.side(self.at().side())).ticket) }
+    }
+
     /// Leaves a task's waker for the message here, whose word had this value, in which there was nothing. Says whether it
     /// did: if not the next operation does not wait. Replaces an earlier waiter. `forgets` is what the layout says.
     ///
@@ -310,7 +317,7 @@ impl Pipe {
         }
         let noted = self.task().load(Relaxed);
         if noted == SAID | PUT_OFF | self.at().key() {
-            if self.still_waits(waker) && barrier::has_run_since(self.own().ticket.load(Relaxed)) {
+            if self.still_waits(waker) && barrier::has_run_since(self.ticket().load(Relaxed)) {
                 return watched.confirm();
             }
         } else if noted & KNOWN == 0 {
@@ -326,9 +333,8 @@ impl Pipe {
         if !watched.announce_in_flags(Waiter::Task(waker.clone())) {
             return false;
         }
-        let own = self.own();
-        own.ticket.store(barrier::ticket(), Relaxed);
-        for (place, pointer) in own.waker.iter().zip(pointers(waker)) {
+        self.ticket().store(barrier::ticket(), Relaxed);
+        for (place, pointer) in self.own().waker.iter().zip(pointers(waker)) {
             place.store(pointer, Relaxed);
         }
         self.task().store(SAID | PUT_OFF | self.at().key(), Relaxed);

@@ -6,7 +6,7 @@ use crate::position::RENEWAL;
 
 /// A session with either policy, at an epoch that no conversation reaches in a test's time.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
-    let (cell, _) = Cell::begin(layout, 0);
+    let (cell, _) = Cell::begin(layout);
     // The block may have been in use before, at just this epoch.
     // SAFETY: it belongs to the new session, which nobody uses yet.
     unsafe {
