@@ -135,7 +135,7 @@ impl<S> Sender<S> {
         }
         match self
             .into_pipe()
-            .send(&layout, INDEX, payload, S::Next::THEN)
+            .send(&layout, S::STAYS, INDEX, payload, S::Next::THEN)
         {
             Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),
             Sent::Awaited(pipe, awaited) => Ok((S::Next::mine(pipe, S::STAYS), Some(awaited))),

@@ -27,21 +27,34 @@ impl Pipe {
     /// Publishes a message and steps on; or gives the payload back because the peer is gone.
     ///
     /// Waits while the ring is full. The receiver, if it waits, is for the caller to wake once it has the next
-    /// endpoint in hand. The layout is this session's, and the payload must fit (see [`Layout::fits`]).
+    /// endpoint in hand. The layout is this session's, `stays` is as for [`Pipe::sending`], and the payload must fit (see [`Layout::fits`]).
     ///
     /// In a run the payload is given to nothing that is not inlined, so that it goes from where it was made straight into
     /// its place. On a detour over the stack it would be read there with wider loads than it was stored with, and such a
     /// load waits until all stores before it are in memory, which in a stream is never soon.
     #[inline(always)]
-    pub(crate) fn send<P>(self, layout: &Layout, index: u8, payload: P, then: Then) -> Sent<P> {
+    pub(crate) fn send<P>(
+        self,
+        layout: &Layout,
+        stays: bool,
+        index: u8,
+        payload: P,
+        then: Then,
+    ) -> Sent<P> {
         let inside = self.at.plain_place_inside(layout.per_line());
         if then == Then::Stay && inside.is_some() {
             // As below, for most messages of a stream by far fewer instructions.
             // SAFETY: as below; for the whole line, room was made where it began.
             return unsafe { self.store(layout, index, payload, then, inside) };
         }
-        if self.at.is_in_multiple(layout.segment()) || !self.at.is_plain() {
-            // Where a run or a segment may begin, or a session is not plain.
+        let (mut swaps, mut is_task) = (false, false);
+        if self.at.is_plain() && !self.at.is_lapping() {
+            if self.at.begins_run() {
+                swaps = !stays;
+                is_task = stays && self.peer_is_task();
+            }
+        } else if self.at.is_in_multiple(layout.segment()) || !self.at.is_plain() {
+            // Where a segment may begin, or a session is not plain.
             if self.at.begins_used_line()
                 && layout.may_begin_segment(self.at.line())
                 && !self.again().has_room()
@@ -49,15 +62,15 @@ impl Pipe {
                 self.leave();
                 return Sent::Noticed(Err(payload));
             }
-            let swaps = self.swaps();
-            let is_task = || !self.at.is_plain() || self.at.begins_run() && self.peer_is_task();
-            if swaps || then != Then::End && is_task() {
-                // SAFETY: as below; and what was written is published as what it is.
-                return unsafe {
-                    self.write(layout, payload);
-                    self.exchange(layout, index, then, swaps)
-                };
-            }
+            swaps = self.at.always_swaps() || !stays && self.at.begins_run();
+            is_task = !self.at.is_plain();
+        }
+        if swaps || then != Then::End && is_task {
+            // SAFETY: as below; and what was written is published as what it is.
+            return unsafe {
+                self.write(layout, payload);
+                self.exchange(layout, index, then, swaps)
+            };
         }
         if then == Then::End {
             return Sent::Noticed(self.finish(index, payload));

@@ -39,7 +39,7 @@ fn take(from: Pipe, word: u64, then: Then) -> (u64, Pipe) {
 /// Sends and reads one message.
 fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
     let layout = *from.layout();
-    let Sent::Published(from) = from.send(&layout, 3, value, then) else {
+    let Sent::Published(from) = from.send(&layout, true, 3, value, then) else {
         panic!("nobody waits and nobody left")
     };
     let Found::Message(word) = to.find() else {
@@ -97,7 +97,7 @@ fn wrap((mut first, mut second): (Pipe, Pipe)) {
     }
     assert!(second.die().is_ok());
     let layout = *first.layout();
-    let sent = first.send(&layout, 0, 1_u64, Then::Stay);
+    let sent = first.send(&layout, true, 0, 1_u64, Then::Stay);
     assert!(matches!(sent, Sent::Noticed(Err(1))));
 }
 
@@ -194,7 +194,7 @@ impl Walk {
         if self.sleeps {
             sender.note_waking();
         }
-        let Sent::Published(next) = sender.send(&self.layout, 3, self.sent, then) else {
+        let Sent::Published(next) = sender.send(&self.layout, true, 3, self.sent, then) else {
             panic!("nobody waits and nobody left")
         };
         self.sent += 1;
