@@ -237,8 +237,10 @@ impl<S: State> Receiver<S> {
     /// Leaves a task's waker, as [`Pipe::arm_task`] does.
     #[inline(always)]
     pub(crate) fn arm_task(&self, value: u64, waker: &Waker) -> bool {
-        let forgets = layout_in::<S>(&self.pipe).forgets();
-        self.pipe.again().arm_task(forgets, value, waker)
+        let layout = layout_in::<S>(&self.pipe);
+        let word = self.pipe.word_in(&layout);
+        let forgets = layout.forgets();
+        self.pipe.again().arm_task(forgets, word, value, waker)
     }
 
     /// Like [`recv`](Receiver::recv), but never waits: gives the endpoint back if there is no message yet.

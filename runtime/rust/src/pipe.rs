@@ -138,7 +138,7 @@ impl Pipe {
 
     /// The word of the line here, if the layout is known.
     #[inline(always)]
-    fn word_in(&self, layout: &Layout) -> &AtomicU64 {
+    pub(crate) fn word_in(&self, layout: &Layout) -> &AtomicU64 {
         self.word_of(layout, self.at.line())
     }
 

@@ -117,10 +117,9 @@ impl<'a> Watched<'a> {
         match self.unchanged() {
             None => false,
             Some(_) if self.sends => self.arm(Waiter::Task(waker.clone())),
-            Some((_, value)) => {
-                self.pipe
-                    .again()
-                    .arm_task(self.pipe.layout().forgets(), value, waker)
+            Some((word, value)) => {
+                let forgets = self.pipe.layout().forgets();
+                self.pipe.again().arm_task(forgets, word, value, waker)
             }
         }
     }
@@ -275,11 +274,18 @@ impl Pipe {
     }
 
     /// Leaves a task's waker for the message here, whose word had this value, in which there was nothing. Says whether it
-    /// did: if not the next operation does not wait. Replaces an earlier waiter. `forgets` is what the layout says.
+    /// did: if not the next operation does not wait. Replaces an earlier waiter. `forgets` is what the layout says, and `word` is
+    /// the one here.
     ///
     /// This is what a task does with nearly every message, so the pipe comes in registers, and all else stands apart.
     #[inline(never)]
-    pub(crate) fn arm_task(self, forgets: bool, value: u64, waker: &Waker) -> bool {
+    pub(crate) fn arm_task(
+        self,
+        forgets: bool,
+        word: &AtomicU64,
+        value: u64,
+        waker: &Waker,
+    ) -> bool {
         let said = self.flags(self.at().side()).load(Relaxed);
         if said & WAITING != 0 || !self.waits_in_word() {
             return self.arm_task_in_flags(waker);
@@ -292,8 +298,7 @@ impl Pipe {
         let place = self.place();
         // SAFETY: this side owns the place, and its flags are down.
         unsafe { (*place).put(Waiter::Task(waker.clone())) };
-        if self
-            .word()
+        if word
             .compare_exchange(value, value | WAITS, AcqRel, Acquire)
             .is_err()
         {
@@ -303,7 +308,7 @@ impl Pipe {
         }
         // By the exchange there was no message, and whoever publishes one finds the flag.
         barrier::after_exchange();
-        !forgets || self.stays_armed()
+        !forgets || !self.peer_may_be_gone() || self.stays_armed()
     }
 
     /// The same where the task waits in its flags, or has left a waiter there.
@@ -391,6 +396,8 @@ impl Pipe {
     }
 
     /// Whether the waiter that is armed here may stay because the peer is there; otherwise it is taken back.
+    #[cold]
+    #[inline(never)]
     fn stays_armed(self) -> bool {
         let mut moment = Moment::new();
         loop {

@@ -197,6 +197,12 @@ impl Pipe {
         }
     }
 
+    /// Whether the peer has said that it leaves, or has left: then [`Pipe::was_forgotten`] tells more.
+    #[inline]
+    pub(crate) fn peer_may_be_gone(&self) -> bool {
+        self.flags(self.peer()).load(Acquire) & (LEAVING | GONE) != 0
+    }
+
     /// Whether the peer left without having read what this side has sent, which may be all that it had to read before it
     /// answers, or makes room. It may also have left later, after its answer: then that can be seen now. `None` if it is
     /// about to decide, a few instructions away: then let a [`Moment`] pass and look again, for whoever relies on a no may
