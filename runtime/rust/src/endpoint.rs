@@ -214,7 +214,7 @@ impl<S: State> Receiver<S> {
     pub fn recv(self) -> Result<S::Message, Closed> {
         let word = match self.find() {
             Found::Message(word) => word,
-            Found::Closed | Found::Nothing(_) => match wait(self.pipe.again()) {
+            Found::Closed | Found::Nothing(_) => match park::for_message(self.pipe.again()) {
                 Some(word) => word,
                 None => return Err(self.closed()),
             },
@@ -284,19 +284,6 @@ impl<S: State> Receiver<S> {
     fn closed(self) -> Closed {
         self.into_pipe().free();
         Closed::new(S::NAME)
-    }
-}
-
-/// Waits for the next message, and gives the word that has it; `None` if there will be none.
-#[cold]
-#[inline(never)]
-fn wait(pipe: Pipe) -> Option<u64> {
-    loop {
-        match pipe.find() {
-            Found::Message(word) => return Some(word),
-            Found::Closed => return None,
-            Found::Nothing(_) => park::until(Watched::for_message(&pipe), None),
-        };
     }
 }
 

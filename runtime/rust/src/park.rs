@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use crate::give_way::give_way;
+use crate::pipe::{Found, Pipe};
 use crate::processor;
 use crate::sync::{current, park, park_timeout, spin_loop};
 use crate::wait::Waiter;
@@ -21,16 +22,56 @@ const MOST: u32 = 2_000;
 /// How often to let other threads run before sleeping, at most.
 const YIELDS: u32 = 4;
 
+/// One of so many waits in vain looks for the longest time: two threads that have learnt to sleep wait for each other to wake, which
+/// takes longer than they look, and would never learn better.
+const PROBE: u32 = 32;
+
+/// What a thread has learnt.
+#[derive(Clone, Copy)]
+struct Learnt {
+    /// How often to look before it sleeps.
+    looks: u32,
+    /// How often it looked in vain since it last did not.
+    vain: u32,
+}
+
 thread_local! {
-    /// How often this thread looks before it sleeps.
-    static BUDGET: Cell<u32> = const { Cell::new(MOST / 4) };
+    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { looks: MOST / 4, vain: 0 }) };
 }
 
 /// Waits until the watched endpoint is ready, or until the deadline. Says whether it is ready.
 pub(crate) fn until(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
-    if watched.is_ready() || cfg!(not(loom)) && looks(watched) {
-        return true;
+    let look = || watched.is_ready().then_some(());
+    look().is_some() || looks(watched, look).is_some() || sleep(watched, deadline)
+}
+
+/// Waits for the next message, and gives the word that has it; `None` if there will be none.
+///
+/// As [`until`], but what is found need not be looked for once more: the peer waits for what this side does with it.
+#[cold]
+#[inline(never)]
+pub(crate) fn for_message(pipe: Pipe) -> Option<u64> {
+    let layout = pipe.layout();
+    let look = || match pipe.find_in(layout) {
+        Found::Nothing(_) if !pipe.peer_may_be_gone() => None,
+        Found::Nothing(_) => match pipe.find() {
+            Found::Nothing(_) => None,
+            found @ (Found::Message(_) | Found::Closed) => Some(found),
+        },
+        found @ (Found::Message(_) | Found::Closed) => Some(found),
+    };
+    let watched = Watched::for_message(&pipe);
+    loop {
+        match look().or_else(|| looks(watched, look)) {
+            Some(Found::Message(word)) => return Some(word),
+            Some(_) => return None,
+            None => sleep(watched, None),
+        };
     }
+}
+
+/// Sleeps until the watched endpoint is ready, or until the deadline. Says whether it is ready.
+fn sleep(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
     if !watched.arm(Waiter::Thread(current())) {
         return true;
     }
@@ -49,33 +90,57 @@ pub(crate) fn until(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
     true
 }
 
-/// Looks for a while whether the endpoint becomes ready.
-fn looks(watched: Watched<'_>) -> bool {
+/// Looks for a while whether something is found.
+#[inline]
+fn looks<T>(watched: Watched<'_>, look: impl Fn() -> Option<T>) -> Option<T> {
+    if cfg!(loom) {
+        return None;
+    }
     let peer = watched.processor_of_peer();
-    let budget = BUDGET.try_with(Cell::get).unwrap_or(LEAST);
     if peer == 0 || peer != processor::stamp() {
-        for looked in 0..budget {
+        let Learnt { looks, vain } = learnt();
+        let most = if vain % PROBE == PROBE - 1 {
+            MOST
+        } else {
+            looks
+        };
+        for looked in 0..most {
             spin_loop();
-            if watched.is_ready() {
-                // What took long may take as long again.
-                learn(budget.max(2 * looked).min(MOST));
-                return true;
+            if let Some(found) = look() {
+                if vain > 0 || 2 * looked > looks {
+                    // What took long may take as long again.
+                    let looks = looks.max(2 * looked).min(MOST);
+                    learn(Learnt { looks, vain: 0 });
+                }
+                return Some(found);
             }
         }
-        learn((budget - budget / 8).max(LEAST));
+        learn(Learnt {
+            looks: (looks - looks / 8).max(LEAST),
+            vain: vain.wrapping_add(1),
+        });
     }
     for _ in 0..YIELDS {
         if !give_way() {
             break;
         }
-        if watched.is_ready() {
-            return true;
+        if let Some(found) = look() {
+            return Some(found);
         }
     }
-    false
+    None
 }
 
-fn learn(budget: u32) {
-    // A thread that is ending learns no more.
-    let _ = BUDGET.try_with(|learnt| learnt.set(budget));
+/// A thread that is ending has learnt little, and learns no more.
+fn learnt() -> Learnt {
+    let little = Learnt {
+        looks: LEAST,
+        vain: 0,
+    };
+    LEARNT.try_with(Cell::get).unwrap_or(little)
+}
+
+#[inline(never)]
+fn learn(now: Learnt) {
+    let _ = LEARNT.try_with(|learnt| learnt.set(now));
 }
