@@ -47,30 +47,32 @@ impl Pipe {
             // SAFETY: as below; for the whole line, room was made where it began.
             return unsafe { self.store(layout, index, payload, then, inside) };
         }
-        let (mut swaps, mut is_task) = (false, false);
-        if self.at.is_plain() && !self.at.is_lapping() {
-            if self.at.begins_run() {
-                swaps = !stays;
-                is_task = stays && self.peer_is_task();
-            }
-        } else if self.at.is_in_multiple(layout.segment()) || !self.at.is_plain() {
-            // Where a segment may begin, or a session is not plain.
-            if self.at.begins_used_line()
+        let is_simple = self.at.is_plain() && !self.at.is_lapping();
+        let is_rare = if then == Then::Stay {
+            // In a stream most of what is left are beginnings of lines in a lap.
+            self.at.is_in_multiple(layout.segment()) || !self.at.is_plain()
+        } else {
+            !is_simple || self.at.begins_run()
+        };
+        if is_rare {
+            // Where a run or a segment may begin, or a session is not plain.
+            if !is_simple
+                && self.at.begins_used_line()
                 && layout.may_begin_segment(self.at.line())
                 && !self.again().has_room()
             {
                 self.leave();
                 return Sent::Noticed(Err(payload));
             }
-            swaps = self.at.always_swaps() || !stays && self.at.begins_run();
-            is_task = !self.at.is_plain();
-        }
-        if swaps || then != Then::End && is_task {
-            // SAFETY: as below; and what was written is published as what it is.
-            return unsafe {
-                self.write(layout, payload);
-                self.exchange(layout, index, then, swaps)
-            };
+            let swaps = self.at.always_swaps() || !stays && self.at.begins_run();
+            let is_task = || !self.at.is_plain() || self.at.begins_run() && self.peer_is_task();
+            if swaps || then != Then::End && is_task() {
+                // SAFETY: as below; and what was written is published as what it is.
+                return unsafe {
+                    self.write(layout, payload);
+                    self.exchange(layout, index, then, swaps)
+                };
+            }
         }
         if then == Then::End {
             return Sent::Noticed(self.finish(index, payload));
