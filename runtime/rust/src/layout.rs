@@ -446,6 +446,36 @@ mod tests {
     }
 
     #[test]
+    fn layouts_of_blocks_that_are_kept_have_keys_of_their_own() {
+        let mut found = std::collections::HashMap::new();
+        let sizes = [
+            0, 1, 8, 24, 48, 56, 57, 1_000, 1_001, 9_000, 60_000, 65_535, 70_000,
+        ];
+        for (size, align, drops, messages) in sizes
+            .iter()
+            .flat_map(|size| [1, 8, 64, 128].map(|align| (*size, align)))
+            .flat_map(|(size, align)| [false, true].map(|drops| (size, align, drops)))
+            .flat_map(|(size, align, drops)| [1, 2, 17].map(|most| (size, align, drops, most)))
+        {
+            let slot = Slot {
+                size,
+                align,
+                messages,
+                drops,
+            };
+            let bounded = [0, 1, 2, 3, 7, 8, 100, 1_000, 8_000].map(Capacity::Bounded);
+            for capacity in bounded.into_iter().chain([Capacity::Unbounded]) {
+                let layout = Layout::of(slot, capacity);
+                if layout.class() < pool::CLASSES {
+                    let said = format!("{layout:?}");
+                    assert_eq!(*found.entry(layout.key()).or_insert(said.clone()), said);
+                }
+            }
+        }
+        assert_eq!(found.len() > 500, cfg!(all(feature = "pool", not(miri))));
+    }
+
+    #[test]
     fn a_short_run_is_one_line() {
         let layout = Layout::of(Slot::new().messages(3).fit::<u64>(), Capacity::Bounded(7));
         assert_eq!(

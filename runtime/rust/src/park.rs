@@ -26,8 +26,8 @@ const YIELDS: u32 = 4;
 /// takes longer than they look, and would never learn better.
 const PROBE: u32 = 32;
 
-/// What a thread has learnt.
-#[derive(Clone, Copy)]
+/// What a thread has learnt of its waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Learnt {
     /// How often to look before it sleeps.
     looks: u32,
@@ -35,8 +35,40 @@ struct Learnt {
     vain: u32,
 }
 
+impl Learnt {
+    const NOTHING: Learnt = Learnt {
+        looks: MOST / 4,
+        vain: 0,
+    };
+
+    /// How often to look this time.
+    fn budget(self) -> u32 {
+        if self.vain % PROBE == PROBE - 1 {
+            MOST
+        } else {
+            self.looks
+        }
+    }
+
+    /// After so many looks in vain, and then one that was not. What took long may take as long again.
+    fn after(self, looks: u32) -> Learnt {
+        Learnt {
+            looks: self.looks.max(2 * looks).min(MOST),
+            vain: 0,
+        }
+    }
+
+    /// After looks in vain, as often as it was to look.
+    fn after_sleep(self) -> Learnt {
+        Learnt {
+            looks: (self.looks - self.looks / 8).max(LEAST),
+            vain: self.vain.wrapping_add(1),
+        }
+    }
+}
+
 thread_local! {
-    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt { looks: MOST / 4, vain: 0 }) };
+    static LEARNT: Cell<Learnt> = const { Cell::new(Learnt::NOTHING) };
 }
 
 /// Waits until the watched endpoint is ready, or until the deadline. Says whether it is ready.
@@ -98,27 +130,16 @@ fn looks<T>(watched: Watched<'_>, look: impl Fn() -> Option<T>) -> Option<T> {
     }
     let peer = watched.processor_of_peer();
     if peer == 0 || peer != processor::stamp() {
-        let Learnt { looks, vain } = learnt();
-        let most = if vain % PROBE == PROBE - 1 {
-            MOST
-        } else {
-            looks
-        };
-        for looked in 0..most {
+        // A thread that is ending has learnt nothing, and learns nothing more.
+        let learnt = LEARNT.try_with(Cell::get).unwrap_or(Learnt::NOTHING);
+        for looked in 0..learnt.budget() {
             spin_loop();
             if let Some(found) = look() {
-                if vain > 0 || 2 * looked > looks {
-                    // What took long may take as long again.
-                    let looks = looks.max(2 * looked).min(MOST);
-                    learn(Learnt { looks, vain: 0 });
-                }
+                learn(learnt, learnt.after(looked));
                 return Some(found);
             }
         }
-        learn(Learnt {
-            looks: (looks - looks / 8).max(LEAST),
-            vain: vain.wrapping_add(1),
-        });
+        learn(learnt, learnt.after_sleep());
     }
     for _ in 0..YIELDS {
         if !give_way() {
@@ -131,16 +152,39 @@ fn looks<T>(watched: Watched<'_>, look: impl Fn() -> Option<T>) -> Option<T> {
     None
 }
 
-/// A thread that is ending has learnt little, and learns no more.
-fn learnt() -> Learnt {
-    let little = Learnt {
-        looks: LEAST,
-        vain: 0,
-    };
-    LEARNT.try_with(Cell::get).unwrap_or(little)
+fn learn(before: Learnt, now: Learnt) {
+    if now != before {
+        let _ = LEARNT.try_with(|learnt| learnt.set(now));
+    }
 }
 
-#[inline(never)]
-fn learn(now: Learnt) {
-    let _ = LEARNT.try_with(|learnt| learnt.set(now));
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_looks_in_vain_looks_less_and_now_and_then_the_longest() {
+        let mut learnt = Learnt::NOTHING;
+        let budgets = [(); 96].map(|()| {
+            let budget = learnt.budget();
+            learnt = learnt.after_sleep();
+            budget
+        });
+        let longest: Vec<usize> = (0..96).filter(|at| budgets[*at] == MOST).collect();
+        assert_eq!(longest, [31, 63, 95]);
+        assert!(budgets[..31].is_sorted_by(|one, next| one >= next));
+        assert_eq!(budgets[94], LEAST);
+    }
+
+    #[test]
+    fn who_finds_something_late_looks_longer() {
+        let mut learnt = Learnt::NOTHING;
+        for _ in 0..95 {
+            learnt = learnt.after_sleep();
+        }
+        assert_eq!(learnt.budget(), MOST);
+        learnt = learnt.after(600);
+        assert_eq!((learnt.budget(), learnt.after(3)), (1_200, learnt));
+        assert_eq!(learnt.after(MOST).budget(), MOST);
+    }
 }
