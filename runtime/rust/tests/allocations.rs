@@ -7,7 +7,8 @@ extern crate duologue_runtime as duologue;
 mod golden;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 use std::thread;
 
@@ -129,5 +130,30 @@ fn a_session_that_is_dropped_gives_its_memory_back() {
         });
         // Destroying unread messages needs a list.
         assert_eq!(made, usize::from(sent > 0));
+    }
+}
+
+thread_local! {
+    /// What is dropped when the thread ends, before or after the lists of its blocks.
+    static HELD: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+}
+
+#[test]
+fn sessions_that_end_with_their_thread_give_their_memory_back() {
+    for lists_first in [false, true] {
+        let blocks: &AtomicIsize = Box::leak(Box::default());
+        let ended = thread::spawn(move || {
+            BLOCKS.set(Some(blocks));
+            if lists_first {
+                drop(type_switch::init());
+            }
+            HELD.with_borrow_mut(|held| held.push(Box::new(type_switch::init())));
+            // So few that none are left to other threads.
+            let sessions = [(); 4].map(|()| type_switch::init());
+            HELD.with_borrow_mut(|held| held.push(Box::new(sessions)));
+            drop([(); 4].map(|()| type_switch::init()));
+        });
+        ended.join().expect("no panic");
+        assert_eq!(blocks.load(Relaxed), 0, "blocks were kept");
     }
 }
