@@ -170,6 +170,7 @@ mod system {
     fn ask() -> bool {
         let is_there = call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
             && call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        // What else the system may have is asked for here, too: this is once, before the first session.
         crate::processor::ask();
         STATE.store(if is_there { THERE } else { MISSING }, Relaxed);
         is_there

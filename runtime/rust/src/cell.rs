@@ -2,7 +2,6 @@
 
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
-use std::mem::size_of;
 use std::ops::Range;
 use std::ptr::{addr_of_mut, NonNull};
 use std::sync::atomic::Ordering::Relaxed;
@@ -49,13 +48,12 @@ pub(crate) struct Own {
     pub(crate) layout: Layout,
     /// The waker that a task of this side left when it last let others run instead of waiting, as two pointers: see `watched`.
     pub(crate) waker: [AtomicUsize; 2],
-    /// The word of the message by which this side last got the turn, for the processor in it. In a session that has had no turn
-    /// it may be of an earlier one.
+    /// The word of the message by which this side last got the turn, for the processor in it; 0 if there was none.
     pub(crate) heard: AtomicU64,
 }
 
 #[cfg(all(target_pointer_width = "64", not(loom)))]
-const _: () = assert!(size_of::<Side>() == 64 && size_of::<Own>() == 64);
+const _: () = assert!(std::mem::size_of::<Side>() == 64 && std::mem::size_of::<Own>() == 64);
 
 /// The header of a session. The lines of the ring follow it in the same block.
 #[repr(C, align(64))]
@@ -101,8 +99,10 @@ impl Cell {
     pub(crate) fn begin(layout: Layout) -> (NonNull<Cell>, u32) {
         let kept = pool::take(layout.class());
         if let Some(cell) = kept {
-            // SAFETY: a block of the pool is nobody else's, and its header is initialised; `reset` left it as a new one, save
-            // for epoch and birth.
+            // SAFETY: a block of the pool is nobody else's, and its header is initialised. What a session finds there was made
+            // as in a new block when the last one ended, save for: the birth, which is written; epoch, stamps and laps, which go
+            // on; the stances, which are written before they are read; what tasks noted, which counts as long as `Side::task` says
+            // so; and whom the sides heard, which `pair` forgets.
             unsafe {
                 let header = cell.as_ptr();
                 if (*header).key == layout.key() {
@@ -112,20 +112,31 @@ impl Cell {
             }
         }
         let Words(a, b, c, d) = layout.words();
-        (Cell::begin_anew(kept, a, b, c, d), 1)
+        // SAFETY: these are the layout's words, and a block that was kept is nobody else's and of its class.
+        (unsafe { Cell::begin_anew(kept, a, b, c, d) }, 1)
     }
 
     /// The same in a new block, or in one that had another layout. The layout comes in registers: most often it is a constant, which
     /// then need not be in memory for this.
+    ///
+    /// # Safety
+    /// The words are those of a layout. The block, if there is one, is nobody else's, its header is initialised, and it is of the
+    /// layout's class.
     #[cold]
     #[inline(never)]
-    fn begin_anew(kept: Option<NonNull<Cell>>, a: u64, b: u64, c: u64, d: u64) -> NonNull<Cell> {
-        // SAFETY: they come from `begin`.
+    unsafe fn begin_anew(
+        kept: Option<NonNull<Cell>>,
+        a: u64,
+        b: u64,
+        c: u64,
+        d: u64,
+    ) -> NonNull<Cell> {
+        // SAFETY: by the caller.
         let layout = unsafe { Layout::of_words(Words(a, b, c, d)) };
         let Some(cell) = kept else {
             return Cell::allocate(layout);
         };
-        // SAFETY: as in `begin`.
+        // SAFETY: by the caller.
         unsafe {
             let header = &mut *cell.as_ptr();
             header.born = burial::begun();

@@ -211,7 +211,7 @@ impl Layout {
         unsafe { std::mem::transmute(words) }
     }
 
-    /// Tells layouts of one class of blocks apart: one comparison for each session instead of twelve.
+    /// Tells layouts of one class of blocks apart, by one comparison for each session.
     #[inline(always)]
     pub(crate) const fn key(&self) -> u64 {
         if self.class() == pool::CLASSES {
@@ -394,6 +394,8 @@ impl Layout {
         )
     }
 }
+
+const _: () = assert!(size_of::<AtomicU64>().is_power_of_two());
 
 /// Where in a line the first payload lies, behind the word: at a multiple of this power of two.
 #[inline]

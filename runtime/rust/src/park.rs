@@ -2,7 +2,7 @@
 //!
 //! To sleep and be woken costs some microseconds where the processor stays awake and tens where it halts, while a peer
 //! that runs answers in a tenth of one. So a thread looks for a while before it sleeps: for about as long as sleeping
-//! would cost, and less after each time that it looked in vain. If the peer last ran on this thread's own processor it
+//! would cost, less after each time that it looked in vain, and now and then the longest. If the peer last ran on this thread's own processor it
 //! cannot run while this one looks, so this one does not look but gives way.
 
 use std::cell::Cell;
@@ -15,7 +15,7 @@ use crate::sync::{current, park, park_timeout, spin_loop};
 use crate::wait::Waiter;
 use crate::watched::Watched;
 
-/// How often to look, at least and at most. A `spin_loop` takes 3 to 15 ns, so the most is about what sleeping costs.
+/// How often to look, at least and at most. A `spin_loop` takes 3 to 25 ns, so the most is about what sleeping costs.
 const LEAST: u32 = 32;
 const MOST: u32 = 2_000;
 
@@ -85,7 +85,7 @@ pub(crate) fn until(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
 pub(crate) fn for_message(pipe: Pipe) -> Option<u64> {
     let layout = pipe.layout();
     let look = || match pipe.find_in(layout) {
-        Found::Nothing(_) if !pipe.peer_may_be_gone() => None,
+        Found::Nothing(_) if !layout.forgets() || !pipe.peer_may_be_gone() => None,
         Found::Nothing(_) => match pipe.find() {
             Found::Nothing(_) => None,
             found @ (Found::Message(_) | Found::Closed) => Some(found),

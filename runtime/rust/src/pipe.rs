@@ -104,7 +104,11 @@ pub struct Pipe {
 #[inline(always)]
 pub(crate) fn pair(layout: Layout) -> (Pipe, Pipe) {
     let (cell, epoch) = Cell::begin(layout);
-    sides(cell, epoch, !barrier::is_there())
+    let (first, second) = sides(cell, epoch, !barrier::is_there());
+    for pipe in [&first, &second] {
+        pipe.own().heard.store(0, Relaxed);
+    }
+    (first, second)
 }
 
 #[inline(always)]

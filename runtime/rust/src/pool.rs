@@ -64,8 +64,14 @@ pub(crate) const fn size(class: usize) -> Option<usize> {
     }
 }
 
-/// The address sanitizer, which runs without the feature, Miri and loom watch what is freed, so for them it is freed.
-const IS_POOLED: bool = cfg!(all(feature = "pool", not(miri), not(loom)));
+/// The address sanitizer, which runs without the feature, Miri and loom watch what is freed, so for them it is freed. And where the
+/// system has no thread-locals of its own the lists may be gone when the thread's keeper comes to empty them.
+const IS_POOLED: bool = cfg!(all(
+    feature = "pool",
+    not(miri),
+    not(loom),
+    not(target_os = "android")
+));
 
 /// What threads leave to each other: the first block of a batch, or nothing.
 #[repr(align(64))]
@@ -91,7 +97,7 @@ struct Keeper;
 
 impl Keeper {
     /// Makes sure that this thread's lists will be emptied; false if they have been.
-    fn is_there() -> bool {
+    fn register() -> bool {
         KEEPER
             .try_with(|_| {
                 LISTS.with(|lists| {
@@ -154,15 +160,16 @@ impl List {
         self.length.set(self.length.get() + 1);
     }
 
-    fn will_be_emptied(&self) -> bool {
-        self.bound.get() > 0 || Keeper::is_there()
+    /// Makes sure that this list will be emptied when the thread ends; false if it has been.
+    fn sees_to_its_end(&self) -> bool {
+        self.bound.get() > 0 || Keeper::register()
     }
 
     /// Takes a block of the batch that was left for others and, this list being empty, keeps the rest.
     #[inline(never)]
     fn take_left(&self, class: usize) -> Option<NonNull<Cell>> {
         let exchange = &EXCHANGES[class];
-        if exchange.is_empty() || !self.will_be_emptied() {
+        if exchange.is_empty() || !self.sees_to_its_end() {
             return None;
         }
         let first = NonNull::new(exchange.0.swap(null_mut(), Acquire))?;
@@ -174,7 +181,7 @@ impl List {
     /// Whether a list of [`List::bound`] blocks or more takes another one. Then it first leaves a batch for others if nobody else has.
     #[inline(never)]
     fn has_room(&self, class: usize) -> bool {
-        if !self.will_be_emptied() {
+        if !self.sees_to_its_end() {
             return false;
         }
         if self.length.get() >= 2 * batch(class) && EXCHANGES[class].is_empty() {

@@ -45,8 +45,8 @@ pub(crate) const KEY: u64 = !(ONE - 1) | LINE;
 ///
 /// Half of the number space: a stamp that is not rewritten ages by turns, and by the laps that leave its line out, of which
 /// there are at most half as many (see `pipe/room.rs`). So no stamp grows older than three quarters of the number space and
-/// a few epochs, and an epoch never meets its own number in an old stamp. A stamp that is cleared has epoch 0, as if the session
-/// had come to where it goes back to without this line.
+/// a few epochs, and an epoch never meets its own number in an old stamp. A word that is cleared says that its line is empty, which
+/// is no message in any epoch.
 pub(crate) const RENEWAL: u32 = EPOCHS / 2;
 
 impl Position {
@@ -243,7 +243,9 @@ impl Position {
     }
 }
 
-/// The epoch after a turn, of which [`RENEWAL`] is a power of two.
+const _: () = assert!(RENEWAL.is_power_of_two());
+
+/// The epoch after a turn.
 #[inline]
 pub(crate) fn renewed(epoch: u32) -> u32 {
     (epoch & (RENEWAL - 1)) + 1
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_start_again_at_a_turn_and_wrap_in_a_lap() {
+    fn epochs_go_back_at_a_turn_and_wrap_in_a_lap() {
         assert_eq!(
             Position::first(0, RENEWAL - 1, false).turned().epoch(),
             RENEWAL
@@ -331,6 +333,17 @@ mod tests {
             let old = Position::first(0, 5_u32.wrapping_sub(age) % EPOCHS, false);
             let full = (0..6).fold(old, |at, _| at.next_place(7).expect("seven places"));
             assert!(at.ahead(full.with()) > 7 && at.ahead(old.before()) > 7);
+        }
+    }
+
+    #[test]
+    fn no_line_that_begins_here_has_a_message_of_the_next_epoch() {
+        for epoch in [0, 1, RENEWAL, EPOCHS - 1] {
+            let at = Position::first(0, epoch, false);
+            for count in 0..=MAX_PER_LINE as u64 {
+                let word = at.in_next_lap().0 + count * ONE;
+                assert!(!at.is_in(word) && at.ahead(word) != 0);
+            }
         }
     }
 

@@ -228,14 +228,28 @@ impl Pipe {
     #[inline(never)]
     pub(crate) fn leave(self) {
         if self.at.is_plain() && !self.at.alternates() && !self.at.is_lapping() {
-            // As below, for most senders that leave in a run, by far fewer instructions: see `announce_end`.
+            // As below, for most senders that leave in a run: the flags decide, nothing is swapped, and the line is free.
             let ending = flags::say(0, ENDING, self.at.key());
             let flags = self.flags(self.peer());
-            if flags.compare_exchange(0, ending, AcqRel, Relaxed).is_ok() {
-                return self.word().store(self.closed(), Release);
-            }
+            return match flags.compare_exchange(0, ending, AcqRel, Acquire) {
+                Ok(_) => self.word().store(self.closed(), Release),
+                Err(said) => {
+                    let ending = self.again().answer_end(said);
+                    self.leave_after(ending);
+                }
+            };
         }
         self.leave_otherwise();
+    }
+
+    #[inline(never)]
+    fn leave_otherwise(self) {
+        let ending = if self.swaps() {
+            Ending::Last(true, false)
+        } else {
+            self.announce_end()
+        };
+        self.leave_after(ending);
     }
 
     /// The word that says that this side is gone, behind its messages in the line here.
@@ -248,16 +262,11 @@ impl Pipe {
         closed
     }
 
-    #[inline(never)]
-    fn leave_otherwise(self) {
-        let (swaps, mut waits) = if self.swaps() {
-            (true, false)
-        } else {
-            match self.announce_end() {
-                Ending::Alone => return self.free(),
-                Ending::Claimed => return,
-                Ending::Last(swaps, waits) => (swaps, waits),
-            }
+    fn leave_after(self, ending: Ending) {
+        let (swaps, mut waits) = match ending {
+            Ending::Alone => return self.free(),
+            Ending::Claimed => return,
+            Ending::Last(swaps, waits) => (swaps, waits),
         };
         if self.at.begins_used_line() && self.is_orphaned() {
             return self.wake_if(waits);

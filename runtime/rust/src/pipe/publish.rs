@@ -27,7 +27,7 @@ impl Pipe {
     /// Publishes a message and steps on; or gives the payload back because the peer is gone.
     ///
     /// Waits while the ring is full. The receiver, if it waits, is for the caller to wake once it has the next
-    /// endpoint in hand. The layout is this session's, `stays` is as for [`Pipe::sending`], and the payload must fit (see [`Layout::fits`]).
+    /// endpoint in hand. The layout is this session's, `stays` is what [`Pipe::sending`] was told, and the payload must fit (see [`Layout::fits`]).
     ///
     /// In a run the payload is given to nothing that is not inlined, so that it goes from where it was made straight into
     /// its place. On a detour over the stack it would be read there with wider loads than it was stored with, and such a
@@ -41,6 +41,7 @@ impl Pipe {
         payload: P,
         then: Then,
     ) -> Sent<P> {
+        debug_assert!(self.at == self.at.in_state(stays));
         let inside = self.at.plain_place_inside(layout.per_line());
         if then == Then::Stay && inside.is_some() {
             // As below, for most messages of a stream by far fewer instructions.

@@ -60,8 +60,10 @@ const LAST: u64 = NUMBERS - 1;
 const NUMBER_SHIFT: u32 = 8;
 
 /// After so many laps without them lines are cleared before the next lap that has them: an epoch could meet its own number
-/// in a stamp there. Turns alone do not let a stamp grow older than `RENEWAL`, and this is half as much.
-const TOO_OLD: u32 = RENEWAL / 2;
+/// in a stamp there. Turns alone do not let a stamp grow older than `RENEWAL`. Laps that end early can count twice, in a run before
+/// the turns and in one after them: a lap that goes on, and turns before it comes to the lines, ends the count and leaves the stamps.
+/// So these are half as much together.
+const TOO_OLD: u32 = RENEWAL / 4;
 
 /// What the sender of a run knows of its laps.
 pub(crate) struct Laps {

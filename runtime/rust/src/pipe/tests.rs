@@ -1,8 +1,8 @@
-//! Positions at which epochs start again, which no conversation reaches in a test's time.
+//! Positions at which epochs go back or come round, which no conversation reaches in a test's time.
 
 use super::*;
 use crate::layout::{Capacity, Slot, EARLY_ENDS};
-use crate::position::RENEWAL;
+use crate::position::{renewed, RENEWAL};
 
 /// A session with either policy, at an epoch that no conversation reaches in a test's time.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
@@ -55,7 +55,61 @@ fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
 fn stamps_are_renewed_at_a_turn() {
     let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(7));
     for swaps in [false, true] {
-        renew(begun(layout, RENEWAL - 6, swaps));
+        for epoch in [
+            RENEWAL - 6,
+            RENEWAL,
+            RENEWAL + 5,
+            2 * RENEWAL - 2,
+            2 * RENEWAL - 1,
+        ] {
+            renew(begun(layout, epoch, swaps));
+        }
+    }
+}
+
+#[test]
+fn a_block_is_used_again_after_any_epoch() {
+    let slot = Slot::new().fit::<u64>();
+    for capacity in [Capacity::Bounded(7), Capacity::Unbounded] {
+        let layout = Layout::of(slot, capacity);
+        for epoch in [1, RENEWAL - 1, RENEWAL, RENEWAL + 7, 2 * RENEWAL - 1] {
+            let (mut first, mut second) = begun(layout, epoch, false);
+            for value in 0..6 {
+                (first, second) = pass(first, second, value, Then::Stay);
+            }
+            let block = first.session();
+            first.leave();
+            second.free();
+            let (first, second) = sides_of_next(layout);
+            if cfg!(all(feature = "pool", not(miri))) {
+                assert_eq!(
+                    (first.session(), first.at().epoch()),
+                    (block, renewed(epoch))
+                );
+            }
+            renew((first, second));
+        }
+    }
+}
+
+/// The next session of this thread with this layout.
+fn sides_of_next(layout: Layout) -> (Pipe, Pipe) {
+    let (first, second) = pair(layout);
+    (first.sending(true), second.sending(true))
+}
+
+#[test]
+fn a_turn_behind_a_lap_that_came_round_finds_no_old_messages() {
+    let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(4));
+    for swaps in [false, true] {
+        let (mut first, mut second) = begun(layout, 2 * RENEWAL - 1, swaps);
+        for value in 0..layout.lines() * layout.per_line() {
+            (first, second) = pass(first, second, value as u64, Then::Stay);
+        }
+        assert_eq!(first.at().epoch(), 0);
+        (second, first) = pass(first, second, 0, Then::Turn);
+        assert_eq!(first.at().epoch(), 1);
+        renew((second, first));
     }
 }
 

@@ -109,6 +109,20 @@ fn a_sender_that_waits_for_an_answer_learns_that_the_receiver_forgot_the_questio
 }
 
 #[test]
+fn both_leave_in_a_run_that_nobody_reads() {
+    for sent in 0..=2 {
+        unfenced_model(move || {
+            let (client, server) = asking(Capacity::Bounded(3));
+            let leaving = thread::spawn(move || {
+                drop((0..sent).try_fold(client, |client, number| client.send::<0>(number)));
+            });
+            drop(server);
+            leaving.join().expect("no panic");
+        });
+    }
+}
+
+#[test]
 fn a_sender_that_leaves_before_the_answer_learns_that_the_receiver_forgot_the_question() {
     for sent in 0..=2 {
         unfenced_model(move || {

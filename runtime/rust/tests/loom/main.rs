@@ -104,7 +104,17 @@ fn a_full_ring_waits_and_is_woken() {
 
 #[test]
 fn leaving_at_the_same_time_loses_nothing() {
-    for (capacity, sent) in [(1, 1), (1, 2), (2, 2), (2, 3)] {
+    // Behind full rings, and in runs where a line may follow or not.
+    for (capacity, sent) in [
+        (1, 0),
+        (2, 0),
+        (2, 1),
+        (3, 1),
+        (1, 1),
+        (1, 2),
+        (2, 2),
+        (2, 3),
+    ] {
         model(move || {
             let drops = Arc::new(AtomicUsize::new(0));
             let (server, client) = stream::init_with::<Counted>(Capacity::Bounded(capacity));
