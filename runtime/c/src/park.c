@@ -3,17 +3,24 @@
  *
  * To sleep and be woken costs some microseconds where the processor stays awake and tens where it
  * halts, while a peer that runs answers in a tenth of one. So a thread looks for a while before
- * it sleeps: for about as long as sleeping would cost, and less after each time that it looked in
- * vain. If the peer last ran on this thread's own processor it cannot run while this one looks,
- * so this one does not look but gives way.
+ * it sleeps: for about as long as sleeping would cost, less after each time that it looked in vain,
+ * and now and then the longest. If the peer last ran on this thread's own processor it cannot run
+ * while this one looks, so this one does not look but gives way.
  */
 #include "ring.h"
 
 /* How often to look at first, at least and at most, and to let others run before sleeping. */
 enum { FIRST_LOOKS = 64, LEAST_LOOKS = 32, MOST_LOOKS = 2000, YIELDS = 4 };
 
-/* How often this thread looks before it sleeps. */
+/*
+ * One of so many waits in vain looks for the longest time: two threads that have learnt to sleep
+ * wait for each other to wake, which takes longer than they look, and would never learn better.
+ */
+enum { PROBE = 32 };
+
+/* How often this thread looks before it sleeps, and looked in vain since it last did not. */
 static DUO_EACH_THREAD unsigned budget = MOST_LOOKS / 4;
+static DUO_EACH_THREAD unsigned in_vain = 0;
 
 /* What a wait is for: a message, or room. */
 typedef struct awaited {
@@ -46,13 +53,16 @@ static bool looks(const awaited *what)
 {
     uint64_t peer = what->side->at & PROCESSORS;
     if (peer == 0 || peer != duo_processor()) {
-        for (unsigned looked = 0; looked < budget; looked++) {
+        unsigned most = in_vain % PROBE == PROBE - 1 ? MOST_LOOKS : budget;
+        for (unsigned looked = 0; looked < most; looked++) {
             relax();
             if (!is_over(what)) continue;
+            in_vain = 0;
             /* What took long may take as long again. */
             if (2 * looked > budget) budget = 2 * looked < MOST_LOOKS ? 2 * looked : MOST_LOOKS;
             return true;
         }
+        in_vain++;
         budget -= budget / 8;
         if (budget < LEAST_LOOKS) budget = LEAST_LOOKS;
     }

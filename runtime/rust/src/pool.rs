@@ -87,7 +87,7 @@ impl Exchange {
 }
 
 thread_local! {
-    /// Without a destructor, so that it is reached without a look at whether it is alive.
+    /// Without a destructor, so that where the system has thread-locals it is reached without a look at whether it is alive.
     static LISTS: [List; CLASSES] = const { [const { List::new() }; CLASSES] };
     static KEEPER: Keeper = const { Keeper };
 }
@@ -112,7 +112,8 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        LISTS.with(|lists| {
+        // Where the lists are gone already, their blocks are lost.
+        let _ = LISTS.try_with(|lists| {
             for list in lists {
                 list.bound.set(0);
                 while let Some(cell) = list.take() {
@@ -227,10 +228,12 @@ impl List {
 /// A block of this class that was in use before, if this thread has one or another one has left some.
 #[inline]
 pub(crate) fn take(class: usize) -> Option<NonNull<Cell>> {
-    LISTS.with(|lists| {
-        let list = lists.get(class)?;
-        list.take().or_else(|| list.take_left(class))
-    })
+    LISTS
+        .try_with(|lists| {
+            let list = lists.get(class)?;
+            list.take().or_else(|| list.take_left(class))
+        })
+        .ok()?
 }
 
 /// Keeps a block for the next session of this class, if that takes no further thought; else [`keep`] is to be asked.
@@ -239,15 +242,17 @@ pub(crate) fn take(class: usize) -> Option<NonNull<Cell>> {
 /// The block has the size of its class, its header is initialised, and nobody uses it any more.
 #[inline]
 pub(crate) unsafe fn put(class: usize, cell: NonNull<Cell>) -> bool {
-    LISTS.with(|lists| {
-        let list = &lists[class];
-        let is_short = list.length.get() < list.bound.get();
-        if is_short {
-            // SAFETY: by the caller.
-            unsafe { list.put(cell) };
-        }
-        is_short
-    })
+    LISTS
+        .try_with(|lists| {
+            let list = &lists[class];
+            let is_short = list.length.get() < list.bound.get();
+            if is_short {
+                // SAFETY: by the caller.
+                unsafe { list.put(cell) };
+            }
+            is_short
+        })
+        .unwrap_or(false)
 }
 
 /// Keeps a block for the next session of this class; false if the list is full or the thread is ending.
@@ -255,12 +260,14 @@ pub(crate) unsafe fn put(class: usize, cell: NonNull<Cell>) -> bool {
 /// # Safety
 /// As for [`put`].
 pub(crate) unsafe fn keep(class: usize, cell: NonNull<Cell>) -> bool {
-    LISTS.with(|lists| {
-        let has_room = lists[class].has_room(class);
-        if has_room {
-            // SAFETY: by the caller.
-            unsafe { lists[class].put(cell) };
-        }
-        has_room
-    })
+    LISTS
+        .try_with(|lists| {
+            let has_room = lists[class].has_room(class);
+            if has_room {
+                // SAFETY: by the caller.
+                unsafe { lists[class].put(cell) };
+            }
+            has_room
+        })
+        .unwrap_or(false)
 }
