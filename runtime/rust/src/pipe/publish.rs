@@ -48,17 +48,15 @@ impl Pipe {
             // SAFETY: as below; for the whole line, room was made where it began.
             return unsafe { self.store(layout, index, payload, then, inside) };
         }
-        let is_simple = self.at.is_plain() && !self.at.is_lapping();
         let is_rare = if then == Then::Stay {
-            // In a stream most of what is left are beginnings of lines in a lap.
+            // In a stream most of what is left are beginnings and ends of lines, also in laps.
             self.at.is_in_multiple(layout.segment()) || !self.at.is_plain()
         } else {
-            !is_simple || self.at.begins_run()
+            !self.at.is_plain() || self.at.is_lapping() || self.at.begins_run()
         };
         if is_rare {
             // Where a run or a segment may begin, or a session is not plain.
-            if !is_simple
-                && self.at.begins_used_line()
+            if self.at.begins_used_line()
                 && layout.may_begin_segment(self.at.line())
                 && !self.again().has_room()
             {
