@@ -2,8 +2,8 @@
 //!
 //! To sleep and be woken costs some microseconds where the processor stays awake and tens where it halts, while a peer
 //! that runs answers in a tenth of one. So a thread looks for a while before it sleeps: for about as long as sleeping
-//! would cost, less after each time that it looked in vain, and now and then the longest. If the peer last ran on this thread's own processor it
-//! cannot run while this one looks, so this one does not look but gives way.
+//! would cost, less after each time that it looked in vain, and now and then the longest. If the peer last ran on this
+//! thread's own processor it cannot run while this one looks, so this one does not look but gives way.
 
 use std::cell::Cell;
 use std::time::Instant;

@@ -27,7 +27,8 @@ impl Pipe {
     /// Publishes a message and steps on; or gives the payload back because the peer is gone.
     ///
     /// Waits while the ring is full. The receiver, if it waits, is for the caller to wake once it has the next
-    /// endpoint in hand. The layout is this session's, `stays` is what [`Pipe::sending`] was told, and the payload must fit (see [`Layout::fits`]).
+    /// endpoint in hand. The layout is this session's, `stays` is what [`Pipe::sending`] was told, and the payload must
+    /// fit (see [`Layout::fits`]).
     ///
     /// In a run the payload is given to nothing that is not inlined, so that it goes from where it was made straight into
     /// its place. On a detour over the stack it would be read there with wider loads than it was stored with, and such a
