@@ -18,9 +18,9 @@
 //! of the flags, the write can be seen, as if the task had made the call. And who sees that the call has returned
 //! (Acquire) sees what senders wrote before their barriers.
 
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 pub(crate) use std::sync::atomic::compiler_fence;
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 use std::sync::atomic::{
     AtomicU32,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
@@ -28,9 +28,9 @@ use std::sync::atomic::{
 
 /// Between a write and a read that must not be exchanged, where nobody waits for time.
 pub(crate) fn full() {
-    #[cfg(not(loom))]
+    #[cfg(not(duologue_loom))]
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
@@ -40,9 +40,9 @@ pub(crate) fn full() {
 pub(crate) fn after_exchange() {
     // There every read-modify-write is a full barrier, which a second one would only repeat (Intel's manual, volume 3,
     // 9.2.3.9; AMD's, volume 2, 7.2).
-    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(duologue_loom), not(miri)))]
     compiler_fence(std::sync::atomic::Ordering::SeqCst);
-    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    #[cfg(not(all(target_arch = "x86_64", not(duologue_loom), not(miri))))]
     full();
 }
 
@@ -50,22 +50,22 @@ pub(crate) fn after_exchange() {
 #[inline]
 pub(crate) fn light() {
     // Keeps the compiler from moving the read forward; the processor is held by `heavy`.
-    #[cfg(not(loom))]
+    #[cfg(not(duologue_loom))]
     compiler_fence(std::sync::atomic::Ordering::SeqCst);
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     if LIGHT.load(std::sync::atomic::Ordering::Relaxed) {
         loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     }
 }
 
 /// How many calls have begun, and the highest number of one that has returned. They come round, as numbers of 32 bits do.
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 static BEGUN: AtomicU32 = AtomicU32::new(0);
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 static RETURNED: AtomicU32 = AtomicU32::new(0);
 
 /// The receiver's half, between its write and its read. A system call.
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 pub(crate) fn heavy() {
     #[cfg(test)]
     crate::sync::count::call();
@@ -78,68 +78,71 @@ pub(crate) fn heavy() {
 /// After a write: what [`has_run_since`] asks for.
 pub(crate) fn ticket() -> u32 {
     full();
-    #[cfg(not(loom))]
+    #[cfg(not(duologue_loom))]
     return BEGUN.load(SeqCst);
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     0
 }
 
 /// Whether somebody's call of [`heavy`] began after this ticket was taken, and has returned.
 pub(crate) fn has_run_since(ticket: u32) -> bool {
-    #[cfg(not(loom))]
+    #[cfg(not(duologue_loom))]
     return is_after(RETURNED.load(Acquire), ticket);
     // What is a call elsewhere is a fence there, and to take a ticket is one, too.
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     return ticket == 0;
 }
 
 /// Whether a number comes after another one. One that comes after it by more than half of all numbers seems to come before it: then
 /// a call is made that need not be.
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 fn is_after(number: u32, other: u32) -> bool {
     (1..1 << 31).contains(&number.wrapping_sub(other))
 }
 
 /// The receiver's half, between its write and its read.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 pub(crate) fn heavy() {
     loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
 /// Whether this process has the barrier. The answer never changes.
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 #[inline]
 pub(crate) fn is_there() -> bool {
     system::is_there()
 }
 
 /// The models choose for themselves.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 pub(crate) fn is_there() -> bool {
     ASYMMETRIC.load(std::sync::atomic::Ordering::Relaxed)
 }
 
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 static ASYMMETRIC: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
 
 /// Whether the sessions that begin from here on have the barrier.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_barrier(is_there: bool) {
     ASYMMETRIC.store(is_there, std::sync::atomic::Ordering::Relaxed);
 }
 
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 static LIGHT: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
 
 /// Whether the sender's half of the barrier does anything, for models in which nothing may need it.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_light_barrier(is_there: bool) {
     LIGHT.store(is_there, std::sync::atomic::Ordering::Relaxed);
 }
 
-#[cfg(not(any(loom, all(target_os = "linux", feature = "membarrier", not(miri)))))]
+#[cfg(not(any(
+    duologue_loom,
+    all(target_os = "linux", feature = "membarrier", not(miri))
+)))]
 mod system {
     pub(super) fn heavy() {}
 
@@ -148,7 +151,12 @@ mod system {
     }
 }
 
-#[cfg(all(target_os = "linux", feature = "membarrier", not(miri), not(loom)))]
+#[cfg(all(
+    target_os = "linux",
+    feature = "membarrier",
+    not(miri),
+    not(duologue_loom)
+))]
 mod system {
     use std::sync::atomic::AtomicU8;
     use std::sync::atomic::Ordering::Relaxed;

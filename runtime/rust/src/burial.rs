@@ -30,13 +30,13 @@ static BEGUN: AtomicU64 = AtomicU64::new(0);
 /// Up to this depth endpoints inside messages are destroyed on the spot.
 const DEPTH: u32 = 16;
 
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 thread_local! {
     /// The innermost burial of this thread. It has no destructor, so it can be used while the thread ends.
     static CURRENT: Cell<*const Burial> = const { Cell::new(ptr::null()) };
 }
 
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 loom::thread_local! {
     static CURRENT: Cell<*const Burial> = Cell::new(ptr::null());
 }

@@ -52,7 +52,7 @@ pub(crate) struct Own {
     pub(crate) heard: AtomicU64,
 }
 
-#[cfg(all(target_pointer_width = "64", not(loom)))]
+#[cfg(all(target_pointer_width = "64", not(duologue_loom)))]
 const _: () = assert!(std::mem::size_of::<Side>() == 64 && std::mem::size_of::<Own>() == 64);
 
 /// The header of a session. The lines of the ring follow it in the same block.
@@ -75,19 +75,19 @@ pub(crate) struct Cell {
     /// Belongs to whoever sends.
     pub(crate) laps: Laps,
     /// Shows loom when payloads are written and read.
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     pub(crate) witnesses: Vec<loom::cell::UnsafeCell<()>>,
     /// Shows loom that the session ends after everything that either side did in it.
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     pub(crate) life: loom::cell::UnsafeCell<()>,
 }
 
 /// How many sessions have memory, for models to see that none is left.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 static LIVING: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
 /// How many sessions have begun and not ended.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_sessions() -> usize {
     LIVING.load(Relaxed)
@@ -180,11 +180,11 @@ impl Cell {
             sides: [side(), side()],
             own: [own(), own()],
             laps: Laps::new(),
-            #[cfg(loom)]
+            #[cfg(duologue_loom)]
             witnesses: (0..layout.lines() * layout.per_line())
                 .map(|_| loom::cell::UnsafeCell::new(()))
                 .collect(),
-            #[cfg(loom)]
+            #[cfg(duologue_loom)]
             life: loom::cell::UnsafeCell::new(()),
         };
         // SAFETY: the block is new and has room for a header and then the lines of the layout.
@@ -192,7 +192,7 @@ impl Cell {
             cell.write(header);
             Cell::clear(cell);
         }
-        #[cfg(loom)]
+        #[cfg(duologue_loom)]
         LIVING.fetch_add(1, Relaxed);
         cell
     }
@@ -284,7 +284,7 @@ impl Cell {
     #[inline]
     pub(crate) unsafe fn end(cell: NonNull<Cell>, epoch: u32) {
         // SAFETY: by the caller, this is the only user.
-        #[cfg(loom)]
+        #[cfg(duologue_loom)]
         unsafe { &*std::ptr::addr_of!((*cell.as_ptr()).life) }.with_mut(|_| {});
         // SAFETY: by the caller, this is the only user.
         unsafe {
@@ -368,7 +368,7 @@ impl Cell {
     #[cold]
     #[inline(never)]
     pub(crate) unsafe fn release(cell: NonNull<Cell>) {
-        #[cfg(loom)]
+        #[cfg(duologue_loom)]
         LIVING.fetch_sub(1, Relaxed);
         // SAFETY: by the caller; `allocate` made the block with this layout, and a block of the pool that got another
         // one stayed in its class, which alone decides the size and alignment.

@@ -92,7 +92,7 @@ fn is_sample() -> bool {
 
 /// Lets other threads run. False, and at once, if this thread does better to sleep.
 pub(crate) fn give_way() -> bool {
-    if cfg!(loom) {
+    if cfg!(duologue_loom) {
         // What is learnt would outlive the execution of a model.
         yield_now();
         return true;
@@ -110,7 +110,7 @@ pub(crate) fn give_way() -> bool {
     true
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod tests {
     use super::*;
 

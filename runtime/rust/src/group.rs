@@ -16,7 +16,7 @@ use crate::wait::Waiter;
 use crate::watched::barrier;
 
 /// How many looks at endpoints are worth the sleep that they may save.
-const LOOKS: usize = if cfg!(loom) { 0 } else { 100 };
+const LOOKS: usize = if cfg!(duologue_loom) { 0 } else { 100 };
 
 /// The first endpoint that is ready, beginning at `start`.
 pub(crate) fn find(ends: &[Watch<'_>], start: usize) -> Option<usize> {

@@ -25,7 +25,7 @@ const INDEX_BITS: usize = 28;
 
 /// The block of a session whose runs are unbounded has about so many bytes. More would hardly be faster: by then the
 /// receiver reads lines that have left the sender's first cache. Laps that go through all of it are long ones...
-const BLOCK: usize = if cfg!(loom) {
+const BLOCK: usize = if cfg!(duologue_loom) {
     0
 } else if cfg!(target_pointer_width = "64") {
     64 << 10
@@ -34,7 +34,7 @@ const BLOCK: usize = if cfg!(loom) {
 };
 
 /// ...but its ring has at least so many lines, however large the payload is.
-const FEWEST_LINES: usize = if cfg!(loom) { 36 } else { 8 };
+const FEWEST_LINES: usize = if cfg!(duologue_loom) { 36 } else { 8 };
 
 /// The constants of a session. Offsets and sizes are in bytes.
 #[repr(C)]
@@ -131,7 +131,7 @@ impl Layout {
         if let Some(fitting) = CACHE_LINE.saturating_sub(offset).checked_div(stride) {
             per_line = least(per_line, fitting);
         }
-        if cfg!(loom) {
+        if cfg!(duologue_loom) {
             per_line = least(per_line, 2);
         }
         if let Capacity::Bounded(longest) = capacity {
@@ -303,7 +303,7 @@ const fn most(one: usize, other: usize) -> usize {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod tests {
     use super::*;
 

@@ -27,17 +27,17 @@
 
 #![doc = include_str!("variance.md")]
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 extern crate self as duologue;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 #[path = "../tests/sessions/golden.rs"]
 mod golden;
 
 mod barrier;
 mod burial;
 mod cell;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod counted;
 mod endpoint;
 mod error;
@@ -63,16 +63,16 @@ mod turn;
 mod wait;
 mod watched;
 
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 #[doc(hidden)]
 pub use barrier::{model_barrier, model_light_barrier};
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 #[doc(hidden)]
 pub use cell::model_sessions;
 pub use endpoint::{session, Branch, Receiver, Sender};
 pub use error::{Closed, SendError, TryRecvError, TrySendError};
 pub use layout::{Capacity, Session, Slot};
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 pub use pipe::model_laps;
 pub use port_set::{PortKey, PortSet, PortSetRecv};
 pub use ports::Receive;

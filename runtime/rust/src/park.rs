@@ -125,7 +125,7 @@ fn sleep(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
 /// Looks for a while whether something is found.
 #[inline]
 fn looks<T>(watched: Watched<'_>, look: impl Fn() -> Option<T>) -> Option<T> {
-    if cfg!(loom) {
+    if cfg!(duologue_loom) {
         return None;
     }
     let peer = watched.processor_of_peer();
@@ -158,7 +158,7 @@ fn learn(before: Learnt, now: Learnt) {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod tests {
     use super::*;
 

@@ -56,7 +56,7 @@ mod publish;
 mod room;
 
 pub(crate) use publish::{Noticed, Sent};
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 pub use room::model_laps;
 pub(crate) use room::{Laps, Room};
 
@@ -129,7 +129,7 @@ impl Pipe {
     #[inline(always)]
     pub(crate) fn lives(&self) {
         // SAFETY: as above.
-        #[cfg(loom)]
+        #[cfg(duologue_loom)]
         unsafe { &*addr_of!((*self.cell.as_ptr()).life) }.with(|_| {});
     }
 
@@ -448,7 +448,7 @@ impl Pipe {
     /// As for [`Pipe::write`], and it is that of the position.
     #[inline(always)]
     unsafe fn write_to<P>(&self, place: usize, layout: &Layout, payload: P) {
-        #[cfg(loom)]
+        #[cfg(duologue_loom)]
         self.witness().with_mut(|_| {});
         // SAFETY: by the caller.
         unsafe {
@@ -464,7 +464,7 @@ impl Pipe {
     /// The place holds a `P` that is the caller's, or that the caller forgets, and the layout is the session's.
     #[inline(always)]
     unsafe fn read<P>(&self, layout: &Layout) -> P {
-        #[cfg(loom)]
+        #[cfg(duologue_loom)]
         self.witness().with(|_| {});
         // SAFETY: by the caller.
         unsafe {
@@ -474,7 +474,7 @@ impl Pipe {
         }
     }
 
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     fn witness(&self) -> &loom::cell::UnsafeCell<()> {
         let number = self.at.line() * self.layout().per_line() + self.at.place();
         // SAFETY: as for the accessors above.
@@ -482,5 +482,5 @@ impl Pipe {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod tests;

@@ -69,7 +69,7 @@ pub(crate) const fn size(class: usize) -> Option<usize> {
 const IS_POOLED: bool = cfg!(all(
     feature = "pool",
     not(miri),
-    not(loom),
+    not(duologue_loom),
     not(target_os = "android")
 ));
 

@@ -251,7 +251,7 @@ pub(crate) fn renewed(epoch: u32) -> u32 {
     (epoch & (RENEWAL - 1)) + 1
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod tests {
     use super::*;
 

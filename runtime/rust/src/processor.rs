@@ -13,7 +13,7 @@ const SHIFT: u32 = 31;
     target_arch = "x86_64",
     target_env = "gnu",
     feature = "membarrier",
-    not(any(miri, loom))
+    not(any(miri, duologue_loom))
 ))]
 mod system {
     use std::sync::atomic::AtomicIsize;
@@ -72,10 +72,15 @@ mod system {
     target_arch = "x86_64",
     target_env = "gnu",
     feature = "membarrier",
-    not(any(miri, loom))
+    not(any(miri, duologue_loom))
 )))]
 mod system {
-    #[cfg(all(target_os = "linux", feature = "membarrier", not(miri), not(loom)))]
+    #[cfg(all(
+        target_os = "linux",
+        feature = "membarrier",
+        not(miri),
+        not(duologue_loom)
+    ))]
     pub(crate) fn ask() {}
 
     pub(crate) fn stamp() -> u64 {
@@ -84,7 +89,12 @@ mod system {
 }
 
 /// Asks where a thread finds its processor: once, when the first session of the process begins (see `barrier`).
-#[cfg(all(target_os = "linux", feature = "membarrier", not(miri), not(loom)))]
+#[cfg(all(
+    target_os = "linux",
+    feature = "membarrier",
+    not(miri),
+    not(duologue_loom)
+))]
 pub(crate) fn ask() {
     system::ask();
 }
@@ -95,7 +105,7 @@ pub(crate) fn stamp() -> u64 {
     system::stamp()
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod tests {
     use super::IN_WORD;
 

@@ -28,7 +28,7 @@ use crate::sync::{current, park, Mutex, MutexGuard};
 use crate::wait::{Awaited, Waiter};
 
 /// How often a sender lets other threads run before it sleeps.
-const YIELDS: u32 = if cfg!(loom) { 0 } else { 4 };
+const YIELDS: u32 = if cfg!(duologue_loom) { 0 } else { 4 };
 
 /// A sending endpoint that many senders use: what the types that are generated for states whose messages all lead back
 /// to the state are made of.

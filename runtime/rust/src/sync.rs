@@ -1,29 +1,29 @@
 //! The atomics and thread calls of the standard library, or loom's when the pipe is being model-checked, and those that
 //! count what they do when the crate is being tested.
 
-#[cfg(not(any(loom, test)))]
+#[cfg(not(any(duologue_loom, test)))]
 pub(crate) use std::sync::atomic::AtomicU64;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 pub(crate) use counted::AtomicU64;
 
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 pub(crate) use std::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicPtr},
     thread::{current, yield_now, Thread},
 };
 
-#[cfg(not(any(loom, tsan)))]
+#[cfg(not(any(duologue_loom, duologue_tsan)))]
 pub(crate) use std::sync::{Mutex, MutexGuard};
 
-#[cfg(tsan)]
+#[cfg(duologue_tsan)]
 pub(crate) use told::{Mutex, MutexGuard};
 
-#[cfg(tsan)]
+#[cfg(duologue_tsan)]
 mod told;
 
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 pub(crate) use loom::{
     hint::spin_loop,
     sync::{
@@ -37,14 +37,14 @@ pub(crate) use loom::{
 pub(crate) fn park() {
     #[cfg(test)]
     count::call();
-    #[cfg(not(loom))]
+    #[cfg(not(duologue_loom))]
     std::thread::park();
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     loom::thread::park();
 }
 
 /// The same, but for so long only.
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 pub(crate) fn park_timeout(patience: std::time::Duration) {
     #[cfg(test)]
     count::call();
@@ -52,7 +52,7 @@ pub(crate) fn park_timeout(patience: std::time::Duration) {
 }
 
 /// loom has no clock: time stands still, so that a timeout is explored as a sequence of early looks.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 pub(crate) fn park_timeout(_patience: std::time::Duration) {
     loom::thread::yield_now();
 }
@@ -88,7 +88,7 @@ pub(crate) mod count {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod counted {
     use std::sync::atomic::{AtomicU64 as Plain, Ordering};
 

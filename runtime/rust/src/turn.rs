@@ -10,12 +10,12 @@ use std::cell::Cell;
 /// The golden ratio's fractional part, times 2^64, odd.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-#[cfg(not(loom))]
+#[cfg(not(duologue_loom))]
 thread_local! {
     static PHASE: Cell<u64> = const { Cell::new(0) };
 }
 
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 loom::thread_local! {
     static PHASE: Cell<u64> = Cell::new(0);
 }
@@ -31,7 +31,7 @@ pub(crate) fn next(count: usize) -> usize {
     ((u128::from(phase) * count as u128) >> 64) as usize
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod tests {
     use super::next;
 

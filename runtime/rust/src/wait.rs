@@ -80,7 +80,7 @@ impl Moment {
 
     /// Lets a little of it pass.
     pub(crate) fn pass(&mut self) {
-        if self.looks < Moment::LOOKS && cfg!(not(loom)) {
+        if self.looks < Moment::LOOKS && cfg!(not(duologue_loom)) {
             self.looks += 1;
             spin_loop();
         } else {
@@ -95,7 +95,7 @@ pub(crate) struct Place {
     busy: AtomicBool,
     waiter: UnsafeCell<Option<Waiter>>,
     /// Shows loom when the waiter is put in and taken out.
-    #[cfg(loom)]
+    #[cfg(duologue_loom)]
     witness: loom::cell::UnsafeCell<()>,
 }
 
@@ -104,7 +104,7 @@ impl Place {
         Place {
             busy: AtomicBool::new(false),
             waiter: UnsafeCell::new(None),
-            #[cfg(loom)]
+            #[cfg(duologue_loom)]
             witness: loom::cell::UnsafeCell::new(()),
         }
     }
@@ -115,7 +115,7 @@ impl Place {
     /// The caller is the owner, and its flags are not raised.
     pub(crate) unsafe fn put(&self, waiter: Waiter) {
         self.settle();
-        #[cfg(loom)]
+        #[cfg(duologue_loom)]
         self.witness.with_mut(|_| {});
         // SAFETY: the flag is down and the place is not busy, so only the owner looks here, and nothing is there to be
         // dropped.
@@ -133,7 +133,7 @@ impl Place {
     pub(crate) unsafe fn take(place: *const Place) -> Option<Waiter> {
         // SAFETY: whoever lowers the flag owns the place until it clears `busy`.
         unsafe {
-            #[cfg(loom)]
+            #[cfg(duologue_loom)]
             (*place).witness.with_mut(|_| {});
             let waiter = (*(*place).waiter.get()).take();
             (*place).busy.store(false, Release);

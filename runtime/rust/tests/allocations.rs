@@ -1,5 +1,5 @@
 //! One allocation per session at most, none per message, and nothing kept when the thread has ended.
-#![cfg(not(loom))]
+#![cfg(not(duologue_loom))]
 
 extern crate duologue_runtime as duologue;
 

@@ -1,6 +1,6 @@
 //! Blocks of ended sessions come back to the threads that begin sessions. In a program of its own, because what threads leave to each
 //! other would change what others count.
-#![cfg(not(loom))]
+#![cfg(not(duologue_loom))]
 
 extern crate duologue_runtime as duologue;
 

@@ -1,6 +1,6 @@
 //! The tests of the Rust runtime in other builds than Cargo's ordinary one: optimized, under loom, under sanitizers.
 
-use crate::support::rust::tool;
+use crate::support::rust::{compile_runtime, scratch, tool};
 use crate::support::{is_named, repository, succeed};
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,25 @@ fn all_interleavings_of_short_conversations_are_sound() {
         return;
     }
     let mut tests = tests_of_the_runtime("loom", &["--test", "loom"]);
-    succeed_in(tests.env("RUSTFLAGS", "--cfg loom"));
+    succeed_in(tests.env("RUSTFLAGS", "--cfg duologue_loom"));
+}
+
+/// An application sets these to test itself with loom or the thread sanitizer, and `RUSTFLAGS` reach all of its dependencies.
+#[test]
+fn the_runtime_leaves_the_names_loom_and_tsan_to_applications() {
+    let library = scratch("runtime-of-an-application").join("libduologue_runtime.rmeta");
+    let mut rustc = compile_runtime(&library);
+    rustc.args(["--cfg", "loom", "--cfg", "tsan", "--emit", "metadata"]);
+    succeed(&mut rustc).unwrap_or_else(|failure| panic!("{failure}"));
+
+    let dependencies = |flags: &str| {
+        let mut cargo = tool("cargo", "rustup toolchain install stable");
+        cargo.args(["tree", "--edges", "normal", "-p", "duologue-runtime"]);
+        cargo.env("RUSTFLAGS", flags).current_dir(repository());
+        succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"))
+    };
+    assert_eq!(dependencies("--cfg loom --cfg tsan"), dependencies(""));
+    assert!(dependencies("--cfg duologue_loom").contains(" loom v"));
 }
 
 /// In runs messages are stored, or all are swapped. Memory is given back at once: a list of blocks would hide its use afterwards.
@@ -37,7 +55,7 @@ fn the_runtime_is_clean_under_the_address_sanitizer() {
 /// The standard library is not compiled for the sanitizer, which the compiler and the sanitizer have to be told.
 #[test]
 fn the_runtime_is_clean_under_the_thread_sanitizer() {
-    let flags = "-Cunsafe-allow-abi-mismatch=sanitizer --cfg tsan";
+    let flags = "-Cunsafe-allow-abi-mismatch=sanitizer --cfg duologue_tsan";
     for features in [&[] as &[&str], &["--no-default-features"]] {
         under_sanitizer("thread", flags, features);
     }

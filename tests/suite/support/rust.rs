@@ -114,32 +114,37 @@ pub fn runtime() -> &'static Path {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
         let library = scratch("runtime").join("libduologue_runtime.rlib");
-        let mut rustc = tool("rustc", "rustup toolchain install stable");
-        rustc.args([
-            "--edition",
-            "2021",
-            "--crate-type",
-            "rlib",
-            "-O",
-            "-Dwarnings",
-        ]);
-        rustc.args([
-            "--check-cfg",
-            "cfg(loom, test, tsan)",
-            "--check-cfg",
-            "cfg(feature, values(\"membarrier\", \"pool\"))",
-            "--crate-name",
-            "duologue_runtime",
-            "-o",
-        ]);
-        rustc
-            .arg(&library)
-            .arg(repository().join("runtime/rust/src/lib.rs"));
+        let mut rustc = compile_runtime(&library);
+        rustc.arg("-O");
         succeed(&mut rustc).map(|_| library)
     });
     built
         .as_deref()
         .unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// The compiler, asked for the runtime with its default features as this library. It knows the names of the configurations that the
+/// runtime may ask for, so any other name is an error.
+pub fn compile_runtime(library: &Path) -> Command {
+    let mut rustc = tool("rustc", "rustup toolchain install stable");
+    rustc.args([
+        "--edition",
+        "2021",
+        "--crate-type",
+        "rlib",
+        "-Dwarnings",
+        "--check-cfg",
+        "cfg(test, duologue_loom, duologue_tsan)",
+        "--check-cfg",
+        "cfg(feature, values(\"membarrier\", \"pool\"))",
+        "--crate-name",
+        "duologue_runtime",
+        "-o",
+    ]);
+    rustc
+        .arg(library)
+        .arg(repository().join("runtime/rust/src/lib.rs"));
+    rustc
 }
 
 /// The compiler, with the runtime at hand under the name that generated code uses.

@@ -8,7 +8,7 @@ use super::{most, Layout, FEWEST_LINES};
 const NEAR: usize = 1 << 10;
 
 /// Laps that are neither the shortest nor the longest go through so many times the lines of the shortest.
-const MIDDLE: usize = if cfg!(loom) { 4 } else { 8 };
+const MIDDLE: usize = if cfg!(duologue_loom) { 4 } else { 8 };
 
 /// Where a lap may end before the end of the ring: behind the near lines, and behind those in the middle.
 pub(crate) const EARLY_ENDS: usize = 2;
@@ -23,7 +23,7 @@ const fn power_below(number: usize) -> usize {
 
 /// How many lines the first segment of a ring has, in which a run may go on for ever.
 pub(super) const fn first(lines: usize, pitch: usize) -> usize {
-    let near = if cfg!(loom) {
+    let near = if cfg!(duologue_loom) {
         4
     } else {
         most(NEAR / pitch, FEWEST_LINES)

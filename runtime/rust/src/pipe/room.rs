@@ -88,12 +88,12 @@ impl Laps {
 }
 
 /// How often laps have ended at each early end, and how often they have gone on there, for models to see what they explore.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 static DECIDED: [[std::sync::atomic::AtomicUsize; 2]; EARLY_ENDS] =
     [const { [const { std::sync::atomic::AtomicUsize::new(0) }; 2] }; EARLY_ENDS];
 
 /// How often laps have ended at this early end, and how often they have gone on there.
-#[cfg(loom)]
+#[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_laps(end: usize) -> [usize; 2] {
     [0, 1].map(|goes_on| DECIDED[end][goes_on].load(Relaxed))
@@ -189,7 +189,7 @@ impl Pipe {
         // SAFETY: only the sender looks at these two, and before it another sender, in an earlier run.
         let (skipped, woke) = unsafe { (&mut *laps.skipped.get(), &mut *laps.woke.get()) };
         // Conversations in which the receiver sleeps and keeps up are too long for models.
-        let ends = keeps_up && (which > 0 || *woke || cfg!(loom));
+        let ends = keeps_up && (which > 0 || *woke || cfg!(duologue_loom));
         if which == 0 {
             *woke = false;
         }
@@ -207,7 +207,7 @@ impl Pipe {
             skipped[which] = 0;
         }
         laps.go_on[which].store(!ends, Relaxed);
-        #[cfg(loom)]
+        #[cfg(duologue_loom)]
         DECIDED[which][usize::from(!ends)].fetch_add(1, Relaxed);
     }
 

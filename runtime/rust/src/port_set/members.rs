@@ -185,7 +185,7 @@ impl<V> Members<V> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(duologue_loom)))]
 mod tests {
     use super::{List, Members};
 

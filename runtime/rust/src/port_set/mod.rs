@@ -32,10 +32,10 @@ use members::{List, Members};
 const BURST: u32 = 64;
 
 /// How many looks at members are worth the sleep that they may save.
-const LOOKS: usize = if cfg!(loom) { 0 } else { 100 };
+const LOOKS: usize = if cfg!(duologue_loom) { 0 } else { 100 };
 
 /// How often to let other threads run before sleeping.
-const YIELDS: u32 = if cfg!(loom) { 0 } else { 4 };
+const YIELDS: u32 = if cfg!(duologue_loom) { 0 } else { 4 };
 
 /// A set of receiving endpoints, from which messages are received as they come.
 ///

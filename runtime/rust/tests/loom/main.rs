@@ -1,5 +1,5 @@
-//! All interleavings of short conversations, and all values that relaxed memory allows: `RUSTFLAGS="--cfg loom"`.
-#![cfg(loom)]
+//! All interleavings of short conversations, and all values that relaxed memory allows: `RUSTFLAGS="--cfg duologue_loom"`.
+#![cfg(duologue_loom)]
 
 extern crate duologue_runtime as duologue;
 

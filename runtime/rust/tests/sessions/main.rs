@@ -1,5 +1,5 @@
 //! The contract of the in-process pipe, through modules in the generated shape.
-#![cfg(not(loom))]
+#![cfg(not(duologue_loom))]
 #![forbid(unsafe_code)]
 
 extern crate duologue_runtime as duologue;
