@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU32, AtomicUsize};
 
 use crate::layout::{Layout, Words};
 use crate::pipe::{Laps, Pipe};
+use crate::pool;
 use crate::position::{renewed, RENEWAL};
 use crate::sync::AtomicU64;
 use crate::wait::Place;
-use crate::{burial, pool};
 
 /// What a side must know about its state once its type is forgotten. There is one for each state, or more, so that it also tells
 /// whether a state is the one before.
@@ -65,8 +65,9 @@ pub(crate) struct Cell {
     epoch: u32,
     /// The next block of a list: see `pool`.
     next: Option<NonNull<Cell>>,
-    /// How many burials had begun anywhere when the session was created: see `burial`.
-    pub(crate) born: u64,
+    /// The address of the burial that destroys or destroyed messages of this session, or 0: see `burial`. The side that receives looks
+    /// here.
+    pub(crate) buried_by: AtomicUsize,
     /// Which segment the receiver has emptied last, and flags: see `room`. It changes a few times in a lap, so that it
     /// can share a line with the constants.
     pub(crate) credit: AtomicU64,
@@ -100,13 +101,13 @@ impl Cell {
         let kept = pool::take(layout.class());
         if let Some(cell) = kept {
             // SAFETY: a block of the pool is nobody else's, and its header is initialised. What a session finds there was made
-            // as in a new block when the last one ended, save for: the birth, which is written; epoch, stamps and laps, which go
+            // as in a new block when the last one ended, save for: who buried it, which is written; epoch, stamps and laps, which go
             // on; the stances, which are written before they are read; what tasks noted, which counts as long as `Side::task` says
             // so; and whom the sides heard, which `pair` forgets.
             unsafe {
                 let header = cell.as_ptr();
                 if (*header).key == layout.key() {
-                    (*header).born = burial::begun();
+                    (*header).buried_by.store(0, Relaxed);
                     return (cell, (*header).epoch);
                 }
             }
@@ -139,7 +140,7 @@ impl Cell {
         // SAFETY: by the caller.
         unsafe {
             let header = &mut *cell.as_ptr();
-            header.born = burial::begun();
+            header.buried_by.store(0, Relaxed);
             header.key = layout.key();
             for own in &mut header.own {
                 own.layout = layout;
@@ -175,7 +176,7 @@ impl Cell {
             class: layout.class() as u32,
             epoch: 1,
             next: None,
-            born: burial::begun(),
+            buried_by: AtomicUsize::new(0),
             credit: AtomicU64::new(0),
             sides: [side(), side()],
             own: [own(), own()],

@@ -20,7 +20,7 @@
 //! next session, and `position` the arithmetic of the ring. `wait`, `watched` and `park` are how a side sleeps, with the
 //! `flags` by which it says so, the `barrier` that lets the other side not pay for it, and the `processor` that tells
 //! whether looking again is of use; `ready` is the same for tasks. `burial` is how unread messages are destroyed
-//! without recursion.
+//! without overflowing the stack.
 //! Above them stand the operations on several endpoints: `group` is what `select` and the macro of that name share, with
 //! `turn` for fairness; `port_set` waits on any number of what `ports` calls receiving; `shared` lets many send, and
 //! `service` begins sessions whose server runs elsewhere.

@@ -42,6 +42,7 @@
 //!   of all lines but the first. All messages are read, the peer looks at the first line only, so nobody else uses them.
 
 use std::ptr::{addr_of, NonNull};
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::barrier;
@@ -269,10 +270,10 @@ impl Pipe {
         (stance.discard)(self);
     }
 
-    /// How many burials had begun anywhere when the session was created.
-    pub(crate) fn born(&self) -> u64 {
-        // SAFETY: as above; nobody changes it.
-        unsafe { (*self.cell.as_ptr()).born }
+    /// See `burial`.
+    pub(crate) fn buried_by(&self) -> &AtomicUsize {
+        // SAFETY: as above.
+        unsafe { &*addr_of!((*self.cell.as_ptr()).buried_by) }
     }
 
     /// Where this side stands.

@@ -273,8 +273,10 @@ impl Pipe {
         false
     }
 
-    /// Tells a sender that lives that nobody wants more, so that it does not feed a receiver that is leaving.
-    pub(crate) fn announce_leaving(&self) {
+    /// Tells a sender that lives that nobody wants more, so that it does not feed a receiver that is leaving. If it waits for room,
+    /// the caller has to wake it.
+    #[must_use]
+    pub(crate) fn announce_leaving(&self) -> Option<Waiter> {
         let mut credit = self.credit().load(Relaxed);
         while credit & LEAVING == 0 {
             let leaving = (credit & !WAITS) | LEAVING;
@@ -282,15 +284,11 @@ impl Pipe {
                 .credit()
                 .compare_exchange(credit, leaving, AcqRel, Relaxed)
             {
-                Ok(old) => {
-                    if let Some(waiter) = self.sender_of(old) {
-                        waiter.wake();
-                    }
-                    return;
-                }
+                Ok(old) => return self.sender_of(old),
                 Err(now) => credit = now,
             }
         }
+        None
     }
 }
 

@@ -1,9 +1,12 @@
 //! Messages that nobody reads are destroyed once, and without recursion.
 
+use std::future::{pending, Future};
 use std::marker::PhantomData;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::thread;
 
 use duologue::{
@@ -11,6 +14,7 @@ use duologue::{
     TryRecvError,
 };
 
+use crate::futures::Unpark;
 use crate::golden::{nest, stream};
 
 /// Counts how often it is destroyed.
@@ -178,15 +182,18 @@ fn messages_nested_in_a_list_200_000_deep() {
     });
 }
 
+/// Counts how often it is destroyed, and may panic then.
+struct Bomb(Arc<AtomicUsize>, bool);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+        assert!(!self.1, "bang");
+    }
+}
+
 #[test]
 fn a_panicking_destructor_does_not_keep_the_rest() {
-    struct Bomb(Arc<AtomicUsize>, bool);
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Relaxed);
-            assert!(!self.1, "bang");
-        }
-    }
     let drops = Arc::new(AtomicUsize::new(0));
     let (server, mut client) = stream::init();
     for number in 0..10 {
@@ -255,6 +262,154 @@ fn what_a_destructor_borrows_from_itself_is_destroyed_before_it_returns() {
     drop(holder);
     drop(chain);
     assert_eq!(total.load(Relaxed), 3 * 41);
+}
+
+/// A text, and whether it is alive, which can be asked also when it is not.
+struct Text {
+    text: String,
+    lives: Arc<AtomicBool>,
+}
+
+impl Drop for Text {
+    fn drop(&mut self) {
+        self.lives.store(false, Relaxed);
+    }
+}
+
+/// Reads a text when it is destroyed.
+struct Reader<'a> {
+    text: &'a Text,
+    lives: Arc<AtomicBool>,
+    read: Arc<AtomicUsize>,
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        assert!(self.lives.load(Relaxed), "the text is gone");
+        assert_eq!(self.text.text, "on the heap, and alive");
+        self.read.fetch_add(1, Relaxed);
+    }
+}
+
+/// Owns a text, and a session with unread messages that borrow it.
+async fn suspended(messages: usize, read: Arc<AtomicUsize>) {
+    let lives = Arc::new(AtomicBool::new(true));
+    let text = Text {
+        text: String::from("on the heap, and alive"),
+        lives: lives.clone(),
+    };
+    let (_server, mut client) = stream::init_with::<Reader<'_>>(Capacity::Bounded(messages.max(1)));
+    for _ in 0..messages {
+        let (lives, read) = (lives.clone(), read.clone());
+        let text = &text;
+        let sent = client.send(Reader { text, lives, read });
+        client = sent.expect("the server is there");
+    }
+    pending::<()>().await;
+}
+
+/// What is at the end of a chain of sessions inside messages.
+enum Chain {
+    Session(#[allow(dead_code)] stream::server::Stream<Chain>),
+    Future(#[allow(dead_code)] Pin<Box<dyn Future<Output = ()> + Send>>),
+    Bomb(#[allow(dead_code)] Bomb),
+}
+
+/// A session inside the message of a session and so on, so many times, with this in the innermost message.
+fn chain(depth: usize, innermost: Chain) -> stream::server::Stream<Chain> {
+    let link = |inside| {
+        let (server, client) = stream::init_with(Capacity::Bounded(1));
+        drop(client.send(inside).expect("the server is there"));
+        server
+    };
+    let mut outermost = link(innermost);
+    for _ in 1..depth {
+        outermost = link(Chain::Session(outermost));
+    }
+    outermost
+}
+
+#[test]
+fn a_suspended_future_outlives_what_borrows_from_it_at_any_depth() {
+    let waker = Waker::from(Arc::new(Unpark(thread::current(), AtomicUsize::new(0))));
+    for depth in [1, 2, 15, 16, 17, 18, 19, 100, 1_000] {
+        for messages in [1, 2, 20] {
+            let read = Arc::new(AtomicUsize::new(0));
+            let mut future: Pin<Box<dyn Future<Output = ()> + Send>> =
+                Box::pin(suspended(messages, read.clone()));
+            let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+            drop(chain(depth, Chain::Future(future)));
+            assert_eq!(read.load(Relaxed), messages, "at depth {depth}");
+        }
+    }
+}
+
+#[test]
+fn a_panic_deep_inside_reaches_the_drop_and_all_else_is_destroyed() {
+    for depth in [1, 16, 17, 40, 10_000] {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let bomb = Chain::Bomb(Bomb(drops.clone(), true));
+        let (server, client) = stream::init();
+        let client = client.send(Chain::Session(chain(depth, bomb)));
+        let client = client.expect("the server is there");
+        let other = Chain::Bomb(Bomb(drops.clone(), false));
+        let client = client.send(other).expect("the server is there");
+        let panic = catch_unwind(AssertUnwindSafe(|| drop(server))).expect_err("it panics");
+        assert_eq!(panic.downcast_ref(), Some(&"bang"));
+        assert_eq!(drops.load(Relaxed), 2, "at depth {depth}");
+        assert!(client.stop().is_err());
+    }
+}
+
+/// `last<T> { only(T) -> ! }`
+struct Last<T>(PhantomData<fn(T)>);
+
+impl<T: Send> State for Last<T> {
+    type Message = T;
+    const NAME: &'static str = "last.only";
+
+    fn open(branch: Branch<Self>) -> T {
+        branch.take::<0>().0
+    }
+}
+
+impl<T: Send> Transition<0> for Last<T> {
+    type Payload = T;
+    type Next = duologue::End;
+}
+
+#[test]
+fn a_session_in_the_memory_of_one_that_is_being_destroyed_is_another_one() {
+    /// Begins a session when the last message of another one is destroyed: where that one was, as its memory is free.
+    struct Heir(Arc<AtomicUsize>);
+    impl Drop for Heir {
+        fn drop(&mut self) {
+            let lives = Arc::new(AtomicBool::new(true));
+            let text = Text {
+                text: String::from("on the heap, and alive"),
+                lives: lives.clone(),
+            };
+            let read = self.0.clone();
+            let text = &text;
+            let (client, server) = session::<Last<Reader<'_>>>(
+                Slot::new().fit::<Reader<'_>>().fit::<Heir>(),
+                Capacity::Bounded(1),
+            );
+            let sent = client.send::<0>(Reader { text, lives, read });
+            sent.expect("the server is there");
+            drop(server);
+        }
+    }
+    let read = Arc::new(AtomicUsize::new(0));
+    let (client, server) = session::<Last<Heir>>(
+        Slot::new().fit::<Reader<'_>>().fit::<Heir>(),
+        Capacity::Bounded(1),
+    );
+    let sent = client.send::<0>(Heir(read.clone()));
+    sent.expect("the server is there");
+    drop(server);
+    assert_eq!(read.load(Relaxed), 1);
 }
 
 #[test]
