@@ -314,11 +314,11 @@ impl Cell {
         // SAFETY: by the caller, this is the only user.
         unsafe {
             let header = cell.as_ptr();
+            let [one, other] = &(*header).sides;
+            // To drop a waiter runs foreign code: after the block was put away, which that may use or keep from happening.
+            let _left = [one.place.clear(), other.place.clear()];
             if pool::size((*header).class as usize).is_none() {
                 return Cell::release(cell);
-            }
-            for side in &(*header).sides {
-                side.place.clear();
             }
             Cell::reset(header, renewed(epoch));
             if epoch >= RENEWAL {

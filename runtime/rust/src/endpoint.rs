@@ -13,7 +13,7 @@ use crate::error::{Closed, SendError, TryRecvError};
 use crate::layout::{Capacity, Layout, Session, Slot};
 use crate::park;
 use crate::pipe::Then;
-use crate::pipe::{pair, Found, Pipe, Sent};
+use crate::pipe::{pair, Found, Pipe, Sent, Unsent};
 use crate::ready::Recv;
 use crate::scheme::{Follow, State, Transition};
 use crate::wait::Awaited;
@@ -59,7 +59,7 @@ pub struct Sender<S> {
 }
 
 /// The sender's next endpoint, and the receiver if it waits for the message.
-type Published<N, P> = Result<(<N as Follow>::Mine, Option<Awaited>), SendError<P>>;
+type Published<N, P> = Result<(<N as Follow>::Mine, Option<Awaited>), Unsent<P>>;
 
 impl<S> Sender<S> {
     #[inline(always)]
@@ -107,14 +107,30 @@ impl<S> Sender<S> {
     where
         S: Transition<INDEX>,
     {
-        let (next, awaited) = self.publish(payload)?;
-        if let Some(awaited) = awaited {
-            awaited.wake();
+        match self.publish(payload) {
+            Ok((next, awaited)) => {
+                if let Some(awaited) = awaited {
+                    awaited.wake();
+                }
+                Ok(next)
+            }
+            Err(Unsent { payload, left }) => {
+                left.end();
+                Err(SendError::new(payload, Closed::new(S::NAME)))
+            }
         }
-        Ok(next)
     }
 
-    /// Sends, and leaves it to the caller to wake the receiver.
+    /// Whether the session was begun with a slot that is large enough for this message.
+    #[inline(always)]
+    pub(crate) fn fits<const INDEX: u8>(&self) -> bool
+    where
+        S: Transition<INDEX>,
+    {
+        layout_in::<S>(&self.pipe).fits::<S::Payload>(INDEX)
+    }
+
+    /// Sends, and leaves it to the caller to wake the receiver, or to end the session of one that is gone: that runs foreign code.
     #[inline(always)]
     pub(crate) fn publish<const INDEX: u8>(
         self,
@@ -129,10 +145,10 @@ impl<S> Sender<S> {
                 "a state has the session of the one before it"
             );
         }
-        let layout = layout_in::<S>(&self.pipe);
-        if !layout.fits::<S::Payload>(INDEX) {
+        if !self.fits::<INDEX>() {
             does_not_fit(S::NAME);
         }
+        let layout = layout_in::<S>(&self.pipe);
         match self
             .into_pipe()
             .send(&layout, S::STAYS, INDEX, payload, S::Next::THEN)
@@ -140,7 +156,7 @@ impl<S> Sender<S> {
             Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),
             Sent::Awaited(pipe, awaited) => Ok((S::Next::mine(pipe, S::STAYS), Some(awaited))),
             Sent::Noticed(Ok((pipe, awaited))) => Ok((S::Next::mine(pipe, S::STAYS), awaited)),
-            Sent::Noticed(Err(payload)) => Err(SendError::new(payload, Closed::new(S::NAME))),
+            Sent::Noticed(Err(unsent)) => Err(unsent),
         }
     }
 
@@ -151,7 +167,7 @@ impl<S> Sender<S> {
 
 #[cold]
 #[inline(never)]
-fn does_not_fit(state: &str) -> ! {
+pub(crate) fn does_not_fit(state: &str) -> ! {
     panic!("the session of `{state}` was begun with a slot that is too small")
 }
 
@@ -314,9 +330,11 @@ fn stop_receiving(pipe: Pipe) {
 /// Ends a session of which the peer has not said that it is closed.
 #[inline(never)]
 fn stop_first(pipe: Pipe) {
-    if let Err(pipe) = pipe.die() {
+    let mut left = None;
+    if let Err(pipe) = pipe.die(&mut left) {
         bury(pipe);
     }
+    drop(left);
 }
 
 /// A message of state `S` that was found but not taken.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::ready::Watch;
 use crate::sync::{current, park, spin_loop};
 use crate::turn;
-use crate::wait::Waiter;
+use crate::wait::{with_each, Waiter};
 use crate::watched::barrier;
 
 /// How many looks at endpoints are worth the sleep that they may save.
@@ -75,9 +75,7 @@ struct Armed<'e, 'a>(&'e [Watch<'a>]);
 
 impl Drop for Armed<'_, '_> {
     fn drop(&mut self) {
-        for end in self.0 {
-            end.0.disarm();
-        }
+        with_each(self.0, |end| drop(end.0.disarm()));
     }
 }
 

@@ -114,7 +114,7 @@ fn sleep(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
         };
         let now = Instant::now();
         if now >= deadline {
-            watched.disarm();
+            drop(watched.disarm());
             return watched.is_ready();
         }
         park_timeout(deadline - now);

@@ -56,7 +56,7 @@ mod leave;
 mod publish;
 mod room;
 
-pub(crate) use publish::{Noticed, Sent};
+pub(crate) use publish::{Left, Noticed, Sent, Unsent};
 #[cfg(duologue_loom)]
 pub use room::model_laps;
 pub(crate) use room::{Laps, Room};
@@ -417,7 +417,7 @@ impl Pipe {
     #[cold]
     #[inline(never)]
     fn settle(self) {
-        self.stops_waiting_in_flags();
+        let _stopped = self.stops_waiting_in_flags();
         // SAFETY: as above.
         unsafe {
             (*self.place()).settle();

@@ -94,7 +94,7 @@ impl<E: Endpoint> Future for Ready<'_, E> {
 
 impl<E: Endpoint> Drop for Ready<'_, E> {
     fn drop(&mut self) {
-        self.endpoint.watch().0.disarm();
+        drop(self.endpoint.watch().0.disarm());
     }
 }
 
@@ -114,7 +114,7 @@ impl<S: State> Recv<S> {
     /// Gives the endpoint back; `None` if the message has been delivered.
     pub fn into_inner(self) -> Option<Receiver<S>> {
         let receiver = self.receiver?;
-        receiver.watched().disarm();
+        drop(receiver.watched().disarm());
         Some(receiver)
     }
 }

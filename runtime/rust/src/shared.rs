@@ -13,6 +13,12 @@
 //! Emptying the queue too often wakes senders for nothing, which then try again.
 //!
 //! The pipe holds the waker and the waker the queue, which holds nothing of the session: there is no cycle.
+//!
+//! # What runs under the locks
+//!
+//! Only code of this crate. A waker is cloned, woken and dropped where no lock is held, because that is foreign code, which may
+//! use or drop the same shared sender; so is a payload. Therefore what follows from an attempt is done by
+//! [`Attempt::done`], when the lock was let go of.
 
 use std::fmt;
 use std::future::Future;
@@ -20,12 +26,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::endpoint::Sender;
+use crate::endpoint::{does_not_fit, Sender};
 use crate::error::{Closed, SendError, TrySendError};
 use crate::give_way::give_way;
+use crate::pipe::{Left, Unsent};
 use crate::scheme::{Stay, Transition};
 use crate::sync::{current, park, Mutex, MutexGuard};
-use crate::wait::{Awaited, Waiter};
+use crate::wait::{with_each, Awaited, Waiter};
 
 /// How often a sender lets other threads run before it sleeps.
 const YIELDS: u32 = if cfg!(duologue_loom) { 0 } else { 4 };
@@ -47,13 +54,36 @@ struct Shared<S> {
 /// What became of one attempt.
 enum Attempt<P> {
     Sent(Option<Waiter>),
-    Closed(SendError<P>),
+    Closed(Unsent<P>),
     Full(P),
+    DoesNotFit(P),
+}
+
+impl<P> Attempt<P> {
+    /// Does what is left to be done where no lock is held. Gives the payload back if there is no room.
+    fn done(self, state: &'static str) -> Result<Result<(), SendError<P>>, P> {
+        match self {
+            Attempt::Sent(receiver) => {
+                if let Some(receiver) = receiver {
+                    receiver.wake();
+                }
+                Ok(Ok(()))
+            }
+            Attempt::Closed(Unsent { payload, left }) => {
+                left.end();
+                Ok(Err(SendError::new(payload, Closed::new(state))))
+            }
+            Attempt::Full(payload) => Err(payload),
+            Attempt::DoesNotFit(_payload) => does_not_fit(state),
+        }
+    }
 }
 
 impl<S> SharedSender<S> {
     /// Shares an endpoint.
     pub fn new(sender: Sender<S>) -> SharedSender<S> {
+        // From here on there is no waiter here but the queue's.
+        drop(sender.watched().disarm_slowly());
         let shared = Shared {
             end: Mutex::new(Some(sender)),
             queue: Arc::new(Queue {
@@ -74,22 +104,23 @@ impl<S> SharedSender<S> {
         let mut place = InQueue::new(&self.shared.queue);
         let (mut payload, mut yields) = (payload, 0);
         loop {
-            let mut end = self.shared.lock();
-            match attempt::<S, INDEX>(&mut end, payload) {
-                Attempt::Full(same) => payload = same,
-                Attempt::Closed(error) => return Err(error),
-                Attempt::Sent(receiver) => {
-                    drop(end);
-                    wake(receiver);
-                    return Ok(());
+            let waiter = (yields == YIELDS).then(|| {
+                drop(place.leave());
+                Waiter::Thread(current())
+            });
+            match self
+                .shared
+                .send_or_join::<INDEX>(payload, &mut place, waiter)
+            {
+                Ok(result) => return result,
+                Err((same, is_waiting)) => {
+                    payload = same;
+                    if is_waiting {
+                        park();
+                    } else if yields < YIELDS {
+                        yields = if give_way() { yields + 1 } else { YIELDS };
+                    }
                 }
-            }
-            if yields < YIELDS {
-                drop(end);
-                yields = if give_way() { yields + 1 } else { YIELDS };
-            } else if place.join(&end, Waiter::Thread(current())) {
-                drop(end);
-                park();
             }
         }
     }
@@ -102,14 +133,11 @@ impl<S> SharedSender<S> {
     where
         S: Transition<INDEX, Next = Stay<S>>,
     {
-        let outcome = attempt::<S, INDEX>(&mut self.shared.lock(), payload);
-        match outcome {
-            Attempt::Full(payload) => Err(TrySendError::Full(payload)),
-            Attempt::Closed(error) => Err(TrySendError::Closed(error)),
-            Attempt::Sent(receiver) => {
-                wake(receiver);
-                Ok(())
-            }
+        let attempt = attempt::<S, INDEX>(&mut self.shared.lock(), payload);
+        match attempt.done(S::NAME) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(TrySendError::Closed(error)),
+            Err(payload) => Err(TrySendError::Full(payload)),
         }
     }
 
@@ -134,6 +162,33 @@ impl<S> Shared<S> {
             Err(poisoned) => poisoned.into_inner(),
         }
     }
+
+    /// Sends if there is room. If not the payload comes back, and if there is a waiter it joins the queue, unless there is room by
+    /// then: says whether it did. It is not in the queue.
+    fn send_or_join<const INDEX: u8>(
+        &self,
+        payload: S::Payload,
+        place: &mut InQueue<'_>,
+        waiter: Option<Waiter>,
+    ) -> Result<Result<(), SendError<S::Payload>>, (S::Payload, bool)>
+    where
+        S: Transition<INDEX, Next = Stay<S>>,
+    {
+        // A waiter that does not join is dropped last.
+        let _refused;
+        let mut end = self.lock();
+        let attempt = attempt::<S, INDEX>(&mut end, payload);
+        let joined = match (&attempt, waiter) {
+            (Attempt::Full(_), Some(waiter)) => place.join(&end, waiter),
+            (_, waiter) => Err(waiter),
+        };
+        drop(end);
+        let is_waiting = joined.is_ok();
+        _refused = joined.err();
+        attempt
+            .done(S::NAME)
+            .map_err(|payload| (payload, is_waiting))
+    }
 }
 
 /// Sends if that does not wait for room. If the peer is gone, so is the endpoint afterwards.
@@ -145,8 +200,13 @@ where
     S: Transition<INDEX, Next = Stay<S>>,
 {
     let Some(sender) = end.take() else {
-        return Attempt::Closed(SendError::new(payload, Closed::new(S::NAME)));
+        let left = Left::Nothing;
+        return Attempt::Closed(Unsent { payload, left });
     };
+    if !sender.fits::<INDEX>() {
+        *end = Some(sender);
+        return Attempt::DoesNotFit(payload);
+    }
     if !sender.watched().is_ready() {
         *end = Some(sender);
         return Attempt::Full(payload);
@@ -156,13 +216,7 @@ where
             *end = Some(next);
             Attempt::Sent(receiver.and_then(Awaited::fetch))
         }
-        Err(error) => Attempt::Closed(error),
-    }
-}
-
-fn wake(waiter: Option<Waiter>) {
-    if let Some(waiter) = waiter {
-        waiter.wake();
+        Err(unsent) => Attempt::Closed(unsent),
     }
 }
 
@@ -191,9 +245,7 @@ impl Queue {
 impl Wake for Queue {
     fn wake(self: Arc<Self>) {
         let waiters = std::mem::take(&mut self.lock().waiters);
-        for (_, waiter) in waiters {
-            waiter.wake();
-        }
+        with_each(waiters, |(_, waiter)| waiter.wake());
     }
 }
 
@@ -211,10 +263,12 @@ impl<'a> InQueue<'a> {
         }
     }
 
-    /// Joins at the end. False, and the sender is not in the queue, if there is something to do.
-    fn join<S>(&mut self, end: &Option<Sender<S>>, waiter: Waiter) -> bool {
-        self.leave();
-        let Some(sender) = end else { return false };
+    /// Joins at the end. If there is something to do the sender is not in the queue, and the waiter comes back, unless somebody
+    /// woke it. The sender was not in the queue.
+    fn join<S>(&mut self, end: &Option<Sender<S>>, waiter: Waiter) -> Result<(), Option<Waiter>> {
+        let Some(sender) = end else {
+            return Err(Some(waiter));
+        };
         let mut waiting = self.queue.lock();
         let number = waiting.joined;
         let is_first = waiting.waiters.is_empty();
@@ -226,23 +280,25 @@ impl<'a> InQueue<'a> {
             || sender
                 .watched()
                 .arm(Waiter::Task(Waker::from(self.queue.clone())));
-        if !is_waiting {
-            self.leave();
+        if is_waiting {
+            return Ok(());
         }
-        is_waiting
+        Err(self.leave())
     }
 
-    fn leave(&mut self) {
-        if let Some(number) = self.number.take() {
-            let mut waiting = self.queue.lock();
-            waiting.waiters.retain(|(other, _)| *other != number);
-        }
+    /// Takes the waiter out of the queue, for the caller to drop.
+    fn leave(&mut self) -> Option<Waiter> {
+        let number = self.number.take()?;
+        let mut waiting = self.queue.lock();
+        let is_this = |(other, _): &(u64, Waiter)| *other == number;
+        let at = waiting.waiters.iter().position(is_this)?;
+        Some(waiting.waiters.remove(at).1)
     }
 }
 
 impl Drop for InQueue<'_> {
     fn drop(&mut self) {
-        self.leave();
+        drop(self.leave());
     }
 }
 
@@ -265,24 +321,25 @@ where
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let Some(mut payload) = this.payload.take() else {
-            panic!("a `SharedSend` was polled after it was done")
-        };
+        let mut waiter = None;
         loop {
-            let mut end = this.shared.lock();
-            match attempt::<S, INDEX>(&mut end, payload) {
-                Attempt::Full(same) => payload = same,
-                Attempt::Closed(error) => return Poll::Ready(Err(error)),
-                Attempt::Sent(receiver) => {
-                    drop(end);
-                    wake(receiver);
-                    return Poll::Ready(Ok(()));
+            let Some(payload) = this.payload.take() else {
+                panic!("a `SharedSend` was polled after it was done")
+            };
+            match this
+                .shared
+                .send_or_join::<INDEX>(payload, &mut this.place, waiter)
+            {
+                Ok(result) => return Poll::Ready(result),
+                Err((payload, is_waiting)) => {
+                    this.payload = Some(payload);
+                    if is_waiting {
+                        return Poll::Pending;
+                    }
                 }
             }
-            if this.place.join(&end, Waiter::Task(context.waker().clone())) {
-                this.payload = Some(payload);
-                return Poll::Pending;
-            }
+            drop(this.place.leave());
+            waiter = Some(Waiter::Task(context.waker().clone()));
         }
     }
 }

@@ -6,8 +6,15 @@
 //! written before the flag was raised; or the owner, which gives up waiting. `busy` covers the moment between the
 //! lowering and the reading of the place: the owner neither writes its place again nor ends the session before the
 //! other side has cleared it.
+//!
+//! # Wakers are foreign code
+//!
+//! To clone, wake or drop a waker runs code of an executor, which may panic, and may use any other endpoint, also one whose last owner
+//! it destroys. So it is done only where a panic loses nothing that is owned, and under no lock. What takes a waiter out gives it to
+//! its caller, which lets go of it when everything else is done.
 
 use std::cell::UnsafeCell;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::task::Waker;
@@ -29,6 +36,20 @@ impl Waiter {
             Waiter::Thread(thread) => unpark(&thread),
             Waiter::Task(waker) | Waiter::Bell(waker) => waker.wake(),
         }
+    }
+}
+
+/// Does this with each of several waiters, also if it panics with some; the first panic goes on when all are done.
+pub(crate) fn with_each<T>(waiters: impl IntoIterator<Item = T>, mut act: impl FnMut(T)) {
+    let mut first = None;
+    for waiter in waiters {
+        // What a panic leaves in two minds is the executor's.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| act(waiter))) {
+            first.get_or_insert(panic);
+        }
+    }
+    if let Some(panic) = first {
+        resume_unwind(panic);
     }
 }
 
@@ -147,12 +168,13 @@ impl Place {
         self.busy.load(Relaxed)
     }
 
-    /// Makes the place as it was at first, when nobody else looks here any more.
-    pub(crate) fn clear(&self) {
-        if self.is_left() {
-            // SAFETY: nobody else uses the session.
-            drop(unsafe { Place::take(self) });
+    /// Makes the place as it was at first, when nobody else looks here any more, and gives the waiter that was left.
+    pub(crate) fn clear(&self) -> Option<Waiter> {
+        if !self.is_left() {
+            return None;
         }
+        // SAFETY: nobody else uses the session.
+        unsafe { Place::take(self) }
     }
 
     /// Whether a waiter was put in, and whoever takes it out has not let go of the place.

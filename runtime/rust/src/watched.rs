@@ -146,10 +146,8 @@ impl<'a> Watched<'a> {
     ///
     /// From here on the waiter may be woken, also if `confirm` finds that there is nothing to wait for.
     pub(crate) fn announce(&self, waiter: Waiter) -> bool {
-        self.disarm();
-        if self.sends {
-            self.pipe.stops_waiting_in_flags();
-        } else {
+        let _replaced = self.disarm();
+        if !self.sends {
             if !self.pipe.waits_in_word() {
                 return self.announce_in_flags(waiter);
             }
@@ -197,7 +195,7 @@ impl<'a> Watched<'a> {
             return true;
         }
         // SAFETY: the flag was never raised.
-        drop(unsafe { Place::take(place) });
+        let _refused = unsafe { Place::take(place) };
         // The sender is about to publish its last.
         let mut moment = Moment::new();
         while !self.is_ready() {
@@ -210,7 +208,7 @@ impl<'a> Watched<'a> {
     pub(crate) fn confirm(&self) -> bool {
         barrier::full();
         if self.is_ready() {
-            self.disarm();
+            drop(self.disarm());
             return false;
         }
         if !self.sends {
@@ -219,30 +217,30 @@ impl<'a> Watched<'a> {
         true
     }
 
-    /// Takes the waiter back, if it was not woken.
+    /// Takes the waiter back, if it was not woken. The caller drops it, which is foreign code.
     #[inline]
-    pub(crate) fn disarm(&self) {
+    #[must_use = "drop it where a panic loses nothing"]
+    pub(crate) fn disarm(&self) -> Option<Waiter> {
         if self.sends && matches!(self.pipe.room(), Room::Free) {
-            return;
+            return None;
         }
-        self.disarm_slowly();
+        self.disarm_slowly()
     }
 
+    /// The same for a sender that has room, and may still have the waiter of a receiver.
     #[inline(never)]
-    fn disarm_slowly(&self) {
-        if !self.sends && self.pipe.stops_waiting_in_flags() {
-            return;
+    pub(crate) fn disarm_slowly(&self) -> Option<Waiter> {
+        if let Some(waiter) = self.pipe.stops_waiting_in_flags() {
+            return Some(waiter);
         }
-        if let Some((word, value)) = self.unchanged() {
-            if value & WAITS != 0
-                && word
-                    .compare_exchange(value, value & !WAITS, AcqRel, Acquire)
-                    .is_ok()
-            {
-                // SAFETY: the compare-and-swap lowered the flag.
-                drop(unsafe { Place::take(self.pipe.place()) });
-            }
+        let (word, value) = self.unchanged()?;
+        if value & WAITS == 0 {
+            return None;
         }
+        word.compare_exchange(value, value & !WAITS, AcqRel, Acquire)
+            .ok()?;
+        // SAFETY: the compare-and-swap lowered the flag.
+        unsafe { Place::take(self.pipe.place()) }
     }
 }
 
@@ -291,9 +289,8 @@ impl Pipe {
             return self.arm_task_in_flags(waker);
         }
         if value & WAITS != 0 {
-            Watched::for_message(&self.again()).disarm();
+            return self.arm_task_anew(forgets, word, value, waker);
         }
-        let value = value & !WAITS;
         self.say_task_in(said);
         let place = self.place();
         // SAFETY: this side owns the place, and its flags are down.
@@ -311,13 +308,21 @@ impl Pipe {
         !forgets || !self.peer_may_be_gone() || self.stays_armed()
     }
 
+    /// The same where the task has left a waiter in the word.
+    #[cold]
+    #[inline(never)]
+    fn arm_task_anew(self, forgets: bool, word: &AtomicU64, value: u64, waker: &Waker) -> bool {
+        let _replaced = Watched::for_message(&self).disarm();
+        self.again().arm_task(forgets, word, value & !WAITS, waker)
+    }
+
     /// The same where the task waits in its flags, or has left a waiter there.
     #[cold]
     #[inline(never)]
     fn arm_task_in_flags(self, waker: &Waker) -> bool {
         let watched = Watched::for_message(&self);
         if watched.is_ready() {
-            self.stops_waiting_in_flags();
+            drop(self.stops_waiting_in_flags());
             return false;
         }
         let noted = self.task().load(Relaxed);
@@ -334,7 +339,7 @@ impl Pipe {
     /// Says in the flags that a task waits, and lets others run before it does; false if it need not wait.
     fn puts_off(&self, waker: &Waker) -> bool {
         let watched = Watched::for_message(self);
-        watched.disarm();
+        let _replaced = watched.disarm();
         if !watched.announce_in_flags(Waiter::Task(waker.clone())) {
             return false;
         }
@@ -358,22 +363,19 @@ impl Pipe {
                 .eq(pointers(waker))
     }
 
-    /// Takes back the waiter that this side left in its flags, and says whether there was one. Who let others run there may have
+    /// Takes back the waiter that this side left in its flags, if it was not woken. Who let others run there may have
     /// its message and still wait, as far as the flags say: nobody need have seen them.
-    pub(crate) fn stops_waiting_in_flags(&self) -> bool {
+    #[must_use = "drop it where a panic loses nothing"]
+    pub(crate) fn stops_waiting_in_flags(&self) -> Option<Waiter> {
         let own = self.flags(self.at().side());
         let said = own.load(Relaxed);
         if said & WAITING == 0 {
-            return false;
+            return None;
         }
-        if own
-            .compare_exchange(said, flags::quiet(said), AcqRel, Relaxed)
-            .is_ok()
-        {
-            // SAFETY: the compare-and-swap lowered the flag.
-            drop(unsafe { Place::take(self.place()) });
-        }
-        true
+        own.compare_exchange(said, flags::quiet(said), AcqRel, Relaxed)
+            .ok()?;
+        // SAFETY: the compare-and-swap lowered the flag.
+        unsafe { Place::take(self.place()) }
     }
 
     /// For a task that has found something here: says that it is one although it need not wait, or notes that its sender knows.
@@ -383,7 +385,7 @@ impl Pipe {
         if self.swaps() {
             return self.say_task();
         }
-        self.stops_waiting_in_flags();
+        let _stopped = self.stops_waiting_in_flags();
         if matches!(found, Found::Message(word) if word & KNOWS != 0) {
             self.note_known();
         }
@@ -404,7 +406,7 @@ impl Pipe {
             match self.was_forgotten() {
                 Some(false) => return true,
                 Some(true) => {
-                    Watched::for_message(&self).disarm();
+                    drop(Watched::for_message(&self).disarm());
                     return false;
                 }
                 None => moment.pass(),

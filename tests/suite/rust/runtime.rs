@@ -69,7 +69,9 @@ fn under_sanitizer(sanitizer: &str, flags: &str, features: &[&str]) {
     let host =
         succeed(tool("rustc", "rustup toolchain install stable").args(["--print", "host-tuple"]))
             .unwrap_or_else(|failure| panic!("{failure}"));
-    let programs = ["--lib", "--test", "sessions", "--test", "exchange"];
+    let programs = [
+        "--lib", "--test", "sessions", "--test", "exchange", "--test", "wakers",
+    ];
     let target = ["--target", host.trim()];
     let choice = [features, &programs, &target].concat();
     let mut tests = tests_of_the_runtime(sanitizer, &choice);

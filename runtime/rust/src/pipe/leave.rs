@@ -51,11 +51,11 @@
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use super::{Found, Noticed, Pipe, Then, CLOSED, DEAD, INDEXES, WAITS};
+use super::{Found, Left, Noticed, Pipe, Then, Unsent, CLOSED, DEAD, INDEXES, WAITS};
 use crate::barrier;
 use crate::flags::{self, CLAIMED, ENDING, GONE, LEAVING, TASK, WAITING};
 use crate::position::KEY;
-use crate::wait::Moment;
+use crate::wait::{Moment, Waiter};
 use crate::watched::Watched;
 
 /// What a sender finds when it says that it comes to its end.
@@ -106,7 +106,9 @@ impl Pipe {
                     .compare_exchange(said, claimed, AcqRel, Relaxed)
                     .is_ok()
                 {
-                    return Err(ManuallyDrop::into_inner(payload));
+                    let payload = ManuallyDrop::into_inner(payload);
+                    let left = Left::Nothing;
+                    return Err(Unsent { payload, left });
                 }
             } else if said & WAITING == 0 {
                 break;
@@ -134,10 +136,13 @@ impl Pipe {
     pub(super) fn finish<P>(self, index: u8, payload: P) -> Noticed<P> {
         match self.announce_end() {
             Ending::Alone => {
-                self.free();
-                Err(payload)
+                let left = Left::Alone(self);
+                Err(Unsent { payload, left })
             }
-            Ending::Claimed => Err(payload),
+            Ending::Claimed => {
+                let left = Left::Nothing;
+                Err(Unsent { payload, left })
+            }
             Ending::Last(swaps, mut waits) => {
                 // SAFETY: as in `send`.
                 unsafe { self.write(self.layout(), payload) };
@@ -244,6 +249,8 @@ impl Pipe {
 
     #[inline(never)]
     fn leave_otherwise(self) {
+        // It may have waited for room.
+        let _left = Watched::for_room(&self).disarm();
         let ending = if self.swaps() {
             Ending::Last(true, false)
         } else {
@@ -298,8 +305,9 @@ impl Pipe {
         self.at.ahead(word) == 0 && word & CLOSED != 0
     }
 
-    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first.
-    pub(crate) fn die(self) -> Result<(), Pipe> {
+    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first. If this side has left a
+    /// waiter, that is put into `left`, for the caller to drop when all is done.
+    pub(crate) fn die(self, left: &mut Option<Waiter>) -> Result<(), Pipe> {
         if !self.swaps() && matches!(self.find_in(self.layout()), Found::Nothing(_)) {
             // Who has said nothing has left no waiter, and does not wait in the word.
             match self.vanish(0) {
@@ -310,7 +318,7 @@ impl Pipe {
         }
         let waits_in_word = self.waits_in_word();
         if !waits_in_word {
-            Watched::for_message(&self).disarm();
+            *left = Watched::for_message(&self).disarm();
         }
         let mut moment = Moment::new();
         loop {
@@ -326,7 +334,11 @@ impl Pipe {
                 Found::Nothing(word) => word,
             };
             if waits_in_word {
-                let dead = (word & !WAITS) | DEAD;
+                if word & WAITS != 0 {
+                    *left = Watched::for_message(&self).disarm();
+                    continue;
+                }
+                let dead = word | DEAD;
                 // Releases what this side has read; it never comes back, and after a failure it looks again.
                 if self
                     .word()

@@ -21,7 +21,37 @@ pub(crate) enum Sent<P> {
 
 /// What a message came to that did not simply go its way: the sender's next pipe, and the receiver if it waits; or the
 /// payload, because the receiver is gone.
-pub(crate) type Noticed<P> = Result<(Pipe, Option<Awaited>), P>;
+pub(crate) type Noticed<P> = Result<(Pipe, Option<Awaited>), Unsent<P>>;
+
+/// A message that was not sent because the receiver is gone or leaving.
+pub(crate) struct Unsent<P> {
+    pub(crate) payload: P,
+    pub(crate) left: Left,
+}
+
+/// How the session of a sender whose receiver is gone or leaving is to be ended. That is for the caller to do where it holds no
+/// lock: it may wake somebody, or drop a waker that was left.
+#[must_use = "a session that is not ended is leaked, and its receiver may wait for ever"]
+pub(crate) enum Left {
+    /// The receiver ends it.
+    Nothing,
+    /// The sender has to say that it leaves, too.
+    Leaving(Pipe),
+    /// It is the sender's alone.
+    Alone(Pipe),
+}
+
+impl Left {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn end(self) {
+        match self {
+            Left::Nothing => {}
+            Left::Leaving(pipe) => pipe.leave(),
+            Left::Alone(pipe) => pipe.free(),
+        }
+    }
+}
 
 impl Pipe {
     /// Publishes a message and steps on; or gives the payload back because the peer is gone.
@@ -61,8 +91,8 @@ impl Pipe {
                 && layout.may_begin_segment(self.at.line())
                 && !self.again().has_room()
             {
-                self.leave();
-                return Sent::Noticed(Err(payload));
+                let left = Left::Leaving(self);
+                return Sent::Noticed(Err(Unsent { payload, left }));
             }
             let swaps = self.at.always_swaps() || !stays && self.at.begins_run();
             let is_task = || !self.at.is_plain() || self.at.begins_run() && self.peer_is_task();
@@ -167,17 +197,17 @@ impl Pipe {
         unsafe { Awaited::in_place(self.place_of_peer()) }
     }
 
-    /// Ends the session of a receiver that died before it read the message here, and gives the payload back.
+    /// Gives the payload back of a message that a receiver has not read before it died. The session is the sender's.
     ///
     /// # Safety
     /// A `P` was written here, and the peer has gone without having seen it.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn taken_back<P>(self) -> P {
+    pub(super) unsafe fn taken_back<P>(self) -> Unsent<P> {
         // SAFETY: by the caller, the payload that was just written is nobody else's.
         let payload = unsafe { self.read(self.layout()) };
-        self.free();
-        payload
+        let left = Left::Alone(self);
+        Unsent { payload, left }
     }
 
     /// The word that publishes the message at this position after those before it in its line.

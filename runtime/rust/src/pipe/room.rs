@@ -37,6 +37,7 @@
 //!   before which the sender stood, and writes `CLOSED` there in the sender's name.
 
 use std::cell::UnsafeCell;
+use std::mem;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Pipe, CLOSED, WAITS};
@@ -145,7 +146,10 @@ impl Pipe {
     pub(super) fn has_room(self) -> bool {
         let is_free = || matches!(self.room(), Room::Free);
         is_free() || {
+            // The pipe is all that there is of the endpoint here, and a waker that this replaces may panic.
+            let leaves = LeavesInPanic(self.again());
             crate::park::until(Watched::for_room(&self), None);
+            mem::forget(leaves);
             is_free()
         }
     }
@@ -289,6 +293,15 @@ impl Pipe {
             }
         }
         None
+    }
+}
+
+/// A sender that leaves if what it calls panics.
+struct LeavesInPanic(Pipe);
+
+impl Drop for LeavesInPanic {
+    fn drop(&mut self) {
+        self.0.again().leave();
     }
 }
 

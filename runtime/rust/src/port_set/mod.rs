@@ -159,7 +159,7 @@ impl<R: Receive, T> PortSet<R, T> {
             return None;
         }
         let (mut port, with) = self.members.remove(key.at)?;
-        port.watch().0.disarm();
+        drop(port.watch().0.disarm());
         Some((port, with))
     }
 
