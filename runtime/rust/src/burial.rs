@@ -42,7 +42,7 @@ use std::thread::Builder;
 use crate::pipe::Pipe;
 
 /// How deep destructors go on a stack before a helper takes over: in levels, and in bytes below the first level. Bytes alone would
-/// not do, because some sanitizers keep locals elsewhere.
+/// not do, because the address sanitizer keeps locals elsewhere.
 struct Limits {
     levels: u32,
     bytes: usize,
@@ -183,7 +183,9 @@ impl Burial {
     /// Whether no further burial fits onto this stack.
     fn is_deepest(&self) -> bool {
         let used = self.bottom.abs_diff(self.address());
-        self.level >= self.limits.levels || used >= self.limits.bytes
+        // What is further away than a whole stack is not on this one.
+        let is_used_up = used >= self.limits.bytes && used <= STACK;
+        self.level >= self.limits.levels || is_used_up
     }
 }
 

@@ -3,6 +3,8 @@
 use super::*;
 use crate::layout::{Capacity, Slot, EARLY_ENDS};
 use crate::position::{renewed, RENEWAL};
+#[cfg(feature = "pool")]
+use crate::watched::Watched;
 
 /// A session with either policy, at an epoch that no conversation reaches in a test's time.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
@@ -404,4 +406,45 @@ fn stamps_that_many_short_laps_left_out_are_cleared() {
         while walk.receive() {}
     }
     walk.end();
+}
+
+/// A waker that panics when it is dropped.
+#[cfg(feature = "pool")]
+struct Hostile;
+
+#[cfg(feature = "pool")]
+impl std::task::Wake for Hostile {
+    fn wake(self: std::sync::Arc<Hostile>) {}
+}
+
+#[cfg(feature = "pool")]
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        panic!("a hostile waker");
+    }
+}
+
+#[cfg(feature = "pool")]
+#[test]
+fn a_waiter_that_nobody_woke_and_that_panics_does_not_keep_the_block() {
+    let waiter = || Waiter::Task(std::sync::Arc::new(Hostile).into());
+    // Left by the peer, or left by this side in its flags.
+    let leaves: [&dyn Fn(&Pipe, &Pipe); 2] = [
+        // SAFETY: nobody else uses the session, and no flag is raised.
+        &|first, _| unsafe { (*first.place()).put(waiter()) },
+        &|_, second| {
+            let _ = Watched::for_message(second).announce(waiter());
+        },
+    ];
+    for leave in leaves {
+        let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(7));
+        let (first, second) = begun(layout, 1, false);
+        leave(&first, &second);
+        let session = second.session();
+        let freed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| second.free()));
+        assert!(freed.is_err(), "the waker was dropped");
+        let (_first, second) = pair(layout);
+        assert_eq!(second.session(), session);
+        second.free();
+    }
 }

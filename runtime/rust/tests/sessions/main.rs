@@ -4,6 +4,7 @@
 
 extern crate duologue_runtime as duologue;
 
+mod blocking;
 mod closing;
 mod crowds;
 mod dialogue;

@@ -1,0 +1,348 @@
+//! Random stress in which every wait blocks for as long as it takes: no time limit, no future that is given up, no looking
+//! without waiting. A wake-up that is lost is not repaired by other traffic, so it is a test that does not end.
+//!
+//! What a thread does follows from its seed; when it does it is up to the machine.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use duologue::{session, Capacity, Closed, PortSet, Select, SharedSender, Slot, TryRecvError};
+
+use crate::futures::block_on;
+use crate::golden::stream::{self, state, Stream};
+use crate::golden::type_switch;
+use crate::random::Random;
+
+const ROUNDS: u64 = if cfg!(miri) { 1 } else { 40 };
+
+/// Ends the process if this takes so long that somebody must be asleep for ever. Otherwise nothing depends on the time.
+fn watched(name: &'static str, test: impl FnOnce()) {
+    let is_done = Arc::new(AtomicBool::new(false));
+    let asked = is_done.clone();
+    let watchdog = thread::spawn(move || {
+        let start = Instant::now();
+        while !asked.load(SeqCst) {
+            let patience = Duration::from_secs(120).saturating_sub(start.elapsed());
+            if patience.is_zero() {
+                eprintln!("{name}: a thread that waits was not woken");
+                std::process::abort();
+            }
+            thread::park_timeout(patience);
+        }
+    });
+    test();
+    is_done.store(true, SeqCst);
+    watchdog.thread().unpark();
+    watchdog.join().expect("no panic");
+}
+
+/// Lengths of rings that are always full, and of ones that are full now and then.
+fn capacity(random: &mut Random) -> Capacity {
+    match random.below(6) {
+        0 => Capacity::Unbounded,
+        1 => Capacity::Bounded(40),
+        longest => Capacity::Bounded(longest as usize - 1),
+    }
+}
+
+/// Counts what lives.
+struct Payload {
+    sender: usize,
+    number: u32,
+    living: Arc<AtomicI64>,
+}
+
+impl Payload {
+    fn new(sender: usize, number: u32, living: &Arc<AtomicI64>) -> Payload {
+        living.fetch_add(1, SeqCst);
+        Payload {
+            sender,
+            number,
+            living: living.clone(),
+        }
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        self.living.fetch_sub(1, SeqCst);
+    }
+}
+
+type Client = stream::client::Stream<Payload>;
+type Server = stream::server::Stream<Payload>;
+
+/// Sends so many messages, each as soon as there is room, then disconnects. Says how many were sent.
+fn send_all(
+    client: Client,
+    sender: usize,
+    count: u32,
+    mut random: Random,
+    living: &Arc<AtomicI64>,
+) -> u32 {
+    let mut client = client;
+    for number in 0..count {
+        random.delay();
+        match client.send(Payload::new(sender, number, living)) {
+            Ok(next) => client = next,
+            Err(_) => return number,
+        }
+    }
+    count
+}
+
+/// Sessions, and a thread for each that sends in it.
+fn speakers(
+    count: usize,
+    random: &mut Random,
+    living: &Arc<AtomicI64>,
+) -> (Vec<Server>, Vec<JoinHandle<u32>>) {
+    let begin = |sender| {
+        let (server, client) = stream::init_with(capacity(random));
+        let (messages, seed) = (random.below(400) as u32, random.below(1 << 40));
+        let living = living.clone();
+        let speaker =
+            thread::spawn(move || send_all(client, sender, messages, Random::new(seed), &living));
+        (server, speaker)
+    };
+    (0..count).map(begin).unzip()
+}
+
+fn all_is_gone(speakers: Vec<JoinHandle<u32>>, heard: &[u32], living: &AtomicI64) {
+    for (speaker, heard) in speakers.into_iter().zip(heard) {
+        assert_eq!(speaker.join().expect("no panic"), *heard);
+    }
+    assert_eq!(living.load(SeqCst), 0, "payloads are left");
+}
+
+#[test]
+fn a_sender_and_a_receiver_that_block() {
+    watched("a sender and a receiver", || {
+        for round in 0..5 * ROUNDS {
+            let mut random = Random::new(round);
+            let living = Arc::new(AtomicI64::new(0));
+            let (servers, speakers) = speakers(1, &mut random, &living);
+            let mut heard = [0];
+            for mut server in servers {
+                while let Ok(Stream::Send(payload, next)) = server.recv() {
+                    assert_eq!(payload.number, heard[0]);
+                    heard[0] += 1;
+                    server = next;
+                    random.delay();
+                }
+            }
+            all_is_gone(speakers, &heard, &living);
+        }
+    });
+}
+
+/// Answers as long as there are questions.
+fn answer_all(mut server: type_switch::server::Start, mut random: Random) -> Result<(), Closed> {
+    loop {
+        random.delay();
+        server = match server.recv()? {
+            type_switch::Start::GetInt(answer) => answer.thing(1)?,
+            type_switch::Start::GetStr(answer) => answer.thing(String::from("one"))?,
+        };
+    }
+}
+
+#[test]
+fn two_who_ask_and_answer_by_turns() {
+    watched("a dialogue", || {
+        for round in 0..ROUNDS {
+            let (server, mut client) = type_switch::init();
+            let serving = thread::spawn(move || answer_all(server, Random::new(2 * round)));
+            let mut random = Random::new(2 * round + 1);
+            for _ in 0..500 {
+                random.delay();
+                let answered = client.get_int().expect("the server is there").recv();
+                let Ok(type_switch::Wait::Thing(1, next)) = answered else {
+                    panic!("an answer")
+                };
+                client = next;
+            }
+            drop(client);
+            assert!(serving.join().expect("no panic").is_err());
+        }
+    });
+}
+
+#[test]
+fn more_shared_senders_than_slots_block() {
+    watched("shared senders", || {
+        for round in 0..2 * ROUNDS {
+            let mut random = Random::new(round);
+            let living = Arc::new(AtomicI64::new(0));
+            let slot = Slot::new().messages(3).fit::<Payload>();
+            // More threads than slots: all but a few wait in the queue at any time.
+            let longest = 1 + random.below(2) as usize;
+            let (end, mut server) =
+                session::<state::Stream<Payload>>(slot, Capacity::Bounded(longest));
+            let shared = SharedSender::new(end);
+            let leaves = random.below(3) == 0;
+            let senders: Vec<_> = (0..6)
+                .map(|sender| {
+                    let (shared, living) = (shared.clone(), living.clone());
+                    let mut random = Random::new(7_000 + 6 * round + sender as u64);
+                    thread::spawn(move || {
+                        for number in 0..100 {
+                            random.delay();
+                            let payload = Payload::new(sender, number, &living);
+                            // As tasks wait: in the same queue, woken by the same report.
+                            let sent = if sender % 3 == 2 {
+                                block_on(shared.send_async::<0>(payload))
+                            } else {
+                                shared.send::<0>(payload)
+                            };
+                            if sent.is_err() {
+                                return number;
+                            }
+                        }
+                        100
+                    })
+                })
+                .collect();
+            drop(shared);
+            let mut heard = [0; 6];
+            let mut read = 0;
+            let is_read_to_the_end = loop {
+                if leaves && read == 150 {
+                    drop(server);
+                    break false;
+                }
+                let Ok(Stream::Send(payload, next)) = server.recv() else {
+                    break true;
+                };
+                assert_eq!(payload.number, heard[payload.sender]);
+                heard[payload.sender] += 1;
+                read += 1;
+                server = next;
+                random.delay();
+            };
+            if !is_read_to_the_end {
+                for sender in senders {
+                    let sent = sender.join().expect("no panic");
+                    assert!(sent <= 100);
+                }
+                assert_eq!(living.load(SeqCst), 0, "payloads are left");
+            } else {
+                all_is_gone(senders, &heard, &living);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_port_set_blocks_until_somebody_speaks() {
+    watched("a port set", || {
+        for round in 0..ROUNDS {
+            let mut random = Random::new(round);
+            let living = Arc::new(AtomicI64::new(0));
+            let (servers, speakers) = speakers(5, &mut random, &living);
+            let mut set: PortSet<_, _> = servers.into_iter().zip(0..).collect();
+            let mut heard = [0; 5];
+            while let Some((of, received)) = set.recv() {
+                let Ok(Stream::Send(payload, next)) = received else {
+                    continue;
+                };
+                assert_eq!((payload.sender, payload.number), (of, heard[of]));
+                heard[of] += 1;
+                set.insert(next, of);
+                random.delay();
+            }
+            all_is_gone(speakers, &heard, &living);
+        }
+    });
+}
+
+#[test]
+fn a_select_blocks_until_somebody_speaks() {
+    watched("a select", || {
+        for round in 0..ROUNDS {
+            let mut random = Random::new(round);
+            let living = Arc::new(AtomicI64::new(0));
+            let (mut servers, speakers) = speakers(4, &mut random, &living);
+            let mut heard = [0; 4];
+            while !servers.is_empty() {
+                // Of some only: each of them speaks or leaves without regard to the others.
+                let chosen = 1 + random.below(servers.len() as u64) as usize;
+                let ready = Select::from_iter(&mut servers[..chosen]).ready();
+                let ready = ready.expect("there are some");
+                match servers.swap_remove(ready).try_recv() {
+                    Ok(Stream::Send(payload, next)) => {
+                        assert_eq!(payload.number, heard[payload.sender]);
+                        heard[payload.sender] += 1;
+                        servers.push(next);
+                    }
+                    Ok(Stream::Stop) | Err(TryRecvError::Closed(_)) => {}
+                    Err(TryRecvError::Empty(_)) => panic!("what is ready has something"),
+                }
+                random.delay();
+            }
+            all_is_gone(speakers, &heard, &living);
+        }
+    });
+}
+
+#[test]
+fn tasks_block_until_somebody_speaks_or_makes_room() {
+    watched("tasks", || {
+        for round in 0..2 * ROUNDS {
+            let mut random = Random::new(round);
+            let living = Arc::new(AtomicI64::new(0));
+            let (mut server, mut client) = stream::init_with(capacity(&mut random));
+            let (messages, seed) = (random.below(400) as u32, random.below(1 << 40));
+            let counter = living.clone();
+            let speaker = thread::spawn(move || {
+                let mut random = Random::new(seed);
+                block_on(async {
+                    for number in 0..messages {
+                        random.delay();
+                        duologue::Endpoint::ready(&mut client).await;
+                        let sent = client.send(Payload::new(0, number, &counter));
+                        client = sent.expect("the server reads to the end");
+                    }
+                });
+                messages
+            });
+            let mut heard = 0;
+            block_on(async {
+                while let Ok(Stream::Send(payload, next)) = server.recv_async().await {
+                    assert_eq!(payload.number, heard);
+                    heard += 1;
+                    server = next;
+                    random.delay();
+                }
+            });
+            all_is_gone(vec![speaker], &[heard], &living);
+        }
+    });
+}
+
+#[test]
+fn a_side_that_leaves_wakes_the_one_that_blocks() {
+    watched("leaving", || {
+        for round in 0..10 * ROUNDS {
+            let mut random = Random::new(round);
+            let living = Arc::new(AtomicI64::new(0));
+            let (servers, speakers) = speakers(1, &mut random, &living);
+            let read = random.below(200);
+            for mut server in servers {
+                for _ in 0..read {
+                    let Ok(Stream::Send(_, next)) = server.recv() else {
+                        break;
+                    };
+                    server = next;
+                    random.delay();
+                }
+            }
+            for speaker in speakers {
+                speaker.join().expect("no panic");
+            }
+            assert_eq!(living.load(SeqCst), 0, "payloads are left");
+        }
+    });
+}
