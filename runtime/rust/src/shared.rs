@@ -51,6 +51,9 @@ struct Shared<S> {
     queue: Arc<Queue>,
 }
 
+/// What a send came to that did not have to wait, or waits no more.
+type Done<P> = Result<(), SendError<P>>;
+
 /// What became of one attempt.
 enum Attempt<P> {
     Sent(Option<Waiter>),
@@ -61,7 +64,7 @@ enum Attempt<P> {
 
 impl<P> Attempt<P> {
     /// Does what is left to be done where no lock is held. Gives the payload back if there is no room.
-    fn done(self, state: &'static str) -> Result<Result<(), SendError<P>>, P> {
+    fn done(self, state: &'static str) -> Result<Done<P>, P> {
         match self {
             Attempt::Sent(receiver) => {
                 if let Some(receiver) = receiver {
@@ -170,7 +173,7 @@ impl<S> Shared<S> {
         payload: S::Payload,
         place: &mut InQueue<'_>,
         waiter: Option<Waiter>,
-    ) -> Result<Result<(), SendError<S::Payload>>, (S::Payload, bool)>
+    ) -> Result<Done<S::Payload>, (S::Payload, bool)>
     where
         S: Transition<INDEX, Next = Stay<S>>,
     {

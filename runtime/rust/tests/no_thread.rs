@@ -7,7 +7,6 @@
 extern crate duologue_runtime as duologue;
 
 #[path = "sessions/golden.rs"]
-#[allow(dead_code)]
 mod golden;
 
 use std::process::{Command, Output};

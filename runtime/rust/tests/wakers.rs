@@ -7,13 +7,15 @@ extern crate duologue_runtime as duologue;
 #[path = "sessions/golden.rs"]
 mod golden;
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 use duologue::{
@@ -34,20 +36,20 @@ type Act = Box<dyn FnOnce()>;
 /// What a waker does, and how often it was woken. Each waker of it is a share.
 #[derive(Default)]
 struct Script {
-    acts: Mutex<Vec<(When, Act)>>,
+    acts: RefCell<Vec<(When, Act)>>,
     woken: AtomicUsize,
 }
 
 impl Script {
-    fn waker(self: &Arc<Script>) -> Waker {
-        let data = Arc::into_raw(self.clone()).cast();
+    fn waker(self: &Rc<Script>) -> Waker {
+        let data = Rc::into_raw(self.clone()).cast();
         // SAFETY: the functions of the table keep the shares as `RawWaker` demands. No waker leaves this thread.
         unsafe { Waker::from_raw(RawWaker::new(data, &TABLE)) }
     }
 
     /// From now on does this, once, when that is done to one of its wakers.
     fn then(&self, when: When, act: impl FnOnce() + 'static) {
-        let mut acts = self.acts.lock().expect("no panic under the lock");
+        let mut acts = self.acts.borrow_mut();
         acts.push((when, Box::new(act)));
     }
 
@@ -56,7 +58,7 @@ impl Script {
     }
 
     fn act(&self, when: When) {
-        let mut acts = self.acts.lock().expect("no panic under the lock");
+        let mut acts = self.acts.borrow_mut();
         let at = acts.iter().position(|(of, _)| *of == when);
         let act = at.map(|at| acts.remove(at).1);
         drop(acts);
@@ -69,26 +71,26 @@ impl Script {
 static TABLE: RawWakerVTable = RawWakerVTable::new(
     |data| {
         // SAFETY: the data is that of a waker, which keeps its share.
-        let script = ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Script>()) });
+        let script = ManuallyDrop::new(unsafe { Rc::from_raw(data.cast::<Script>()) });
         script.act(When::Cloned);
-        let _ = ManuallyDrop::new(Arc::clone(&script));
+        let _ = ManuallyDrop::new(Rc::clone(&script));
         RawWaker::new(data, &TABLE)
     },
     |data| {
         // SAFETY: the data is that of a waker, which gives up its share.
-        let script = unsafe { Arc::from_raw(data.cast::<Script>()) };
+        let script = unsafe { Rc::from_raw(data.cast::<Script>()) };
         script.woken.fetch_add(1, SeqCst);
         script.act(When::Woken);
     },
     |data| {
         // SAFETY: the data is that of a waker, which keeps its share.
-        let script = ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Script>()) });
+        let script = ManuallyDrop::new(unsafe { Rc::from_raw(data.cast::<Script>()) });
         script.woken.fetch_add(1, SeqCst);
         script.act(When::Woken);
     },
     |data| {
         // SAFETY: the data is that of a waker, which gives up its share.
-        let script = unsafe { Arc::from_raw(data.cast::<Script>()) };
+        let script = unsafe { Rc::from_raw(data.cast::<Script>()) };
         script.act(When::Dropped);
     },
 );
@@ -314,7 +316,9 @@ fn shared() -> Waiting {
     })
 }
 
-const PLACES: [(&str, fn() -> Waiting); 7] = [
+type Place = (&'static str, fn() -> Waiting);
+
+const PLACES: [Place; 7] = [
     ("in a word", in_a_word),
     ("in a run", in_a_run),
     ("ready", ready),
@@ -337,10 +341,10 @@ fn arm(task: &mut Task, waker: &Waker) {
 }
 
 /// Nothing is left: no payload, and no share of a waker but the test's own.
-fn all_is_gone(place: &str, living: &AtomicUsize, scripts: &[&Arc<Script>]) {
+fn all_is_gone(place: &str, living: &AtomicUsize, scripts: &[&Rc<Script>]) {
     assert_eq!(living.load(SeqCst), 0, "{place}: payloads are left");
     for script in scripts {
-        assert_eq!(Arc::strong_count(script), 1, "{place}: a waker is left");
+        assert_eq!(Rc::strong_count(script), 1, "{place}: a waker is left");
     }
 }
 
@@ -353,7 +357,7 @@ fn a_panic_when_woken_loses_nothing() {
                 peer,
                 living,
             } = begin();
-            let script = Arc::new(Script::default());
+            let script = Rc::new(Script::default());
             arm(&mut task, &script.waker());
             script.panics(When::Woken);
             let woke = if leaves {
@@ -362,7 +366,7 @@ fn a_panic_when_woken_loses_nothing() {
                 panics(|| peer.go_on())
             };
             assert!(woke, "{place}: somebody was woken");
-            let calm = Arc::new(Script::default());
+            let calm = Rc::new(Script::default());
             assert!(task.poll(&calm.waker()).is_ready(), "{place}");
             drop(task);
             all_is_gone(place, &living, &[&script, &calm]);
@@ -378,12 +382,12 @@ fn a_panic_when_replaced_loses_nothing() {
             peer,
             living,
         } = begin();
-        let (script, calm) = (Arc::new(Script::default()), Arc::new(Script::default()));
+        let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
         arm(&mut task, &script.waker());
         script.panics(When::Dropped);
         let _ = panics(|| assert!(task.poll(&calm.waker()).is_pending()));
         assert!(
-            script.acts.lock().expect("no panic").is_empty(),
+            script.acts.borrow_mut().is_empty(),
             "{place}: it was dropped"
         );
         arm(&mut task, &calm.waker());
@@ -405,7 +409,7 @@ fn a_panic_when_given_up_loses_nothing() {
                 peer,
                 living,
             } = begin();
-            let script = Arc::new(Script::default());
+            let script = Rc::new(Script::default());
             arm(&mut task, &script.waker());
             script.panics(When::Dropped);
             // The peer learns it, or ends what is left to it.
@@ -428,7 +432,7 @@ fn a_panic_when_cloned_loses_nothing() {
             peer,
             living,
         } = begin();
-        let (script, calm) = (Arc::new(Script::default()), Arc::new(Script::default()));
+        let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
         script.panics(When::Cloned);
         let waker = script.waker();
         assert!(
@@ -455,7 +459,7 @@ fn a_waker_may_drop_what_it_wakes() {
                 peer,
                 living,
             } = begin();
-            let script = Arc::new(Script::default());
+            let script = Rc::new(Script::default());
             arm(&mut task, &script.waker());
             script.then(When::Woken, || drop(task));
             if leaves {
@@ -463,10 +467,7 @@ fn a_waker_may_drop_what_it_wakes() {
             } else {
                 peer.go_on();
             }
-            assert!(
-                script.acts.lock().expect("no panic").is_empty(),
-                "{place}: it was woken"
-            );
+            assert!(script.acts.borrow_mut().is_empty(), "{place}: it was woken");
             all_is_gone(place, &living, &[&script]);
         }
     }
@@ -480,13 +481,13 @@ fn a_waker_that_is_dropped_may_end_the_session_on_the_other_side() {
             peer,
             living,
         } = begin();
-        let (script, calm) = (Arc::new(Script::default()), Arc::new(Script::default()));
+        let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
         arm(&mut task, &script.waker());
         script.then(When::Dropped, || peer.leave());
         // That it is ready now is found at once, or it is woken.
         let polled = task.poll(&calm.waker());
         assert!(
-            script.acts.lock().expect("no panic").is_empty(),
+            script.acts.borrow_mut().is_empty(),
             "{place}: it was dropped"
         );
         if polled.is_pending() {
@@ -505,7 +506,7 @@ fn a_waker_may_own_another_task_of_the_same_queue() {
         let (server, shared) = full(&living);
         let mut task = send_to(&shared, &living);
         let mut other = send_to(&shared, &living);
-        let (script, calm) = (Arc::new(Script::default()), Arc::new(Script::default()));
+        let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
         arm(&mut other, &calm.waker());
         if when != When::Cloned {
             arm(&mut task, &script.waker());
@@ -522,10 +523,7 @@ fn a_waker_may_own_another_task_of_the_same_queue() {
             When::Woken => assert!(server.is_ready()),
         }
         drop(server.recv());
-        assert!(
-            script.acts.lock().expect("no panic").is_empty(),
-            "it was {when:?}"
-        );
+        assert!(script.acts.borrow_mut().is_empty(), "it was {when:?}");
         drop((task, shared));
         all_is_gone("the queue", &living, &[&script, &calm]);
     }
@@ -536,7 +534,7 @@ fn a_panic_does_not_keep_others_from_being_woken() {
     for leaves in [false, true] {
         let living = Arc::default();
         let (server, shared) = full(&living);
-        let scripts = [(); 5].map(|()| Arc::new(Script::default()));
+        let scripts = [(); 5].map(|()| Rc::new(Script::default()));
         let mut tasks = Vec::new();
         for (number, script) in scripts.iter().enumerate() {
             let mut task = send_to(&shared, &living);
@@ -569,14 +567,14 @@ fn a_panic_does_not_leave_the_waker_at_other_endpoints() {
         peer,
         living,
     } = select();
-    let script = Arc::new(Script::default());
+    let script = Rc::new(Script::default());
     arm(&mut task, &script.waker());
     for _ in 0..3 {
         script.panics(When::Dropped);
     }
     task.owned.clear();
     assert!(panics(|| drop(task)));
-    assert_eq!(Arc::strong_count(&script), 1);
+    assert_eq!(Rc::strong_count(&script), 1);
     peer.leave();
     drop(living);
 }
@@ -594,7 +592,7 @@ fn a_receiver_destroys_what_it_has_not_read_if_the_waker_of_its_sender_panics() 
             client = client.send(Counted::new(&living)).expect("it is there");
         }
         let mut task = Task::of(client, |client| client.ready());
-        let script = Arc::new(Script::default());
+        let script = Rc::new(Script::default());
         arm(&mut task, &script.waker());
         script.panics(When::Woken);
         assert!(panics(|| drop(server)));
@@ -611,7 +609,7 @@ fn a_waker_of_a_forgotten_future_may_panic_in_any_later_use() {
     for uses in 0..3 {
         let living = Arc::default();
         let (mut server, client) = stream::init_with(Capacity::Bounded(3));
-        let script = Arc::new(Script::default());
+        let script = Rc::new(Script::default());
         let mut future = ManuallyDrop::new(server.ready());
         for _ in 0..3 {
             let waker = script.waker();
@@ -641,7 +639,7 @@ fn a_waker_of_a_forgotten_future_may_panic_in_any_later_use() {
                 .send::<0>(Counted::new(&living))
                 .expect("it is there");
         }
-        let script = Arc::new(Script::default());
+        let script = Rc::new(Script::default());
         let mut future = ManuallyDrop::new(client.ready());
         let waker = script.waker();
         let polled = Pin::new(&mut *future).poll(&mut Context::from_waker(&waker));

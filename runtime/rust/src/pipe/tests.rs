@@ -429,7 +429,8 @@ impl Drop for Hostile {
 fn a_waiter_that_nobody_woke_and_that_panics_does_not_keep_the_block() {
     let waiter = || Waiter::Task(std::sync::Arc::new(Hostile).into());
     // Left by the peer, or left by this side in its flags.
-    let leaves: [&dyn Fn(&Pipe, &Pipe); 2] = [
+    type Leaves<'a> = &'a dyn Fn(&Pipe, &Pipe);
+    let leaves: [Leaves<'_>; 2] = [
         // SAFETY: nobody else uses the session, and no flag is raised.
         &|first, _| unsafe { (*first.place()).put(waiter()) },
         &|_, second| {

@@ -3,6 +3,7 @@
 //!
 //! What a thread does follows from its seed; when it does it is up to the machine.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -26,7 +27,11 @@ fn watched(name: &'static str, test: impl FnOnce()) {
         while !asked.load(SeqCst) {
             let patience = Duration::from_secs(120).saturating_sub(start.elapsed());
             if patience.is_zero() {
-                eprintln!("{name}: a thread that waits was not woken");
+                // Not by `eprintln!`, which the harness keeps until the test has ended.
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "{name}: a thread that waits was not woken"
+                );
                 std::process::abort();
             }
             thread::park_timeout(patience);
