@@ -68,21 +68,26 @@ static size_t padding(const duo_type *type, size_t used)
     return (unit - used % unit) % unit;
 }
 
+/* More bytes than anybody has; with some padding it is still far from where a `size_t` overflows. */
+#define MUCH (SIZE_MAX / 2)
+
 static bool add_size(const duo_type *type, char *value, void *context)
 {
     size_t *used = context;
     if (type->kind != DUO_LIST) return true;
     list items;
     memcpy(&items, value, sizeof items);
-    *used += padding(type, *used) + items.size * type->size;
+    *used += padding(type, *used);
+    /* Items are in memory once, but many lists may be views of the same ones. */
+    if (*used > MUCH || (type->size != 0 && items.size > (MUCH - *used) / type->size)) return false;
+    *used += items.size * type->size;
     return true;
 }
 
-size_t duo_spread(const duo_type *type, void *value)
+bool duo_spread(const duo_type *type, void *value, size_t *size)
 {
-    size_t used = 0;
-    walk(type, value, add_size, &used);
-    return used;
+    *size = 0;
+    return walk(type, value, add_size, size);
 }
 
 typedef struct room {

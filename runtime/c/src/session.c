@@ -86,8 +86,9 @@ static size_t aligned(size_t size)
 static void *block_of(const duo_message *message, const void *entries)
 {
     /* The walk that measures changes nothing, though its type could. */
-    size_t start = aligned(message->size);
-    char *block = duo_allocate(start + duo_spread(message->type, (void *)(uintptr_t)entries));
+    size_t start = aligned(message->size), spread;
+    if (!duo_spread(message->type, (void *)(uintptr_t)entries, &spread)) return NULL;
+    char *block = duo_allocate(start + spread);
     if (block == NULL) return NULL;
     memcpy(block, entries, message->size);
     duo_copy(message->type, block, block + start);

@@ -84,8 +84,8 @@ bool duo_give_way(void);
 void duo_find_processor(void);
 
 /* payload.c */
-/* Bytes of `value` that live outside it. */
-size_t duo_spread(const duo_type *type, void *value);
+/* Bytes of `value` that live outside it; false if there are more than any memory has. */
+bool duo_spread(const duo_type *type, void *value, size_t *size);
 /* Copies the outside parts of `value`, a copy itself, to `place`; `value` then refers to them. */
 void duo_copy(const duo_type *type, void *value, char *place);
 /* Takes the endpoints inside `value` from whoever holds copies; false (and nothing) if one is used. */

@@ -54,33 +54,44 @@ static bool is_some(const char *value)
     return some != 0;
 }
 
+/*
+ * More room than anybody has. Rounded up, or added once to another of its kind, it is still far from where a
+ * `size_t` overflows; a product is compared with it by a division, before it is made.
+ */
+#define MUCH (SIZE_MAX / 4)
+
+/* Adds a number of bytes; false if nobody has that many. Many texts may be views of the same bytes. */
+static bool add(size_t *size, size_t more)
+{
+    if (more > MUCH || *size > MUCH - more) return false;
+    *size += more;
+    return true;
+}
+
 static bool measure(const duo_wire *wire, const char *value, size_t depth, size_t *size)
 {
     switch (wire->kind) {
     case DUO_WIRE_NUMBER:
-    case DUO_WIRE_BOOL: *size += wire->size; return true;
+    case DUO_WIRE_BOOL: return add(size, wire->size);
     case DUO_WIRE_TEXT:
     case DUO_WIRE_BYTES: {
         size_t length = list_of(value).size;
-        *size += count_size(length) + length;
-        return true;
+        return add(size, count_size(length)) && add(size, length);
     }
     case DUO_WIRE_LIST: {
         list items = list_of(value);
         const duo_wire *item = wire->parts->wire;
         if (depth == DUO_WIRE_DEPTH) return false;
-        *size += count_size(items.size);
+        if (!add(size, count_size(items.size))) return false;
         if (item->least == 0) return items.size <= MOST_EMPTY;
-        if (item->kind == DUO_WIRE_NUMBER || item->kind == DUO_WIRE_BOOL) {
-            *size += items.size * item->size;
-            return true;
-        }
+        if (item->kind == DUO_WIRE_NUMBER || item->kind == DUO_WIRE_BOOL)
+            return items.size <= MUCH / item->size && add(size, items.size * item->size);
         for (size_t i = 0; i < items.size; i++)
             if (!measure(item, items.data + i * item->size, depth + 1, size)) return false;
         return true;
     }
     case DUO_WIRE_OPTION:
-        *size += 1;
+        if (!add(size, 1)) return false;
         if (!is_some(value)) return true;
         return measure(wire->parts->wire, value + wire->parts->offset, depth, size);
     case DUO_WIRE_STRUCT:
@@ -92,7 +103,7 @@ static bool measure(const duo_wire *wire, const char *value, size_t depth, size_
     case DUO_WIRE_ENUM: {
         unsigned tag = tag_of(value);
         if (tag == 0 || tag > wire->variants) return false;
-        *size += count_size(tag - 1);
+        if (!add(size, count_size(tag - 1))) return false;
         for (size_t i = 0; i < wire->count; i++) {
             const duo_wire_part *part = &wire->parts[i];
             if (part->variant != tag) continue;
@@ -230,9 +241,6 @@ static size_t aligned(size_t size)
     return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
 
-/* More room than anybody has; far from where sums of it would overflow. */
-#define MUCH (SIZE_MAX / 4)
-
 static bool check(const duo_wire *wire, reader *from, size_t depth)
 {
     switch (wire->kind) {
@@ -254,6 +262,8 @@ static bool check(const duo_wire *wire, reader *from, size_t depth)
         const duo_wire *item = wire->parts->wire;
         if (depth == DUO_WIRE_DEPTH || !take_count(from, &count)) return false;
         if (count > (item->least > 0 ? left(from) / item->least : MOST_EMPTY)) return false;
+        /* The count was compared with what is left of the bytes, but one byte there may be many in memory. */
+        if (item->size != 0 && count > MUCH / item->size) return false;
         size_t room = aligned((size_t)count * item->size);
         if (room > MUCH || from->room > MUCH - room) return false;
         from->room += room;

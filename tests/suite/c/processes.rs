@@ -39,13 +39,18 @@ impl Case {
 
     /// With the program and the shim built in another way.
     pub fn run_as(&self, flags: &[&str]) {
+        self.run_watched_as(Watch::Plain, flags, flags);
+    }
+
+    /// The same while it is watched; the shim's arguments may be others than the program's.
+    pub fn run_watched_as(&self, watch: Watch, flags: &[&str], shim: &[&str]) {
         let program = Program {
             flags,
-            shim: flags,
-            ..self.program(Watch::Plain)
+            shim,
+            ..self.program(watch)
         };
         if let Err(complaint) = program.run() {
-            panic!("{flags:?}:\n{complaint}");
+            panic!("{watch:?} {flags:?}:\n{complaint}");
         }
     }
 
@@ -184,6 +189,12 @@ fn garbage_is_answered() {
         "garbage.c",
     )
     .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn sizes_that_no_memory_has_are_refused() {
+    Case::new("processes-sizes", "tests/processes/talk.proto", "sizes.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
