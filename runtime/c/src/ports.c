@@ -71,6 +71,8 @@ struct duo_ports {
     node *free;
     node *newest;
     size_t count;
+    /* No other set of the process has it, however many are freed and made. */
+    uint64_t id;
 };
 
 static void signal_descriptor(duo_ports *ports)
@@ -218,6 +220,9 @@ duo_ports *duo_ports_new(void)
     ports->watch = NULL;
     ports->last = &ports->first;
     ports->count = 0;
+    /* A zeroed `duo_port` is of no set. */
+    static _Atomic uint64_t made;
+    ports->id = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     return ports;
 }
 
@@ -282,7 +287,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, du
         forget(ports, added);
         return status;
     }
-    if (port != NULL) *port = (duo_port){added, added->generation};
+    if (port != NULL) *port = (duo_port){added, added->generation, ports->id};
     added->is_in = true;
     ports->count += 1;
     if (duo_is_remote(endpoint)) return DUO_OK;
@@ -307,7 +312,8 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, du
 bool duo_ports_remove(duo_ports *ports, duo_port port)
 {
     node *removed = port.node;
-    if (removed == NULL || removed->generation != port.generation) return false;
+    /* Only of this set is the node sure to be there. */
+    if (port.set != ports->id || removed->generation != port.generation) return false;
     silence(removed);
     ports->count -= 1;
     if (removed->is_rung) {
