@@ -192,6 +192,16 @@ fn garbage_is_answered() {
 }
 
 #[test]
+fn letters_leave_no_descriptors_behind() {
+    Case::new(
+        "processes-letters",
+        "tests/processes/talk.proto",
+        "letters.c",
+    )
+    .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
 fn sizes_that_no_memory_has_are_refused() {
     Case::new("processes-sizes", "tests/processes/talk.proto", "sizes.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
