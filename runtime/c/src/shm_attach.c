@@ -18,6 +18,7 @@
 #endif
 
 #define LARGEST ((size_t)64 << 20)
+#define LARGEST_REGION ((size_t)1 << 30)
 
 enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };
 
@@ -90,12 +91,13 @@ static bool is_power(uint64_t number)
     return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* Maps a region and finds its parts; DUO_BROKEN if it is none. */
-static duo_status map(duo_shm *shm, int region)
+/* Maps a region of so many bytes at most and finds its parts; DUO_BROKEN if it is none. */
+static duo_status map(duo_shm *shm, int region, size_t most)
 {
     struct stat status;
     if (fstat(region, &status) != 0) return DUO_SYSTEM;
     if (status.st_size < (off_t)sizeof(duo_shm_head)) return DUO_BROKEN;
+    if ((uint64_t)status.st_size > most) return DUO_TOO_LARGE;
     size_t size = (size_t)status.st_size;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     if (memory == MAP_FAILED) return DUO_SYSTEM;
@@ -223,13 +225,13 @@ static duo_status meet(duo_shm *shm, const duo_shm_options *options, bool *is_ou
 duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_role role,
                           const duo_shm_options *options, duo_endpoint *endpoint)
 {
-    static const duo_shm_options usual = {0, NULL, 0, 0};
+    static const duo_shm_options usual = {0};
     const duo_endpoint none = {NULL, 0};
     *endpoint = none;
     if (options == NULL) options = &usual;
     duo_shm *shm = from_pool();
     if (shm == NULL) return DUO_NO_MEMORY;
-    duo_status status = map(shm, region);
+    duo_status status = map(shm, region, options->region == 0 ? LARGEST_REGION : options->region);
     if (status != DUO_OK) {
         to_pool(shm);
         return status;
@@ -241,7 +243,9 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->protocol = protocol;
     shm->process = -1;
     shm->is_dead = false;
-    shm->takes = options->largest == 0 ? LARGEST : options->largest;
+    size_t largest = options->largest == 0 ? LARGEST : options->largest;
+    shm->takes = largest;
+    shm->memory = options->memory != 0 ? options->memory : largest < SIZE_MAX / 4 ? 4 * largest : SIZE_MAX;
     shm->patience = 1024;
     shm->looked_after = duo_shm_now();
     shm->line_at = shm->byte_at = 0;
