@@ -42,12 +42,18 @@ typedef enum duo_status {
     DUO_NO_MEMORY,
     /* Between processes: the peer sent what nobody who speaks the protocol sends. The endpoint is gone. */
     DUO_BROKEN,
-    /* Between processes: the message is larger or deeper than the peer takes. The endpoint is still good. */
+    /*
+     * Between processes. Sending: the message is larger or deeper than the peer takes; the endpoint is still good.
+     * Receiving: it takes more memory than `duo_shm_options` allow; the endpoint is gone. Attaching: so is the region.
+     */
     DUO_TOO_LARGE,
     /* Between processes: the place is taken, or the peer speaks another protocol. There is no session. */
     DUO_REFUSED,
     /* The system refused, and `errno` says why; or the operation is not for sessions between processes. */
-    DUO_SYSTEM
+    DUO_SYSTEM,
+    /* A value in the message is none of its type: text that is not UTF-8, or a tag that its enum does not have
+     * (such as 0, that of a zeroed struct). The endpoint is still good. */
+    DUO_INVALID
 } duo_status;
 
 /* The status in words; a string that lives for ever. */

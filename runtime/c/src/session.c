@@ -98,8 +98,9 @@ static void *block_of(const duo_message *message, const void *entries)
 /* Whether a payload is a few words of plain bytes, which are copied without a call. */
 static inline bool is_small(const duo_message *message)
 {
-    return message->type == NULL && message->size % sizeof(uint64_t) == 0 &&
-           message->size <= DUO_LINE;
+    const duo_type *type = message->type;
+    return (type == NULL || !(type->spreads || type->moves)) &&
+           message->size % sizeof(uint64_t) == 0 && message->size <= DUO_LINE;
 }
 
 static inline void copy_words(char *to, const char *from, size_t size)
@@ -218,6 +219,10 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
     duo_side *side = claim_near(from);
     if (side == NULL) return DUO_USED;
     void *block = NULL;
+    if (message->type != NULL && message->type->checks && !duo_is_sound(message->type, entries)) {
+        duo_unclaim(side);
+        return DUO_INVALID;
+    }
     duo_status status = DUO_OK;
     if (needs_room(session, side->at)) status = make_room(session, side, wait, next);
     if (status == DUO_OK && !is_small(message))

@@ -84,6 +84,8 @@ bool duo_give_way(void);
 void duo_find_processor(void);
 
 /* payload.c */
+/* Whether all text in `value` is UTF-8, and its enums have tags that there are. */
+bool duo_is_sound(const duo_type *type, const void *value);
 /* Bytes of `value` that live outside it; false if there are more than any memory has. */
 bool duo_spread(const duo_type *type, void *value, size_t *size);
 /* Copies the outside parts of `value`, a copy itself, to `place`; `value` then refers to them. */

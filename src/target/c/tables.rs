@@ -168,8 +168,7 @@ impl UnitView<'_> {
             let ty = self.entry_type(index, entry);
             if let Some(layout) = layouts.of(&ty) {
                 let own = self.types.facts(&ty);
-                facts.spreads |= own.spreads;
-                facts.moves |= own.moves;
+                facts = facts.or(own);
                 let entry = spelling::entry(entry.name.text());
                 fields.push((
                     layout,

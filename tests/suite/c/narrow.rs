@@ -86,9 +86,11 @@ fn peers_that_attack() {
     let vectors = format!("-DVECTORS=\"{}\"", vectors.display());
     for (program, proto) in [
         ("garbage.c", "tests/wire/payloads.proto"),
+        ("bounds.c", "tests/wire/payloads.proto"),
         ("vectors.c", "tests/wire/payloads.proto"),
         ("sizes.c", "tests/processes/talk.proto"),
         ("leave.c", "tests/processes/talk.proto"),
+        ("sound.c", "tests/processes/sound.proto"),
     ] {
         let case = Case::new(&format!("narrow-watched-{program}"), proto, program);
         for way in WAYS {

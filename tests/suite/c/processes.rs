@@ -201,6 +201,22 @@ fn letters_leave_no_descriptors_behind() {
     .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
+/// In the header, and where everything goes through the library.
+#[test]
+fn senders_are_told_of_values_that_are_none() {
+    let case = Case::new("processes-sound", "tests/processes/sound.proto", "sound.c");
+    case.run(&[Watch::Plain, Watch::Address], &[]);
+    for flag in ["-DDUO_CHECKED", "-Os"] {
+        case.run_as(&[flag]);
+    }
+}
+
+#[test]
+fn what_a_peer_can_make_a_side_spend_is_bounded() {
+    Case::new("processes-bounds", "tests/wire/payloads.proto", "bounds.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
 #[test]
 fn sizes_that_no_memory_has_are_refused() {
     Case::new("processes-sizes", "tests/processes/talk.proto", "sizes.c")
