@@ -106,6 +106,17 @@ typedef struct duo_memory {
  * one thread, or never: memory goes back through the functions that are in force at that time.
  */
 void duo_use_memory(duo_memory memory);
+
+/*
+ * Gives back the memory that sessions which are over have left for later ones. For programs that unload the
+ * runtime (`dlclose`) or look for leaks; others have no use for it.
+ *
+ * Says how many sessions are not over yet. They go on, are used as ever, and leave their memory behind for
+ * another call. Of a session that is over no handle may be used afterwards: what it points to is gone. So
+ * this is called when no thread can have one, best when nothing is left and the answer is 0. The library may
+ * be used again. Sets, shared senders and received messages are freed by the functions for that.
+ */
+size_t duo_shutdown(void);
 #endif
 
 #ifdef DUO_NO_THREADS

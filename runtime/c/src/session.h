@@ -16,7 +16,13 @@
 /* memory.c */
 #ifndef DUO_NO_MALLOC
 void *duo_allocate(size_t size);
+/* `size` is a multiple of `alignment`. */
+void *duo_allocate_aligned(size_t alignment, size_t size);
 void duo_release(void *memory);
+/* Frees a pool, and says how many of those that were made of its kind live on. */
+typedef size_t duo_emptier(void);
+/* `duo_shutdown` calls it too: for the one pool of sessions with other processes, which programs may do without. */
+void duo_empty_too(duo_emptier *emptier);
 /* Gives back a session that came from the pool. */
 void duo_to_pool(duo_session *session);
 #else
@@ -27,9 +33,23 @@ static inline void *duo_allocate(size_t size)
     return NULL;
 }
 
+static inline void *duo_allocate_aligned(size_t alignment, size_t size)
+{
+    (void)alignment;
+    (void)size;
+    return NULL;
+}
+
 static inline void duo_release(void *memory)
 {
     (void)memory;
+}
+
+typedef size_t duo_emptier(void);
+/* Nothing was allocated, so nothing is given back. */
+static inline void duo_empty_too(duo_emptier *emptier)
+{
+    (void)emptier;
 }
 #endif
 

@@ -25,6 +25,8 @@ enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t is_guarded = PTHREAD_ONCE_INIT;
 static duo_shm *pool;
+/* How many were made and not freed. */
+static size_t made;
 
 static void enter(void)
 {
@@ -36,9 +38,26 @@ void duo_shm_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+static size_t empty_pool(void)
+{
+    enter();
+    duo_shm *gone = pool;
+    pool = NULL;
+    for (const duo_shm *shm = gone; shm != NULL; shm = shm->next_free) made -= 1;
+    size_t living = made;
+    duo_shm_unlock();
+    while (gone != NULL) {
+        duo_shm *shm = gone;
+        gone = shm->next_free;
+        duo_release(shm);
+    }
+    return living;
+}
+
 /* A child process does not have the thread that may have held the lock: so who forks holds it. */
 static void guard(void)
 {
+    duo_empty_too(empty_pool);
     (void)pthread_atfork(enter, duo_shm_unlock, duo_shm_unlock);
 }
 
@@ -56,10 +75,12 @@ static duo_shm *from_pool(void)
     if (shm != NULL) pool = shm->next_free;
     duo_shm_unlock();
     if (shm != NULL) return shm;
-    char *memory = duo_allocate(sizeof *shm + DUO_LINE);
-    if (memory == NULL) return NULL;
-    shm = (duo_shm *)(void *)(memory + (DUO_LINE - (uintptr_t)memory % DUO_LINE));
+    shm = duo_allocate_aligned(DUO_LINE, sizeof *shm);
+    if (shm == NULL) return NULL;
     memset(shm, 0, sizeof *shm);
+    duo_shm_lock();
+    made += 1;
+    duo_shm_unlock();
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++)
         atomic_init(&shm->remote.session.sides[role].turn, DUO_REMOTE + 2 + role);
     shm->remote.transport = &duo_shm_transport;

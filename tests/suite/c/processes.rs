@@ -212,6 +212,18 @@ fn senders_are_told_of_values_that_are_none() {
 }
 
 #[test]
+fn what_sessions_left_behind_is_given_back() {
+    Case::new(
+        "processes-given-back",
+        "tests/processes/talk.proto",
+        "given_back.c",
+    )
+    .run(&[Watch::Plain, Watch::Address], &[]);
+    Case::new("processes-pooled", "tests/processes/talk.proto", "pooled.c")
+        .run(&Watch::all(), &[]);
+}
+
+#[test]
 fn what_a_peer_can_make_a_side_spend_is_bounded() {
     Case::new("processes-bounds", "tests/wire/payloads.proto", "bounds.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
