@@ -130,6 +130,31 @@ fn without_futex_and_with_checked_turns() {
     }
 }
 
+/// Nobody who sets the clock ends a wait, or makes it longer.
+#[test]
+fn limits_are_measured_by_a_clock_that_nobody_sets() {
+    let tests = runtime().join("tests");
+    let folder = scratch("runtime-clock");
+    let sources = [tests.join("golden.c"), tests.join("clock.c")];
+    let program = Program {
+        flags: &[
+            "-Wl,--wrap=clock_gettime",
+            "-Wl,--wrap=pthread_cond_init",
+            "-Wl,--wrap=pthread_cond_timedwait",
+        ],
+        shim: &["-DDUO_NO_FUTEX"],
+        ..quiet(
+            Watch::Plain,
+            &sources,
+            std::slice::from_ref(&tests),
+            &folder,
+        )
+    };
+    if let Err(complaint) = program.run() {
+        panic!("{complaint}");
+    }
+}
+
 /// Where the system has no asymmetric barrier every message is swapped.
 #[test]
 fn without_the_barrier() {

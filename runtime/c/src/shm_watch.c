@@ -139,11 +139,7 @@ static uint64_t end_of(const struct timespec *deadline)
 {
     if (deadline == NULL) return UINT64_MAX;
     struct timespec now;
-#ifdef DUO_NO_FUTEX
-    clock_gettime(CLOCK_REALTIME, &now);
-#else
     clock_gettime(CLOCK_MONOTONIC, &now);
-#endif
     int64_t left = (int64_t)(deadline->tv_sec - now.tv_sec) * (int64_t)NANOSECONDS +
                    (deadline->tv_nsec - now.tv_nsec);
     return left > 0 ? duo_shm_now() + (uint64_t)left : 0;
