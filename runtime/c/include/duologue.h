@@ -136,7 +136,8 @@ typedef struct duo_session duo_session;
  * What every generated endpoint type wraps. It is a ticket, not a pointer: copying it is harmless,
  * the first use of any copy wins and every later one is DUO_USED, whatever has become of the
  * session. This holds for uses that are ordered; two threads that use copies of one endpoint at
- * the same moment are outside it, unless program and runtime are compiled with DUO_CHECKED. So are handles
+ * the same moment are outside it, unless program and runtime are compiled with DUO_CHECKED (where only one of
+ * them is, nothing links). So are handles
  * never initialised: begin with `= {0}`, which is a used endpoint.
  */
 typedef struct duo_endpoint {

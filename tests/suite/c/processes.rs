@@ -219,8 +219,7 @@ fn what_sessions_left_behind_is_given_back() {
         "given_back.c",
     )
     .run(&[Watch::Plain, Watch::Address], &[]);
-    Case::new("processes-pooled", "tests/processes/talk.proto", "pooled.c")
-        .run(&Watch::all(), &[]);
+    Case::new("processes-pooled", "tests/processes/talk.proto", "pooled.c").run(&Watch::all(), &[]);
 }
 
 #[test]

@@ -33,6 +33,35 @@
 #define DUO_SPELT(number) DUO_SPELT_AS_IT_IS(number)
 #define DUO_SPELT_AS_IT_IS(text) #text
 
+/*
+ * A program and its runtime are built with the same of these, or what one relies on the other does not do: uses that
+ * nobody checks, memory that nobody allocates, threads that nobody waits for. So they are part of the names
+ * of what every program calls, and a mixture does not link: `duo_send_checked` is missing, for example.
+ */
+#ifdef DUO_CHECKED
+#define DUO_IF_CHECKED _checked
+#else
+#define DUO_IF_CHECKED
+#endif
+#ifdef DUO_NO_MALLOC
+#define DUO_IF_NO_MALLOC _no_malloc
+#else
+#define DUO_IF_NO_MALLOC
+#endif
+#ifdef DUO_NO_THREADS
+#define DUO_IF_NO_THREADS _no_threads
+#else
+#define DUO_IF_NO_THREADS
+#endif
+#define DUO_BUILT(name) DUO_JOINED(name, DUO_IF_CHECKED, DUO_IF_NO_MALLOC, DUO_IF_NO_THREADS)
+#define DUO_JOINED(name, checked, no_malloc, no_threads) DUO_PASTED(name, checked, no_malloc, no_threads)
+#define DUO_PASTED(name, checked, no_malloc, no_threads) name##checked##no_malloc##no_threads
+#define duo_open DUO_BUILT(duo_open)
+#define duo_open_in DUO_BUILT(duo_open_in)
+#define duo_send DUO_BUILT(duo_send)
+#define duo_recv DUO_BUILT(duo_recv)
+#define duo_close DUO_BUILT(duo_close)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
