@@ -115,6 +115,11 @@ fn memory_that_runs_out_is_given_back() {
 }
 
 #[test]
+fn text_of_others_can_be_shown() {
+    check_runtime("text.c");
+}
+
+#[test]
 fn the_headers_are_cpp_too() {
     check_runtime("header.cpp");
 }

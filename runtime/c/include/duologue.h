@@ -17,6 +17,26 @@
 #define DUO_VERSION_MINOR 1
 #define DUO_VERSION_PATCH 0
 
+/*
+ * Between these a header is C that C++ takes too. Compilers of C++ can be asked to warn of casts and null pointers for
+ * which C has no other words; that is for the code of a program, and is off here.
+ */
+#if defined(__cplusplus) && defined(__clang__)
+#define DUO_C_BEGINS                                                                               \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wold-style-cast\"")      \
+        _Pragma("clang diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#define DUO_C_ENDS _Pragma("clang diagnostic pop")
+#elif defined(__cplusplus) && defined(__GNUC__)
+#define DUO_C_BEGINS                                                                               \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")          \
+        _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")                                       \
+            _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#define DUO_C_ENDS _Pragma("GCC diagnostic pop")
+#else
+#define DUO_C_BEGINS
+#define DUO_C_ENDS
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -81,8 +101,31 @@ typedef struct duo_bytes {
 #define DUO_STR(literal) ((duo_str){"" literal "", sizeof(literal) - 1})
 #endif
 
-/* The two arguments that `%.*s` wants. */
-#define DUO_PRINT(text) (int)(text).size, (text).data
+/*
+ * The two arguments that `%.*s` wants. What is longer than an `int` says is cut off. `printf` ends at a zero, which
+ * text may contain, and lets control characters through, with which a peer can move the cursor and forge lines: what
+ * comes from others is better shown by `duo_str_escape`.
+ */
+#define DUO_PRINT(text) duo_print_size((text).size), (text).data
+
+/* A size as `%.*s` takes it. */
+static inline int duo_print_size(size_t size)
+{
+    const unsigned most = ~0u / 2;
+#ifdef __cplusplus
+    return static_cast<int>(size < most ? size : most);
+#else
+    return (int)(size < most ? size : most);
+#endif
+}
+
+/*
+ * Writes text so that it can be shown on one line and read back, and a zero behind it: backslashes, quotation marks,
+ * control characters (those from U+0080 to U+009F too) and zeros become `\\`, `\"`, `\n`, `\r`, `\t` or `\xNN`, byte by
+ * byte; so do bytes that are not UTF-8. Of what does not fit into `room` bytes with its zero nothing is written
+ * in part. Gives the number of bytes that all of it takes, without the zero, as `snprintf` does.
+ */
+size_t duo_str_escape(char *place, size_t room, duo_str text);
 
 /* A view of a string that ends with a zero; NULL gives the empty view. */
 duo_str duo_str_from(const char *text);

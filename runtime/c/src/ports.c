@@ -56,7 +56,7 @@ struct duo_ports {
     /* Rung, the latest first. */
     _Atomic(node *) rung;
     /* 1 while the set's thread sleeps on it, or is about to. */
-    _Atomic uint64_t asleep;
+    alignas(8) _Atomic uint64_t asleep;
     /* The descriptor was written to since it was read last. */
     _Atomic bool signalled;
     /* -1 until somebody asks. */

@@ -108,7 +108,7 @@ typedef struct duo_shm_side {
     _Atomic uint32_t processor;
     /* As receiver: how many lines, and bytes of the second part, it has done with. */
     alignas(DUO_LINE) _Atomic uint64_t lines_taken;
-    _Atomic uint64_t bytes_taken;
+    alignas(8) _Atomic uint64_t bytes_taken;
     duo_shm_hello hello;
 } duo_shm_side;
 

@@ -64,7 +64,7 @@ typedef struct bed {
 struct duo_watch {
     duo_shm *first;
     /* Changes with what its thread has to know of; the thread sleeps on it. */
-    _Atomic uint64_t changes;
+    alignas(8) _Atomic uint64_t changes;
     bool is_attended;
     bool is_over;
     pthread_t thread;

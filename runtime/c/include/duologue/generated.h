@@ -62,6 +62,8 @@
 #define duo_recv DUO_BUILT(duo_recv)
 #define duo_close DUO_BUILT(duo_close)
 
+DUO_C_BEGINS
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -271,12 +273,15 @@ DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory
  * Known to the compiler it makes constants of what would have to be looked up.
  */
 #define DUO_SHAPE(name, capacity, is_unbounded, payload, messages)                                 \
+    DUO_SHAPE_OF(name, capacity, is_unbounded, payload, messages, DUO_RING)
+/* The same with so many bytes for its ring, or a few more, if it is unbounded. */
+#define DUO_SHAPE_OF(name, capacity, is_unbounded, payload, messages, ring)                        \
     enum {                                                                                         \
         name##_per_line = DUO_IN_LINE(capacity, payload, messages),                                \
         name##_pitch = DUO_PITCH(payload, (size_t)name##_per_line),                                \
         name##_fills = DUO_FILLS(capacity, (size_t)name##_per_line),                               \
         name##_lines =                                                                             \
-            (is_unbounded) ? (DUO_MORE(name##_fills, DUO_RING / name##_pitch) + 1) / 2 * 2         \
+            (is_unbounded) ? (DUO_MORE(name##_fills, (ring) / name##_pitch) + 1) / 2 * 2           \
                            : name##_fills,                                                         \
         name##_ready = (is_unbounded) ? DUO_LESS(name##_lines, DUO_MORE(DUO_LINES_READY,           \
                                                                         DUO_RING_READY /           \
@@ -337,6 +342,9 @@ typedef struct duo_way {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#if __GNUC__ >= 12
+#pragma GCC diagnostic ignored "-Wanalyzer-use-of-uninitialized-value"
+#endif
 #endif
 DUO_MUST_CHECK static inline duo_status duo_send_apart(duo_endpoint from, const duo_message *message,
                                                        const void *entries, uint64_t wait,
@@ -378,5 +386,7 @@ static inline duo_endpoint duo_take(duo_endpoint *place)
 #elif !defined(__OPTIMIZE_SIZE__)
 #include "duologue/pipe.h"
 #endif
+
+DUO_C_ENDS
 
 #endif
