@@ -34,6 +34,10 @@ extern crate self as duologue;
 #[path = "../tests/sessions/golden.rs"]
 mod golden;
 
+#[cfg(all(test, target_os = "linux", not(loom)))]
+#[path = "../tests/sessions/filter.rs"]
+mod filter;
+
 mod barrier;
 mod burial;
 mod cell;
@@ -61,6 +65,8 @@ mod service;
 mod shared;
 mod sync;
 mod turn;
+#[cfg(all(test, target_os = "linux", not(loom)))]
+mod unseen;
 mod wait;
 mod watched;
 

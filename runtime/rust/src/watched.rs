@@ -89,6 +89,12 @@ impl<'a> Watched<'a> {
         Watched { pipe, sends: false }
     }
 
+    /// The pipe itself, for tests that do by hand what no endpoint does.
+    #[cfg(all(test, target_os = "linux", not(loom)))]
+    pub(crate) fn pipe(&self) -> &'a Pipe {
+        self.pipe
+    }
+
     /// The word whose change is awaited, and its value; `None` when it has changed.
     #[inline]
     fn unchanged(&self) -> Option<(&AtomicU64, u64)> {
