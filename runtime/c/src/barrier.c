@@ -66,12 +66,8 @@ void duo_without_membarrier(void)
 
 #else
 
-#if defined(__SANITIZE_THREAD__)
+#ifdef DUO_THREAD_SANITIZER
 #define DUO_NO_MEMBARRIER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DUO_NO_MEMBARRIER 1
-#endif
 #endif
 
 #if defined(__linux__) && !defined(DUO_NO_MEMBARRIER)
@@ -139,7 +135,7 @@ bool duo_barrier(void)
         if (call(PRIVATE_EXPEDITED) || (call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED))) return true;
         atomic_store_explicit(&state, LOST, memory_order_relaxed);
     }
-    atomic_thread_fence(memory_order_seq_cst);
+    duo_full_fence();
     return false;
 }
 
@@ -165,7 +161,7 @@ static int64_t now(void)
 void duo_grace(void)
 {
     for (int64_t start = now(); now() - start < GRACE;) continue;
-    atomic_thread_fence(memory_order_seq_cst);
+    duo_full_fence();
 }
 
 #else
@@ -177,7 +173,7 @@ bool duo_has_barrier(void)
 
 bool duo_barrier(void)
 {
-    atomic_thread_fence(memory_order_seq_cst);
+    duo_full_fence();
     return true;
 }
 

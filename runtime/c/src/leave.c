@@ -145,7 +145,7 @@ void duo_leave_as_sender(duo_session *session, duo_side *side)
 {
     if (needs_room(session, side->at)) {
         /* Nobody would read the ring that is left full. */
-        atomic_thread_fence(memory_order_seq_cst);
+        duo_full_fence();
         if (duo_was_left(side)) {
             duo_session_give(session);
             return;
@@ -230,7 +230,7 @@ static bool die(duo_session *session, duo_side *side)
     uint64_t word = atomic_load_explicit(place, memory_order_acquire);
     bool swaps = is_swapped(side->at);
     while (!has_news(word, side->at)) {
-        atomic_thread_fence(memory_order_seq_cst);
+        duo_full_fence();
         if (duo_was_left(side)) {
             word = atomic_load_explicit(place, memory_order_acquire);
             if (has_news(word, side->at)) break;

@@ -85,7 +85,7 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
                                                      memory_order_acq_rel, memory_order_acquire))
             continue;
         /* Between what this side has sent and the look whether its peer has left without having seen it. */
-        atomic_thread_fence(memory_order_seq_cst);
+        duo_full_fence();
         if (duo_was_left(side)) return true;
         in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, deadline);
         word = atomic_load_explicit(place, memory_order_acquire);
@@ -149,7 +149,7 @@ duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait)
         if (!in_time) return DUO_FULL;
         if (!duo_say_waiting(session, &credit)) continue;
         /* As in `sleep_in_word`. */
-        atomic_thread_fence(memory_order_seq_cst);
+        duo_full_fence();
         if (!duo_was_left(side))
             in_time = duo_wait(&session->credit, DUO_LOW_HALF, credit, wait == DUO_FOREVER ? NULL : &deadline);
     }

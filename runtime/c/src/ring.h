@@ -118,7 +118,7 @@ static inline void fence_after_exchange(void)
 #if defined(__x86_64__) || defined(__i386__)
     atomic_signal_fence(memory_order_seq_cst);
 #else
-    atomic_thread_fence(memory_order_seq_cst);
+    duo_full_fence();
 #endif
 }
 

@@ -7,6 +7,14 @@
 #include "duologue/generated.h"
 #include "duologue/pipe.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define DUO_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DUO_THREAD_SANITIZER 1
+#endif
+#endif
+
 #ifdef DUO_NO_THREADS
 #define DUO_EACH_THREAD
 #else
@@ -93,6 +101,19 @@ bool duo_barrier_is_lost(void);
 bool duo_barrier_is_unwanted(void);
 /* Waits until what was stored before is visible, as far as anybody can tell, where the barrier was refused. */
 void duo_grace(void);
+
+/*
+ * Between what this side has done and its look whether the barrier is lost. The thread sanitizer knows no fences, and
+ * with it there is no barrier to be lost.
+ */
+static inline void duo_full_fence(void)
+{
+#if defined(DUO_NO_THREADS) || defined(DUO_THREAD_SANITIZER)
+    atomic_signal_fence(memory_order_seq_cst);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
 
 /* give_way.c */
 /* Lets other threads run before this one goes to sleep. False, and at once, if it does better to sleep. */

@@ -17,7 +17,10 @@ use crate::{explore_refused, Counted};
 fn who_waits_in_a_run_looks_again() {
     explore_refused(|| {
         let (mut server, client) = stream::init_with::<u32>(Capacity::Bounded(2));
-        let sending = thread::spawn(move || client.send(1)?.send(2)?.stop());
+        let sending = thread::spawn(move || {
+            client.send(1)?.send(2)?.stop()?;
+            Ok::<_, duologue::Closed>(())
+        });
         for expected in 1..3 {
             let Ok(Stream::Send(number, next)) = server.recv() else {
                 panic!("a number")
