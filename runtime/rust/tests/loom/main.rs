@@ -133,7 +133,9 @@ fn leaving_at_the_same_time_loses_nothing() {
         (2, 2),
         (2, 3),
     ] {
-        model(move || {
+        // Also where the barrier is refused, but what was stored is visible when the receiver looks.
+        let barriers = [(true, false), (false, false), (true, true)];
+        explore_with(2, &barriers, true, move || {
             let drops = Arc::new(AtomicUsize::new(0));
             let (server, client) = stream::init_with::<Counted>(Capacity::Bounded(capacity));
             let counter = drops.clone();
