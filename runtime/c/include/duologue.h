@@ -133,6 +133,13 @@ duo_str duo_str_from(const char *text);
 /* Whether both have the same bytes. */
 bool duo_str_equal(duo_str left, duo_str right);
 
+/*
+ * Does without the system call `membarrier`: sessions that begin from here on publish every message by a swap, as on
+ * systems that lack the call. For programs that will forbid themselves the call; to be called before the first session is
+ * made. The environment variable DUOLOGUE_NO_MEMBARRIER=1 does the same.
+ */
+void duo_without_membarrier(void);
+
 #ifndef DUO_NO_MALLOC
 /*
  * Where memory comes from. `release` takes what either of the others gave; both may answer NULL.

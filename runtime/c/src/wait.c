@@ -6,6 +6,10 @@
 #define _GNU_SOURCE
 #include "session.h"
 
+/* How long a sleeper waits before it looks again, at first and at most, in nanoseconds. */
+#define FIRST_PAUSE UINT64_C(1000000)
+#define LONGEST_PAUSE (128 * FIRST_PAUSE)
+
 #ifdef DUO_NO_THREADS
 
 enum { NANOSECONDS = 1000000000 };
@@ -173,3 +177,30 @@ void duo_wake(_Atomic uint64_t *word, duo_half half)
 #endif
 
 #endif
+
+static bool is_before(const struct timespec *one, const struct timespec *other)
+{
+    return one->tv_sec != other->tv_sec ? one->tv_sec < other->tv_sec : one->tv_nsec < other->tv_nsec;
+}
+
+bool duo_is_past(const struct timespec *deadline)
+{
+    if (deadline == NULL) return false;
+    struct timespec now = duo_deadline(0);
+    return !is_before(&now, deadline);
+}
+
+struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause)
+{
+    if (*pause == 0) *pause = FIRST_PAUSE;
+    struct timespec end = duo_deadline(*pause);
+    if (*pause < LONGEST_PAUSE) *pause *= 2;
+    return deadline != NULL && is_before(deadline, &end) ? *deadline : end;
+}
+
+bool duo_wait_a_while(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,
+                      uint64_t *pause)
+{
+    struct timespec end = duo_end_of_pause(deadline, pause);
+    return duo_wait(word, half, expected, &end) || !duo_is_past(deadline);
+}
