@@ -485,3 +485,5 @@ impl Pipe {
 
 #[cfg(all(test, not(duologue_loom)))]
 mod tests;
+#[cfg(all(test, target_os = "linux", not(duologue_loom)))]
+pub(crate) use tests::store_unseen;

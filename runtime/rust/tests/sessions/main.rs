@@ -1,6 +1,6 @@
 //! The contract of the in-process pipe, through modules in the generated shape.
 #![cfg(not(duologue_loom))]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 extern crate duologue_runtime as duologue;
 
@@ -8,10 +8,15 @@ mod blocking;
 mod closing;
 mod crowds;
 mod dialogue;
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+mod filter;
 mod futures;
 mod golden;
 mod port_set;
 mod random;
+#[cfg(target_os = "linux")]
+mod refused;
 mod select;
 mod services;
 mod shared;
