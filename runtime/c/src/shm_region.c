@@ -7,6 +7,7 @@
 #ifdef __linux__
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,14 +22,32 @@
 #define MOST_ROOM ((size_t)1 << 30)
 #endif
 
-/* Gives a new file its size and its head. */
+/*
+ * Gives a file its size and all of its memory, so that no later store finds that the system has none left: that would
+ * kill the process. A signal would make the kernel begin anew, so none is taken meanwhile.
+ */
+static duo_status reserve(int region, size_t size)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed;
+    do failed = posix_fallocate(region, 0, (off_t)size);
+    while (failed == EINTR);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = failed;
+    return failed == 0 ? DUO_OK : DUO_SYSTEM;
+}
+
+/* Gives a new file its memory and its head. */
 static duo_status lay_out(int region, size_t room)
 {
     size_t bytes = LEAST_ROOM;
     if (room == 0) room = USUAL_ROOM;
     while (bytes < room && bytes < MOST_ROOM) bytes *= 2;
     size_t size = sizeof(duo_shm_head) + DUO_SHM_LINES * sizeof(duo_shm_line) + bytes;
-    if (ftruncate(region, (off_t)size) != 0) return DUO_SYSTEM;
+    duo_status status = reserve(region, size);
+    if (status != DUO_OK) return status;
     duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     if (head == MAP_FAILED) return DUO_SYSTEM;
     head->version = DUO_SHM_VERSION;
@@ -62,13 +81,14 @@ duo_status duo_shm_create(size_t room, int *region)
     return DUO_OK;
 }
 
-/* Waits until whoever makes the region of a name has done so. */
+/* Waits until the maker of a name's region has done so; DUO_CLOSED if it could not, and has removed the name. */
 static duo_status await_layout(int region)
 {
     const uint64_t end = duo_shm_now() + UINT64_C(5000000000);
     while (duo_shm_now() < end) {
         struct stat status;
         if (fstat(region, &status) != 0) return DUO_SYSTEM;
+        if (status.st_nlink == 0) return DUO_CLOSED;
         if (status.st_size >= (off_t)sizeof(duo_shm_head)) {
             duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ, MAP_SHARED, region, 0);
             if (head == MAP_FAILED) return DUO_SYSTEM;
@@ -95,7 +115,17 @@ duo_status duo_shm_open(const char *name, size_t room, int *region)
         }
         if (opened < 0) return DUO_SYSTEM;
         duo_status status = is_new ? lay_out(opened, room) : await_layout(opened);
-        if (status != DUO_OK) return give_up(opened, status);
+        if (status == DUO_CLOSED) {
+            close(opened);
+            continue;
+        }
+        if (status != DUO_OK) {
+            give_up(opened, status);
+            int reason = errno;
+            if (is_new) shm_unlink(name);
+            errno = reason;
+            return status;
+        }
         *region = opened;
         return DUO_OK;
     }

@@ -110,6 +110,14 @@ fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
 }
 
 #[test]
+fn a_region_has_all_of_its_memory() {
+    Case::new("processes-space", "tests/processes/talk.proto", "space.c").run(
+        &[Watch::Plain, Watch::Address],
+        &["-Wl,--wrap=posix_fallocate"],
+    );
+}
+
+#[test]
 fn a_child_of_busy_threads_has_sessions_of_its_own() {
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));

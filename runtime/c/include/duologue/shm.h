@@ -30,8 +30,9 @@ typedef struct duo_shm_options {
 /*
  * Makes a region without a name, for a child process or to be sent over a socket. `room` is the
  * number of bytes for long messages, rounded up to a power of two from 4 KiB on; 0 is 256 KiB. A
- * longer message travels in parts. `region` gets a descriptor, closed on exec, that the caller
- * closes when both sides are attached or whenever it likes. DUO_SYSTEM: see `errno`.
+ * longer message travels in parts. All of it is taken from the system at once. `region` gets a descriptor, closed
+ * on exec, that the caller closes when both sides are attached or whenever it likes. DUO_SYSTEM: see `errno`, which is
+ * ENOSPC if there is not that much memory.
  */
 DUO_MUST_CHECK duo_status duo_shm_create(size_t room, int *region);
 
