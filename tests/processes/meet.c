@@ -1,7 +1,10 @@
 /* How two processes meet, and when they do not. */
+#define _GNU_SOURCE
 #include <errno.h>
-#include <sys/socket.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "later_shm.h"
 #include "listen_shm.h"
@@ -197,8 +200,78 @@ static void no_regions(void)
     close(region);
 }
 
+static uid_t other_user;
+
+uid_t __real_geteuid(void);
+uid_t __wrap_geteuid(void);
+
+/* The program is linked with `--wrap=geteuid`: files of this user are then another's. */
+uid_t __wrap_geteuid(void)
+{
+    return other_user != 0 ? other_user : __real_geteuid();
+}
+
+static void names_of_others(void)
+{
+    snprintf(name, sizeof name, "/duologue-meet-%d", (int)getpid());
+    int region, again;
+    CHECK(duo_shm_open(name, 0, &region) == DUO_OK);
+    other_user = __real_geteuid() + 1;
+    CHECK(duo_shm_open(name, 0, &again) == DUO_SYSTEM && errno == EACCES && again == -1);
+    talk_client_ask_t client;
+    CHECK(talk_client_attach(region, NULL, &client) == DUO_BROKEN);
+    other_user = 0;
+    const mode_t modes[] = {0666, 0640, 0602};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        CHECK(fchmod(region, modes[i]) == 0);
+        CHECK(duo_shm_open(name, 0, &again) == DUO_SYSTEM && errno == EACCES && again == -1);
+        CHECK(talk_client_attach(region, NULL, &client) == DUO_BROKEN);
+    }
+    CHECK(fchmod(region, 0600) == 0);
+    CHECK(duo_shm_open(name, 0, &again) == DUO_OK);
+    CHECK(duo_shm_unlink(name) == DUO_OK);
+    close(again);
+    close(region);
+}
+
+/* Its head is that of a region. */
+static void check_refused(int file)
+{
+    int region = region_of(4096);
+    struct stat status;
+    CHECK(fstat(region, &status) == 0 && ftruncate(file, status.st_size) == 0);
+    char head[448];
+    CHECK(pread(region, head, sizeof head, 0) == sizeof head);
+    CHECK(pwrite(file, head, sizeof head, 0) == sizeof head);
+    talk_client_ask_t client;
+    const duo_shm_options options = {.wait = 1};
+    CHECK(talk_client_attach(file, &options, &client) == DUO_BROKEN);
+    close(file);
+    close(region);
+}
+
+/* What others could take away is not mapped. */
+static void files_that_shrink(void)
+{
+    check_refused(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    /* Not in tmpfs. */
+    char path[] = "duologue-meet-XXXXXX";
+    int file = mkstemp(path);
+    CHECK(file >= 0 && unlink(path) == 0);
+    check_refused(file);
+    /* Sealed, but of pages that can run out. */
+    int huge = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
+    CHECK(huge >= 0 && ftruncate(huge, 1 << 30) == 0);
+    CHECK(fcntl(huge, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
+    talk_client_ask_t client;
+    CHECK(talk_client_attach(huge, NULL, &client) == DUO_BROKEN);
+    close(huge);
+}
+
 int main(void)
 {
+    names_of_others();
+    files_that_shrink();
     after_fork();
     by_name();
     by_socket();

@@ -216,6 +216,13 @@ void duo_shm_wake_word(_Atomic uint32_t *word);
 bool duo_shm_register_barrier(void);
 uint64_t duo_shm_now(void);
 
+/* shm_region.c */
+/*
+ * Whether a file can be a region: memory that does not go away while it is mapped. Either the file cannot shrink (a
+ * seal), or it belongs to this user alone.
+ */
+bool duo_shm_is_sound(int region);
+
 /* shm_attach.c */
 /* The one lock of what the sessions of this process share: the pool, and who is watched by which set. */
 void duo_shm_lock(void);

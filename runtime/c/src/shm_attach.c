@@ -96,6 +96,7 @@ static duo_status map(duo_shm *shm, int region)
     struct stat status;
     if (fstat(region, &status) != 0) return DUO_SYSTEM;
     if (status.st_size < (off_t)sizeof(duo_shm_head)) return DUO_BROKEN;
+    if (!duo_shm_is_sound(region)) return DUO_BROKEN;
     size_t size = (size_t)status.st_size;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     if (memory == MAP_FAILED) return DUO_SYSTEM;

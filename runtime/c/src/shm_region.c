@@ -7,11 +7,13 @@
 #ifdef __linux__
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define USUAL_ROOM ((size_t)256 << 10)
@@ -67,6 +69,29 @@ static duo_status give_up(int region, duo_status status)
     return status;
 }
 
+/* Whether nobody but this user (and root) can open a file. */
+static bool is_own(int region)
+{
+    struct stat status;
+    if (fstat(region, &status) != 0) return false;
+    return status.st_uid == geteuid() && (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+/* Whether no peer can take memory of this file away, by a seal that nothing takes off. */
+static bool is_sealed(int region)
+{
+    int seals = fcntl(region, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+bool duo_shm_is_sound(int region)
+{
+    /* Other file systems have seals, too, but their memory may be somewhere else, or run out. */
+    struct statfs system;
+    if (fstatfs(region, &system) != 0 || system.f_type != TMPFS_MAGIC) return false;
+    return is_sealed(region) || is_own(region);
+}
+
 duo_status duo_shm_create(size_t room, int *region)
 {
     *region = -1;
@@ -114,6 +139,10 @@ duo_status duo_shm_open(const char *name, size_t room, int *region)
             if (opened < 0 && errno == ENOENT) continue;
         }
         if (opened < 0) return DUO_SYSTEM;
+        if (!is_new && !is_own(opened)) {
+            errno = EACCES;
+            return give_up(opened, DUO_SYSTEM);
+        }
         duo_status status = is_new ? lay_out(opened, room) : await_layout(opened);
         if (status == DUO_CLOSED) {
             close(opened);
@@ -187,8 +216,7 @@ duo_status duo_shm_receive(int socket, int *region)
     int got;
     memcpy(&got, CMSG_DATA(part), sizeof got);
     /* A file that can shrink could take memory away from whoever reads it. */
-    int seals = fcntl(got, F_GET_SEALS);
-    if (seals < 0 || !(seals & F_SEAL_SHRINK)) return give_up(got, DUO_BROKEN);
+    if (!is_sealed(got)) return give_up(got, DUO_BROKEN);
     *region = got;
     return DUO_OK;
 }

@@ -38,7 +38,8 @@ DUO_MUST_CHECK duo_status duo_shm_create(size_t room, int *region);
 
 /*
  * Opens the region of this name (as `shm_open` takes it: "/name"), and makes it if there is none;
- * `room` counts for who makes it. Only processes of the same user can open it. The name stays until
+ * `room` counts for who makes it. Only processes of the same user can open it; a name that another user has
+ * taken, or that others may open, is DUO_SYSTEM with EACCES. The name stays until
  * `duo_shm_unlink`: who leaves it behind finds the used region again, in which no side is free.
  */
 DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t room, int *region);
@@ -61,8 +62,9 @@ DUO_MUST_CHECK duo_status duo_shm_receive(int socket, int *region);
  * zeroed.
  *
  * DUO_REFUSED: the side is taken, or the peer speaks another protocol. DUO_EMPTY: the peer did not
- * come in time; the region is used up. DUO_CLOSED: the peer came and left. DUO_BROKEN: this is no region.
- * DUO_SYSTEM: see `errno`.
+ * come in time; the region is used up. DUO_CLOSED: the peer came and left. DUO_SYSTEM: see `errno`. DUO_BROKEN: this
+ * is no region, or one whose memory could go away: wherever the descriptor comes from, the file is in tmpfs, and
+ * either sealed against shrinking (as `duo_shm_create` does) or this user's alone (as `duo_shm_open` makes it).
  */
 DUO_MUST_CHECK duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol,
                                          duo_role role, const duo_shm_options *options,
