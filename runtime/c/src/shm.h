@@ -46,6 +46,9 @@
  *     that line is not full it waits for that, for some looks at most and then no more until all lines before it
  *     are done, so that no message is kept waiting twice. It does so only behind so many lines in one run, and only
  *     if the lines before came without waiting: whoever sends a message now and then, or a few, is never delayed.
+ * (g) Giving up. A sender whose time is over in the middle of a long message has sent nothing, as far as its caller
+ *     can see: before its next message it writes a part of no bytes, at which the receiver forgets what it has of the
+ *     message. Both count the lines and bytes of what was given up as those of any message.
  */
 #ifndef DUOLOGUE_SHM_ROOM_H
 #define DUOLOGUE_SHM_ROOM_H
@@ -170,6 +173,11 @@ typedef struct duo_shm {
     uint64_t takes;
     /* As sender: what of a long message is still to be written. */
     uint64_t outgoing;
+    /*
+     * As sender: parts were sent of a message that was given up, which the peer has to learn before anything else. The
+     * line that was begun is for that; it counts as full, so that no number goes into it.
+     */
+    bool is_withdrawn;
     /* A long message of which parts have come. */
     char *arriving;
     size_t arriving_size;

@@ -246,6 +246,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->patience = 1024;
     shm->looked_after = duo_shm_now();
     shm->line_at = shm->byte_at = 0;
+    shm->is_withdrawn = false;
     bool is_ours = false;
     status = meet(shm, options, &is_ours);
     if (status != DUO_OK) {

@@ -31,6 +31,7 @@ typedef struct outgoing {
     uint64_t size;
     uint64_t word;
     uint32_t ways;
+    uint64_t until;
     duo_status status;
 } outgoing;
 
@@ -38,7 +39,8 @@ static bool begin_fragment(outgoing *out)
 {
     duo_shm *shm = out->shm;
     shm->outgoing = out->left;
-    out->status = duo_shm_await(shm, has_bytes, DUO_FOREVER);
+    out->status = duo_shm_await(shm, has_bytes, duo_shm_left(out->until));
+    if (out->status == DUO_EMPTY) out->status = DUO_FULL;
     if (out->status != DUO_OK) return false;
     out->size = fragment_of(shm, out->left);
     out->writer.at = shm->bytes + ((shm->byte_at - shm->byte_run) & (shm->byte_count - 1));
@@ -70,13 +72,29 @@ static bool next_fragment(duo_wire_writer *writer)
 }
 
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
-                             const void *entries, size_t size)
+                             const void *entries, size_t size, uint64_t until)
 {
-    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, in_vain(message), DUO_OK};
+    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, in_vain(message), until, DUO_OK};
     out.word = DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT |
                (uint64_t)message->index << DUO_SHM_TAG_SHIFT;
     if (begin_fragment(&out) && duo_wire_encode(wire, entries, &out.writer)) end_fragment(&out);
+    if (out.status == DUO_FULL && out.left < size) {
+        shm->is_withdrawn = true;
+        shm->cells = DUO_SHM_CELLS;
+    }
     return out.status;
+}
+
+duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait)
+{
+    duo_status status = duo_shm_await(shm, has_line, wait);
+    if (status != DUO_OK) return status == DUO_EMPTY ? DUO_FULL : status;
+    memset(shm->line->cells, 0, 2 * sizeof(uint64_t));
+    uint64_t word = shm->parity | DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT | DUO_SHM_FULL;
+    if (!publish(shm, word, DUO_SHM_LEFT | DUO_SHM_DONE)) return DUO_CLOSED;
+    shm->is_withdrawn = false;
+    begin_line(shm);
+    return DUO_OK;
 }
 
 bool duo_shm_has_room_for(duo_shm *shm, size_t size)
@@ -117,6 +135,15 @@ duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word)
     memcpy(head, shm->line->cells, sizeof head);
     copied();
     uint64_t place = (shm->byte_at - shm->byte_run) & (shm->byte_count - 1);
+    bool is_withdrawn = head[0] == 0 && head[1] == 0 && !(word & DUO_SHM_MORE);
+    if (shm->is_arriving && is_withdrawn) {
+        duo_release(shm->arriving);
+        shm->arriving = NULL;
+        shm->is_arriving = false;
+        begin_line(shm);
+        duo_shm_show_room(shm);
+        return DUO_EMPTY;
+    }
     if (!shm->is_arriving) {
         if (head[1] > shm->takes || head[1] == 0) return DUO_BROKEN;
         shm->arriving = duo_allocate((size_t)head[1]);

@@ -25,6 +25,15 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
             return give_back(shm, from, DUO_TOO_LARGE);
     }
     if (is_time(shm) && duo_shm_has_died(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
+    bool is_long = size > DUO_SHM_CELLS * 8;
+    uint64_t until = wait;
+    if (is_long || shm->is_withdrawn) until = duo_shm_until(wait);
+    if (shm->is_withdrawn) {
+        duo_status status = duo_shm_withdraw(shm, wait);
+        if (status == DUO_FULL) return give_back(shm, from, status);
+        if (status != DUO_OK) return duo_shm_end(shm, status, next);
+        wait = duo_shm_left(until);
+    }
     if (shm->count == 0 && !has_line(shm)) {
         duo_status status = duo_shm_await(shm, has_line, wait);
         if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);
@@ -54,7 +63,8 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         }
     } else {
         if (wait == DUO_AT_ONCE && !duo_shm_has_room_for(shm, size)) return give_back(shm, from, DUO_FULL);
-        duo_status status = duo_shm_send_long(shm, message, wire->entries, entries, size);
+        duo_status status = duo_shm_send_long(shm, message, wire->entries, entries, size, until);
+        if (status == DUO_FULL) return give_back(shm, from, status);
         if (status != DUO_OK) return duo_shm_end(shm, status, next);
         if (message->edge == DUO_STAY) {
             begin_line(shm);

@@ -67,7 +67,8 @@ fn two_processes_meet() {
     // Valgrind does not know `pidfd_open` in all versions that are in use.
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
-    Case::new("processes-meet", "tests/processes/talk.proto", "meet.c").run(&watches, &["-Wl,--wrap=geteuid"]);
+    Case::new("processes-meet", "tests/processes/talk.proto", "meet.c")
+        .run(&watches, &["-Wl,--wrap=geteuid"]);
 }
 
 #[test]
@@ -134,6 +135,12 @@ fn many_threads_send_to_another_process() {
 #[test]
 fn messages_of_every_length_arrive() {
     Case::new("processes-long", "tests/processes/talk.proto", "long.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn a_sender_gives_up_when_its_time_is_over() {
+    Case::new("processes-limits", "tests/processes/talk.proto", "limits.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
