@@ -232,7 +232,7 @@ static inline uint64_t duo_shm_left(uint64_t until)
 /* Sends a message that does not fit into a line. DUO_FULL if that took too long: then nothing was sent. */
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
                              const void *entries, size_t size, uint64_t until);
-/* Before anything else is sent: takes back the parts of a message that was given up. DUO_FULL: no room yet. */
+/* Before anything else is sent: takes back the parts of a message that was given up. DUO_EMPTY: no room yet. */
 duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait);
 /* Whether a long message can be sent without waiting. */
 bool duo_shm_has_room_for(duo_shm *shm, size_t size);

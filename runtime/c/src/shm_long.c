@@ -88,7 +88,7 @@ duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo
 duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait)
 {
     duo_status status = duo_shm_await(shm, has_line, wait);
-    if (status != DUO_OK) return status == DUO_EMPTY ? DUO_FULL : status;
+    if (status != DUO_OK) return status;
     memset(shm->line->cells, 0, 2 * sizeof(uint64_t));
     uint64_t word = shm->parity | DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT | DUO_SHM_FULL;
     if (!publish(shm, word, DUO_SHM_LEFT | DUO_SHM_DONE)) return DUO_CLOSED;

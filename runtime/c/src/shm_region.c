@@ -92,6 +92,31 @@ bool duo_shm_is_sound(int region)
     return is_sealed(region) || is_own(region);
 }
 
+static struct flock bytes_of(short type, size_t from, size_t size)
+{
+    struct flock bytes;
+    /* Its process has to be 0. */
+    memset(&bytes, 0, sizeof bytes);
+    bytes.l_type = type;
+    bytes.l_whence = SEEK_SET;
+    bytes.l_start = (off_t)from;
+    bytes.l_len = (off_t)size;
+    return bytes;
+}
+
+bool duo_shm_lock_bytes(int description, size_t from, size_t size)
+{
+    struct flock bytes = bytes_of(F_WRLCK, from, size);
+    return fcntl(description, F_OFD_SETLK, &bytes) == 0;
+}
+
+size_t duo_shm_lock_at(int description, size_t byte)
+{
+    struct flock bytes = bytes_of(F_WRLCK, byte, 1);
+    if (fcntl(description, F_OFD_GETLK, &bytes) != 0 || bytes.l_type == F_UNLCK) return SIZE_MAX;
+    return (size_t)bytes.l_start;
+}
+
 duo_status duo_shm_create(size_t room, int *region)
 {
     *region = -1;

@@ -13,6 +13,15 @@ static inline bool is_time(const duo_shm *shm)
     return shm->count == 0 && (shm->line_at - shm->line_run) % DUO_SHM_LINES_UNSEEN == 0;
 }
 
+/* What has to be done before a message: DUO_EMPTY if that takes too long. */
+NOT_INLINE static duo_status get_ready(duo_shm *shm, uint64_t until)
+{
+    duo_status status = DUO_OK;
+    if (!shm->is_met) status = duo_shm_meet(shm, duo_shm_left(until));
+    if (status == DUO_OK && shm->is_withdrawn) status = duo_shm_withdraw(shm, duo_shm_left(until));
+    return status;
+}
+
 /* Sends any message; the handle was claimed. */
 NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *message,
                                       const void *entries, uint64_t wait, duo_endpoint *next)
@@ -20,20 +29,19 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
     duo_shm *shm = shm_of(from);
     const duo_wire_message *wire = wire_of(shm, message);
     size_t size = wire->flat;
+    if (!shm->is_met || shm->is_withdrawn) {
+        uint64_t until = duo_shm_until(wait);
+        duo_status status = get_ready(shm, until);
+        if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);
+        if (status != DUO_OK) return duo_shm_end(shm, status, next);
+        wait = duo_shm_left(until);
+    }
     if (size == 0 && wire->entries != NULL) {
         if (!duo_wire_measure(wire->entries, entries, &size) || size > shm->peer_takes)
             return give_back(shm, from, DUO_TOO_LARGE);
     }
     if (is_time(shm) && duo_shm_has_died(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
-    bool is_long = size > DUO_SHM_CELLS * 8;
-    uint64_t until = wait;
-    if (is_long || shm->is_withdrawn) until = duo_shm_until(wait);
-    if (shm->is_withdrawn) {
-        duo_status status = duo_shm_withdraw(shm, wait);
-        if (status == DUO_FULL) return give_back(shm, from, status);
-        if (status != DUO_OK) return duo_shm_end(shm, status, next);
-        wait = duo_shm_left(until);
-    }
+    uint64_t until = size > DUO_SHM_CELLS * 8 ? duo_shm_until(wait) : wait;
     if (shm->count == 0 && !has_line(shm)) {
         duo_status status = duo_shm_await(shm, has_line, wait);
         if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);

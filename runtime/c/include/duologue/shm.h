@@ -9,6 +9,8 @@
 #ifndef DUOLOGUE_SHM_H
 #define DUOLOGUE_SHM_H
 
+#include <sys/types.h>
+
 #include "duologue.h"
 #include "duologue/wire.h"
 
@@ -25,6 +27,17 @@ typedef struct duo_shm_options {
     size_t accepts_count;
     /* The largest message to receive, in encoded bytes; 0 is 64 MiB. */
     size_t largest;
+    /*
+     * The process that is to take the other side, as a child that was forked for it; 0: not known. If it ends without
+     * having attached, the answer is DUO_CLOSED.
+     */
+    pid_t peer;
+    /*
+     * Does not wait for the peer: the endpoint is there at once, and `wait` means nothing. Until the peer has come it
+     * has nothing to receive (DUO_EMPTY) and no room to send (DUO_FULL), and can be waited for like any other, in a
+     * set with a descriptor, too. If the peer speaks another protocol, the first operation is DUO_REFUSED.
+     */
+    bool at_once;
 } duo_shm_options;
 
 /*
