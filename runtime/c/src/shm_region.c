@@ -110,6 +110,12 @@ bool duo_shm_lock_bytes(int description, size_t from, size_t size)
     return fcntl(description, F_OFD_SETLK, &bytes) == 0;
 }
 
+static void unlock(int description)
+{
+    struct flock bytes = bytes_of(F_UNLCK, DUO_SHM_HEAD_LOCK, sizeof(duo_shm_head));
+    fcntl(description, F_OFD_SETLK, &bytes);
+}
+
 size_t duo_shm_lock_at(int description, size_t byte)
 {
     struct flock bytes = bytes_of(F_WRLCK, byte, 1);
@@ -131,57 +137,84 @@ duo_status duo_shm_create(size_t room, int *region)
     return DUO_OK;
 }
 
-/* Waits until the maker of a name's region has done so; DUO_CLOSED if it could not, and has removed the name. */
-static duo_status await_layout(int region)
+/* How long to wait for another process that makes the region of a name; it takes some microseconds. */
+#define MOST_MAKING UINT64_C(5000000000)
+
+/* Waits for the lock that one has who makes the region of a name. */
+static duo_status lock_head(int region)
 {
-    const uint64_t end = duo_shm_now() + UINT64_C(5000000000);
-    while (duo_shm_now() < end) {
-        struct stat status;
-        if (fstat(region, &status) != 0) return DUO_SYSTEM;
-        if (status.st_nlink == 0) return DUO_CLOSED;
-        if (status.st_size >= (off_t)sizeof(duo_shm_head)) {
-            duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ, MAP_SHARED, region, 0);
-            if (head == MAP_FAILED) return DUO_SYSTEM;
-            uint64_t magic = atomic_load_explicit(&head->magic, memory_order_acquire);
-            munmap(head, sizeof *head);
-            if (magic != 0) return DUO_OK;
+    const uint64_t end = duo_shm_now() + MOST_MAKING;
+    while (!duo_shm_lock_bytes(region, DUO_SHM_HEAD_LOCK, 1)) {
+        if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
+        if (duo_shm_now() >= end) {
+            errno = ETIMEDOUT;
+            return DUO_SYSTEM;
         }
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        nanosleep(&(struct timespec){0, 100000}, NULL);
     }
-    errno = ETIMEDOUT;
-    return DUO_SYSTEM;
+    return DUO_OK;
+}
+
+/* What a file is, of which this process has the lock of the head. */
+typedef enum shape { UNMADE, FRESH, USED } shape;
+
+static duo_status look_at(int region, shape *found)
+{
+    struct stat status;
+    *found = UNMADE;
+    if (fstat(region, &status) != 0) return DUO_SYSTEM;
+    if (status.st_nlink == 0) return DUO_CLOSED;
+    if (status.st_size < (off_t)sizeof(duo_shm_head)) return DUO_OK;
+    duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ, MAP_SHARED, region, 0);
+    if (head == MAP_FAILED) return DUO_SYSTEM;
+    if (atomic_load_explicit(&head->magic, memory_order_acquire) != 0) {
+        uint32_t one = atomic_load_explicit(&head->sides[0].hello.state, memory_order_acquire);
+        uint32_t other = atomic_load_explicit(&head->sides[1].hello.state, memory_order_acquire);
+        *found = one == 0 && other == 0 ? FRESH : USED;
+    }
+    munmap(head, sizeof *head);
+    return DUO_OK;
+}
+
+/*
+ * Makes the region of a name if nobody has, or if its session is over: a side was taken, and nobody has one now. Who makes
+ * it has all of the head's locks, so nobody attaches meanwhile, and nobody whose session goes on has mapped the file.
+ * DUO_CLOSED: the name was removed.
+ */
+static duo_status make_ready(int region, size_t room, bool *is_made)
+{
+    shape found;
+    duo_status status = lock_head(region);
+    if (status == DUO_OK) status = look_at(region, &found);
+    if (status != DUO_OK) return status;
+    *is_made = found == UNMADE ||
+               (found == USED && duo_shm_lock_bytes(region, DUO_SHM_HEAD_LOCK, sizeof(duo_shm_head)));
+    if (*is_made) status = ftruncate(region, 0) == 0 ? lay_out(region, room) : DUO_SYSTEM;
+    return status;
 }
 
 duo_status duo_shm_open(const char *name, size_t room, int *region)
 {
     *region = -1;
     for (;;) {
-        bool is_new = true;
-        int opened = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-        if (opened < 0 && errno == EEXIST) {
-            is_new = false;
-            opened = shm_open(name, O_RDWR, 0);
-            if (opened < 0 && errno == ENOENT) continue;
-        }
+        int opened = shm_open(name, O_RDWR | O_CREAT, S_IRUSR | S_IWUSR);
         if (opened < 0) return DUO_SYSTEM;
-        if (!is_new && !is_own(opened)) {
+        if (!is_own(opened)) {
             errno = EACCES;
             return give_up(opened, DUO_SYSTEM);
         }
-        duo_status status = is_new ? lay_out(opened, room) : await_layout(opened);
-        if (status == DUO_CLOSED) {
-            close(opened);
-            continue;
+        bool is_made = false;
+        duo_status status = make_ready(opened, room, &is_made);
+        if (status == DUO_OK) {
+            unlock(opened);
+            *region = opened;
+            return DUO_OK;
         }
-        if (status != DUO_OK) {
-            give_up(opened, status);
-            int reason = errno;
-            if (is_new) shm_unlink(name);
-            errno = reason;
-            return status;
-        }
-        *region = opened;
-        return DUO_OK;
+        int reason = errno;
+        if (status == DUO_SYSTEM && is_made) shm_unlink(name);
+        close(opened);
+        errno = reason;
+        if (status != DUO_CLOSED) return status;
     }
 }
 

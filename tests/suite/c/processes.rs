@@ -64,7 +64,7 @@ impl Case {
 
 #[test]
 fn two_processes_meet() {
-    // Valgrind does not know `pidfd_open` in all versions that are in use.
+    // Valgrind does not know `membarrier` in all versions that are in use.
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-meet", "tests/processes/talk.proto", "meet.c")
@@ -108,6 +108,18 @@ fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
         "refused.c",
     )
     .run(&[Watch::Plain], &["-Wl,--wrap=syscall"]);
+}
+
+#[test]
+fn a_side_is_had_as_long_as_its_program_runs() {
+    Case::new("processes-attach", "tests/processes/talk.proto", "attach.c")
+        .run(&[Watch::Plain, Watch::Address, Watch::Thread], &[]);
+}
+
+#[test]
+fn a_name_that_a_crash_left_is_usable() {
+    Case::new("processes-names", "tests/processes/talk.proto", "names.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]

@@ -53,7 +53,8 @@ DUO_MUST_CHECK duo_status duo_shm_create(size_t room, int *region);
  * Opens the region of this name (as `shm_open` takes it: "/name"), and makes it if there is none;
  * `room` counts for who makes it. Only processes of the same user can open it; a name that another user has
  * taken, or that others may open, is DUO_SYSTEM with EACCES. The name stays until
- * `duo_shm_unlink`: who leaves it behind finds the used region again, in which no side is free.
+ * `duo_shm_unlink`. If its session is over, because both have left it or their processes have ended, whoever opens
+ * the name next makes the region anew; as long as one side is somebody's, the region is that of its session.
  */
 DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t room, int *region);
 
@@ -72,9 +73,9 @@ DUO_MUST_CHECK duo_status duo_shm_receive(int socket, int *region);
 /*
  * What generated `_attach` functions call. Takes one side of the session in `region`, which may be
  * closed afterwards, and waits for the other side. On DUO_OK `endpoint` is the first endpoint, else it is
- * zeroed.
+ * zeroed. Needs /proc, through which it opens the region anew; DUO_SYSTEM with ENOENT where there is none.
  *
- * DUO_REFUSED: the side is taken, or the peer speaks another protocol. DUO_EMPTY: the peer did not
+ * DUO_REFUSED: the side is taken or was, or the peer speaks another protocol. DUO_EMPTY: the peer did not
  * come in time; the region is used up. DUO_CLOSED: the peer came and left. DUO_SYSTEM: see `errno`. DUO_BROKEN: this
  * is no region, or one whose memory could go away: wherever the descriptor comes from, the file is in tmpfs, and
  * either sealed against shrinking (as `duo_shm_create` does) or this user's alone (as `duo_shm_open` makes it).
