@@ -244,6 +244,22 @@ void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait);
 bool duo_shm_register_barrier(void);
 uint64_t duo_shm_now(void);
 
+/* The moment until which somebody waits so long. */
+static inline uint64_t duo_shm_until(uint64_t wait)
+{
+    if (wait == DUO_AT_ONCE || wait == DUO_FOREVER) return wait;
+    uint64_t now = duo_shm_now();
+    return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
+}
+
+/* How long it is until then. */
+static inline uint64_t duo_shm_left(uint64_t until)
+{
+    if (until == DUO_AT_ONCE || until == DUO_FOREVER) return until;
+    uint64_t now = duo_shm_now();
+    return until > now ? until - now : DUO_AT_ONCE;
+}
+
 /* shm_region.c */
 /*
  * Whether a file can be a region: memory that does not go away while it is mapped. Either the file cannot shrink (a

@@ -212,22 +212,6 @@ duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next);
 /* The last step of a message that turned the direction, to be jumped to. */
 duo_status duo_shm_turn(duo_shm *shm, duo_endpoint from);
 
-/* The moment until which somebody waits so long. */
-static inline uint64_t duo_shm_until(uint64_t wait)
-{
-    if (wait == DUO_AT_ONCE || wait == DUO_FOREVER) return wait;
-    uint64_t now = duo_shm_now();
-    return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
-}
-
-/* How long it is until then. */
-static inline uint64_t duo_shm_left(uint64_t until)
-{
-    if (until == DUO_AT_ONCE || until == DUO_FOREVER) return until;
-    uint64_t now = duo_shm_now();
-    return until > now ? until - now : DUO_AT_ONCE;
-}
-
 /* shm_long.c */
 /* Sends a message that does not fit into a line. DUO_FULL if that took too long: then nothing was sent. */
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,

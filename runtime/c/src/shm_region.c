@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -257,15 +258,15 @@ duo_status duo_shm_send(int socket, int region)
     return sent == 1 ? DUO_OK : DUO_SYSTEM;
 }
 
-duo_status duo_shm_receive(int socket, int *region)
+static duo_status receive(int socket, int flags, int *region)
 {
     *region = -1;
     letter message;
     prepare(&message);
     ssize_t received;
-    do received = recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC);
+    do received = recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC | flags);
     while (received < 0 && errno == EINTR);
-    if (received < 0) return DUO_SYSTEM;
+    if (received < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? DUO_EMPTY : DUO_SYSTEM;
     if (received == 0) return DUO_CLOSED;
     struct cmsghdr *part = CMSG_FIRSTHDR(&message.head);
     bool is_one = part != NULL && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
@@ -277,6 +278,27 @@ duo_status duo_shm_receive(int socket, int *region)
     if (!is_sealed(got)) return give_up(got, DUO_BROKEN);
     *region = got;
     return DUO_OK;
+}
+
+duo_status duo_shm_receive(int socket, int *region)
+{
+    return receive(socket, 0, region);
+}
+
+duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
+{
+    const uint64_t until = duo_shm_until(nanoseconds);
+    for (;;) {
+        /* Another thread may take what came between the two calls. */
+        duo_status status = receive(socket, MSG_DONTWAIT, region);
+        uint64_t left = status == DUO_EMPTY ? duo_shm_left(until) : DUO_AT_ONCE;
+        if (left == DUO_AT_ONCE) return status;
+        struct pollfd polled = {socket, POLLIN, 0};
+        /* In whole milliseconds, upwards; what is longer than it takes is asked for again. */
+        uint64_t most = UINT64_C(60000), milliseconds = left / 1000000 + 1;
+        if (poll(&polled, 1, (int)(milliseconds < most ? milliseconds : most)) < 0 && errno != EINTR)
+            return DUO_SYSTEM;
+    }
 }
 
 #else
@@ -316,6 +338,13 @@ duo_status duo_shm_send(int socket, int region)
 duo_status duo_shm_receive(int socket, int *region)
 {
     (void)socket;
+    *region = -1;
+    return unsupported();
+}
+
+duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
+{
+    (void)socket, (void)nanoseconds;
     *region = -1;
     return unsupported();
 }

@@ -61,14 +61,21 @@ DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t room, int *regio
 /* Removes the name; processes that have opened the region are not disturbed. */
 DUO_MUST_CHECK duo_status duo_shm_unlink(const char *name);
 
-/* Sends a region over a connected Unix socket. */
+/* Sends a region over a connected Unix socket. A socket that does not block and is full is DUO_SYSTEM with EAGAIN. */
 DUO_MUST_CHECK duo_status duo_shm_send(int socket, int region);
 
 /*
- * Receives a region over a connected Unix socket; waits for it. DUO_CLOSED if the peer hung up,
- * DUO_BROKEN if something else came than a region that cannot shrink under its readers.
+ * Receives a region over a connected Unix socket; waits for it, for ever if the peer sends nothing. DUO_CLOSED if the peer
+ * hung up, DUO_BROKEN if something else came than a region that cannot shrink under its readers. DUO_EMPTY if nothing
+ * has come and the socket does not block, or its own time limit (SO_RCVTIMEO) is over.
  */
 DUO_MUST_CHECK duo_status duo_shm_receive(int socket, int *region);
+
+/*
+ * The same for so many nanoseconds at most, or DUO_AT_ONCE, whether the socket blocks or not: DUO_EMPTY if nothing has
+ * come by then.
+ */
+DUO_MUST_CHECK duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region);
 
 /*
  * What generated `_attach` functions call. Takes one side of the session in `region`, which may be
