@@ -100,6 +100,11 @@ fn one_of_many_is_waited_for() {
 }
 
 #[test]
+fn room_is_waited_for() {
+    check_runtime("room.c");
+}
+
+#[test]
 fn an_endpoint_is_used_elsewhere_while_it_is_in_a_set() {
     check_runtime("taken.c");
 }
@@ -123,7 +128,7 @@ fn the_headers_are_cpp_too() {
 #[test]
 fn without_futex_and_with_checked_turns() {
     for test in [
-        "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "taken.c",
+        "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "room.c", "taken.c",
     ] {
         let shim = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
         check_runtime_with(test, Compiler::Gcc, Watch::Thread, &shim);
@@ -134,7 +139,8 @@ fn without_futex_and_with_checked_turns() {
 #[test]
 fn without_the_barrier() {
     for test in [
-        "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "taken.c",
+        "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "room.c",
+        "taken.c",
     ] {
         check_runtime_with(
             test,

@@ -221,6 +221,8 @@ typedef struct duo_shm {
     struct duo_shm **watched_by;
     struct duo_shm *next_watched;
     unsigned role;
+    /* In a set, it waits for room. */
+    bool asks_room;
     void *region;
     size_t region_size;
     struct duo_shm *next_free;

@@ -220,6 +220,8 @@ duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo
 duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait);
 /* Whether a long message can be sent without waiting. */
 bool duo_shm_has_room_for(duo_shm *shm, size_t size);
+/* As sender: DUO_OK if any message that is ever sent without waiting can be, DUO_EMPTY if not, or what a send would answer. */
+duo_status duo_shm_look_for_room(duo_shm *shm);
 /* Takes one part more of a long message: DUO_OK if it is whole, DUO_EMPTY if not. */
 duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word);
 /* The entries of a long message that is whole. */
@@ -254,7 +256,7 @@ duo_status duo_shm_attend(duo_watch *watch);
 void duo_shm_forget(duo_watch *watch);
 
 /*
- * What is first done with a receiving endpoint that was claimed, or looked at, and may be in a set. In a
+ * What is first done with an endpoint that was claimed, or looked at, and may be in a set. In a
  * set nothing is expected to be alike, so messages that are need not ask.
  */
 static inline void duo_shm_let_go(duo_shm *shm, duo_endpoint endpoint)

@@ -1,11 +1,17 @@
 /* Messages that do not fit into a line: they travel in fragments. */
 #include "shm_lines.h"
 
+/* No fragment but the last, and the one at the end of the ring, is shorter. */
+static uint64_t usual_fragment(const duo_shm *shm)
+{
+    return shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
+}
+
 /* As sender: the size of the next fragment, when so much is left. */
 static uint64_t fragment_of(const duo_shm *shm, uint64_t left)
 {
     uint64_t place = (shm->byte_at - shm->byte_run) & (shm->byte_count - 1);
-    uint64_t most = shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
+    uint64_t most = usual_fragment(shm);
     uint64_t straight = shm->byte_count - place;
     if (most > straight) most = straight;
     return left < most ? left : most;
@@ -97,20 +103,44 @@ duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait)
     return DUO_OK;
 }
 
+/* Lines for the fragments of a message, with the one at the end of the ring, and one for what was given up before. */
+static uint64_t lines_of(const duo_shm *shm, uint64_t size)
+{
+    return size / usual_fragment(shm) + 3;
+}
+
+/*
+ * The largest message that is sent without waiting. There is room for it whenever the receiver has read everything,
+ * though what it has shown may be less than that by a quarter of the lines.
+ */
+static uint64_t largest_at_once(const duo_shm *shm)
+{
+    uint64_t lines = (shm->line_count - shm->line_count / 4 - 3) * usual_fragment(shm);
+    return lines < shm->byte_count / 2 ? lines : shm->byte_count / 2;
+}
+
+static bool has_all_room(duo_shm *shm)
+{
+    return duo_shm_has_room_for(shm, (size_t)largest_at_once(shm));
+}
+
+duo_status duo_shm_look_for_room(duo_shm *shm)
+{
+    duo_status status = shm->is_met ? DUO_OK : duo_shm_meet(shm, DUO_AT_ONCE);
+    return status == DUO_OK ? duo_shm_await(shm, has_all_room, DUO_AT_ONCE) : status;
+}
+
 bool duo_shm_has_room_for(duo_shm *shm, size_t size)
 {
-    if (size > shm->byte_count / 2) return false;
+    if (size > largest_at_once(shm)) return false;
     uint64_t taken = atomic_load_explicit(&shm->peer->bytes_taken, memory_order_acquire);
     if (taken <= shm->byte_at && taken + shm->byte_count > shm->byte_limit)
         shm->byte_limit = taken + shm->byte_count;
     taken = atomic_load_explicit(&shm->peer->lines_taken, memory_order_acquire);
     if (taken < shm->line_at && taken + shm->line_count > shm->line_limit)
         shm->line_limit = taken + shm->line_count;
-    /* No fragment but the last, and the one at the end of the ring, is short. */
-    uint64_t least = shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
-    uint64_t lines = size / least + 2;
     return shm->byte_at + whole(size) + DUO_LINE <= shm->byte_limit &&
-           shm->line_at + lines <= shm->line_limit;
+           shm->line_at + lines_of(shm, size) <= shm->line_limit;
 }
 
 duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,

@@ -153,6 +153,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
                                          const void *entries, uint64_t wait, duo_endpoint *next)
 {
     duo_shm *shm = shm_of(from);
+    duo_shm_let_go(shm, from);
     settle(shm, from.turn);
     const duo_wire_message *wire = wire_of(shm, message);
     bool is_plain = is_little_endian() && wire->flat == 8 && is_open(shm) && message->edge != DUO_END;

@@ -150,17 +150,18 @@ static uint64_t end_of(const struct timespec *deadline)
     return left > 0 ? duo_shm_now() + (uint64_t)left : 0;
 }
 
-static bool is_ready(duo_shm *shm)
+static bool is_ready(duo_shm *shm, bool asks_room)
 {
-    return duo_shm_await_message(shm, DUO_AT_ONCE) != DUO_EMPTY;
+    return (asks_room ? duo_shm_look_for_room(shm) : duo_shm_await_message(shm, DUO_AT_ONCE)) != DUO_EMPTY;
 }
 
-bool duo_shm_is_ready(duo_endpoint endpoint)
+bool duo_shm_is_ready(duo_endpoint asked)
 {
+    duo_endpoint endpoint = duo_asked(asked);
     duo_shm *shm = shm_of(endpoint);
     duo_shm_let_go(shm, endpoint);
     settle(shm, endpoint.turn);
-    return is_ready(shm);
+    return is_ready(shm, duo_asks_room(asked));
 }
 
 bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
@@ -174,7 +175,7 @@ bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t 
         if (duo_is_remote(endpoints[i])) lie_down(&made, shm_of(endpoints[i]));
     settle_down(&made);
     for (size_t i = 0; i < count && !is_there; i++)
-        is_there = duo_is_remote(endpoints[i]) && is_ready(shm_of(endpoints[i]));
+        is_there = duo_is_remote(endpoints[i]) && is_ready(shm_of(endpoints[i]), duo_asks_room(endpoints[i]));
     if (!is_there) sleep_in(&made, end);
     for (size_t i = 0; i < count; i++)
         if (duo_is_remote(endpoints[i])) get_up(shm_of(endpoints[i]));
@@ -197,7 +198,7 @@ static bool ring_ready(duo_watch *watch)
     bool is_news = false;
     for (duo_shm *shm = watch->first, *next; shm != NULL; shm = next) {
         next = shm->next_watched;
-        if (!is_ready(shm)) continue;
+        if (!is_ready(shm, shm->asks_room)) continue;
         duo_side *side = &shm->remote.session.sides[shm->role];
         duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_relaxed);
         bell->ring(bell);
@@ -222,8 +223,9 @@ static void sleep_once(duo_watch *watch, _Atomic uint64_t *word, uint64_t expect
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) get_up(shm);
 }
 
-duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell)
+duo_status duo_shm_watch(duo_watch **watch, duo_endpoint asked, duo_bell *bell)
 {
+    duo_endpoint endpoint = duo_asked(asked);
     duo_shm *shm = shm_of(endpoint);
     if (*watch == NULL) {
         *watch = duo_allocate(sizeof **watch);
@@ -233,6 +235,7 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bel
     settle(shm, endpoint.turn);
     duo_shm_lock();
     shm->role = endpoint.turn & 1;
+    shm->asks_room = duo_asks_room(asked);
     shm->next_watched = (*watch)->first;
     if (shm->next_watched != NULL) shm->next_watched->watched_by = &shm->next_watched;
     shm->watched_by = &(*watch)->first;

@@ -84,6 +84,13 @@ fn many_sessions_are_waited_for() {
     Case::new("processes-ready", "tests/processes/talk.proto", "ready.c").run(&watches, &[]);
 }
 
+#[test]
+fn room_in_many_sessions_is_waited_for() {
+    let case = Case::new("processes-room", "tests/processes/talk.proto", "room.c");
+    case.run(&[Watch::Plain, Watch::Address, Watch::Thread], &[]);
+    case.run_as(&["-DDUO_NO_MEMBARRIER"]);
+}
+
 /// As on Linux before 5.16, and where a thread sleeps on other things than futexes.
 #[test]
 fn many_sessions_are_waited_for_on_an_older_system() {

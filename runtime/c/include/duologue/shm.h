@@ -28,8 +28,8 @@ typedef struct duo_shm_options {
     /* The largest message to receive, in encoded bytes; 0 is 64 MiB. */
     size_t largest;
     /*
-     * The process that is to take the other side, as a child that was forked for it; 0: not known. If it ends without
-     * having attached, the answer is DUO_CLOSED.
+     * The process that is to take the other side, as a child that was forked for it and not waited for yet; 0: not
+     * known. If it ends without having attached, the answer is DUO_CLOSED.
      */
     pid_t peer;
     /*
