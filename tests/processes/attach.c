@@ -74,7 +74,7 @@ static void leaves_a_child(void)
     close(region);
 }
 
-/* Somebody who writes that it is there, and is not. */
+/* A peer that writes that it is there, and holds no lock. */
 static void says_so_only(void)
 {
     int region = region_of(4096);

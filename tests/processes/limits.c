@@ -13,7 +13,7 @@ static duo_str page_of(size_t size, char first)
     return (duo_str){text, size};
 }
 
-/* Attaches, and is a live peer that reads nothing until it is told to go on. */
+/* Attaches, and is a live peer that reads nothing until it gets SIGCONT. */
 static void serve_when_told(int region)
 {
     talk_server_ask_t server;

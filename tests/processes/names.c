@@ -1,4 +1,4 @@
-/* A name that a crash has left behind is usable: whoever opens it next makes the region anew, unless somebody has a side of it. */
+/* A name that remains after a crash is usable: the next process that opens it makes the region anew, unless a process has a side of it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static void both_killed(void)
     close(region);
 }
 
-/* Whoever was to make the region died before it had: there is a file, and nothing in it, or half of it. */
+/* The process that was to make the region died before it had: there is a file, and nothing in it, or half of it. */
 static void half_made(off_t size)
 {
     int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -104,7 +104,7 @@ static void half_made(off_t size)
     close(file);
 }
 
-/* A region in which nobody was is left alone, also if whoever made it is gone. */
+/* A region in which nobody was is left alone, also if its maker is gone. */
 static void unused(void)
 {
     int one = open_name(), other = open_name();
@@ -137,7 +137,7 @@ static void open_and_serve(int region)
     answer_all(server);
 }
 
-/* Many open the name at once that a crash has left behind: they all get one region. */
+/* Many open a name at once that remains after a crash: they all get one region. */
 static void opened_by_many(void)
 {
     enum { MANY = 8 };

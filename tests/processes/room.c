@@ -7,7 +7,7 @@
 
 enum { ROOM = 4096, CHILDREN = 5, MESSAGES = 30000 };
 
-/* Reads all that comes once it is told to go on; what it adds up to is its status, as a check. */
+/* Reads all that comes after SIGCONT, and checks that nothing is missing. */
 static void add_up(int region)
 {
     flow_server_flow_t server;
@@ -94,7 +94,7 @@ static void by_select(void)
     for (int i = 0; i < CHILDREN; i++) part(&readers[i]);
 }
 
-/* Another set, whose endpoints are of both kinds. */
+/* A set whose endpoints send and receive. */
 static void by_set(bool by_descriptor)
 {
     reader readers[CHILDREN];

@@ -55,7 +55,7 @@ static bool hang_in_flags(duo_side *side)
 static void mark(duo_side *side)
 {
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    /* Whoever comes by this turn sees what kind of bell it is. */
+    /* A thread that acquires this turn sees what kind of bell it is. */
     atomic_store_explicit(&side->turn, turn | DUO_TURN_BELL, memory_order_release);
 }
 

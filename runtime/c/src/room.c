@@ -10,8 +10,8 @@
  *   wakes it.
  *   The two changes are ordered: if the report is second it finds the flag; if it is first, the sender's
  *   compare-and-swap fails and finds the room.
- * - ROOM_RINGS, by a sender at which a bell hangs until there is room; whoever reports or leaves takes it back and
- *   rings, and a sender that uses its endpoint takes it back itself. Ordered like ROOM_WAITS.
+ * - ROOM_RINGS, by a sender at which a bell hangs until there is room; a receiver that reports or leaves takes it back
+ *   and rings, and a sender that uses its endpoint takes it back itself. Ordered like ROOM_WAITS.
  * - ROOM_LEAVING, by a receiver that is reading its last messages and will then be gone: no more
  *   room is given, so no sender can feed it for ever.
  * - ROOM_ORPHANED, by a sender that leaves while the ring is full. The receiver finds it when it
@@ -85,7 +85,7 @@ bool duo_unhang_for_room(duo_session *session)
     return false;
 }
 
-/* Behind a change of the credit by the receiver, whose side this is: sees to a sender that was there before. */
+/* After a change of the credit by the receiver, whose side this is: rings and wakes a sender that had said so before. */
 static void answer_sender(duo_session *session, const duo_side *side, uint64_t before)
 {
     if (before & ROOM_RINGS) duo_ring_bell(&session->sides[role_of(side) ^ 1]);

@@ -49,7 +49,7 @@
  * (g) Giving up. A sender whose time is over in the middle of a long message has sent nothing, as far as its caller
  *     can see: before its next message it writes a part of no bytes, at which the receiver forgets what it has of the
  *     message. Both count the lines and bytes of what was given up as those of any message.
- * (h) Death. A side is had by a write lock on its first byte in the file, held by a description that its process
+ * (h) Death. A process that has a side holds a write lock on its first byte in the file, by a description that it
  *     opened for that alone, and which nothing else refers to: no mapping, no duplicate, and in a child process it is
  *     closed as soon as there is one. So the kernel releases the lock when the process ends or becomes another program,
  *     and not before; whatever numbers and name spaces processes have. It is taken before the side says that it is
@@ -246,7 +246,7 @@ void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait);
 bool duo_shm_register_barrier(void);
 uint64_t duo_shm_now(void);
 
-/* The moment until which somebody waits so long. */
+/* The moment at which a wait of that duration is over. */
 static inline uint64_t duo_shm_until(uint64_t wait)
 {
     if (wait == DUO_AT_ONCE || wait == DUO_FOREVER) return wait;
@@ -254,7 +254,7 @@ static inline uint64_t duo_shm_until(uint64_t wait)
     return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
 }
 
-/* How long it is until then. */
+/* How much of it is left. */
 static inline uint64_t duo_shm_left(uint64_t until)
 {
     if (until == DUO_AT_ONCE || until == DUO_FOREVER) return until;

@@ -162,7 +162,7 @@ static duo_status lock_side(duo_shm *shm, int region, unsigned place)
     const uint64_t end = duo_shm_now() + MOST_LAYING_OUT;
     while (!duo_shm_lock_bytes(shm->lock, byte, 1)) {
         if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
-        /* Whoever makes a region of this name anew has all of its locks, for a moment. What came from a peer has no name. */
+        /* A process that makes a region anew holds all of its locks for a moment. What came from a peer has no name. */
         struct stat status;
         bool is_named = fstat(shm->lock, &status) == 0 && status.st_nlink > 0;
         size_t locked = is_named ? duo_shm_lock_at(shm->lock, byte) : byte;
@@ -228,7 +228,7 @@ static bool accepts(const duo_shm *shm, const duo_fingerprint *theirs)
     return false;
 }
 
-/* What this side thinks of the peer, which has said who it is. */
+/* The verdict on the peer, which has said what it speaks. */
 static uint32_t judge(duo_shm *shm)
 {
     duo_shm_hello peer = {
@@ -244,7 +244,7 @@ static uint32_t judge(duo_shm *shm)
     return accepts(shm, &peer.fingerprint) ? SAID_ACCEPTS : SAID_UNKNOWN;
 }
 
-/* Goes on with what both sides tell each other; true once both have said what they think. */
+/* Goes on with the handshake; true once both have given their verdicts. */
 static bool has_verdicts(duo_shm *shm)
 {
     duo_shm_hello *peer = &shm->peer->hello;
@@ -257,7 +257,7 @@ static bool has_verdicts(duo_shm *shm)
     return atomic_load_explicit(&peer->verdict, memory_order_acquire) != SAID_NOTHING;
 }
 
-/* While the two have not met, whoever stores a word wakes the other by a read-modify-write of its flags: see (b) in shm.h. */
+/* Until then a side that has stored a word wakes the other by a read-modify-write of its flags: see (b) in shm.h. */
 duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
 {
     duo_status status = duo_shm_await(shm, has_verdicts, wait);
@@ -273,7 +273,7 @@ duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
     return DUO_OK;
 }
 
-/* Says who is here; DUO_REFUSED if the side was taken before. */
+/* Says that this side is here; DUO_REFUSED if it was taken before. */
 static duo_status say_hello(duo_shm *shm)
 {
     duo_shm_hello *own = &shm->own->hello;

@@ -141,7 +141,7 @@ duo_status duo_shm_create(size_t room, int *region)
 /* How long to wait for another process that makes the region of a name; it takes some microseconds. */
 #define MOST_MAKING UINT64_C(5000000000)
 
-/* Waits for the lock that one has who makes the region of a name. */
+/* Waits for the lock under which the region of a name is made. */
 static duo_status lock_head(int region)
 {
     const uint64_t end = duo_shm_now() + MOST_MAKING;
@@ -178,8 +178,8 @@ static duo_status look_at(int region, shape *found)
 }
 
 /*
- * Makes the region of a name if nobody has, or if its session is over: a side was taken, and nobody has one now. Who makes
- * it has all of the head's locks, so nobody attaches meanwhile, and nobody whose session goes on has mapped the file.
+ * Makes the region of a name if nobody has, or if its session is over: a side was taken, and no process has one now. That
+ * is done with all of the head's locks, so nobody attaches meanwhile, and no process in a session has mapped the file.
  * DUO_CLOSED: the name was removed.
  */
 static duo_status make_ready(int region, size_t room, bool *is_made)

@@ -89,7 +89,7 @@ static void lie_down(bed *made, duo_shm *shm)
         atomic_fetch_or_explicit(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
     uint64_t address = (uint64_t)(uintptr_t)&shm->own->flags;
     made->places[made->count++] = (place){before | DUO_SHM_ASLEEP, address, OF_32_BITS, 0};
-    /* Who has not met the peer may do so in the look that follows. */
+    /* A side that has not met its peer may do so in the look that follows, and is light from then on. */
     if (!shm->heavy || !shm->is_met) made->is_light = true;
 }
 

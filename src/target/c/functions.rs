@@ -178,7 +178,7 @@ impl UnitView<'_> {
         let mut function = "duo_send";
         let plain = match sending {
             Sending::Forever | Sending::AtOnce => self.plain(index, side, message),
-            // Whoever measures time does not notice a call.
+            // A caller that sets a time limit does not notice a call.
             Sending::Within => None,
         };
         if let Some(plain) = plain {

@@ -66,7 +66,7 @@ typedef struct duo_side {
     struct duo_side *next_closing;
     /* On that list: the state this one is in. */
     const duo_state *state;
-    /* The bell is a sender's, who waits for room. */
+    /* The bell is for room: this side is a sender. */
     bool is_for_room;
 } duo_side;
 

@@ -23,7 +23,7 @@ extern "C" {
 #define DUO_READY(endpoint) ((endpoint).receives)
 
 /*
- * A sending endpoint as both ways take it, to be told when there is room. Receiving endpoints do not compile. Where a
+ * A sending endpoint as both ways take it, to wait until there is room. Receiving endpoints do not compile. Where a
  * sender never waits, in runs with a bound within a process, it is ready at once.
  */
 #define DUO_ROOM(endpoint) duo_awaiting_room((endpoint).sends)

@@ -53,8 +53,8 @@ DUO_MUST_CHECK duo_status duo_shm_create(size_t room, int *region);
  * Opens the region of this name (as `shm_open` takes it: "/name"), and makes it if there is none;
  * `room` counts for who makes it. Only processes of the same user can open it; a name that another user has
  * taken, or that others may open, is DUO_SYSTEM with EACCES. The name stays until
- * `duo_shm_unlink`. If its session is over, because both have left it or their processes have ended, whoever opens
- * the name next makes the region anew; as long as one side is somebody's, the region is that of its session.
+ * `duo_shm_unlink`. If its session is over, because both have left it or their processes have ended, the next call
+ * with this name makes the region anew; as long as a process has a side, the region is that of its session.
  */
 DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t room, int *region);
 
@@ -65,7 +65,7 @@ DUO_MUST_CHECK duo_status duo_shm_unlink(const char *name);
 DUO_MUST_CHECK duo_status duo_shm_send(int socket, int region);
 
 /*
- * Receives a region over a connected Unix socket; waits for it, for ever if the peer sends nothing. DUO_CLOSED if the peer
+ * Receives a region over a connected Unix socket; waits for it, indefinitely if the peer sends nothing. DUO_CLOSED if the peer
  * hung up, DUO_BROKEN if something else came than a region that cannot shrink under its readers. DUO_EMPTY if nothing
  * has come and the socket does not block, or its own time limit (SO_RCVTIMEO) is over.
  */
