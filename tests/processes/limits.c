@@ -183,7 +183,7 @@ static void at_random(void)
             status = talk_client_ask_send_more_within(client, limit, number, &client);
             if (status == DUO_OK) hash = hash * 31 + number;
         } else {
-            duo_str page = page_of(any() % (any() % 4 == 0 ? 3 * ROOM : 100), (char)(any() % 26));
+            duo_str page = page_of((size_t)(any() % (any() % 4 == 0 ? 3 * ROOM : 100)), (char)(any() % 26));
             status = talk_client_ask_send_page_within(client, limit, page, &client);
             if (status == DUO_OK) hash = mix(hash, page);
         }
