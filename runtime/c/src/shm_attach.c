@@ -179,9 +179,10 @@ static void unlock_side(duo_shm *shm)
     duo_shm_lock();
     *shm->attached_by = shm->next_attached;
     if (shm->next_attached != NULL) shm->next_attached->attached_by = shm->attached_by;
-    duo_shm_unlock();
+    /* Before anybody forks, who would keep it open. */
     close(shm->lock);
     shm->lock = -1;
+    duo_shm_unlock();
 }
 
 static void forget_options(duo_shm *shm)
@@ -257,7 +258,7 @@ static bool has_verdicts(duo_shm *shm)
     return atomic_load_explicit(&peer->verdict, memory_order_acquire) != SAID_NOTHING;
 }
 
-/* Until then a side that has stored a word wakes the other by a read-modify-write of its flags: see (b) in shm.h. */
+/* Until both have met, a side that stores a word wakes the other by a read-modify-write of its flags: see (b) in shm.h. */
 duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
 {
     duo_status status = duo_shm_await(shm, has_verdicts, wait);
