@@ -21,6 +21,7 @@
 #endif
 
 #define LARGEST ((size_t)64 << 20)
+#define LARGEST_REGION ((size_t)1 << 30)
 
 /* In nanoseconds; it takes some microseconds. */
 #define MOST_LAYING_OUT UINT64_C(5000000000)
@@ -34,6 +35,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t is_guarded = PTHREAD_ONCE_INIT;
 static duo_shm *pool;
 static duo_shm *attached;
+/* How many were made and not freed. */
+static size_t made;
 
 static void enter(void)
 {
@@ -56,9 +59,26 @@ static void be_child(void)
     duo_shm_unlock();
 }
 
+static size_t empty_pool(void)
+{
+    enter();
+    duo_shm *gone = pool;
+    pool = NULL;
+    for (const duo_shm *shm = gone; shm != NULL; shm = shm->next_free) made -= 1;
+    size_t living = made;
+    duo_shm_unlock();
+    while (gone != NULL) {
+        duo_shm *shm = gone;
+        gone = shm->next_free;
+        duo_release(shm);
+    }
+    return living;
+}
+
 /* A child process does not have the thread that may have held the lock: so who forks holds it. */
 static void guard(void)
 {
+    duo_empty_too(empty_pool);
     (void)pthread_atfork(enter, duo_shm_unlock, be_child);
 }
 
@@ -76,10 +96,12 @@ static duo_shm *from_pool(void)
     if (shm != NULL) pool = shm->next_free;
     duo_shm_unlock();
     if (shm != NULL) return shm;
-    char *memory = duo_allocate(sizeof *shm + DUO_LINE);
-    if (memory == NULL) return NULL;
-    shm = (duo_shm *)(void *)(memory + (DUO_LINE - (uintptr_t)memory % DUO_LINE));
+    shm = duo_allocate_aligned(DUO_LINE, sizeof *shm);
+    if (shm == NULL) return NULL;
     memset(shm, 0, sizeof *shm);
+    duo_shm_lock();
+    made += 1;
+    duo_shm_unlock();
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++)
         atomic_init(&shm->remote.session.sides[role].turn, DUO_REMOTE + 2 + role);
     shm->remote.transport = &duo_shm_transport;
@@ -108,14 +130,15 @@ static duo_status check_file(int region)
 }
 
 /*
- * Maps a region and finds its parts; DUO_BROKEN if it is none. By the caller's description, since a mapping keeps that open
+ * Maps a region of so many bytes at most and finds its parts; DUO_BROKEN if it is none. By the caller's description, since a mapping keeps that open
  * by which it was made.
  */
-static duo_status map(duo_shm *shm, int region)
+static duo_status map(duo_shm *shm, int region, size_t most)
 {
     struct stat status;
     if (fstat(region, &status) != 0) return DUO_SYSTEM;
     if (status.st_size < (off_t)sizeof(duo_shm_head)) return DUO_BROKEN;
+    if ((uint64_t)status.st_size > most) return DUO_TOO_LARGE;
     size_t size = (size_t)status.st_size;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     if (memory == MAP_FAILED) return DUO_SYSTEM;
@@ -293,7 +316,9 @@ static duo_status say_hello(duo_shm *shm)
 /* Keeps what of the options is needed until both sides have met. */
 static duo_status keep_options(duo_shm *shm, const duo_shm_options *options)
 {
-    shm->takes = options->largest == 0 ? LARGEST : options->largest;
+    size_t largest = options->largest == 0 ? LARGEST : options->largest;
+    shm->takes = largest;
+    shm->memory = options->memory != 0 ? options->memory : largest < SIZE_MAX / 4 ? 4 * largest : SIZE_MAX;
     if (options->accepts_count > 0) {
         shm->accepts = duo_allocate(options->accepts_count * sizeof *shm->accepts);
         if (shm->accepts == NULL) return DUO_NO_MEMORY;
@@ -314,7 +339,8 @@ static duo_status take_side(duo_shm *shm, int region, unsigned place, const duo_
     duo_status status = keep_options(shm, options);
     if (status == DUO_OK) status = check_file(region);
     if (status == DUO_OK) status = lock_side(shm, region, place);
-    if (status == DUO_OK) status = map(shm, region);
+    if (status == DUO_OK)
+        status = map(shm, region, options->region == 0 ? LARGEST_REGION : options->region);
     if (status != DUO_OK) return status;
     duo_shm_head *head = shm->region;
     shm->own = &head->sides[place];
@@ -328,7 +354,7 @@ static duo_status take_side(duo_shm *shm, int region, unsigned place, const duo_
 duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_role role,
                           const duo_shm_options *options, duo_endpoint *endpoint)
 {
-    static const duo_shm_options usual = {.wait = 0};
+    static const duo_shm_options usual = {0};
     const duo_endpoint none = {NULL, 0};
     *endpoint = none;
     if (options == NULL) options = &usual;

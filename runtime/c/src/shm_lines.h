@@ -222,6 +222,11 @@ duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait);
 bool duo_shm_has_room_for(duo_shm *shm, size_t size);
 /* As sender: DUO_OK if any message that is ever sent without waiting can be, DUO_EMPTY if not, or what a send would answer. */
 duo_status duo_shm_look_for_room(duo_shm *shm);
+/* Whether what a message needs may be allocated for it: the items of its lists, and its bytes. */
+static inline bool duo_shm_allows(const duo_shm *shm, size_t room, size_t size)
+{
+    return room <= shm->memory && size <= shm->memory - room;
+}
 /* Takes one part more of a long message: DUO_OK if it is whole, DUO_EMPTY if not. */
 duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word);
 /* The entries of a long message that is whole. */

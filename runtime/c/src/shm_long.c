@@ -126,6 +126,7 @@ static bool has_all_room(duo_shm *shm)
 
 duo_status duo_shm_look_for_room(duo_shm *shm)
 {
+    shm->is_unfinished = false;
     duo_status status = shm->is_met ? DUO_OK : duo_shm_meet(shm, DUO_AT_ONCE);
     return status == DUO_OK ? duo_shm_await(shm, has_all_room, DUO_AT_ONCE) : status;
 }
@@ -176,6 +177,7 @@ duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word)
     }
     if (!shm->is_arriving) {
         if (head[1] > shm->takes || head[1] == 0) return DUO_BROKEN;
+        if (!duo_shm_allows(shm, 0, (size_t)head[1])) return DUO_TOO_LARGE;
         shm->arriving = duo_allocate((size_t)head[1]);
         if (shm->arriving == NULL) return DUO_NO_MEMORY;
         shm->is_arriving = true;
@@ -206,6 +208,7 @@ duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_
     if (taken != shm->arriving_size) return DUO_BROKEN;
     duo_status status = DUO_OK;
     if (kind->type != NULL && kind->type->spreads) {
+        if (!duo_shm_allows(shm, room, shm->arriving_size)) return DUO_TOO_LARGE;
         status = duo_shm_assemble(wire, shm->arriving, shm->arriving, shm->arriving_size, room,
                                   entries, arrived);
     } else {

@@ -263,6 +263,8 @@ static duo_status receive(int socket, int flags, int *region)
     *region = -1;
     letter message;
     prepare(&message);
+    /* Without the padding, in which a second descriptor would find a place: the kernel closes what does not fit. */
+    message.head.msg_controllen = CMSG_LEN(sizeof *region);
     ssize_t received;
     do received = recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC | flags);
     while (received < 0 && errno == EINTR);
@@ -274,6 +276,8 @@ static duo_status receive(int socket, int flags, int *region)
     if (!is_one) return DUO_BROKEN;
     int got;
     memcpy(&got, CMSG_DATA(part), sizeof got);
+    /* There was more in the letter. */
+    if (message.head.msg_flags & MSG_CTRUNC) return give_up(got, DUO_BROKEN);
     /* A file that can shrink could take memory away from whoever reads it. */
     if (!is_sealed(got)) return give_up(got, DUO_BROKEN);
     *region = got;

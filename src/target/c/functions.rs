@@ -1,5 +1,6 @@
 //! What can be done in a state: the functions of a header.
 
+use super::plain::Plain;
 use super::spelling;
 use super::view::{UnitView, handle};
 use crate::protocol::{Message, Side};
@@ -177,7 +178,9 @@ impl UnitView<'_> {
         let mut body = Vec::new();
         let mut function = "duo_send";
         let plain = match sending {
-            Sending::Forever | Sending::AtOnce => self.plain(index, side, message),
+            Sending::Forever | Sending::AtOnce => self
+                .plain(index, side, message)
+                .filter(Plain::is_seen_sound),
             // A caller that sets a time limit does not notice a call.
             Sending::Within => None,
         };

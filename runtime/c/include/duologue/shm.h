@@ -38,6 +38,13 @@ typedef struct duo_shm_options {
      * set with a descriptor, too. If the peer speaks another protocol, the first operation is DUO_REFUSED.
      */
     bool at_once;
+    /*
+     * The most memory for a received message, in bytes; 0 is four times `largest`. One byte may become many: an
+     * absent option takes the room of a present one, and so does a small variant of an enum that has a large one.
+     */
+    size_t memory;
+    /* The largest region to attach to, in bytes; 0 is 1 GiB. It is mapped whole, and the peer can fill it. */
+    size_t region;
 } duo_shm_options;
 
 /*
@@ -86,6 +93,7 @@ DUO_MUST_CHECK duo_status duo_shm_receive_within(int socket, uint64_t nanosecond
  * come in time; the region is used up. DUO_CLOSED: the peer came and left. DUO_SYSTEM: see `errno`. DUO_BROKEN: this
  * is no region, or one whose memory could go away: wherever the descriptor comes from, the file is in tmpfs, and
  * either sealed against shrinking (as `duo_shm_create` does) or this user's alone (as `duo_shm_open` makes it).
+ * DUO_TOO_LARGE: the region is larger than the options allow; nothing was done with it.
  */
 DUO_MUST_CHECK duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol,
                                          duo_role role, const duo_shm_options *options,
