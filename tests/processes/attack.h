@@ -2,6 +2,7 @@
 #ifndef ATTACK_H
 #define ATTACK_H
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 
 typedef struct attack {
     int region;
+    /* By which the client's side is taken. */
+    int lock;
     size_t size;
     duo_shm_head *head;
     payloads_server_all_t server;
@@ -30,10 +33,11 @@ static inline attack begin_attack_with(const duo_shm_options *options)
     made.size = (size_t)status.st_size;
     made.head = mmap(NULL, made.size, PROT_READ | PROT_WRITE, MAP_SHARED, made.region, 0);
     CHECK(made.head != MAP_FAILED);
-    CHECK(stat("/proc/self/ns/pid", &status) == 0);
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", made.region);
+    made.lock = open(path, O_RDWR);
+    CHECK(made.lock >= 0 && duo_shm_lock_bytes(made.lock, DUO_SHM_SIDE_LOCK(0), 1));
     duo_shm_hello *hello = &made.head->sides[0].hello;
-    hello->process = (uint32_t)getpid();
-    hello->name_space = (uint64_t)status.st_ino;
     hello->largest = 1 << 20;
     hello->fingerprint = duo_payloads_wire.fingerprint;
     atomic_store(&hello->verdict, 1);
@@ -115,6 +119,7 @@ static inline void end_attack(attack *made)
 {
     if (made->server.receives.session != NULL) payloads_server_all_close(made->server);
     munmap(made->head, made->size);
+    close(made->lock);
     close(made->region);
 }
 

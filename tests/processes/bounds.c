@@ -98,8 +98,9 @@ static void a_region(void)
     /* It was not touched: the side is still free. */
     CHECK(payloads_server_attach(region, &large, &server) == DUO_EMPTY);
     close(region);
-    int huge = memfd_create("huge", MFD_CLOEXEC);
+    int huge = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     CHECK(huge >= 0 && ftruncate(huge, (1 << 30) + 4096) == 0);
+    CHECK(fcntl(huge, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
     CHECK(payloads_server_attach(huge, NULL, &server) == DUO_TOO_LARGE);
     close(huge);
 }

@@ -115,6 +115,33 @@ static void given_up(void)
     end_attack(&made);
 }
 
+/* A long text that is withdrawn after a part; then again, when there is nothing to withdraw. */
+static void withdrawn(void)
+{
+    attack made = begin_attack();
+    duo_shm_line *lines = (duo_shm_line *)(void *)(made.head + 1);
+    const uint64_t head[2] = {64, 300}, none[2] = {0, 0}, one = 2, tag = PAYLOADS_ALL_STR << 8;
+    const uint64_t part = DUO_SHM_PARITY | DUO_SHM_LONG | DUO_SHM_FULL | one;
+    const uint64_t number = (PAYLOADS_ALL_U64 - 1) << 8;
+    memcpy(lines[0].cells, head, sizeof head);
+    memcpy(lines[1].cells, none, sizeof none);
+    memcpy(lines[2].cells, "\x07\0\0\0\0\0\0", 8);
+    memcpy(lines[3].cells, none, sizeof none);
+    atomic_store(&lines[0].word, part | DUO_SHM_MORE | tag);
+    payloads_all_t message;
+    CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_EMPTY);
+    atomic_store(&lines[1].word, part);
+    CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_EMPTY);
+    atomic_store(&lines[2].word, DUO_SHM_PARITY | DUO_SHM_FULL | one | number);
+    CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_OK);
+    CHECK(message.tag == PAYLOADS_ALL_U64 && message.as.u64.value == 7);
+    made.server = message.as.u64.next;
+    atomic_store(&lines[3].word, part);
+    CHECK(payloads_server_all_try_recv(made.server, &message) == DUO_BROKEN);
+    made.server = (payloads_server_all_t){0};
+    end_attack(&made);
+}
+
 /* Lines full of numbers, and then one whose last has a tag that there is not: what was sound arrives, in order. */
 static void among_numbers(void)
 {
@@ -151,6 +178,7 @@ static void among_numbers(void)
 int main(void)
 {
     given_up();
+    withdrawn();
     among_numbers();
     at_rest();
     while_it_reads();

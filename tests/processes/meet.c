@@ -1,7 +1,11 @@
 /* How two processes meet, and when they do not. */
+#define _GNU_SOURCE
 #include <errno.h>
-#include <sys/socket.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 
 #include "later_shm.h"
 #include "listen_shm.h"
@@ -77,6 +81,29 @@ static void by_socket(void)
     finish_child(child);
     fclose(file);
     close(region);
+}
+
+/* A peer that is connected and sends nothing. */
+static void by_silent_socket(void)
+{
+    const int kinds[] = {SOCK_STREAM, SOCK_STREAM | SOCK_NONBLOCK};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        int got, region = region_of(4096);
+        CHECK(socketpair(AF_UNIX, kinds[i], 0, sockets) == 0);
+        CHECK(duo_shm_receive_within(sockets[1], DUO_AT_ONCE, &got) == DUO_EMPTY && got == -1);
+        CHECK(duo_shm_receive_within(sockets[1], 2000000, &got) == DUO_EMPTY && got == -1);
+        if (i == 1) CHECK(duo_shm_receive(sockets[1], &got) == DUO_EMPTY && got == -1);
+        const struct timeval limit = {.tv_usec = 2000};
+        CHECK(setsockopt(sockets[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
+        CHECK(duo_shm_receive(sockets[1], &got) == DUO_EMPTY && got == -1);
+        CHECK(duo_shm_send(sockets[0], region) == DUO_OK);
+        CHECK(duo_shm_receive_within(sockets[1], DUO_FOREVER, &got) == DUO_OK && got >= 0);
+        close(got);
+        close(sockets[0]);
+        CHECK(duo_shm_receive_within(sockets[1], DUO_FOREVER, &got) == DUO_CLOSED);
+        close(sockets[1]);
+        close(region);
+    }
 }
 
 static void serve_listening(int region)
@@ -197,11 +224,80 @@ static void no_regions(void)
     close(region);
 }
 
+static uid_t other_user;
+
+/* Comes before that of the system: files of this user can be another's. */
+uid_t geteuid(void)
+{
+    return other_user != 0 ? other_user : getuid();
+}
+
+static void names_of_others(void)
+{
+    snprintf(name, sizeof name, "/duologue-meet-%d", (int)getpid());
+    int region, again;
+    CHECK(duo_shm_open(name, 0, &region) == DUO_OK);
+    other_user = getuid() + 1;
+    CHECK(duo_shm_open(name, 0, &again) == DUO_SYSTEM && errno == EACCES && again == -1);
+    talk_client_ask_t client;
+    CHECK(talk_client_attach(region, NULL, &client) == DUO_BROKEN);
+    other_user = 0;
+    const mode_t modes[] = {0666, 0640, 0602};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        CHECK(fchmod(region, modes[i]) == 0);
+        CHECK(duo_shm_open(name, 0, &again) == DUO_SYSTEM && errno == EACCES && again == -1);
+        CHECK(talk_client_attach(region, NULL, &client) == DUO_BROKEN);
+    }
+    CHECK(fchmod(region, 0600) == 0);
+    CHECK(duo_shm_open(name, 0, &again) == DUO_OK);
+    CHECK(duo_shm_unlink(name) == DUO_OK);
+    close(again);
+    close(region);
+}
+
+/* Its head is that of a region. */
+static void check_refused(int file)
+{
+    int region = region_of(4096);
+    struct stat status;
+    CHECK(fstat(region, &status) == 0 && ftruncate(file, status.st_size) == 0);
+    char head[448];
+    CHECK(pread(region, head, sizeof head, 0) == sizeof head);
+    CHECK(pwrite(file, head, sizeof head, 0) == sizeof head);
+    talk_client_ask_t client;
+    const duo_shm_options options = {.wait = 1};
+    CHECK(talk_client_attach(file, &options, &client) == DUO_BROKEN);
+    close(file);
+    close(region);
+}
+
+/* What others could take away is not mapped. */
+static void files_that_shrink(void)
+{
+    check_refused(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    /* Not in tmpfs. */
+    char path[64];
+    snprintf(path, sizeof path, "duologue-meet-%d", (int)getpid());
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    CHECK(file >= 0 && unlink(path) == 0);
+    check_refused(file);
+    /* Sealed, but of pages that can run out. */
+    int huge = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
+    CHECK(huge >= 0 && ftruncate(huge, 1 << 30) == 0);
+    CHECK(fcntl(huge, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
+    talk_client_ask_t client;
+    CHECK(talk_client_attach(huge, NULL, &client) == DUO_BROKEN);
+    close(huge);
+}
+
 int main(void)
 {
+    names_of_others();
+    files_that_shrink();
     after_fork();
     by_name();
     by_socket();
+    by_silent_socket();
     two_descriptions();
     other_versions();
     taken_places();

@@ -110,6 +110,11 @@ fn one_of_many_is_waited_for() {
 }
 
 #[test]
+fn room_is_waited_for() {
+    check_runtime("room.c");
+}
+
+#[test]
 fn an_endpoint_is_used_elsewhere_while_it_is_in_a_set() {
     check_runtime("taken.c");
 }
@@ -138,7 +143,7 @@ fn the_headers_are_cpp_too() {
 #[test]
 fn without_futex_and_with_checked_turns() {
     for test in [
-        "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "taken.c",
+        "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "room.c", "taken.c",
     ] {
         let shim = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
         check_runtime_with(test, Compiler::Gcc, Watch::Thread, &shim);
@@ -174,7 +179,8 @@ fn limits_are_measured_by_a_clock_that_nobody_sets() {
 #[test]
 fn without_the_barrier() {
     for test in [
-        "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "taken.c",
+        "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "room.c",
+        "taken.c",
     ] {
         check_runtime_with(
             test,
@@ -226,7 +232,14 @@ fn nobody_waits_forever_who_was_missed_for_want_of_the_barrier() {
 /// No time limit, no look in between and no other message wakes a sleeper that was forgotten.
 #[test]
 fn nobody_is_forgotten_where_nothing_rescues() {
-    for test in ["lockstep.c", "stress.c", "walks.c", "shared.c", "ready.c"] {
+    for test in [
+        "lockstep.c",
+        "stress.c",
+        "walks.c",
+        "shared.c",
+        "ready.c",
+        "room.c",
+    ] {
         for shim in [
             &[] as &[&str],
             &["-DDUO_NO_MEMBARRIER"],

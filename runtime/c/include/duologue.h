@@ -54,7 +54,7 @@ typedef enum duo_status {
     DUO_CLOSED,
     /* The endpoint was used before (or never made); this call changed nothing. */
     DUO_USED,
-    /* No room in a run without bound. The endpoint is still good. */
+    /* No room in a run without bound, or between processes in any run. The endpoint is still good. */
     DUO_FULL,
     /* Nothing has arrived (yet). The endpoint is still good. */
     DUO_EMPTY,

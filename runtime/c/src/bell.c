@@ -56,14 +56,28 @@ static bool hang_in_flags(duo_side *side)
 static void mark(duo_side *side)
 {
     uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    atomic_store_explicit(&side->turn, turn | DUO_TURN_BELL, memory_order_relaxed);
+    /* A thread that acquires this turn sees what kind of bell it is. */
+    atomic_store_explicit(&side->turn, turn | DUO_TURN_BELL, memory_order_release);
 }
 
-duo_hanging duo_hang(duo_side *side, duo_bell *bell)
+duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
 {
-    if (duo_is_ready(side)) return DUO_NOT_HUNG;
+    side->is_for_room = for_room;
+    if (!for_room && duo_is_ready(side)) return DUO_NOT_HUNG;
     /* Published by the compare-and-swap; without the flag nobody looks here. */
     atomic_store_explicit(&side->bell, bell, memory_order_relaxed);
+    if (for_room) {
+        if (duo_hang_for_room(session_of(side), side)) {
+            mark(side);
+            /* As in `duo_await_room`. */
+            duo_full_fence();
+            if (!duo_was_left(side)) return DUO_HUNG;
+            duo_take_down(side);
+            return DUO_NOT_HUNG;
+        }
+        atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
+        return DUO_NOT_HUNG;
+    }
     bool swaps = is_swapped(side->at);
     if (swaps ? hang_in_word(side) : hang_in_flags(side)) {
         mark(side);
@@ -97,13 +111,20 @@ static bool unhang_in_flags(duo_side *side)
                                                    0, memory_order_acq_rel, memory_order_acquire);
 }
 
+/* Takes back what the peer would answer; false if it has done so already. */
+static bool unhang(duo_side *side)
+{
+    if (side->is_for_room) return duo_unhang_for_room(session_of(side));
+    return is_swapped(side->at) ? unhang_in_word(side) : unhang_in_flags(side);
+}
+
 void duo_take_down(duo_side *side)
 {
-    if (is_swapped(side->at) ? unhang_in_word(side) : unhang_in_flags(side)) {
+    if (unhang(side)) {
         atomic_store_explicit(&side->bell, NULL, memory_order_release);
         return;
     }
-    /* The sender rings, a few instructions, and takes the bell down. */
+    /* The peer rings, a few instructions, and takes the bell down. */
     for (unsigned looks = 0; atomic_load_explicit(&side->bell, memory_order_acquire) != NULL; looks++)
         pass(looks);
 }

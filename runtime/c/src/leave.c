@@ -263,7 +263,7 @@ void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state
             duo_session_give(session);
             return;
         }
-        if (session->shape.unbounded && !is_announced) duo_announce_leaving(session);
+        if (session->shape.unbounded && !is_announced) duo_announce_leaving(session, side);
         is_announced = true;
         const duo_message *message = &state->messages[index_in(session, word, at)];
         discard(message, place_in(session, side));
@@ -276,7 +276,7 @@ void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state
             duo_leave_as_sender(session, side);
             return;
         }
-        if (ends_line(session, at)) duo_report_emptied(session, at);
+        if (ends_line(session, at)) duo_report_emptied(session, side);
         go_on(session, side, message->next);
         state = message->next;
     }

@@ -274,10 +274,10 @@ static node *new_node(duo_ports *ports)
 }
 
 /* Watches an endpoint whose peer is in another process. */
-static duo_status watch(duo_ports *ports, node *added)
+static duo_status watch(duo_ports *ports, node *added, duo_endpoint asked)
 {
-    ports->transport = duo_transport_of(added->endpoint);
-    duo_status status = ports->transport->watch(&ports->watch, added->endpoint, &added->bell);
+    ports->transport = duo_transport_of(asked);
+    duo_status status = ports->transport->watch(&ports->watch, asked, &added->bell);
     if (status != DUO_OK) return status;
     if (atomic_load_explicit(&ports->descriptor, memory_order_relaxed) < 0) return DUO_OK;
     status = ports->transport->attend(ports->watch);
@@ -285,8 +285,9 @@ static duo_status watch(duo_ports *ports, node *added)
     return status;
 }
 
-duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, duo_port *port)
+duo_status duo_ports_add(duo_ports *ports, duo_endpoint asked, void *with, duo_port *port)
 {
+    const duo_endpoint endpoint = duo_asked(asked);
     if (endpoint.session == NULL) return DUO_USED;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (atomic_load_explicit(&side->bell, memory_order_acquire) != NULL) return DUO_USED;
@@ -295,7 +296,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, du
     if (added == NULL) return DUO_NO_MEMORY;
     added->endpoint = endpoint;
     added->with = with;
-    duo_status status = duo_is_remote(endpoint) ? watch(ports, added) : DUO_OK;
+    duo_status status = duo_is_remote(endpoint) ? watch(ports, added, asked) : DUO_OK;
     if (status != DUO_OK) {
         forget(ports, added);
         return status;
@@ -304,7 +305,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, du
     added->is_in = true;
     ports->count += 1;
     if (duo_is_remote(endpoint)) return DUO_OK;
-    duo_hanging how = duo_hang(side, &added->bell);
+    duo_hanging how = duo_hang(side, &added->bell, duo_asks_room(asked));
     bool is_news = how == DUO_NOT_HUNG;
     if (is_news) {
         added->is_rung = true;

@@ -10,6 +10,8 @@
  *   wakes it.
  *   The two changes are ordered: if the report is second it finds the flag; if it is first, the sender's
  *   compare-and-swap fails and finds the room.
+ * - ROOM_RINGS, by a sender at which a bell hangs until there is room; a receiver that reports or leaves takes it back
+ *   and rings, and a sender that uses its endpoint takes it back itself. Ordered like ROOM_WAITS.
  * - ROOM_LEAVING, by a receiver that is reading its last messages and will then be gone: no more
  *   room is given, so no sender can feed it for ever.
  * - ROOM_ORPHANED, by a sender that leaves while the ring is full. The receiver finds it when it
@@ -21,6 +23,7 @@
 #define ROOM_WAITS UINT64_C(1)
 #define ROOM_LEAVING UINT64_C(2)
 #define ROOM_ORPHANED UINT64_C(4)
+#define ROOM_RINGS UINT64_C(8)
 
 /* Segments are numbered over all epochs, twice the epoch and one more for the second half. */
 enum { NUMBER_SHIFT = 8 };
@@ -42,10 +45,10 @@ duo_room duo_look_for_room(duo_session *session, const duo_side *side, uint64_t 
     return duo_was_left(side) ? DUO_ROOM_LEAVING : DUO_ROOM_FULL;
 }
 
-bool duo_say_waiting(duo_session *session, uint64_t *credit)
+static bool say(duo_session *session, uint64_t *credit, uint64_t flag)
 {
-    if (*credit & ROOM_WAITS) return true;
-    uint64_t waiting = *credit | ROOM_WAITS;
+    if (*credit & flag) return true;
+    uint64_t waiting = *credit | flag;
     if (!atomic_compare_exchange_strong_explicit(&session->credit, credit, waiting,
                                                  memory_order_acq_rel, memory_order_acquire))
         return false;
@@ -53,8 +56,46 @@ bool duo_say_waiting(duo_session *session, uint64_t *credit)
     return true;
 }
 
-static void report(duo_session *session, uint64_t at, uint64_t which, size_t start)
+bool duo_say_waiting(duo_session *session, uint64_t *credit)
 {
+    return say(session, credit, ROOM_WAITS);
+}
+
+bool duo_has_room(duo_session *session, const duo_side *side)
+{
+    uint64_t credit;
+    return duo_look_for_room(session, side, &credit) != DUO_ROOM_FULL;
+}
+
+bool duo_hang_for_room(duo_session *session, const duo_side *side)
+{
+    uint64_t credit;
+    while (duo_look_for_room(session, side, &credit) == DUO_ROOM_FULL)
+        if (say(session, &credit, ROOM_RINGS)) return true;
+    return false;
+}
+
+bool duo_unhang_for_room(duo_session *session)
+{
+    uint64_t credit = atomic_load_explicit(&session->credit, memory_order_acquire);
+    while (credit & ROOM_RINGS) {
+        if (atomic_compare_exchange_weak_explicit(&session->credit, &credit, credit & ~ROOM_RINGS,
+                                                  memory_order_acq_rel, memory_order_acquire))
+            return true;
+    }
+    return false;
+}
+
+/* After a change of the credit by the receiver, whose side this is: rings and wakes a sender that had said so before. */
+static void answer_sender(duo_session *session, const duo_side *side, uint64_t before)
+{
+    if (before & ROOM_RINGS) duo_ring_bell(&session->sides[role_of(side) ^ 1]);
+    if (before & ROOM_WAITS) duo_wake(&session->credit, DUO_LOW_HALF);
+}
+
+static void report(duo_session *session, const duo_side *side, uint64_t which, size_t start)
+{
+    uint64_t at = side->at;
     uint64_t number = (epoch_of(at) << 1 | which) & SEGMENT_NUMBERS;
     uint64_t credit = atomic_load_explicit(&session->credit, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(
@@ -67,14 +108,14 @@ static void report(duo_session *session, uint64_t at, uint64_t which, size_t sta
         uint64_t closed = (epoch_of(at) + 1) << EPOCH_SHIFT | CLOSED;
         atomic_store_explicit(&line->word, closed, memory_order_release);
     }
-    if (credit & ROOM_WAITS) duo_wake(&session->credit, DUO_LOW_HALF);
+    answer_sender(session, side, credit);
 }
 
-void duo_report_emptied(duo_session *session, uint64_t at)
+void duo_report_emptied(duo_session *session, const duo_side *side)
 {
-    size_t emptied = (at & LINES) + 1;
-    if (emptied == session->shape.segment) report(session, at, 0, 0);
-    else if (emptied == session->shape.lines) report(session, at, 1, session->shape.segment);
+    size_t emptied = (side->at & LINES) + 1;
+    if (emptied == session->shape.segment) report(session, side, 0, 0);
+    else if (emptied == session->shape.lines) report(session, side, 1, session->shape.segment);
 }
 
 bool duo_is_orphaned(duo_session *session, const duo_side *side)
@@ -90,12 +131,12 @@ bool duo_is_orphaned(duo_session *session, const duo_side *side)
     return false;
 }
 
-void duo_announce_leaving(duo_session *session)
+void duo_announce_leaving(duo_session *session, const duo_side *side)
 {
     uint64_t said = atomic_load_explicit(&session->credit, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&session->credit, &said,
-                                                  (said & ~ROOM_WAITS) | ROOM_LEAVING,
+                                                  (said & ~(ROOM_WAITS | ROOM_RINGS)) | ROOM_LEAVING,
                                                   memory_order_acq_rel, memory_order_relaxed))
         continue;
-    if (said & ROOM_WAITS) duo_wake(&session->credit, DUO_LOW_HALF);
+    answer_sender(session, side, said);
 }

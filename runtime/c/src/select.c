@@ -21,7 +21,7 @@ static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first
 {
     for (size_t i = 0; i < count; i++) {
         *which = (first + i) % count;
-        duo_side *side = duo_look_at(endpoints[*which]);
+        duo_side *side = duo_look_at(duo_asked(endpoints[*which]));
         if (side == NULL) return DUO_USED;
         if (duo_has_news(endpoints[*which], side)) return DUO_OK;
     }
@@ -37,8 +37,9 @@ static size_t hang(const duo_endpoint *endpoints, size_t count, select_bell *bel
     size_t at = 0;
     for (; at < count; at++) {
         if (duo_is_remote(endpoints[at])) continue;
-        duo_side *side = duo_look_at(endpoints[at]);
-        duo_hanging how = side == NULL ? DUO_NOT_HUNG : duo_hang(side, &bell->bell);
+        duo_side *side = duo_look_at(duo_asked(endpoints[at]));
+        bool for_room = duo_asks_room(endpoints[at]);
+        duo_hanging how = side == NULL ? DUO_NOT_HUNG : duo_hang(side, &bell->bell, for_room);
         if (how == DUO_NOT_HUNG) break;
         *is_unseen |= how == DUO_HUNG_UNSEEN;
     }
@@ -51,8 +52,8 @@ static bool is_there(const duo_endpoint *endpoints, size_t count, const select_b
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
         if (duo_is_remote(endpoints[i])) continue;
-        duo_side *side = duo_hold(endpoints[i], &bell->bell);
-        found = side == NULL || duo_is_ready(side);
+        duo_side *side = duo_hold(duo_asked(endpoints[i]), &bell->bell);
+        found = side == NULL || duo_has_news(endpoints[i], side);
         if (side != NULL) duo_let_go(side);
     }
     return found;
@@ -92,7 +93,7 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
     }
     if (!in_time && until != deadline) in_time = !duo_is_past(deadline);
     for (size_t i = 0; i < hung; i++)
-        if (!duo_is_remote(endpoints[i])) duo_take_off(endpoints[i], &bell.bell);
+        if (!duo_is_remote(endpoints[i])) duo_take_off(duo_asked(endpoints[i]), &bell.bell);
     return in_time;
 }
 

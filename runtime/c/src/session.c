@@ -275,7 +275,7 @@ static inline void step_in(duo_session *session, duo_side *side, uint64_t word,
         turn_in(session, side, word, message->next);
         return;
     }
-    if (ends_line(session, side->at)) duo_report_emptied(session, side->at);
+    if (ends_line(session, side->at)) duo_report_emptied(session, side);
     go_on(session, side, message->next);
 }
 

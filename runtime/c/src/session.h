@@ -169,12 +169,18 @@ typedef enum duo_room { DUO_ROOM_FREE, DUO_ROOM_FULL, DUO_ROOM_LEAVING } duo_roo
 duo_room duo_look_for_room(duo_session *session, const duo_side *side, uint64_t *credit);
 /* Says that a sender sleeps on this value of the credit; false if the credit is another. */
 bool duo_say_waiting(duo_session *session, uint64_t *credit);
+/* Whether a sender does not have to wait, or the receiver is leaving. */
+bool duo_has_room(duo_session *session, const duo_side *side);
+/* Says that a bell hangs at a sender that waits for room; false if there is room. */
+bool duo_hang_for_room(duo_session *session, const duo_side *side);
+/* Takes that back; false if the receiver comes to ring. */
+bool duo_unhang_for_room(duo_session *session);
 /* As receiver, behind the last message of a line: reports that a half of the ring is empty. */
-void duo_report_emptied(duo_session *session, uint64_t at);
+void duo_report_emptied(duo_session *session, const duo_side *side);
 /* As sender: leaves a full ring to the receiver's next report, if it is one. */
 bool duo_is_orphaned(duo_session *session, const duo_side *side);
 /* As receiver: tells a sender that nobody wants more. */
-void duo_announce_leaving(duo_session *session);
+void duo_announce_leaving(duo_session *session, const duo_side *side);
 
 /* leave.c */
 /* What a sender that publishes its last word in a run finds. */
@@ -199,11 +205,11 @@ void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state
 /* How a bell was hung up. */
 typedef enum duo_hanging { DUO_NOT_HUNG, DUO_HUNG, DUO_HUNG_UNSEEN } duo_hanging;
 /*
- * Hangs up a bell where a side awaits a message. DUO_NOT_HUNG (and nothing) if there is one
+ * Hangs up a bell where a side awaits a message, or room. DUO_NOT_HUNG (and nothing) if there is one
  * already. DUO_HUNG_UNSEEN: a sender is certain to see the bell only after the caller has run
  * `duo_barrier`, and then looked once more for the message.
  */
-duo_hanging duo_hang(duo_side *side, duo_bell *bell);
+duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room);
 /* Takes down the bell of a side whose handle is the caller's; afterwards nobody rings it. */
 void duo_take_down(duo_side *side);
 /* The same by whoever hung it up, while others may use the endpoint. */

@@ -46,6 +46,15 @@
  *     that line is not full it waits for that, for some looks at most and then no more until all lines before it
  *     are done, so that no message is kept waiting twice. It does so only behind so many lines in one run, and only
  *     if the lines before came without waiting: whoever sends a message now and then, or a few, is never delayed.
+ * (g) Giving up. A sender whose time is over in the middle of a long message has sent nothing, as far as its caller
+ *     can see: before its next message it writes a part of no bytes, at which the receiver forgets what it has of the
+ *     message. Both count the lines and bytes of what was given up as those of any message.
+ * (h) Death. A process that has a side holds a write lock on its first byte in the file, by a description that it
+ *     opened for that alone, and which nothing else refers to: no mapping, no duplicate, and in a child process it is
+ *     closed as soon as there is one. So the kernel releases the lock when the process ends or becomes another program,
+ *     and not before; whatever numbers and name spaces processes have. It is taken before the side says that it is
+ *     there, so a side that has said so and has no lock is gone. By then all that its process stored can be seen: the
+ *     kernel takes the lock away after the last instruction of the program, and a look for the lock synchronises with that.
  */
 #ifndef DUOLOGUE_SHM_ROOM_H
 #define DUOLOGUE_SHM_ROOM_H
@@ -83,7 +92,11 @@ enum {
 };
 
 #define DUO_SHM_MAGIC UINT64_C(0x65756f6c61756f64)
-#define DUO_SHM_VERSION 1
+#define DUO_SHM_VERSION 2
+
+/* Where a lock begins by which it is known that somebody makes a region, or has a side of it: see (h). */
+#define DUO_SHM_HEAD_LOCK 0
+#define DUO_SHM_SIDE_LOCK(place) (offsetof(duo_shm_head, sides) + (place) * sizeof(duo_shm_side))
 
 /* What a side tells the other about itself. */
 typedef struct duo_shm_hello {
@@ -91,11 +104,10 @@ typedef struct duo_shm_hello {
     alignas(DUO_LINE) _Atomic uint32_t state;
     /* 0: not yet. 1: the fingerprints are equal. 2: accepts the other's. 3: does not. */
     _Atomic uint32_t verdict;
-    uint32_t process;
+    uint32_t unused;
     /* Whether it has the barrier of (b). */
     uint32_t has_barrier;
-    /* The name space in which `process` is a number. */
-    uint64_t name_space;
+    uint64_t unused_too;
     /* The largest message it takes. */
     uint64_t largest;
     duo_fingerprint fingerprint;
@@ -172,6 +184,11 @@ typedef struct duo_shm {
     size_t memory;
     /* As sender: what of a long message is still to be written. */
     uint64_t outgoing;
+    /*
+     * As sender: parts were sent of a message that was given up, which the peer has to learn before anything else. The
+     * line that was begun is for that; it counts as full, so that no number goes into it.
+     */
+    bool is_withdrawn;
     /* A long message of which parts have come. */
     char *arriving;
     size_t arriving_size;
@@ -189,11 +206,27 @@ typedef struct duo_shm {
     uint64_t looked_after;
     /* The peer was found dead. */
     bool is_dead;
-    int process;
+    /* The peer and this side have agreed. Until then nothing is sent or received; see shm_attach.c. */
+    bool is_met;
+    /* What was said to the peer; 0: nothing yet. */
+    uint32_t verdict;
+    bool has_barrier;
+    /* The fingerprints of older versions that may be accepted, until both have agreed. */
+    duo_fingerprint *accepts;
+    size_t accepts_count;
+    /* The description of the region by which this side's lock is held. */
+    int lock;
+    /* Before it attaches, the process that is to be the peer; NOBODY_KNOWN or ENDED_ALREADY. */
+    int awaited;
+    /* Among the attached sides of this process: the place that points here, and the next. */
+    struct duo_shm **attached_by;
+    struct duo_shm *next_attached;
     /* In a set: see shm_watch.c. The place that points here, NULL outside; the next; which side this is. */
     struct duo_shm **watched_by;
     struct duo_shm *next_watched;
     unsigned role;
+    /* In a set, it waits for room. */
+    bool asks_room;
     void *region;
     size_t region_size;
     struct duo_shm *next_free;
@@ -211,16 +244,46 @@ typedef bool duo_shm_look(duo_shm *shm);
 duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait);
 /* As sender, before a line: whether the peer was killed. Asks the kernel ten times in a second at most. */
 bool duo_shm_has_died(duo_shm *shm);
-/* Whether a process that was opened has ended. */
-bool duo_shm_is_dead(int process);
 /* Sleeps while a word of the region is as expected, for so many nanoseconds at most. */
 void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait);
-void duo_shm_wake_word(_Atomic uint32_t *word);
 /* This process takes part in the barrier of (b); false if the system has none. */
 bool duo_shm_register_barrier(void);
 uint64_t duo_shm_now(void);
 
+/* The moment at which a wait of that duration is over. */
+static inline uint64_t duo_shm_until(uint64_t wait)
+{
+    if (wait == DUO_AT_ONCE || wait == DUO_FOREVER) return wait;
+    uint64_t now = duo_shm_now();
+    return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
+}
+
+/* How much of it is left. */
+static inline uint64_t duo_shm_left(uint64_t until)
+{
+    if (until == DUO_AT_ONCE || until == DUO_FOREVER) return until;
+    uint64_t now = duo_shm_now();
+    return until > now ? until - now : DUO_AT_ONCE;
+}
+
+/* shm_region.c */
+/*
+ * Whether a file can be a region: memory that does not go away while it is mapped. Either the file cannot shrink (a
+ * seal), or it belongs to this user alone.
+ */
+bool duo_shm_is_sound(int region);
+/* Locks bytes of a file for one description of it; false, and `errno`, if that cannot be done at once. */
+bool duo_shm_lock_bytes(int description, size_t from, size_t size);
+/*
+ * Where the lock begins by which another description has a byte; SIZE_MAX if none has, or that cannot be known.
+ */
+size_t duo_shm_lock_at(int description, size_t byte);
+
 /* shm_attach.c */
+/* Waits until both sides have agreed: DUO_OK, DUO_EMPTY, DUO_CLOSED, or DUO_REFUSED. */
+duo_status duo_shm_meet(duo_shm *shm, uint64_t wait);
+/* Whether the peer's process has ended, has become another program, or let go of the region. */
+bool duo_shm_is_dead(const duo_shm *shm);
 /* The one lock of what the sessions of this process share: the pool, and who is watched by which set. */
 void duo_shm_lock(void);
 void duo_shm_unlock(void);

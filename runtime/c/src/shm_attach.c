@@ -6,7 +6,10 @@
 
 #ifdef __linux__
 
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,11 +23,18 @@
 #define LARGEST ((size_t)64 << 20)
 #define LARGEST_REGION ((size_t)1 << 30)
 
+/* In nanoseconds; it takes some microseconds. */
+#define MOST_LAYING_OUT UINT64_C(5000000000)
+
 enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };
+
+/* For the process that is to be the peer. */
+enum { NOBODY_KNOWN = -1, ENDED_ALREADY = -2 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t is_guarded = PTHREAD_ONCE_INIT;
 static duo_shm *pool;
+static duo_shm *attached;
 /* How many were made and not freed. */
 static size_t made;
 
@@ -36,6 +46,17 @@ static void enter(void)
 void duo_shm_unlock(void)
 {
     pthread_mutex_unlock(&lock);
+}
+
+/* The sessions are the parent's: were their descriptions open here, nobody would hear of the parent's end. */
+static void be_child(void)
+{
+    for (duo_shm *shm = attached; shm != NULL; shm = shm->next_attached) {
+        close(shm->lock);
+        shm->lock = -1;
+    }
+    attached = NULL;
+    duo_shm_unlock();
 }
 
 static size_t empty_pool(void)
@@ -58,7 +79,7 @@ static size_t empty_pool(void)
 static void guard(void)
 {
     duo_empty_too(empty_pool);
-    (void)pthread_atfork(enter, duo_shm_unlock, duo_shm_unlock);
+    (void)pthread_atfork(enter, duo_shm_unlock, be_child);
 }
 
 void duo_shm_lock(void)
@@ -95,24 +116,23 @@ static void to_pool(duo_shm *shm)
     duo_shm_unlock();
 }
 
-void duo_shm_detach(duo_shm *shm)
-{
-    if (shm->arriving != NULL) duo_release(shm->arriving);
-    if (shm->parities != NULL) duo_release(shm->parities);
-    if (shm->process >= 0) close(shm->process);
-    munmap(shm->region, shm->region_size);
-    shm->arriving = NULL;
-    shm->parities = NULL;
-    shm->is_arriving = false;
-    to_pool(shm);
-}
-
 static bool is_power(uint64_t number)
 {
     return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* Maps a region of so many bytes at most and finds its parts; DUO_BROKEN if it is none. */
+/* DUO_BROKEN if the file cannot be a region. */
+static duo_status check_file(int region)
+{
+    struct stat status;
+    if (fstat(region, &status) != 0) return DUO_SYSTEM;
+    return duo_shm_is_sound(region) ? DUO_OK : DUO_BROKEN;
+}
+
+/*
+ * Maps a region of so many bytes at most and finds its parts; DUO_BROKEN if it is none. By the caller's description, since a mapping keeps that open
+ * by which it was made.
+ */
 static duo_status map(duo_shm *shm, int region, size_t most)
 {
     struct stat status;
@@ -145,102 +165,190 @@ static duo_status map(duo_shm *shm, int region, size_t most)
     return DUO_OK;
 }
 
-/* The name space in which process numbers count, as a number; 0 if unknown. */
-static uint64_t name_space(void)
+/* Locks this side's first byte, by a description of the region that nothing else refers to. */
+static duo_status lock_side(duo_shm *shm, int region, unsigned place)
 {
-    struct stat status;
-    return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", region);
+    /* Under the lock: a process that forks has all such descriptions on its list. */
+    duo_shm_lock();
+    shm->lock = open(path, O_RDWR | O_CLOEXEC);
+    if (shm->lock >= 0) {
+        shm->next_attached = attached;
+        if (attached != NULL) attached->attached_by = &shm->next_attached;
+        shm->attached_by = &attached;
+        attached = shm;
+    }
+    duo_shm_unlock();
+    if (shm->lock < 0) return DUO_SYSTEM;
+    const size_t byte = DUO_SHM_SIDE_LOCK(place);
+    const uint64_t end = duo_shm_now() + MOST_LAYING_OUT;
+    while (!duo_shm_lock_bytes(shm->lock, byte, 1)) {
+        if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
+        /* A process that makes a region anew holds all of its locks for a moment. What came from a peer has no name. */
+        struct stat status;
+        bool is_named = fstat(shm->lock, &status) == 0 && status.st_nlink > 0;
+        size_t locked = is_named ? duo_shm_lock_at(shm->lock, byte) : byte;
+        if (locked == byte || duo_shm_now() >= end) return DUO_REFUSED;
+        nanosleep(&(struct timespec){0, 100000}, NULL);
+    }
+    return DUO_OK;
 }
 
-/* Says who is here; DUO_REFUSED if the side is taken. */
-static duo_status say_hello(duo_shm *shm, bool has_barrier)
+/* Forgets the lock, by which the peer hears of it. */
+static void unlock_side(duo_shm *shm)
+{
+    if (shm->lock < 0) return;
+    duo_shm_lock();
+    *shm->attached_by = shm->next_attached;
+    if (shm->next_attached != NULL) shm->next_attached->attached_by = shm->attached_by;
+    /* Before anybody forks, who would keep it open. */
+    close(shm->lock);
+    shm->lock = -1;
+    duo_shm_unlock();
+}
+
+static void forget_options(duo_shm *shm)
+{
+    if (shm->accepts != NULL) duo_release(shm->accepts);
+    shm->accepts = NULL;
+    if (shm->awaited >= 0) close(shm->awaited);
+    shm->awaited = NOBODY_KNOWN;
+}
+
+void duo_shm_detach(duo_shm *shm)
+{
+    if (shm->arriving != NULL) duo_release(shm->arriving);
+    if (shm->parities != NULL) duo_release(shm->parities);
+    if (shm->region != NULL) munmap(shm->region, shm->region_size);
+    shm->arriving = NULL;
+    shm->parities = NULL;
+    shm->region = NULL;
+    shm->is_arriving = false;
+    forget_options(shm);
+    unlock_side(shm);
+    to_pool(shm);
+}
+
+/* Whether the process has ended that was to attach. */
+static bool has_ended(int awaited)
+{
+    struct pollfd watched = {awaited, POLLIN, 0};
+    return awaited == ENDED_ALREADY || (awaited >= 0 && poll(&watched, 1, 0) > 0);
+}
+
+bool duo_shm_is_dead(const duo_shm *shm)
+{
+    if (!shm->is_met && atomic_load_explicit(&shm->peer->hello.state, memory_order_acquire) == 0)
+        return has_ended(shm->awaited);
+    unsigned place = shm->peer == &((duo_shm_head *)shm->region)->sides[1];
+    return duo_shm_lock_at(shm->lock, DUO_SHM_SIDE_LOCK(place)) == SIZE_MAX;
+}
+
+static bool accepts(const duo_shm *shm, const duo_fingerprint *theirs)
+{
+    for (size_t i = 0; i < shm->accepts_count; i++)
+        if (memcmp(&shm->accepts[i], theirs, sizeof *theirs) == 0) return true;
+    return false;
+}
+
+/* The verdict on the peer, which has said what it speaks. */
+static uint32_t judge(duo_shm *shm)
+{
+    duo_shm_hello peer = {
+        .has_barrier = shm->peer->hello.has_barrier,
+        .largest = shm->peer->hello.largest,
+        .fingerprint = shm->peer->hello.fingerprint,
+    };
+    __asm__ __volatile__("" ::: "memory");
+    shm->has_barrier = shm->has_barrier && peer.has_barrier == 1;
+    shm->peer_takes = peer.largest;
+    const duo_fingerprint *own = &shm->protocol->fingerprint;
+    if (memcmp(own, &peer.fingerprint, sizeof *own) == 0) return SAID_EQUAL;
+    return accepts(shm, &peer.fingerprint) ? SAID_ACCEPTS : SAID_UNKNOWN;
+}
+
+/* Goes on with the handshake; true once both have given their verdicts. */
+static bool has_verdicts(duo_shm *shm)
+{
+    duo_shm_hello *peer = &shm->peer->hello;
+    if (shm->verdict == SAID_NOTHING) {
+        if (atomic_load_explicit(&peer->state, memory_order_acquire) < 2) return false;
+        shm->verdict = judge(shm);
+        atomic_store_explicit(&shm->own->hello.verdict, shm->verdict, memory_order_seq_cst);
+        duo_shm_wake(shm);
+    }
+    return atomic_load_explicit(&peer->verdict, memory_order_acquire) != SAID_NOTHING;
+}
+
+/* Until both have met, a side that stores a word wakes the other by a read-modify-write of its flags: see (b) in shm.h. */
+duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
+{
+    duo_status status = duo_shm_await(shm, has_verdicts, wait);
+    if (status != DUO_OK) return status;
+    uint32_t theirs = atomic_load_explicit(&shm->peer->hello.verdict, memory_order_relaxed);
+    bool is_agreed = shm->verdict == SAID_EQUAL || shm->verdict == SAID_ACCEPTS || theirs == SAID_ACCEPTS;
+    if (!is_agreed) return DUO_REFUSED;
+    forget_options(shm);
+    shm->is_met = true;
+    shm->heavy = !shm->has_barrier;
+    shm->cells = 0;
+    shm->looked_after = duo_shm_now();
+    return DUO_OK;
+}
+
+/* Says that this side is here; DUO_REFUSED if it was taken before. */
+static duo_status say_hello(duo_shm *shm)
 {
     duo_shm_hello *own = &shm->own->hello;
     uint32_t nobody = 0;
     if (!atomic_compare_exchange_strong_explicit(&own->state, &nobody, 1, memory_order_acq_rel,
                                                  memory_order_relaxed))
         return DUO_REFUSED;
-    own->process = (uint32_t)getpid();
-    own->name_space = name_space();
-    own->has_barrier = has_barrier;
+    own->has_barrier = shm->has_barrier;
     own->largest = shm->takes;
     own->fingerprint = shm->protocol->fingerprint;
     atomic_store_explicit(&own->state, 2, memory_order_seq_cst);
-    duo_shm_wake_word(&own->state);
+    duo_shm_wake(shm);
     return DUO_OK;
 }
 
-/* Waits for a word that the peer writes to have at least this value. Looks after the peer, once it is known. */
-static duo_status await_word(duo_shm *shm, _Atomic uint32_t *word, uint32_t wanted, uint64_t end)
+/* Keeps what of the options is needed until both sides have met. */
+static duo_status keep_options(duo_shm *shm, const duo_shm_options *options)
 {
-    for (;;) {
-        uint32_t value = atomic_load_explicit(word, memory_order_acquire);
-        if (value >= wanted) return DUO_OK;
-        uint64_t now = duo_shm_now();
-        if (now >= end) return DUO_EMPTY;
-        uint32_t flags = atomic_load_explicit(&shm->peer->flags, memory_order_acquire);
-        bool is_gone = (flags & DUO_SHM_LEFT) || (shm->process >= 0 && duo_shm_is_dead(shm->process));
-        if (is_gone && atomic_load_explicit(word, memory_order_acquire) < wanted) return DUO_CLOSED;
-        if (is_gone) return DUO_OK;
-        duo_shm_sleep(word, value, end - now < DUO_SHM_PERIOD ? end - now : DUO_SHM_PERIOD);
+    size_t largest = options->largest == 0 ? LARGEST : options->largest;
+    shm->takes = largest;
+    shm->memory = options->memory != 0 ? options->memory : largest < SIZE_MAX / 4 ? 4 * largest : SIZE_MAX;
+    if (options->accepts_count > 0) {
+        shm->accepts = duo_allocate(options->accepts_count * sizeof *shm->accepts);
+        if (shm->accepts == NULL) return DUO_NO_MEMORY;
+        memcpy(shm->accepts, options->accepts, options->accepts_count * sizeof *shm->accepts);
     }
+    shm->accepts_count = options->accepts_count;
+    if (options->peer == 0) return DUO_OK;
+    shm->awaited = (int)syscall(SYS_pidfd_open, options->peer, 0);
+    if (shm->awaited >= 0) return DUO_OK;
+    shm->awaited = ENDED_ALREADY;
+    return errno == ESRCH ? DUO_OK : DUO_SYSTEM;
 }
 
-static bool accepts(const duo_shm_options *options, const duo_fingerprint *theirs)
+/* Takes a side of the region, and says so. `is_ours`: it was free, so the peer has to hear of it if this side leaves. */
+static duo_status take_side(duo_shm *shm, int region, unsigned place, const duo_shm_options *options,
+                            bool *is_ours)
 {
-    for (size_t i = 0; i < options->accepts_count; i++)
-        if (memcmp(&options->accepts[i], theirs, sizeof *theirs) == 0) return true;
-    return false;
-}
-
-/* Watches the process that the peer says it is. */
-static duo_status watch(duo_shm *shm, const duo_shm_hello *peer)
-{
-    if (peer->name_space == 0 || peer->name_space != name_space()) {
-        errno = EXDEV;
-        return DUO_SYSTEM;
-    }
-    shm->process = (int)syscall(SYS_pidfd_open, (pid_t)peer->process, 0);
-    if (shm->process >= 0) return DUO_OK;
-    return errno == ESRCH ? DUO_CLOSED : DUO_SYSTEM;
-}
-
-/* Agrees with the peer. `is_ours`: the side was free. */
-static duo_status meet(duo_shm *shm, const duo_shm_options *options, bool *is_ours)
-{
-    bool has_barrier = duo_shm_register_barrier();
-    duo_status status = say_hello(shm, has_barrier);
+    duo_status status = keep_options(shm, options);
+    if (status == DUO_OK) status = check_file(region);
+    if (status == DUO_OK) status = lock_side(shm, region, place);
+    if (status == DUO_OK)
+        status = map(shm, region, options->region == 0 ? LARGEST_REGION : options->region);
+    if (status != DUO_OK) return status;
+    duo_shm_head *head = shm->region;
+    shm->own = &head->sides[place];
+    shm->peer = &head->sides[1 - place];
+    shm->has_barrier = duo_shm_register_barrier();
+    status = say_hello(shm);
     *is_ours = status == DUO_OK;
-    if (status != DUO_OK) return status;
-    uint64_t now = duo_shm_now();
-    uint64_t end = options->wait == 0 || options->wait > UINT64_MAX - now ? UINT64_MAX
-                                                                         : now + options->wait;
-    status = await_word(shm, &shm->peer->hello.state, 2, end);
-    if (status != DUO_OK) return status;
-    duo_shm_hello peer = {
-        .process = shm->peer->hello.process,
-        .has_barrier = shm->peer->hello.has_barrier,
-        .name_space = shm->peer->hello.name_space,
-        .largest = shm->peer->hello.largest,
-        .fingerprint = shm->peer->hello.fingerprint,
-    };
-    __asm__ __volatile__("" ::: "memory");
-    status = watch(shm, &peer);
-    if (status != DUO_OK) return status;
-    shm->heavy = !has_barrier || peer.has_barrier != 1;
-    shm->peer_takes = peer.largest;
-    const duo_fingerprint *own = &shm->protocol->fingerprint;
-    bool is_equal = memcmp(own, &peer.fingerprint, sizeof *own) == 0;
-    uint32_t verdict = is_equal                              ? SAID_EQUAL
-                       : accepts(options, &peer.fingerprint) ? SAID_ACCEPTS
-                                                             : SAID_UNKNOWN;
-    atomic_store_explicit(&shm->own->hello.verdict, verdict, memory_order_seq_cst);
-    duo_shm_wake_word(&shm->own->hello.verdict);
-    status = await_word(shm, &shm->peer->hello.verdict, SAID_EQUAL, end);
-    if (status != DUO_OK) return status;
-    uint32_t theirs = atomic_load_explicit(&shm->peer->hello.verdict, memory_order_relaxed);
-    bool is_agreed = is_equal || verdict == SAID_ACCEPTS || theirs == SAID_ACCEPTS;
-    return is_agreed ? DUO_OK : DUO_REFUSED;
+    return status;
 }
 
 duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_role role,
@@ -252,26 +360,20 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     if (options == NULL) options = &usual;
     duo_shm *shm = from_pool();
     if (shm == NULL) return DUO_NO_MEMORY;
-    duo_status status = map(shm, region, options->region == 0 ? LARGEST_REGION : options->region);
-    if (status != DUO_OK) {
-        to_pool(shm);
-        return status;
-    }
-    duo_shm_head *head = shm->region;
-    unsigned place = role == protocol->first ? 0 : 1;
-    shm->own = &head->sides[place];
-    shm->peer = &head->sides[1 - place];
     shm->protocol = protocol;
-    shm->process = -1;
-    shm->is_dead = false;
-    size_t largest = options->largest == 0 ? LARGEST : options->largest;
-    shm->takes = largest;
-    shm->memory = options->memory != 0 ? options->memory : largest < SIZE_MAX / 4 ? 4 * largest : SIZE_MAX;
+    shm->lock = -1;
+    shm->awaited = NOBODY_KNOWN;
+    shm->verdict = SAID_NOTHING;
+    shm->is_dead = shm->is_met = shm->is_withdrawn = false;
+    shm->heavy = true;
     shm->patience = 1024;
-    shm->looked_after = duo_shm_now();
+    /* The peer is looked after at once. */
+    shm->looked_after = 0;
     shm->line_at = shm->byte_at = 0;
     bool is_ours = false;
-    status = meet(shm, options, &is_ours);
+    duo_status status = take_side(shm, region, role == protocol->first ? 0 : 1, options, &is_ours);
+    if (status == DUO_OK && !options->at_once)
+        status = duo_shm_meet(shm, options->wait == 0 ? DUO_FOREVER : options->wait);
     if (status != DUO_OK) {
         int reason = errno;
         /* Who finds the side taken must not disturb the one who has taken it. */
@@ -285,6 +387,8 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->remote.volley.peer = &shm->peer->flags;
     uint64_t turn = atomic_load_explicit(&shm->remote.session.sides[role].turn, memory_order_relaxed);
     duo_shm_begin_run(shm, turn);
+    /* The line counts as full until both have met: everything is left to the functions that see to it. */
+    if (!shm->is_met) shm->cells = DUO_SHM_CELLS;
     endpoint->session = &shm->remote.session;
     endpoint->turn = turn;
     return DUO_OK;

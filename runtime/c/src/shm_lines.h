@@ -213,11 +213,15 @@ duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next);
 duo_status duo_shm_turn(duo_shm *shm, duo_endpoint from);
 
 /* shm_long.c */
-/* Sends a message that does not fit into a line. */
+/* Sends a message that does not fit into a line. DUO_FULL if that took too long: then nothing was sent. */
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
-                             const void *entries, size_t size);
+                             const void *entries, size_t size, uint64_t until);
+/* Before anything else is sent: takes back the parts of a message that was given up. DUO_EMPTY: no room yet. */
+duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait);
 /* Whether a long message can be sent without waiting. */
 bool duo_shm_has_room_for(duo_shm *shm, size_t size);
+/* As sender: DUO_OK if any message that is ever sent without waiting can be, DUO_EMPTY if not, or what a send would answer. */
+duo_status duo_shm_look_for_room(duo_shm *shm);
 /* Whether what a message needs may be allocated for it: the items of its lists, and its bytes. */
 static inline bool duo_shm_allows(const duo_shm *shm, size_t room, size_t size)
 {
@@ -257,7 +261,7 @@ duo_status duo_shm_attend(duo_watch *watch);
 void duo_shm_forget(duo_watch *watch);
 
 /*
- * What is first done with a receiving endpoint that was claimed, or looked at, and may be in a set. In a
+ * What is first done with an endpoint that was claimed, or looked at, and may be in a set. In a
  * set nothing is expected to be alike, so messages that are need not ask.
  */
 static inline void duo_shm_let_go(duo_shm *shm, duo_endpoint endpoint)

@@ -1,11 +1,17 @@
 /* Messages that do not fit into a line: they travel in fragments. */
 #include "shm_lines.h"
 
+/* No fragment but the last, and the one at the end of the ring, is shorter. */
+static uint64_t usual_fragment(const duo_shm *shm)
+{
+    return shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
+}
+
 /* As sender: the size of the next fragment, when so much is left. */
 static uint64_t fragment_of(const duo_shm *shm, uint64_t left)
 {
     uint64_t place = (shm->byte_at - shm->byte_run) & (shm->byte_count - 1);
-    uint64_t most = shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
+    uint64_t most = usual_fragment(shm);
     uint64_t straight = shm->byte_count - place;
     if (most > straight) most = straight;
     return left < most ? left : most;
@@ -31,6 +37,7 @@ typedef struct outgoing {
     uint64_t size;
     uint64_t word;
     uint32_t ways;
+    uint64_t until;
     duo_status status;
 } outgoing;
 
@@ -38,7 +45,8 @@ static bool begin_fragment(outgoing *out)
 {
     duo_shm *shm = out->shm;
     shm->outgoing = out->left;
-    out->status = duo_shm_await(shm, has_bytes, DUO_FOREVER);
+    out->status = duo_shm_await(shm, has_bytes, duo_shm_left(out->until));
+    if (out->status == DUO_EMPTY) out->status = DUO_FULL;
     if (out->status != DUO_OK) return false;
     out->size = fragment_of(shm, out->left);
     out->writer.at = shm->bytes + ((shm->byte_at - shm->byte_run) & (shm->byte_count - 1));
@@ -70,29 +78,70 @@ static bool next_fragment(duo_wire_writer *writer)
 }
 
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
-                             const void *entries, size_t size)
+                             const void *entries, size_t size, uint64_t until)
 {
-    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, in_vain(message), DUO_OK};
+    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, in_vain(message), until, DUO_OK};
     out.word = DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT |
                (uint64_t)message->index << DUO_SHM_TAG_SHIFT;
     if (begin_fragment(&out) && duo_wire_encode(wire, entries, &out.writer)) end_fragment(&out);
+    if (out.status == DUO_FULL && out.left < size) {
+        shm->is_withdrawn = true;
+        shm->cells = DUO_SHM_CELLS;
+    }
     return out.status;
+}
+
+duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait)
+{
+    duo_status status = duo_shm_await(shm, has_line, wait);
+    if (status != DUO_OK) return status;
+    memset(shm->line->cells, 0, 2 * sizeof(uint64_t));
+    uint64_t word = shm->parity | DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT | DUO_SHM_FULL;
+    if (!publish(shm, word, DUO_SHM_LEFT | DUO_SHM_DONE)) return DUO_CLOSED;
+    shm->is_withdrawn = false;
+    begin_line(shm);
+    return DUO_OK;
+}
+
+/* Lines for the fragments of a message, with the one at the end of the ring, and one for what was given up before. */
+static uint64_t lines_of(const duo_shm *shm, uint64_t size)
+{
+    return size / usual_fragment(shm) + 3;
+}
+
+/*
+ * The largest message that is sent without waiting. There is room for it whenever the receiver has read everything,
+ * though what it has shown may be less than that by a quarter of the lines.
+ */
+static uint64_t largest_at_once(const duo_shm *shm)
+{
+    uint64_t lines = (shm->line_count - shm->line_count / 4 - 3) * usual_fragment(shm);
+    return lines < shm->byte_count / 2 ? lines : shm->byte_count / 2;
+}
+
+static bool has_all_room(duo_shm *shm)
+{
+    return duo_shm_has_room_for(shm, (size_t)largest_at_once(shm));
+}
+
+duo_status duo_shm_look_for_room(duo_shm *shm)
+{
+    shm->is_unfinished = false;
+    duo_status status = shm->is_met ? DUO_OK : duo_shm_meet(shm, DUO_AT_ONCE);
+    return status == DUO_OK ? duo_shm_await(shm, has_all_room, DUO_AT_ONCE) : status;
 }
 
 bool duo_shm_has_room_for(duo_shm *shm, size_t size)
 {
-    if (size > shm->byte_count / 2) return false;
+    if (size > largest_at_once(shm)) return false;
     uint64_t taken = atomic_load_explicit(&shm->peer->bytes_taken, memory_order_acquire);
     if (taken <= shm->byte_at && taken + shm->byte_count > shm->byte_limit)
         shm->byte_limit = taken + shm->byte_count;
     taken = atomic_load_explicit(&shm->peer->lines_taken, memory_order_acquire);
     if (taken < shm->line_at && taken + shm->line_count > shm->line_limit)
         shm->line_limit = taken + shm->line_count;
-    /* No fragment but the last, and the one at the end of the ring, is short. */
-    uint64_t least = shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
-    uint64_t lines = size / least + 2;
     return shm->byte_at + whole(size) + DUO_LINE <= shm->byte_limit &&
-           shm->line_at + lines <= shm->line_limit;
+           shm->line_at + lines_of(shm, size) <= shm->line_limit;
 }
 
 duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
@@ -117,6 +166,15 @@ duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word)
     memcpy(head, shm->line->cells, sizeof head);
     copied();
     uint64_t place = (shm->byte_at - shm->byte_run) & (shm->byte_count - 1);
+    bool is_withdrawn = head[0] == 0 && head[1] == 0 && !(word & DUO_SHM_MORE);
+    if (shm->is_arriving && is_withdrawn) {
+        duo_release(shm->arriving);
+        shm->arriving = NULL;
+        shm->is_arriving = false;
+        begin_line(shm);
+        duo_shm_show_room(shm);
+        return DUO_EMPTY;
+    }
     if (!shm->is_arriving) {
         if (head[1] > shm->takes || head[1] == 0) return DUO_BROKEN;
         if (!duo_shm_allows(shm, 0, (size_t)head[1])) return DUO_TOO_LARGE;

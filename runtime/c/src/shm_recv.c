@@ -130,13 +130,15 @@ static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_
 
 duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
 {
-    bool is_limited = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
-    uint64_t begin = is_limited ? duo_shm_now() : 0;
-    uint64_t left = wait;
+    const uint64_t until = duo_shm_until(wait);
+    if (!shm->is_met) {
+        duo_status status = duo_shm_meet(shm, wait);
+        if (status != DUO_OK) return status;
+    }
     shm->is_unfinished = false;
     for (unsigned parts = 0;; parts++) {
         if (shm->is_arriving && shm->arrived == shm->arriving_size) return DUO_OK;
-        duo_status status = duo_shm_await(shm, has_message, left);
+        duo_status status = duo_shm_await(shm, has_message, duo_shm_left(until));
         if (status != DUO_OK) return status;
         uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
         if (!shm->is_arriving && !(word & DUO_SHM_LONG)) return DUO_OK;
@@ -146,10 +148,8 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
         /* Looks are made for many sessions in turn, under a lock: a peer that sends parts of one byte must not hold it. */
         shm->is_unfinished = wait == DUO_AT_ONCE && parts + 1 == PARTS_AT_ONCE;
         if (shm->is_unfinished) return DUO_EMPTY;
-        if (!is_limited) continue;
-        uint64_t passed = duo_shm_now() - begin;
-        if (passed >= wait) return DUO_EMPTY;
-        left = wait - passed;
+        /* However fast further parts come. */
+        if (until != DUO_AT_ONCE && duo_shm_left(until) == DUO_AT_ONCE) return DUO_EMPTY;
     }
 }
 
@@ -159,7 +159,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
 {
     duo_shm *shm = shm_of(from);
     uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
-    if (shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG)) {
+    if (!shm->is_met || shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG)) {
         duo_status status = duo_shm_await_message(shm, wait);
         if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
             unclaim(shm, from);

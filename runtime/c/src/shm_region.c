@@ -7,10 +7,14 @@
 #ifdef __linux__
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define USUAL_ROOM ((size_t)256 << 10)
@@ -21,14 +25,32 @@
 #define MOST_ROOM ((size_t)1 << 30)
 #endif
 
-/* Gives a new file its size and its head. */
+/*
+ * Gives a file its size and all of its memory, so that no later store finds that the system has none left: that would
+ * kill the process. A signal would make the kernel begin anew, so none is taken meanwhile.
+ */
+static duo_status reserve(int region, size_t size)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed;
+    do failed = posix_fallocate(region, 0, (off_t)size);
+    while (failed == EINTR);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = failed;
+    return failed == 0 ? DUO_OK : DUO_SYSTEM;
+}
+
+/* Gives a new file its memory and its head. */
 static duo_status lay_out(int region, size_t room)
 {
     size_t bytes = LEAST_ROOM;
     if (room == 0) room = USUAL_ROOM;
     while (bytes < room && bytes < MOST_ROOM) bytes *= 2;
     size_t size = sizeof(duo_shm_head) + DUO_SHM_LINES * sizeof(duo_shm_line) + bytes;
-    if (ftruncate(region, (off_t)size) != 0) return DUO_SYSTEM;
+    duo_status status = reserve(region, size);
+    if (status != DUO_OK) return status;
     duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     if (head == MAP_FAILED) return DUO_SYSTEM;
     head->version = DUO_SHM_VERSION;
@@ -48,6 +70,60 @@ static duo_status give_up(int region, duo_status status)
     return status;
 }
 
+/* Whether nobody but this user (and root) can open a file. */
+static bool is_own(int region)
+{
+    struct stat status;
+    if (fstat(region, &status) != 0) return false;
+    return status.st_uid == geteuid() && (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+/* Whether no peer can take memory of this file away, by a seal that nothing takes off. */
+static bool is_sealed(int region)
+{
+    int seals = fcntl(region, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+bool duo_shm_is_sound(int region)
+{
+    /* Other file systems have seals, too, but their memory may be somewhere else, or run out. */
+    struct statfs system;
+    if (fstatfs(region, &system) != 0 || system.f_type != TMPFS_MAGIC) return false;
+    return is_sealed(region) || is_own(region);
+}
+
+static struct flock bytes_of(short type, size_t from, size_t size)
+{
+    struct flock bytes;
+    /* Its process has to be 0. */
+    memset(&bytes, 0, sizeof bytes);
+    bytes.l_type = type;
+    bytes.l_whence = SEEK_SET;
+    bytes.l_start = (off_t)from;
+    bytes.l_len = (off_t)size;
+    return bytes;
+}
+
+bool duo_shm_lock_bytes(int description, size_t from, size_t size)
+{
+    struct flock bytes = bytes_of(F_WRLCK, from, size);
+    return fcntl(description, F_OFD_SETLK, &bytes) == 0;
+}
+
+static void unlock(int description)
+{
+    struct flock bytes = bytes_of(F_UNLCK, DUO_SHM_HEAD_LOCK, sizeof(duo_shm_head));
+    fcntl(description, F_OFD_SETLK, &bytes);
+}
+
+size_t duo_shm_lock_at(int description, size_t byte)
+{
+    struct flock bytes = bytes_of(F_WRLCK, byte, 1);
+    if (fcntl(description, F_OFD_GETLK, &bytes) != 0 || bytes.l_type == F_UNLCK) return SIZE_MAX;
+    return (size_t)bytes.l_start;
+}
+
 duo_status duo_shm_create(size_t room, int *region)
 {
     *region = -1;
@@ -62,42 +138,84 @@ duo_status duo_shm_create(size_t room, int *region)
     return DUO_OK;
 }
 
-/* Waits until whoever makes the region of a name has done so. */
-static duo_status await_layout(int region)
+/* How long to wait for another process that makes the region of a name; it takes some microseconds. */
+#define MOST_MAKING UINT64_C(5000000000)
+
+/* Waits for the lock under which the region of a name is made. */
+static duo_status lock_head(int region)
 {
-    const uint64_t end = duo_shm_now() + UINT64_C(5000000000);
-    while (duo_shm_now() < end) {
-        struct stat status;
-        if (fstat(region, &status) != 0) return DUO_SYSTEM;
-        if (status.st_size >= (off_t)sizeof(duo_shm_head)) {
-            duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ, MAP_SHARED, region, 0);
-            if (head == MAP_FAILED) return DUO_SYSTEM;
-            uint64_t magic = atomic_load_explicit(&head->magic, memory_order_acquire);
-            munmap(head, sizeof *head);
-            if (magic != 0) return DUO_OK;
+    const uint64_t end = duo_shm_now() + MOST_MAKING;
+    while (!duo_shm_lock_bytes(region, DUO_SHM_HEAD_LOCK, 1)) {
+        if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
+        if (duo_shm_now() >= end) {
+            errno = ETIMEDOUT;
+            return DUO_SYSTEM;
         }
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        nanosleep(&(struct timespec){0, 100000}, NULL);
     }
-    errno = ETIMEDOUT;
-    return DUO_SYSTEM;
+    return DUO_OK;
+}
+
+/* What a file is, of which this process has the lock of the head. */
+typedef enum shape { UNMADE, FRESH, USED } shape;
+
+static duo_status look_at(int region, shape *found)
+{
+    struct stat status;
+    *found = UNMADE;
+    if (fstat(region, &status) != 0) return DUO_SYSTEM;
+    if (status.st_nlink == 0) return DUO_CLOSED;
+    if (status.st_size < (off_t)sizeof(duo_shm_head)) return DUO_OK;
+    duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ, MAP_SHARED, region, 0);
+    if (head == MAP_FAILED) return DUO_SYSTEM;
+    if (atomic_load_explicit(&head->magic, memory_order_acquire) != 0) {
+        uint32_t one = atomic_load_explicit(&head->sides[0].hello.state, memory_order_acquire);
+        uint32_t other = atomic_load_explicit(&head->sides[1].hello.state, memory_order_acquire);
+        *found = one == 0 && other == 0 ? FRESH : USED;
+    }
+    munmap(head, sizeof *head);
+    return DUO_OK;
+}
+
+/*
+ * Makes the region of a name if nobody has, or if its session is over: a side was taken, and no process has one now. That
+ * is done with all of the head's locks, so nobody attaches meanwhile, and no process in a session has mapped the file.
+ * DUO_CLOSED: the name was removed.
+ */
+static duo_status make_ready(int region, size_t room, bool *is_made)
+{
+    shape found;
+    duo_status status = lock_head(region);
+    if (status == DUO_OK) status = look_at(region, &found);
+    if (status != DUO_OK) return status;
+    *is_made = found == UNMADE ||
+               (found == USED && duo_shm_lock_bytes(region, DUO_SHM_HEAD_LOCK, sizeof(duo_shm_head)));
+    if (*is_made) status = ftruncate(region, 0) == 0 ? lay_out(region, room) : DUO_SYSTEM;
+    return status;
 }
 
 duo_status duo_shm_open(const char *name, size_t room, int *region)
 {
     *region = -1;
     for (;;) {
-        bool is_new = true;
-        int opened = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-        if (opened < 0 && errno == EEXIST) {
-            is_new = false;
-            opened = shm_open(name, O_RDWR, 0);
-            if (opened < 0 && errno == ENOENT) continue;
-        }
+        int opened = shm_open(name, O_RDWR | O_CREAT, S_IRUSR | S_IWUSR);
         if (opened < 0) return DUO_SYSTEM;
-        duo_status status = is_new ? lay_out(opened, room) : await_layout(opened);
-        if (status != DUO_OK) return give_up(opened, status);
-        *region = opened;
-        return DUO_OK;
+        if (!is_own(opened)) {
+            errno = EACCES;
+            return give_up(opened, DUO_SYSTEM);
+        }
+        bool is_made = false;
+        duo_status status = make_ready(opened, room, &is_made);
+        if (status == DUO_OK) {
+            unlock(opened);
+            *region = opened;
+            return DUO_OK;
+        }
+        int reason = errno;
+        if (status == DUO_SYSTEM && is_made) shm_unlink(name);
+        close(opened);
+        errno = reason;
+        if (status != DUO_CLOSED) return status;
     }
 }
 
@@ -140,7 +258,7 @@ duo_status duo_shm_send(int socket, int region)
     return sent == 1 ? DUO_OK : DUO_SYSTEM;
 }
 
-duo_status duo_shm_receive(int socket, int *region)
+static duo_status receive(int socket, int flags, int *region)
 {
     *region = -1;
     letter message;
@@ -148,9 +266,9 @@ duo_status duo_shm_receive(int socket, int *region)
     /* Without the padding, in which a second descriptor would find a place: the kernel closes what does not fit. */
     message.head.msg_controllen = CMSG_LEN(sizeof *region);
     ssize_t received;
-    do received = recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC);
+    do received = recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC | flags);
     while (received < 0 && errno == EINTR);
-    if (received < 0) return DUO_SYSTEM;
+    if (received < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? DUO_EMPTY : DUO_SYSTEM;
     if (received == 0) return DUO_CLOSED;
     struct cmsghdr *part = CMSG_FIRSTHDR(&message.head);
     bool is_one = part != NULL && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
@@ -161,10 +279,30 @@ duo_status duo_shm_receive(int socket, int *region)
     /* There was more in the letter. */
     if (message.head.msg_flags & MSG_CTRUNC) return give_up(got, DUO_BROKEN);
     /* A file that can shrink could take memory away from whoever reads it. */
-    int seals = fcntl(got, F_GET_SEALS);
-    if (seals < 0 || !(seals & F_SEAL_SHRINK)) return give_up(got, DUO_BROKEN);
+    if (!is_sealed(got)) return give_up(got, DUO_BROKEN);
     *region = got;
     return DUO_OK;
+}
+
+duo_status duo_shm_receive(int socket, int *region)
+{
+    return receive(socket, 0, region);
+}
+
+duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
+{
+    const uint64_t until = duo_shm_until(nanoseconds);
+    for (;;) {
+        /* Another thread may take what came between the two calls. */
+        duo_status status = receive(socket, MSG_DONTWAIT, region);
+        uint64_t left = status == DUO_EMPTY ? duo_shm_left(until) : DUO_AT_ONCE;
+        if (left == DUO_AT_ONCE) return status;
+        struct pollfd polled = {socket, POLLIN, 0};
+        /* In whole milliseconds, upwards; what is longer than it takes is asked for again. */
+        uint64_t most = UINT64_C(60000), milliseconds = left / 1000000 + 1;
+        if (poll(&polled, 1, (int)(milliseconds < most ? milliseconds : most)) < 0 && errno != EINTR)
+            return DUO_SYSTEM;
+    }
 }
 
 #else
@@ -204,6 +342,13 @@ duo_status duo_shm_send(int socket, int region)
 duo_status duo_shm_receive(int socket, int *region)
 {
     (void)socket;
+    *region = -1;
+    return unsupported();
+}
+
+duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
+{
+    (void)socket, (void)nanoseconds;
     *region = -1;
     return unsupported();
 }

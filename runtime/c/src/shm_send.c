@@ -13,6 +13,15 @@ static inline bool is_time(const duo_shm *shm)
     return shm->count == 0 && (shm->line_at - shm->line_run) % DUO_SHM_LINES_UNSEEN == 0;
 }
 
+/* What has to be done before a message: DUO_EMPTY if that takes too long. */
+NOT_INLINE static duo_status get_ready(duo_shm *shm, uint64_t until)
+{
+    duo_status status = DUO_OK;
+    if (!shm->is_met) status = duo_shm_meet(shm, duo_shm_left(until));
+    if (status == DUO_OK && shm->is_withdrawn) status = duo_shm_withdraw(shm, duo_shm_left(until));
+    return status;
+}
+
 /* Sends any message; the handle was claimed. */
 NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *message,
                                       const void *entries, uint64_t wait, duo_endpoint *next)
@@ -20,12 +29,20 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
     duo_shm *shm = shm_of(from);
     const duo_wire_message *wire = wire_of(shm, message);
     size_t size = wire->flat;
+    if (!shm->is_met || shm->is_withdrawn) {
+        uint64_t until = duo_shm_until(wait);
+        duo_status status = get_ready(shm, until);
+        if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);
+        if (status != DUO_OK) return duo_shm_end(shm, status, next);
+        wait = duo_shm_left(until);
+    }
     if (size == 0 && wire->entries != NULL) {
         duo_status status = duo_wire_measure(wire->entries, entries, &size);
         if (status == DUO_OK && size > shm->peer_takes) status = DUO_TOO_LARGE;
         if (status != DUO_OK) return give_back(shm, from, status);
     }
     if (is_time(shm) && duo_shm_has_died(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
+    uint64_t until = size > DUO_SHM_CELLS * 8 ? duo_shm_until(wait) : wait;
     if (shm->count == 0 && !has_line(shm)) {
         duo_status status = duo_shm_await(shm, has_line, wait);
         if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);
@@ -55,7 +72,8 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         }
     } else {
         if (wait == DUO_AT_ONCE && !duo_shm_has_room_for(shm, size)) return give_back(shm, from, DUO_FULL);
-        duo_status status = duo_shm_send_long(shm, message, wire->entries, entries, size);
+        duo_status status = duo_shm_send_long(shm, message, wire->entries, entries, size, until);
+        if (status == DUO_FULL) return give_back(shm, from, status);
         if (status != DUO_OK) return duo_shm_end(shm, status, next);
         if (message->edge == DUO_STAY) {
             begin_line(shm);
@@ -136,6 +154,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
                                          const void *entries, uint64_t wait, duo_endpoint *next)
 {
     duo_shm *shm = shm_of(from);
+    duo_shm_let_go(shm, from);
     settle(shm, from.turn);
     const duo_wire_message *wire = wire_of(shm, message);
     bool is_plain = is_little_endian() && wire->flat == 8 && is_open(shm) && message->edge != DUO_END;

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/membarrier.h>
-#include <poll.h>
 #include <sched.h>
 
 #include "futex.h"
@@ -30,11 +29,6 @@ void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait)
     duo_futex((uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit);
 }
 
-void duo_shm_wake_word(_Atomic uint32_t *word)
-{
-    duo_futex((uint32_t *)(void *)word, FUTEX_WAKE, INT_MAX, NULL);
-}
-
 bool duo_shm_register_barrier(void)
 {
 #ifdef DUO_NO_MEMBARRIER
@@ -45,17 +39,12 @@ bool duo_shm_register_barrier(void)
 #endif
 }
 
-bool duo_shm_is_dead(int process)
-{
-    struct pollfd watched = {process, POLLIN, 0};
-    return poll(&watched, 1, 0) > 0;
-}
-
 void duo_shm_wake(duo_shm *shm)
 {
     uint32_t before = atomic_fetch_and_explicit(&shm->peer->flags, ~DUO_SHM_ASLEEP,
                                                 memory_order_acq_rel);
-    if (before & DUO_SHM_ASLEEP) duo_shm_wake_word(&shm->peer->flags);
+    if (before & DUO_SHM_ASLEEP)
+        duo_futex((uint32_t *)(void *)&shm->peer->flags, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 void duo_shm_leave(duo_shm *shm, uint32_t how)
@@ -110,7 +99,7 @@ static bool is_gone(duo_shm *shm, uint64_t now)
     if (has_left(shm) || shm->is_dead) return true;
     if (now - shm->looked_after < DUO_SHM_PERIOD) return false;
     shm->looked_after = now;
-    shm->is_dead = duo_shm_is_dead(shm->process);
+    shm->is_dead = duo_shm_is_dead(shm);
     return shm->is_dead;
 }
 
@@ -122,7 +111,7 @@ bool duo_shm_has_died(duo_shm *shm)
     /* It runs behind the other clock by some milliseconds. */
     if (coarse < shm->looked_after + DUO_SHM_PERIOD) return shm->is_dead;
     shm->looked_after = coarse;
-    shm->is_dead = duo_shm_is_dead(shm->process);
+    shm->is_dead = duo_shm_is_dead(shm);
     return shm->is_dead;
 }
 

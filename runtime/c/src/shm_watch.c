@@ -89,7 +89,8 @@ static void lie_down(bed *made, duo_shm *shm)
         atomic_fetch_or_explicit(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
     uint64_t address = (uint64_t)(uintptr_t)&shm->own->flags;
     made->places[made->count++] = (place){before | DUO_SHM_ASLEEP, address, OF_32_BITS, 0};
-    if (!shm->heavy) made->is_light = true;
+    /* A side that has not met its peer may do so in the look that follows, and is light from then on. */
+    if (!shm->heavy || !shm->is_met) made->is_light = true;
 }
 
 static void get_up(duo_shm *shm)
@@ -145,18 +146,19 @@ static uint64_t end_of(const struct timespec *deadline)
     return left > 0 ? duo_shm_now() + (uint64_t)left : 0;
 }
 
-static bool is_ready(duo_shm *shm)
+static bool is_ready(duo_shm *shm, bool asks_room)
 {
-    return duo_shm_await_message(shm, DUO_AT_ONCE) != DUO_EMPTY;
+    return (asks_room ? duo_shm_look_for_room(shm) : duo_shm_await_message(shm, DUO_AT_ONCE)) != DUO_EMPTY;
 }
 
 /* `is_unfinished` is left behind for who goes to sleep if there is nothing. */
-bool duo_shm_is_ready(duo_endpoint endpoint)
+bool duo_shm_is_ready(duo_endpoint asked)
 {
+    duo_endpoint endpoint = duo_asked(asked);
     duo_shm *shm = shm_of(endpoint);
     duo_shm_let_go(shm, endpoint);
     settle(shm, endpoint.turn);
-    return is_ready(shm);
+    return is_ready(shm, duo_asks_room(asked));
 }
 
 bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
@@ -171,7 +173,7 @@ bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t 
     settle_down(&made);
     for (size_t i = 0; i < count && !is_there; i++) {
         if (!duo_is_remote(endpoints[i])) continue;
-        is_there = is_ready(shm_of(endpoints[i]));
+        is_there = is_ready(shm_of(endpoints[i]), duo_asks_room(endpoints[i]));
         is_unfinished = is_unfinished || shm_of(endpoints[i])->is_unfinished;
     }
     if (!is_there && !is_unfinished) sleep_in(&made, end);
@@ -199,7 +201,7 @@ static look ring_ready(duo_watch *watch)
     look seen = NOTHING;
     for (duo_shm *shm = watch->first, *next; shm != NULL; shm = next) {
         next = shm->next_watched;
-        if (!is_ready(shm)) {
+        if (!is_ready(shm, shm->asks_room)) {
             if (shm->is_unfinished && seen == NOTHING) seen = UNFINISHED;
             continue;
         }
@@ -230,8 +232,9 @@ static void sleep_once(duo_watch *watch, _Atomic uint64_t *word, uint64_t expect
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) get_up(shm);
 }
 
-duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell)
+duo_status duo_shm_watch(duo_watch **watch, duo_endpoint asked, duo_bell *bell)
 {
+    duo_endpoint endpoint = duo_asked(asked);
     duo_shm *shm = shm_of(endpoint);
     if (*watch == NULL) {
         *watch = duo_allocate(sizeof **watch);
@@ -241,6 +244,7 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bel
     settle(shm, endpoint.turn);
     duo_shm_lock();
     shm->role = endpoint.turn & 1;
+    shm->asks_room = duo_asks_room(asked);
     shm->next_watched = (*watch)->first;
     if (shm->next_watched != NULL) shm->next_watched->watched_by = &shm->next_watched;
     shm->watched_by = &(*watch)->first;

@@ -26,7 +26,8 @@ typedef struct duo_transport {
     duo_status (*recv)(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
     duo_status (*close)(duo_endpoint endpoint, const duo_state *state);
 
-    /* Whether the next `_try_recv` answers something else than DUO_EMPTY. */
+    /* Endpoints are as ready.h has them from here on: with a mark if it is room that is waited for. */
+    /* Whether the next `_try_recv` answers something else than DUO_EMPTY, or `_try_send_M` than DUO_FULL. */
     bool (*is_ready)(duo_endpoint endpoint);
     /*
      * Sleeps while `word` is 0 and none of those endpoints that are remote is ready; may return for
@@ -63,11 +64,24 @@ static inline const duo_transport *duo_transport_of(duo_endpoint endpoint)
     return ((const duo_remote *)(const void *)endpoint.session)->transport;
 }
 
-/* Whether a receiving endpoint, whose side this is, has a message or the news that the peer left. */
-static inline bool duo_has_news(duo_endpoint endpoint, const duo_side *side)
+/* Whether it is room that an endpoint is waited for with, as ready.h has it. */
+static inline bool duo_asks_room(duo_endpoint asked)
 {
-    if (duo_is_remote(endpoint)) return duo_transport_of(endpoint)->is_ready(endpoint);
-    return duo_is_ready(side);
+    return (asked.turn & DUO_TURN_ROOM) != 0;
+}
+
+/* The endpoint itself. */
+static inline duo_endpoint duo_asked(duo_endpoint asked)
+{
+    asked.turn &= ~DUO_TURN_ROOM;
+    return asked;
+}
+
+/* Whether an endpoint, whose side this is, has what it is waited for with, or the news that the peer left. */
+static inline bool duo_has_news(duo_endpoint asked, const duo_side *side)
+{
+    if (duo_is_remote(asked)) return duo_transport_of(asked)->is_ready(asked);
+    return duo_asks_room(asked) ? duo_has_room(asked.session, side) : duo_is_ready(side);
 }
 
 #endif

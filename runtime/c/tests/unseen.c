@@ -193,7 +193,7 @@ static void an_answer_is_not_waited_for_if_the_receiver_left(void)
     CHECK(duo_await_message(client.sends.session, side, DUO_FOREVER));
     CHECK(duo_was_left(side));
     duo_bell bell = {NULL};
-    CHECK(duo_hang(side, &bell) == DUO_NOT_HUNG);
+    CHECK(duo_hang(side, &bell, false) == DUO_NOT_HUNG);
 }
 
 static void check_leaving(void (*check)(void))

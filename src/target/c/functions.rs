@@ -29,6 +29,35 @@ pub struct Payload {
     pub entries: String,
 }
 
+/// How long a function that sends waits for room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sending {
+    Forever,
+    /// As long as the caller says.
+    Within,
+    AtOnce,
+}
+
+impl Sending {
+    /// The name of the function for this message.
+    pub fn name(self, endpoint: &str, message: &str) -> String {
+        match self {
+            Sending::Forever => format!("{endpoint}_send_{message}"),
+            Sending::Within => format!("{endpoint}_send_{message}_within"),
+            Sending::AtOnce => format!("{endpoint}_try_send_{message}"),
+        }
+    }
+
+    /// What it says of it to the runtime.
+    fn wait(self) -> &'static str {
+        match self {
+            Sending::Forever => "DUO_FOREVER",
+            Sending::Within => "nanoseconds",
+            Sending::AtOnce => "DUO_AT_ONCE",
+        }
+    }
+}
+
 impl UnitView<'_> {
     pub fn init(&self) -> FunctionView {
         let endpoint = |side| format!("{}_t *{}", self.endpoint_name(0, side), Side::word(side));
@@ -98,15 +127,15 @@ impl UnitView<'_> {
             match handle(state.direction, side) {
                 "sends" => {
                     for position in 0..state.messages.len() {
-                        functions.push(self.send(index, position, side, "send", "DUO_FOREVER"));
-                        if self.may_wait[index] {
-                            functions.push(self.send(
-                                index,
-                                position,
-                                side,
-                                "try_send",
-                                "DUO_AT_ONCE",
-                            ));
+                        let mut send =
+                            |sending| functions.push(self.send(index, position, side, sending));
+                        send(Sending::Forever);
+                        if self.leaves {
+                            send(Sending::Within);
+                        }
+                        // Between processes a sender may have to wait in any state.
+                        if self.leaves || self.may_wait[index] {
+                            send(Sending::AtOnce);
                         }
                     }
                 }
@@ -130,18 +159,14 @@ impl UnitView<'_> {
         }
     }
 
-    fn send(
-        &self,
-        index: usize,
-        position: usize,
-        side: Side,
-        verb: &str,
-        wait: &str,
-    ) -> FunctionView {
+    fn send(&self, index: usize, position: usize, side: Side, sending: Sending) -> FunctionView {
         let message = &self.state(index).messages[position];
         let endpoint = self.endpoint_name(index, side);
         let payload = self.payload(index, message);
         let mut parameters = vec![format!("{endpoint}_t self")];
+        if sending == Sending::Within {
+            parameters.push("uint64_t nanoseconds".to_owned());
+        }
         parameters.extend(payload.parameters);
         let next = match self.next(index, message) {
             Some(next) => {
@@ -152,8 +177,14 @@ impl UnitView<'_> {
         };
         let mut body = Vec::new();
         let mut function = "duo_send";
-        let plain = self.plain(index, side, message);
-        if let Some(plain) = plain.filter(Plain::is_seen_sound) {
+        let plain = match sending {
+            Sending::Forever | Sending::AtOnce => self
+                .plain(index, side, message)
+                .filter(Plain::is_seen_sound),
+            // A caller that sets a time limit does not notice a call.
+            Sending::Within => None,
+        };
+        if let Some(plain) = plain {
             function = "duo_send_apart";
             body.push("    duo_way way;".to_owned());
             self.send_in_lane((index, position), side, message, &next, &mut body);
@@ -164,13 +195,13 @@ impl UnitView<'_> {
             "self.sends".to_owned(),
             self.message_table(index, position),
             payload.entries,
-            wait.to_owned(),
+            sending.wait().to_owned(),
             next,
         ];
         body.extend(payload.body);
         body.push(spelling::head(&format!("    return {function}"), &arguments) + ";");
-        let name = spelling::word(message.name.text());
-        let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}_{name}");
+        let name = sending.name(&endpoint, &spelling::word(message.name.text()));
+        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
         FunctionView {
             comment: spelling::comment(&message.docs, ""),
             head: spelling::head(&start, &parameters),

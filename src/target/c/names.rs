@@ -5,6 +5,7 @@
 //! pair, nothing can clash, and nothing but the types is handed over. So the rule costs little in very large protocols.
 
 use super::declared;
+use super::functions::Sending;
 use super::types::{Types, types_file};
 use super::units::{Kind, Unit, Units, canonical, parts_of};
 use super::{shared, spelling};
@@ -67,7 +68,7 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
     };
     hand_over(scope(names));
     for unit in &units.units {
-        let names = unit_names(program, unit, &heads);
+        let names = unit_names(program, unit, &heads, options.c_shm);
         if !names.is_empty() {
             hand_over(scope(names));
         }
@@ -256,7 +257,7 @@ fn shown(types: &Types, ty: &Type, by: Option<usize>) -> String {
 }
 
 /// The names of a unit's states and messages, as far as anything can clash with them.
-fn unit_names(program: &Program, unit: &Unit, heads: &BTreeSet<String>) -> Vec<Spelled> {
+fn unit_names(program: &Program, unit: &Unit, heads: &BTreeSet<String>, shm: bool) -> Vec<Spelled> {
     let own_states: BTreeMap<&str, usize> = unit
         .states
         .iter()
@@ -285,6 +286,9 @@ fn unit_names(program: &Program, unit: &Unit, heads: &BTreeSet<String>) -> Vec<S
             .filter_map(|head| own_states.get(head).copied())
             .collect();
         others.extend(side.and_then(|rest| own_states.get(rest).copied()));
+        if shm && names_a_limit(program.protocol(unit.protocol).state(state.state)) {
+            is_risky[index] = true;
+        }
         if unit.states.len() > own_states.len() || !others.is_empty() {
             is_risky[index] = true;
         }
@@ -299,11 +303,18 @@ fn unit_names(program: &Program, unit: &Unit, heads: &BTreeSet<String>) -> Vec<S
                 state.state,
                 &state.name,
                 state.travels,
+                shm,
                 &mut names,
             );
         }
     }
     names
+}
+
+/// Whether a message may be called as the function is that sends another one within a time limit.
+fn names_a_limit(state: &State) -> bool {
+    let mut messages = state.messages.iter();
+    messages.any(|message| spelling::word(message.name.text()).ends_with("_within"))
 }
 
 /// The parts of a name before each of its underscores.
@@ -343,6 +354,7 @@ fn state_names(
     id: StateId,
     name: &str,
     travels: bool,
+    shm: bool,
     names: &mut Vec<Spelled>,
 ) {
     let state = program.protocol(unit.protocol).state(id);
@@ -388,9 +400,11 @@ fn state_names(
                 for message in &state.messages {
                     let what = format!("a function of the message `{}`", message.name);
                     let word = spelling::word(message.name.text());
-                    for verb in ["send", "try_send"] {
-                        let name = format!("{endpoint}_{verb}_{word}");
-                        names.push(spelled(name, Some(message.name.span), what.clone()));
+                    for sending in [Sending::Forever, Sending::Within, Sending::AtOnce] {
+                        if shm || sending != Sending::Within {
+                            let name = sending.name(&endpoint, &word);
+                            names.push(spelled(name, Some(message.name.span), what.clone()));
+                        }
                     }
                 }
                 if program.protocol(unit.protocol).always_returns(id) {

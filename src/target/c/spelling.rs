@@ -32,7 +32,7 @@ pub fn entry(name: &str) -> String {
 /// A parameter of a function that sends, whose body uses names of its own.
 pub fn parameter(name: &str) -> String {
     let name = entry(name);
-    if matches!(name.as_str(), "self" | "message" | "way") {
+    if matches!(name.as_str(), "self" | "message" | "way" | "nanoseconds") {
         name + "_"
     } else {
         name

@@ -200,6 +200,24 @@ fn two_packages_have_a_protocol_of_one_name() {
     }
 }
 
+/// The function that sends `hear` with a time limit would be called as the one that sends `hear_within`; without `--c-shm`
+/// there is only one of them.
+#[test]
+fn a_message_is_called_like_a_send_with_a_limit() {
+    let folder = scratch("named-within");
+    let proto = folder.join("named.proto");
+    let text = "proto! named { talk:send { hear -> talk, hear_within(nanoseconds: u64) -> ! } }\n";
+    std::fs::write(&proto, text).expect("the folder is ours");
+    let generate = |further: &[&str]| {
+        let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
+        gen_c.arg("gen").arg(&proto).args(further);
+        succeed(gen_c.arg("--quiet").arg("--c").arg(&folder))
+    };
+    generate(&[]).unwrap_or_else(|complaint| panic!("{complaint}"));
+    let complaint = generate(&["--c-shm"]).expect_err("two functions of one name");
+    assert!(complaint.contains("clashing-names"), "{complaint}");
+}
+
 /// Both headers have one guard, which would hide the second in silence.
 #[test]
 fn two_packages_have_a_protocol_of_one_name_and_no_prefix() {

@@ -47,7 +47,8 @@ fn within_a_process() {
     }
     for way in WAYS {
         for test in [
-            "turn.c", "asleep.c", "close.c", "used.c", "shape.c", "walks.c", "ready.c", "taken.c",
+            "turn.c", "asleep.c", "close.c", "used.c", "shape.c", "walks.c", "ready.c", "room.c",
+            "taken.c",
         ] {
             check_runtime_with(test, Compiler::Gcc, crate::support::c::Watch::Plain, way);
         }
@@ -59,7 +60,10 @@ fn between_processes() {
     if !is_wanted() {
         return;
     }
-    for program in ["meet.c", "long.c", "mixed.c", "turns.c", "ready.c"] {
+    for program in [
+        "meet.c", "long.c", "limits.c", "attach.c", "names.c", "mixed.c", "turns.c", "ready.c",
+        "room.c",
+    ] {
         let case = Case::new(
             &format!("narrow-{program}"),
             "tests/processes/talk.proto",

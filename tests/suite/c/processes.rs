@@ -69,7 +69,7 @@ impl Case {
 
 #[test]
 fn two_processes_meet() {
-    // Valgrind does not know `pidfd_open` in all versions that are in use.
+    // Valgrind does not know `membarrier` in all versions that are in use.
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-meet", "tests/processes/talk.proto", "meet.c").run(&watches, &[]);
@@ -86,6 +86,13 @@ fn many_sessions_are_waited_for() {
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-ready", "tests/processes/talk.proto", "ready.c").run(&watches, &[]);
+}
+
+#[test]
+fn room_in_many_sessions_is_waited_for() {
+    let case = Case::new("processes-room", "tests/processes/talk.proto", "room.c");
+    case.run(&[Watch::Plain, Watch::Address, Watch::Thread], &[]);
+    case.run_as(&["-DDUO_NO_MEMBARRIER"]);
 }
 
 /// As on Linux before 5.16, and where a thread sleeps on other things than futexes.
@@ -115,6 +122,26 @@ fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
 }
 
 #[test]
+fn a_side_is_had_as_long_as_its_program_runs() {
+    Case::new("processes-attach", "tests/processes/talk.proto", "attach.c")
+        .run(&[Watch::Plain, Watch::Address, Watch::Thread], &[]);
+}
+
+#[test]
+fn a_name_that_a_crash_left_is_usable() {
+    Case::new("processes-names", "tests/processes/talk.proto", "names.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn a_region_has_all_of_its_memory() {
+    Case::new("processes-space", "tests/processes/talk.proto", "space.c").run(
+        &[Watch::Plain, Watch::Address],
+        &["-Wl,--wrap=posix_fallocate"],
+    );
+}
+
+#[test]
 fn a_child_of_busy_threads_has_sessions_of_its_own() {
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
@@ -131,6 +158,12 @@ fn many_threads_send_to_another_process() {
 #[test]
 fn messages_of_every_length_arrive() {
     Case::new("processes-long", "tests/processes/talk.proto", "long.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn a_sender_gives_up_when_its_time_is_over() {
+    Case::new("processes-limits", "tests/processes/talk.proto", "limits.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 

@@ -42,7 +42,7 @@ typedef struct duo_line {
     char payloads[];
 } duo_line;
 
-/* Rung by a sender for a receiver that waits on many endpoints. */
+/* Rung for a side that waits on many endpoints, by its peer: by a sender with a message, or by a receiver that makes room. */
 typedef struct duo_bell {
     void (*ring)(struct duo_bell *bell);
 } duo_bell;
@@ -61,14 +61,14 @@ typedef struct duo_side {
     uint64_t at;
     uint64_t base;
     duo_line *line;
-    union {
-        /* As receiver: the bell that hangs here, until the sender has rung it or it was taken down. */
-        _Atomic(duo_bell *) bell;
-        /* On the list of endpoints to be closed, where no bell hangs: the next of them. */
-        struct duo_side *next_closing;
-    };
+    /* The bell that hangs here, until the peer has rung it or it was taken down. A set may look here at any time. */
+    _Atomic(duo_bell *) bell;
+    /* On the list of endpoints to be closed: the next of them. */
+    struct duo_side *next_closing;
     /* On that list: the state this one is in. */
     const duo_state *state;
+    /* The bell is for room: this side is a sender. */
+    bool is_for_room;
 } duo_side;
 
 /*

@@ -1,9 +1,10 @@
 /*
- * duologue/ready.h: waiting for one of many receiving endpoints, of whatever protocols.
+ * duologue/ready.h: waiting for one of many endpoints, of whatever protocols: for a message, or for room to send one.
  *
  * Both ways tell which endpoint is ready and consume nothing: its next `_try_recv` (or `_recv`)
  * gives a message, or says how the session ended, without waiting. A ready endpoint stays ready,
- * since nobody else receives from it.
+ * since nobody else receives from it. A sending endpoint is ready when its next `_try_send_M` does not answer
+ * DUO_FULL; between processes that holds for messages of up to half the region's room and 3 MiB.
  *
  * Endpoints whose peer is in this process and in another one go together. Of the latter each wait
  * that does not find anything at once looks at all, and sleeps on up to 127 in one call of the
@@ -20,6 +21,21 @@ extern "C" {
 
 /* A receiving endpoint as both ways take it. Sending endpoints do not compile. */
 #define DUO_READY(endpoint) ((endpoint).receives)
+
+/*
+ * A sending endpoint as both ways take it, to wait until there is room. Receiving endpoints do not compile. Where a
+ * sender never waits, in runs with a bound within a process, it is ready at once.
+ */
+#define DUO_ROOM(endpoint) duo_awaiting_room((endpoint).sends)
+
+/* In a turn, for both ways only: it is room that is waited for. */
+#define DUO_TURN_ROOM (UINT64_C(1) << 59)
+
+static inline duo_endpoint duo_awaiting_room(duo_endpoint sender)
+{
+    sender.turn |= DUO_TURN_ROOM;
+    return sender;
+}
 
 /* How long to wait, in nanoseconds: not at all, and for ever. */
 #define DUO_AT_ONCE UINT64_C(0)

@@ -9,6 +9,8 @@
 #ifndef DUOLOGUE_SHM_H
 #define DUOLOGUE_SHM_H
 
+#include <sys/types.h>
+
 #include "duologue.h"
 #include "duologue/wire.h"
 
@@ -26,6 +28,17 @@ typedef struct duo_shm_options {
     /* The largest message to receive, in encoded bytes; 0 is 64 MiB. */
     size_t largest;
     /*
+     * The process that is to take the other side, as a child that was forked for it and not waited for yet; 0: not
+     * known. If it ends without having attached, the answer is DUO_CLOSED.
+     */
+    pid_t peer;
+    /*
+     * Does not wait for the peer: the endpoint is there at once, and `wait` means nothing. Until the peer has come it
+     * has nothing to receive (DUO_EMPTY) and no room to send (DUO_FULL), and can be waited for like any other, in a
+     * set with a descriptor, too. If the peer speaks another protocol, the first operation is DUO_REFUSED.
+     */
+    bool at_once;
+    /*
      * The most memory for a received message, in bytes; 0 is four times `largest`. One byte may become many: an
      * absent option takes the room of a present one, and so does a small variant of an enum that has a large one.
      */
@@ -37,39 +50,50 @@ typedef struct duo_shm_options {
 /*
  * Makes a region without a name, for a child process or to be sent over a socket. `room` is the
  * number of bytes for long messages, rounded up to a power of two from 4 KiB on; 0 is 256 KiB. A
- * longer message travels in parts. `region` gets a descriptor, closed on exec, that the caller
- * closes when both sides are attached or whenever it likes. DUO_SYSTEM: see `errno`.
+ * longer message travels in parts. All of it is taken from the system at once. `region` gets a descriptor, closed
+ * on exec, that the caller closes when both sides are attached or whenever it likes. DUO_SYSTEM: see `errno`, which is
+ * ENOSPC if there is not that much memory.
  */
 DUO_MUST_CHECK duo_status duo_shm_create(size_t room, int *region);
 
 /*
  * Opens the region of this name (as `shm_open` takes it: "/name"), and makes it if there is none;
- * `room` counts for who makes it. Only processes of the same user can open it. The name stays until
- * `duo_shm_unlink`: who leaves it behind finds the used region again, in which no side is free.
+ * `room` counts for who makes it. Only processes of the same user can open it; a name that another user has
+ * taken, or that others may open, is DUO_SYSTEM with EACCES. The name stays until
+ * `duo_shm_unlink`. If its session is over, because both have left it or their processes have ended, the next call
+ * with this name makes the region anew; as long as a process has a side, the region is that of its session.
  */
 DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t room, int *region);
 
 /* Removes the name; processes that have opened the region are not disturbed. */
 DUO_MUST_CHECK duo_status duo_shm_unlink(const char *name);
 
-/* Sends a region over a connected Unix socket. */
+/* Sends a region over a connected Unix socket. A socket that does not block and is full is DUO_SYSTEM with EAGAIN. */
 DUO_MUST_CHECK duo_status duo_shm_send(int socket, int region);
 
 /*
- * Receives a region over a connected Unix socket; waits for it. DUO_CLOSED if the peer hung up,
- * DUO_BROKEN if something else came than a region that cannot shrink under its readers.
+ * Receives a region over a connected Unix socket; waits for it, indefinitely if the peer sends nothing. DUO_CLOSED if the peer
+ * hung up, DUO_BROKEN if something else came than a region that cannot shrink under its readers. DUO_EMPTY if nothing
+ * has come and the socket does not block, or its own time limit (SO_RCVTIMEO) is over.
  */
 DUO_MUST_CHECK duo_status duo_shm_receive(int socket, int *region);
 
 /*
+ * The same for so many nanoseconds at most, or DUO_AT_ONCE, whether the socket blocks or not: DUO_EMPTY if nothing has
+ * come by then.
+ */
+DUO_MUST_CHECK duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region);
+
+/*
  * What generated `_attach` functions call. Takes one side of the session in `region`, which may be
  * closed afterwards, and waits for the other side. On DUO_OK `endpoint` is the first endpoint, else it is
- * zeroed.
+ * zeroed. Needs /proc, through which it opens the region anew; DUO_SYSTEM with ENOENT where there is none.
  *
- * DUO_REFUSED: the side is taken, or the peer speaks another protocol. DUO_EMPTY: the peer did not
- * come in time; the region is used up. DUO_CLOSED: the peer came and left. DUO_BROKEN: this is no region.
+ * DUO_REFUSED: the side is taken or was, or the peer speaks another protocol. DUO_EMPTY: the peer did not
+ * come in time; the region is used up. DUO_CLOSED: the peer came and left. DUO_SYSTEM: see `errno`. DUO_BROKEN: this
+ * is no region, or one whose memory could go away: wherever the descriptor comes from, the file is in tmpfs, and
+ * either sealed against shrinking (as `duo_shm_create` does) or this user's alone (as `duo_shm_open` makes it).
  * DUO_TOO_LARGE: the region is larger than the options allow; nothing was done with it.
- * DUO_SYSTEM: see `errno`.
  */
 DUO_MUST_CHECK duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol,
                                          duo_role role, const duo_shm_options *options,
