@@ -192,6 +192,7 @@ impl From<Choices> for Options {
             scala_package: choices.scala_package,
             c_prefix: choices.c_prefix,
             c_shm: choices.c_shm,
+            targets: Vec::new(),
         }
     }
 }

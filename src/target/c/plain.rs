@@ -1,6 +1,7 @@
 //! Messages of plain bytes that are not the last: they are written to the ring, and read from it, in the header, so that the compiler
 //! knows all about them.
 
+use super::names::OfState;
 use super::spelling;
 use super::view::{UnitView, handle};
 use crate::protocol::{Message, Side};
@@ -35,7 +36,7 @@ impl UnitView<'_> {
             },
             edge,
             shape: if self.begun[index] {
-                format!("&duo_{}_shape", self.unit.prefix)
+                self.shape_table()
             } else {
                 "NULL".to_owned()
             },
@@ -78,13 +79,13 @@ impl UnitView<'_> {
 
     /// The lines that copy the parameters of a message to its place.
     pub fn fill_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
-        let name = self.name(index);
+        let name = self.received(index);
         let member = spelling::member(message.name.text());
         for entry in &message.entries {
             let parameter = self.types.parameter(entry.name.text());
             let entry = spelling::entry(entry.name.text());
             let arguments = [
-                format!("way.place + DUO_ENTRY({name}_t, {member}, {entry})"),
+                format!("way.place + DUO_ENTRY({name}, {member}, {entry})"),
                 format!("&{parameter}"),
                 format!("sizeof {parameter}"),
             ];
@@ -94,16 +95,12 @@ impl UnitView<'_> {
 
     /// The enumerator of a message.
     pub fn constant(&self, index: usize, message: &Message) -> String {
-        format!(
-            "{}_{}",
-            self.name(index).to_ascii_uppercase(),
-            spelling::loud(message.name.text())
-        )
+        self.unit.of_state(index, OfState::Constant(message))
     }
 
     /// The lines that say which message came, and copy its entries from their place.
     pub fn take_from_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
-        let name = self.name(index);
+        let name = self.received(index);
         body.push(format!(
             "        message->tag = {};",
             self.constant(index, message)
@@ -114,7 +111,7 @@ impl UnitView<'_> {
             let entry = spelling::entry(entry.name.text());
             let arguments = [
                 format!("&message->as.{member}.{entry}"),
-                format!("way.place + DUO_ENTRY({name}_t, {member}, {entry})"),
+                format!("way.place + DUO_ENTRY({name}, {member}, {entry})"),
                 format!("sizeof message->as.{member}.{entry}"),
             ];
             body.push(spelling::head("        memcpy", &arguments) + ";");

@@ -63,7 +63,13 @@ impl InstanceView {
             other_name(0, &type_name(&state.name), path, arguments.map(used))
         };
         let start = type_name(&protocol.start().name);
-        let end = |side: Side| Piece::word(format!("{}::{start}", side.word()));
+        // A state that is reached with other arguments too keeps its parameters here.
+        let start_arguments = match only_arguments(&reached, StateId::new(0)) {
+            Some(_) => Vec::new(),
+            None => here.types(&instance.arguments, &[]),
+        };
+        let end =
+            |side: Side| Piece::angle(format!("{}::{start}", side.word()), start_arguments.clone());
         let result = Piece::round("", vec![end(Side::Server), end(Side::Client)]);
         let arguments = Piece::angle(
             format!("{path}init::"),
