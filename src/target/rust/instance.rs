@@ -52,6 +52,12 @@ impl InstanceView {
                     all.push(other_name(4, &name, path, arguments));
                 }
             }
+            // As rustfmt orders what is used line by line.
+            for run in all.chunk_by_mut(|one, next| is_use(one) && is_use(next)) {
+                if is_use(&run[0]) {
+                    run.sort();
+                }
+            }
             all
         };
         let message = |(state, arguments): &(&State, Option<&[Type]>)| {
@@ -103,6 +109,10 @@ fn only_arguments(reached: &[(StateId, Vec<Type>)], id: StateId) -> Option<&[Typ
         (Some((_, arguments)), None) => Some(arguments),
         _ => None,
     }
+}
+
+fn is_use(text: &str) -> bool {
+    text.starts_with("pub use ")
 }
 
 /// A type under the instance's roof: with its arguments where they are known, otherwise as it is.

@@ -68,10 +68,10 @@ fn long_chains_and_circles_of_types() {
     assert_eq!(rules(&one(&circle)), ["recursive-type"]);
 }
 
-/// Ten times as many: a step for each pair would take hours. Every target writes each alias once, and reads none of the others.
+/// Three times as many: a step for each pair would not end. Every target writes each alias once, and reads none of the others.
 #[test]
 fn long_chains_of_types_are_written() {
-    let most = 10 * MANY;
+    let most = 3 * MANY;
     let mut whole = String::from("type t0 = u8;\n");
     for index in 0..most {
         let _ = writeln!(whole, "type t{} = t{index};", index + 1);
