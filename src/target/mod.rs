@@ -59,6 +59,8 @@ pub struct Options {
     /// The targets of which code is asked for. If names clash in one of them, that is an error. Without any, clashes in each target
     /// are warnings.
     pub targets: Vec<Target>,
+    /// C: bytes of the ring of a protocol whose runs have no bound, or a little more; without it, the runtime's `DUO_RING`.
+    pub c_ring: Option<u32>,
 }
 
 /// A generated file.

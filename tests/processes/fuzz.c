@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void decode(const uint8_t *data, size_t size)
 {
-    const duo_wire *wire = duo_payloads_wire.wires[data[0] / 2 % 26].entries;
+    const duo_wire *wire = duo_wire_of_payloads.wires[data[0] / 2 % 26].entries;
     size_t taken, room;
     data += 1;
     size -= 1;
@@ -22,7 +22,7 @@ static void decode(const uint8_t *data, size_t size)
     CHECK(items != NULL);
     duo_wire_decode(wire, data, &message.as, items);
     size_t measured;
-    CHECK(duo_wire_measure(wire, &message.as, &measured) && measured == taken);
+    CHECK(duo_wire_measure(wire, &message.as, &measured) == DUO_OK && measured == taken);
     char *written = malloc(measured + 1);
     CHECK(written != NULL);
     duo_wire_writer writer = {written, written + measured, NULL};

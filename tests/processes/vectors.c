@@ -45,7 +45,7 @@ static bool is_taken(const duo_wire *wire, const uint8_t *given, size_t size)
     memset(items, 0, room);
     duo_wire_decode(wire, bytes, &message.as, items);
     size_t measured;
-    CHECK(duo_wire_measure(wire, &message.as, &measured) && measured == size);
+    CHECK(duo_wire_measure(wire, &message.as, &measured) == DUO_OK && measured == size);
     char written[256];
     duo_wire_writer writer = {written, written + sizeof written, NULL};
     CHECK(size <= sizeof written && duo_wire_encode(wire, &message.as, &writer));
@@ -72,7 +72,7 @@ int main(void)
         bool is_right = strcmp(verdict, "yes") == 0;
         CHECK(is_right || strcmp(verdict, "no") == 0);
         size_t size = from_hex(hex, bytes);
-        if (is_taken(duo_payloads_wire.wires[index].entries, bytes, size) != is_right) {
+        if (is_taken(duo_wire_of_payloads.wires[index].entries, bytes, size) != is_right) {
             fprintf(stderr, "%s %s should be `%s`\n", name, hex, verdict);
             return 1;
         }

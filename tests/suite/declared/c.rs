@@ -108,7 +108,7 @@ fn declared_by(statement: &[Token], found: &mut Vec<String>) {
     if let [Token::Word(name), Token::Group('(', arguments)] = statement {
         // Both are macros of the runtime.
         match name.as_str() {
-            "DUO_SHAPE" => {
+            "DUO_SHAPE" | "DUO_SHAPE_OF" => {
                 let shape = last_word(&arguments[..1]).expect("its first argument is a name");
                 for ending in ["per_line", "pitch", "fills", "lines", "ready", "shape"] {
                     found.push(format!("{shape}_{ending}"));
@@ -147,6 +147,8 @@ fn declared(file: &OutputFile) -> Vec<Declared> {
         }
     }
     let (mut names, mut statement) = (Vec::new(), Vec::new());
+    // Both are macros of the runtime, for what only some compilers see.
+    let code = code.replace("DUO_C_BEGINS", "").replace("DUO_C_ENDS", "");
     for token in tokens(&mut code.chars().peekable()) {
         if token.is(";") {
             declared_by(&statement, &mut names);
