@@ -191,7 +191,8 @@ impl<'a> Shapes<'a> {
             }
         }
         // All on the way have the same meaning: so each step of a long chain is taken once.
-        self.meanings.extend(chain.into_iter().map(|node| (node, at)));
+        self.meanings
+            .extend(chain.into_iter().map(|node| (node, at)));
         at
     }
 

@@ -44,13 +44,11 @@ pub fn spellings(
         record.payloads(id, unit);
         let title = title(program, unit);
         for what in names::of_unit(unit, options.c_shm) {
-            // In C++ a struct's tag is its type.
-            let spellings = match what {
-                OfUnit::Own(Own::Shape) => {
-                    let shape = unit.own(what);
-                    SHAPE.map(|ending| format!("{shape}_{ending}")).to_vec()
-                }
-                _ => vec![unit.own(what)],
+            let name = unit.own(what);
+            let spellings = if what == OfUnit::Own(Own::Shape) {
+                SHAPE.map(|ending| format!("{name}_{ending}")).to_vec()
+            } else {
+                vec![name]
             };
             for spelling in spellings {
                 record.add(spelling, title_span(program, unit), what.title(&title));

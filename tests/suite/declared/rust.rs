@@ -44,6 +44,10 @@ impl Finder {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "what generated code does not have is many kinds of items"
+    )]
     fn item(&mut self, path: &[String], item: &Item) {
         let here = place_of(path);
         let inside = |name: &Ident| [path, &[name.to_string()]].concat();
