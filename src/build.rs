@@ -244,7 +244,10 @@ impl Builder {
             import_dirs: own_root.into_iter().chain(import_dirs).collect(),
             defaults: Vec::new(),
             levels: self.levels.clone(),
-            options: self.options.clone(),
+            options: Options {
+                targets: vec![Target::Rust],
+                ..self.options.clone()
+            },
         })
     }
 }

@@ -89,8 +89,13 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
     compilation.diagnostics.extend(errors);
     let has_errors = !compilation.diagnostics.is_empty();
     program.is_incomplete = has_errors;
+    let mut found = compilation.diagnostics.iter();
+    let has_duplicates = found.any(|found| found.rule == "duplicate-name");
     let spell = |program: &Program, hand_over: &mut dyn FnMut(Scope)| {
-        target::spellings(program, &request.options, hand_over)
+        // What is declared twice is spelled alike everywhere, and has been reported.
+        if !has_duplicates {
+            target::spellings(program, &request.options, hand_over);
+        }
     };
     let outcome = check::check(
         program,

@@ -1,16 +1,14 @@
 //! Names that are different here and would be the same in generated code.
 //!
 //! Within one name space names must differ in more than upper case and `_`. Between name spaces names are free, but for type
-//! parameters, which stand where types stand, and for states, which live beside the modules `client` and `server`. What else a
-//! target would spell alike is found by [`super::spelling_clash`].
+//! parameters, which stand where types stand. What else a target would spell alike is found by [`super::target_clash`].
 
+use super::Rule;
 use super::findings::{Findings, Subject};
-use super::{Rule, spelling_clash};
 use crate::diagnostic::Diagnostic;
-use crate::name::{Name, norm};
+use crate::name::Name;
 use crate::protocol::{Builtin, Definition, Entry, FileId, Program, Protocol, State};
-use crate::source::Span;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 pub const RULE: Rule = Rule {
     name: "clashing-names",
@@ -21,10 +19,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    let mut clashes = Clashes {
-        findings,
-        told: HashSet::new(),
-    };
+    let mut clashes = Clashes { findings };
     let program = subject.program;
     let types = TypeNames::of(program);
     for protocol in &program.protocols {
@@ -33,11 +28,6 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     clashes.packages(program);
     for index in 0..program.files.len() {
         clashes.file(program, FileId::new(index), &types);
-    }
-    let told = clashes.told;
-    // What is spelt alike because it is declared twice, or named alike, has been told.
-    if !findings.has_errors(program) {
-        spelling_clash::find(subject, &told, findings);
     }
 }
 
@@ -63,8 +53,6 @@ impl<'a> TypeNames<'a> {
 
 struct Clashes<'f> {
     findings: &'f mut Findings,
-    /// Places that have been reported.
-    told: HashSet<Span>,
 }
 
 impl Clashes<'_> {
@@ -72,9 +60,6 @@ impl Clashes<'_> {
         let states = protocol.states.iter().map(|state| &state.name);
         self.space(states, "states");
         for state in &protocol.states {
-            if matches!(&*state.name.norm(), "client" | "server") {
-                self.side(&state.name);
-            }
             let messages = state.messages.iter().map(|message| &message.name);
             self.space(messages, "messages");
             for message in &state.messages {
@@ -186,7 +171,6 @@ impl Clashes<'_> {
 
     fn pair(&mut self, first: &Name, second: &Name, what: &str) {
         let message = format!("{what} `{first}` and `{second}` are too much alike");
-        self.told.insert(first.span);
         self.error(
             Diagnostic::error(RULE.name, second.span, message)
                 .label("differs in upper case or `_` only")
@@ -196,20 +180,7 @@ impl Clashes<'_> {
         );
     }
 
-    fn side(&mut self, name: &Name) {
-        let message = format!("a state cannot be called `{name}`");
-        let word = norm(name.text());
-        self.error(
-            Diagnostic::error(RULE.name, name.span, message)
-                .label(format!(
-                    "generated code keeps the endpoints of the {word} under this name"
-                ))
-                .help("name the state after what happens in it"),
-        );
-    }
-
     fn error(&mut self, error: Diagnostic) {
-        self.told.insert(error.primary.span);
         self.findings.error(error);
     }
 }

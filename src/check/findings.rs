@@ -60,10 +60,6 @@ impl<'a> Subject<'a> {
             })
         })
     }
-
-    pub fn has_broken_protocols(&self) -> bool {
-        self.shapes.iter().any(Option::is_none)
-    }
 }
 
 impl<'a> Case<'a> {

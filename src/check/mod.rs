@@ -19,8 +19,8 @@ mod not_dual;
 mod recursive_type;
 mod satisfied;
 mod spelling;
-mod spelling_clash;
 mod stuck_state;
+mod target_clash;
 mod too_many_messages;
 mod too_many_values;
 mod unbounded_run;
@@ -83,6 +83,7 @@ pub static RULES: &[Rule] = &[
     unsatisfied_bound::RULE,
     not_dual::RULE,
     clashing_names::RULE,
+    target_clash::RULE,
     unreachable_state::RULE,
     stuck_state::RULE,
     cannot_finish::RULE,

@@ -12,6 +12,8 @@ pub struct Scope {
     pub place: String,
     /// Whether the target's file system or linker cannot tell names apart that differ in case only.
     pub ignores_case: bool,
+    /// Whether code of the target is asked for.
+    pub is_asked: bool,
     /// What is declared there.
     pub names: Vec<Spelled>,
 }

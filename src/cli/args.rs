@@ -195,6 +195,7 @@ impl From<Choices> for Options {
             scala_package: choices.scala_package,
             c_prefix: choices.c_prefix,
             c_shm: choices.c_shm,
+            targets: Vec::new(),
             c_ring: choices.c_ring,
         }
     }

@@ -92,7 +92,10 @@ impl From<OutputError> for Failure {
 impl Gen {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let started = Instant::now();
-        let options: Options = self.choices.into();
+        let options = Options {
+            targets: self.directories.targets(),
+            ..self.choices.into()
+        };
         let compiled = self.sources.compile(
             &self.paths,
             options.clone(),
@@ -145,17 +148,28 @@ impl Gen {
 }
 
 impl Directories {
+    /// The targets that were asked for.
+    fn targets(&self) -> Vec<Target> {
+        let is_asked = |target: &Target| self.of(*target).is_some();
+        Target::ALL.into_iter().filter(is_asked).collect()
+    }
+
+    fn of(&self, target: Target) -> Option<&PathBuf> {
+        match target {
+            Target::Rust => self.rust.as_ref(),
+            Target::C => self.c.as_ref(),
+            Target::Scala => self.scala.as_ref(),
+        }
+    }
+
     /// What each target that was asked for writes, and what it has to say about it.
     fn generate(self, checked: &CheckedProgram, options: &Options) -> (Vec<Tree>, Vec<String>) {
         let mut trees = Vec::new();
         let mut notes = Vec::new();
         for target in Target::ALL {
-            let directory = match target {
-                Target::Rust => &self.rust,
-                Target::C => &self.c,
-                Target::Scala => &self.scala,
+            let Some(directory) = self.of(target) else {
+                continue;
             };
-            let Some(directory) = directory else { continue };
             let generated = target::generate(checked, target, options);
             notes.extend(generated.notes);
             trees.push(Tree {

@@ -173,6 +173,7 @@ impl<'a> Shapes<'a> {
             return *known;
         }
         let mut at = node;
+        let mut chain = Vec::new();
         // An alias of itself, which is an error elsewhere, must not keep us here.
         for _ in 0..=self.shapes.len() + self.programs[0].types.len() + self.programs[1].types.len()
         {
@@ -182,11 +183,16 @@ impl<'a> Shapes<'a> {
             let Definition::Alias(ty) = &self.program(origin).ty(id).definition else {
                 break;
             };
+            chain.push(at);
             at = self.lower(origin, ty, &[]);
+            if let Some(known) = self.meanings.get(&at) {
+                at = *known;
+                break;
+            }
         }
-        if at != node {
-            self.meanings.insert(node, at);
-        }
+        // All on the way have the same meaning: so each step of a long chain is taken once.
+        self.meanings
+            .extend(chain.into_iter().map(|node| (node, at)));
         at
     }
 

@@ -56,6 +56,9 @@ pub struct Options {
     pub c_prefix: Option<String>,
     /// C: also write what sessions between processes need.
     pub c_shm: bool,
+    /// The targets of which code is asked for. If names clash in one of them, that is an error. Without any, clashes in each target
+    /// are warnings.
+    pub targets: Vec<Target>,
     /// C: bytes of the ring of a protocol whose runs have no bound, or a little more; without it, the runtime's `DUO_RING`.
     pub c_ring: Option<u32>,
 }
@@ -96,13 +99,40 @@ pub fn generate(checked: &CheckedProgram, target: Target, options: &Options) -> 
     }
 }
 
-/// Hands over, scope by scope, every name that the targets will declare for a program.
+/// Hands over, scope by scope, the names that could clash among those that the targets will declare for a program: the targets that
+/// are asked for, or all.
 pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut(Scope)) {
+    let is_asked = !options.targets.is_empty();
     for target in Target::ALL {
-        match target {
-            Target::Rust => rust::spellings(program, options, hand_over),
-            Target::C => c::spellings(program, options, hand_over),
-            Target::Scala => scala::spellings(program, options, hand_over),
+        if !is_asked || options.targets.contains(&target) {
+            let names = Names::ThatCouldClash;
+            declarations(program, target, options, names, &mut |scope| {
+                hand_over(Scope { is_asked, ..scope });
+            });
         }
+    }
+}
+
+/// Which names of a target are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Every name that generated code declares.
+    All,
+    /// As far as two of them could be equal.
+    ThatCouldClash,
+}
+
+/// Hands over, scope by scope, the names that a target will declare for a program.
+pub fn declarations(
+    program: &Program,
+    target: Target,
+    options: &Options,
+    names: Names,
+    hand_over: &mut dyn FnMut(Scope),
+) {
+    match target {
+        Target::Rust => rust::spellings(program, options, names, hand_over),
+        Target::C => c::spellings(program, options, names, hand_over),
+        Target::Scala => scala::spellings(program, options, names, hand_over),
     }
 }

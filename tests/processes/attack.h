@@ -39,7 +39,7 @@ static inline attack begin_attack_with(const duo_shm_options *options)
     CHECK(made.lock >= 0 && duo_shm_lock_bytes(made.lock, DUO_SHM_SIDE_LOCK(0), 1));
     duo_shm_hello *hello = &made.head->sides[0].hello;
     hello->largest = 1 << 20;
-    hello->fingerprint = duo_payloads_wire.fingerprint;
+    hello->fingerprint = duo_wire_of_payloads.fingerprint;
     atomic_store(&hello->verdict, 1);
     atomic_store(&hello->state, 2);
     CHECK(payloads_server_attach(made.region, options, &made.server) == DUO_OK);

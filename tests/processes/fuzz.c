@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void decode(const uint8_t *data, size_t size)
 {
-    const duo_wire *wire = duo_payloads_wire.wires[data[0] / 2 % 26].entries;
+    const duo_wire *wire = duo_wire_of_payloads.wires[data[0] / 2 % 26].entries;
     size_t taken, room;
     data += 1;
     size -= 1;

@@ -72,7 +72,7 @@ int main(void)
         bool is_right = strcmp(verdict, "yes") == 0;
         CHECK(is_right || strcmp(verdict, "no") == 0);
         size_t size = from_hex(hex, bytes);
-        if (is_taken(duo_payloads_wire.wires[index].entries, bytes, size) != is_right) {
+        if (is_taken(duo_wire_of_payloads.wires[index].entries, bytes, size) != is_right) {
             fprintf(stderr, "%s %s should be `%s`\n", name, hex, verdict);
             return 1;
         }

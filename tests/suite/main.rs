@@ -10,6 +10,7 @@ mod ci;
 mod cli;
 mod config;
 mod contract;
+mod declared;
 mod fingerprint;
 mod fix;
 mod format;

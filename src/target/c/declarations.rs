@@ -1,7 +1,7 @@
 //! The types a header needs, each before it is used, and the headers it includes for them.
 
-use super::spelling;
 use super::types::{Types, host_file};
+use super::{names, spelling};
 use crate::protocol::{Definition, EndpointType, FileId, Type, TypeId};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -198,13 +198,14 @@ pub fn handle(types: &Types, endpoint: &EndpointType) -> &'static str {
 /// A struct that several headers may define alike; who comes first, does.
 pub fn guarded(name: &str, members: &[String]) -> String {
     let mut text = String::new();
+    let has = names::has(name);
     let members: Vec<String> = members
         .iter()
         .map(|member| format!("    {member};\n"))
         .collect();
     write!(
         text,
-        "\n\n#ifndef DUO_HAS_{name}\n#define DUO_HAS_{name}\ntypedef struct {name} {{\n{}}} {name};\n#endif",
+        "\n\n#ifndef {has}\n#define {has}\ntypedef struct {name} {{\n{}}} {name};\n#endif",
         members.concat()
     )
     .expect("a string takes everything");

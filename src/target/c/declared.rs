@@ -4,6 +4,7 @@ use super::VERSION;
 use super::declarations::Declarations;
 use super::functions::{FunctionView, FunctionsView};
 use super::layouts::{Layouts, composite, enumeration};
+use super::names::{self, OfType};
 use super::spelling;
 use super::tables::{SourceFootView, SourceView};
 use super::types::{Types, c_mapping, is_bare};
@@ -107,7 +108,7 @@ impl<'a> FileView<'a> {
         let head = HeadView {
             source: spelling::harmless(&self.file.path),
             version: VERSION,
-            guard: format!("DUO_{}_H", header.to_ascii_uppercase()),
+            guard: names::types_guard(&header),
             comment: match spelling::comment(&self.file.docs, "") {
                 docs if docs.is_empty() => docs,
                 docs => docs + "\n",
@@ -249,10 +250,9 @@ impl<'a> FileView<'a> {
         tag: String,
         text: &mut String,
     ) {
-        let word = self.types.declared_word(id);
         let view = |(position, variant): (usize, &Variant)| VariantView {
             comment: spelling::comment(&variant.docs, "    "),
-            constant: spelling::variant(&word, variant.name.text())
+            constant: self.types.of_type(id, OfType::Variant(variant.name.text()))
                 + if position == 0 { " = 1" } else { "" },
             name: spelling::member(variant.name.text()),
             has_values: !variant.entries.is_empty(),
@@ -287,8 +287,8 @@ impl<'a> FileView<'a> {
             line(
                 text,
                 &format!(
-                    "\nextern const duo_type duo_layout_{};",
-                    self.types.declared_word(id)
+                    "\nextern const duo_type {};",
+                    self.types.of_type(id, OfType::Layout)
                 ),
             );
         }
@@ -297,7 +297,7 @@ impl<'a> FileView<'a> {
     fn table(&self, id: TypeId, layouts: &mut Layouts) {
         let declared = self.types.program.ty(id);
         let name = self.types.declared_name(id);
-        let word = self.types.declared_word(id);
+        let layout = self.types.of_type(id, OfType::Layout);
         let facts = self.types.facts(&Type::Named(id));
         let mut fields = Vec::new();
         match &declared.definition {
@@ -315,7 +315,7 @@ impl<'a> FileView<'a> {
             }
             Definition::Enum(variants) => {
                 for variant in variants {
-                    let tag = spelling::variant(&word, variant.name.text());
+                    let tag = self.types.of_type(id, OfType::Variant(variant.name.text()));
                     let variant_member = spelling::member(variant.name.text());
                     for entry in &variant.entries {
                         if let Some(layout) = layouts.of(&entry.ty) {
@@ -333,32 +333,34 @@ impl<'a> FileView<'a> {
                 let Some(drop) = self.types.drop_of(id) else {
                     return;
                 };
-                let head = format!("static void duo_drop_{word}(void *place)");
+                let destroy = self.types.of_type(id, OfType::Drop);
+                let head = format!("static void {destroy}(void *place)");
                 let text = format!("{head}\n{{\n    {drop}(*({name} *)place);\n}}\n");
                 layouts.text.push_str(&text);
-                let parts = vec![format!("sizeof({name})"), format!("duo_drop_{word}")];
+                let parts = vec![format!("sizeof({name})"), destroy];
                 let table = ("DUO_EXTERN_TYPE", parts);
-                layouts.define("", &format!("duo_layout_{word}"), &table);
+                layouts.define("", &layout, &table);
                 return;
             }
             Definition::Alias(_) | Definition::Undeclared => return,
         }
         let has_fields = !fields.is_empty();
+        let name = self.types.of_type(id, OfType::Fields);
         if has_fields {
-            layouts.fields(&word, &fields);
+            layouts.fields(&name, &fields);
         }
         let table = match &declared.definition {
             Definition::Enum(variants) => {
                 let tag = self.tag_name(id, variants);
-                let words = has_fields.then_some(word.as_str());
-                enumeration(facts, &tag, variants.len(), words)
+                let fields = has_fields.then_some(name);
+                enumeration(facts, &tag, variants.len(), fields)
             }
             Definition::Struct(_)
             | Definition::Alias(_)
             | Definition::Extern(..)
-            | Definition::Undeclared => composite("DUO_STRUCT", facts, &word),
+            | Definition::Undeclared => composite("DUO_STRUCT", facts, name),
         };
-        layouts.define("", &format!("duo_layout_{word}"), &table);
+        layouts.define("", &layout, &table);
     }
 
     /// The C type of the tag of an enum.
@@ -366,7 +368,7 @@ impl<'a> FileView<'a> {
         if is_bare(variants) {
             self.types.declared_name(id)
         } else {
-            format!("{}_tag_t", self.types.declared_word(id))
+            self.types.of_type(id, OfType::Tag)
         }
     }
 
@@ -374,7 +376,8 @@ impl<'a> FileView<'a> {
     fn take(&self, id: TypeId) -> Option<FunctionView> {
         self.types.drop_of(id)?;
         let name = self.types.declared_name(id);
-        let start = format!("static inline {name} {}_take", self.types.declared_word(id));
+        let take = self.types.of_type(id, OfType::Take);
+        let start = format!("static inline {name} {take}");
         Some(FunctionView {
             comment: String::new(),
             head: spelling::head(&start, &[format!("{name} *place")]),

@@ -1,5 +1,6 @@
 //! What can be done in a state: the functions of a header.
 
+use super::names::{OfState, OfUnit, Own};
 use super::plain::Plain;
 use super::spelling;
 use super::view::{UnitView, handle};
@@ -39,12 +40,12 @@ pub enum Sending {
 }
 
 impl Sending {
-    /// The name of the function for this message.
-    pub fn name(self, endpoint: &str, message: &str) -> String {
+    /// What the name of the function says of it.
+    pub fn verb(self) -> &'static str {
         match self {
-            Sending::Forever => format!("{endpoint}_send_{message}"),
-            Sending::Within => format!("{endpoint}_send_{message}_within"),
-            Sending::AtOnce => format!("{endpoint}_try_send_{message}"),
+            Sending::Forever => "send",
+            Sending::Within => "send_within",
+            Sending::AtOnce => "try_send",
         }
     }
 
@@ -60,12 +61,10 @@ impl Sending {
 
 impl UnitView<'_> {
     pub fn init(&self) -> FunctionView {
-        let endpoint = |side| format!("{}_t *{}", self.endpoint_name(0, side), Side::word(side));
+        let endpoint = |side| format!("{} *{}", self.endpoint_type(0, side), Side::word(side));
         let direction = self.state(0).direction;
-        let start = format!(
-            "DUO_MUST_CHECK static inline duo_status {}_init",
-            self.unit.prefix
-        );
+        let name = self.unit.own(OfUnit::Init);
+        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
         let handles = [Side::Server, Side::Client]
             .map(|side| format!("{}->{}", side.word(), handle(direction, side)));
         let [server, client] = handles;
@@ -74,7 +73,7 @@ impl UnitView<'_> {
                 spelling::head(
                     "    return duo_open",
                     &[
-                        format!("&duo_{}_protocol", self.unit.prefix),
+                        format!("&{}", self.unit.ours(Own::Protocol)),
                         format!("&{server}"),
                         format!("&{client}"),
                     ],
@@ -95,18 +94,18 @@ impl UnitView<'_> {
 
     /// The same in memory of the caller's.
     pub fn init_in(&self) -> FunctionView {
-        let prefix = &self.unit.prefix;
+        let name = self.unit.own(OfUnit::InitIn);
         let direction = self.state(0).direction;
-        let endpoint = |side| format!("{}_t *{}", self.endpoint_name(0, side), Side::word(side));
+        let endpoint = |side| format!("{} *{}", self.endpoint_type(0, side), Side::word(side));
         let handle = |side: Side| format!("&{}->{}", side.word(), handle(direction, side));
-        let start = format!("DUO_MUST_CHECK static inline duo_status {prefix}_init_in");
+        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
         let parameters = [
-            format!("{prefix}_session_memory_t *memory"),
+            format!("{} *memory", self.unit.own(OfUnit::Memory)),
             endpoint(Side::Server),
             endpoint(Side::Client),
         ];
         let arguments = [
-            format!("&duo_{prefix}_protocol"),
+            format!("&{}", self.unit.ours(Own::Protocol)),
             "memory".to_owned(),
             "sizeof *memory".to_owned(),
             handle(Side::Server),
@@ -161,16 +160,15 @@ impl UnitView<'_> {
 
     fn send(&self, index: usize, position: usize, side: Side, sending: Sending) -> FunctionView {
         let message = &self.state(index).messages[position];
-        let endpoint = self.endpoint_name(index, side);
         let payload = self.payload(index, message);
-        let mut parameters = vec![format!("{endpoint}_t self")];
+        let mut parameters = vec![format!("{} self", self.endpoint_type(index, side))];
         if sending == Sending::Within {
             parameters.push("uint64_t nanoseconds".to_owned());
         }
         parameters.extend(payload.parameters);
         let next = match self.next(index, message) {
             Some(next) => {
-                parameters.push(format!("{}_t *next", self.endpoint_name(next, side)));
+                parameters.push(format!("{} *next", self.endpoint_type(next, side)));
                 format!("&next->{}", handle(self.state(next).direction, side))
             }
             None => "NULL".to_owned(),
@@ -200,7 +198,8 @@ impl UnitView<'_> {
         ];
         body.extend(payload.body);
         body.push(spelling::head(&format!("    return {function}"), &arguments) + ";");
-        let name = sending.name(&endpoint, &spelling::word(message.name.text()));
+        let sends = OfState::Send(side, sending.verb(), message);
+        let name = self.unit.of_state(index, sends);
         let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
         FunctionView {
             comment: spelling::comment(&message.docs, ""),
@@ -220,7 +219,7 @@ impl UnitView<'_> {
         if !message.entries.is_empty() {
             payload
                 .body
-                .push(format!("    {}_t message;", self.name(index)));
+                .push(format!("    {} message;", self.received(index)));
             payload.entries = format!("&message.as.{member}");
         }
         for entry in &message.entries {
@@ -240,19 +239,19 @@ impl UnitView<'_> {
     /// What the runtime knows about a message.
     pub fn message_table(&self, index: usize, position: usize) -> String {
         format!(
-            "&duo_{}_messages[{}]",
-            self.unit.prefix,
+            "&{}[{}]",
+            self.unit.ours(Own::Messages),
             self.starts[index] + position
         )
     }
 
-    fn recv(&self, index: usize, side: Side, verb: &str, wait: &str) -> FunctionView {
-        let endpoint = self.endpoint_name(index, side);
-        let mut parameters = vec![format!("{endpoint}_t self")];
+    fn recv(&self, index: usize, side: Side, verb: &'static str, wait: &str) -> FunctionView {
+        let function = |verb| self.unit.of_state(index, OfState::Function(side, verb));
+        let mut parameters = vec![format!("{} self", self.endpoint_type(index, side))];
         if verb == "recv_within" {
             parameters.push("uint64_t nanoseconds".to_owned());
         }
-        parameters.push(format!("{}_t *message", self.name(index)));
+        parameters.push(format!("{} *message", self.received(index)));
         let mut body = Vec::new();
         let arguments = |message: &str| {
             let parts = ["self.receives", &self.table(index), wait, message];
@@ -265,7 +264,7 @@ impl UnitView<'_> {
         match plain {
             Some(_) if verb != "recv_within" => {
                 let arguments = ["self", wait, "message"].map(str::to_owned);
-                let start = format!("    return {endpoint}_recv_within");
+                let start = format!("    return {}", function("recv_within"));
                 body.push(spelling::head(&start, &arguments) + ";");
             }
             Some(plain) => {
@@ -289,7 +288,7 @@ impl UnitView<'_> {
                 }
             }
         }
-        let start = format!("DUO_MUST_CHECK static inline duo_status {endpoint}_{verb}");
+        let start = format!("DUO_MUST_CHECK static inline duo_status {}", function(verb));
         FunctionView {
             comment: String::new(),
             head: spelling::head(&start, &parameters),
@@ -299,7 +298,7 @@ impl UnitView<'_> {
 
     /// Receives a message in a way by which the caller's address goes nowhere, so that what it has can be in registers.
     fn recv_apart(&self, index: usize, arguments: &[String], body: &mut Vec<String>) {
-        body.push(format!("    {}_t arrived;", self.name(index)));
+        body.push(format!("    {} arrived;", self.received(index)));
         body.push(spelling::head("    duo_status status = duo_recv", arguments) + ";");
         let lines = [
             "    message->tag = arrived.tag;",
@@ -311,9 +310,13 @@ impl UnitView<'_> {
     }
 
     fn close(&self, index: usize, side: Side) -> FunctionView {
-        let endpoint = self.endpoint_name(index, side);
+        let endpoint = self.endpoint_type(index, side);
         let handle = handle(self.state(index).direction, side);
-        let start = format!("static inline duo_status {endpoint}_close");
+        let close = OfState::Function(side, "close");
+        let start = format!(
+            "static inline duo_status {}",
+            self.unit.of_state(index, close)
+        );
         let body = if handle == "over" {
             vec![
                 "    (void)self;".to_owned(),
@@ -329,20 +332,21 @@ impl UnitView<'_> {
         };
         FunctionView {
             comment: String::new(),
-            head: spelling::head(&start, &[format!("{endpoint}_t self")]),
+            head: spelling::head(&start, &[format!("{endpoint} self")]),
             body,
         }
     }
 
     fn take(&self, index: usize, side: Side) -> FunctionView {
-        let endpoint = self.endpoint_name(index, side);
+        let endpoint = self.endpoint_type(index, side);
         let handle = handle(self.state(index).direction, side);
-        let start = format!("static inline {endpoint}_t {endpoint}_take");
+        let take = self.unit.of_state(index, OfState::Function(side, "take"));
+        let start = format!("static inline {endpoint} {take}");
         FunctionView {
             comment: String::new(),
-            head: spelling::head(&start, &[format!("{endpoint}_t *place")]),
+            head: spelling::head(&start, &[format!("{endpoint} *place")]),
             body: vec![
-                format!("    {endpoint}_t taken;"),
+                format!("    {endpoint} taken;"),
                 format!("    taken.{handle} = duo_take(&place->{handle});"),
                 "    return taken;".to_owned(),
             ],
@@ -350,12 +354,12 @@ impl UnitView<'_> {
     }
 
     fn free(&self, index: usize) -> FunctionView {
-        let name = self.name(index);
+        let name = self.unit.of_state(index, OfState::Free);
         FunctionView {
             comment: String::new(),
             head: spelling::head(
-                &format!("static inline void {name}_free"),
-                &[format!("{name}_t *message")],
+                &format!("static inline void {name}"),
+                &[format!("{} *message", self.received(index))],
             ),
             body: vec![
                 spelling::head("    duo_free", &[self.table(index), "message".to_owned()]) + ";",

@@ -96,7 +96,7 @@ impl UnitView<'_> {
                 ),
             ]);
         } else {
-            let offset = format!("offsetof({}_t, as)", self.name(index));
+            let offset = format!("offsetof({}, as)", self.received(index));
             let arguments = [way, from, role, "message".to_owned(), offset];
             body.push(spelling::head("        duo_lane_recv", &arguments) + ";");
         }

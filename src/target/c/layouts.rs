@@ -1,5 +1,6 @@
 //! The tables that tell the runtime what a value consists of, for types of which not any bytes are a value.
 
+use super::names::{self, OfType, Own};
 use super::spelling;
 use super::types::{Facts, Types};
 use crate::protocol::Type;
@@ -9,14 +10,13 @@ use std::fmt::Write;
 /// A table: the macro that makes it, and its arguments.
 pub type Table = (&'static str, Vec<String>);
 
-/// The table of a value with the fields `duo_fields_<words>`.
-pub fn composite(kind: &str, facts: Facts, words: &str) -> Table {
+/// The table of a value with the fields of a name.
+pub fn composite(kind: &str, facts: Facts, fields: String) -> Table {
     let Facts {
         spreads,
         moves,
         checks,
     } = facts;
-    let fields = format!("duo_fields_{words}");
     (
         "DUO_TYPE_OF",
         vec![
@@ -29,14 +29,13 @@ pub fn composite(kind: &str, facts: Facts, words: &str) -> Table {
     )
 }
 
-/// The table of an enum, of which `words` is the name of the fields, if it has any.
-pub fn enumeration(facts: Facts, tag: &str, variants: usize, words: Option<&str>) -> Table {
+/// The table of an enum with the fields of a name, if it has any.
+pub fn enumeration(facts: Facts, tag: &str, variants: usize, fields: Option<String>) -> Table {
     let (size, variants) = (format!("sizeof({tag})"), variants.to_string());
-    match words {
+    match fields {
         None => ("DUO_TAG_TYPE", vec![size, variants]),
-        Some(words) => {
+        Some(fields) => {
             let (spreads, moves) = (facts.spreads.to_string(), facts.moves.to_string());
-            let fields = format!("duo_fields_{words}");
             (
                 "DUO_ENUM_TYPE",
                 vec![spreads, moves, size, variants, fields],
@@ -78,14 +77,14 @@ impl<'a> Layouts<'a> {
             return Some(format!("&duo_{name}_type"));
         }
         if let Type::Named(id) = ty {
-            return Some(format!("&duo_layout_{}", types.declared_word(*id)));
+            return Some(format!("&{}", types.of_type(*id, OfType::Layout)));
         }
         let words = types.words(ty, self.unit);
         if let Some(known) = self.done.get(&words) {
             return Some(known.clone());
         }
         let table = self.table(ty, facts, &words)?;
-        let name = format!("duo_layout_{words}");
+        let name = names::of("inner_layout", &words);
         self.define("static ", &name, &table);
         self.done.insert(words, format!("&{name}"));
         Some(format!("&{name}"))
@@ -113,11 +112,10 @@ impl<'a> Layouts<'a> {
             }
             Type::Option(item) => {
                 let item = self.of(item)?;
-                self.fields(
-                    words,
-                    &[(item, format!("offsetof({name}, value)"), "0".to_owned())],
-                );
-                Some(composite("DUO_OPTION", facts, words))
+                let fields = names::of("inner_fields", words);
+                let value = (item, format!("offsetof({name}, value)"), "0".to_owned());
+                self.fields(&fields, &[value]);
+                Some(composite("DUO_OPTION", facts, fields))
             }
             Type::Tuple(items) => {
                 let mut fields = Vec::new();
@@ -130,13 +128,14 @@ impl<'a> Layouts<'a> {
                         ));
                     }
                 }
-                self.fields(words, &fields);
-                Some(composite("DUO_STRUCT", facts, words))
+                let name = names::of("inner_fields", words);
+                self.fields(&name, &fields);
+                Some(composite("DUO_STRUCT", facts, name))
             }
             Type::Endpoint(endpoint) => {
                 let place = self.types.place(endpoint, self.unit)?;
                 let (unit, _) = self.types.units.at(place);
-                let states = format!("duo_{}_states", unit.prefix);
+                let states = unit.ours(Own::States);
                 if self.done.insert(states.clone(), String::new()).is_none()
                     && self.unit != Some(place.unit)
                 {
@@ -150,10 +149,10 @@ impl<'a> Layouts<'a> {
         }
     }
 
-    /// The table of fields `duo_fields_<words>`: type, offset and variant of each.
-    pub fn fields(&mut self, words: &str, fields: &[(String, String, String)]) {
-        self.text.push_str("static const duo_field duo_fields_");
-        self.text.push_str(words);
+    /// A table of fields: type, offset and variant of each.
+    pub fn fields(&mut self, name: &str, fields: &[(String, String, String)]) {
+        self.text.push_str("static const duo_field ");
+        self.text.push_str(name);
         self.text.push_str("[] = {\n");
         for (ty, offset, variant) in fields {
             let parts = [ty.clone(), offset.clone(), variant.clone()];

@@ -13,6 +13,7 @@ mod lane;
 mod layouts;
 mod names;
 mod plain;
+mod record;
 mod shared;
 mod spelling;
 mod tables;
@@ -21,7 +22,7 @@ mod units;
 mod view;
 mod wire;
 
-pub use names::spellings;
+pub use record::spellings;
 
 use crate::check::CheckedProgram;
 use crate::protocol::FileId;

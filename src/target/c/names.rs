@@ -1,129 +1,407 @@
-//! Every name that generated C declares, for the `clashing-names` rule. C has one scope for all of them.
+//! Every name that generated C declares. Code that writes a declaration asks for its name here, and the `clashing-names` rule reads
+//! the same lists.
 //!
-//! Joined names are not unique: the message `open_ok` of the state `file` and the message `ok` of the state `file_open` share a
-//! constant. That takes two states, or two protocols, of which one begins as the other does, up to a `_`; where there is no such
-//! pair, nothing can clash, and nothing but the types is handed over. So the rule costs little in very large protocols.
+//! Names that are ours alone begin with `duo_`, what they are, and `_of_`; no name of a user's begins so. Two of them are equal
+//! only if they are the same kind of thing of the same owner.
 
-use super::declared;
-use super::functions::Sending;
-use super::types::{Types, types_file};
-use super::units::{Kind, Unit, Units, canonical, parts_of};
-use super::{shared, spelling};
-use crate::check::{Scope, Spelled};
-use crate::protocol::{Definition, Direction, Program, Side, State, StateId, Type};
-use crate::source::Span;
-use crate::target::Options;
-use std::collections::{BTreeMap, BTreeSet};
+use super::spelling;
+use super::types::Types;
+use super::units::{Kind, Unit, UnitState};
+use crate::protocol::{Message, Program, Protocol, Side, State, TypeId};
+use std::collections::{BTreeSet, HashSet};
 
-/// Hands over every name that will be declared, scope by scope.
-pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut(Scope)) {
-    let prefix = options.c_prefix.as_deref().unwrap_or_default();
-    let units = Units::of(program, prefix);
-    let types = Types::of(program, &units, prefix);
-    hand_over(files(program, &types, options.c_shm));
-    let mut structural = BTreeMap::new();
-    let mut names = declared_names(program, &types, &mut structural);
-    for (id, unit) in units.units.iter().enumerate() {
-        unit_types(program, &types, id, unit, &mut structural, &mut names);
-        if unit.kind != Kind::Mentioned {
-            let what = format!("the function that starts {}", title(program, unit));
-            for ending in ["init", "init_in", "session_memory_t"] {
-                let name = format!("{}_{ending}", unit.prefix);
-                names.push(spelled(name, title_span(program, unit), what.clone()));
+/// What a unit declares once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfUnit {
+    /// The function that begins a session.
+    Init,
+    /// The same in memory of the caller's.
+    InitIn,
+    /// The struct of that memory.
+    MemoryTag,
+    /// Its type.
+    Memory,
+    /// The function that attaches a side between processes.
+    Attach(Side),
+    /// The enumerator of the capacity.
+    Capacity,
+    /// The macro of the fingerprint.
+    Fingerprint,
+    /// A name that is ours.
+    Own(Own),
+}
+
+/// What is not for users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    Protocol,
+    States,
+    Messages,
+    Payload,
+    /// What the names begin with that `DUO_SHAPE` declares.
+    Shape,
+    Wire,
+    Wires,
+    Parts,
+    Encodings,
+    Counts,
+}
+
+/// What `DUO_SHAPE` declares: these endings to the name that it is given.
+pub const SHAPE: [&str; 6] = ["per_line", "pitch", "fills", "lines", "ready", "shape"];
+
+impl Own {
+    const ALL: [Own; 10] = [
+        Own::Protocol,
+        Own::States,
+        Own::Messages,
+        Own::Payload,
+        Own::Shape,
+        Own::Wire,
+        Own::Wires,
+        Own::Parts,
+        Own::Encodings,
+        Own::Counts,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Own::Protocol => "protocol",
+            Own::States => "states",
+            Own::Messages => "messages",
+            Own::Payload => "payload",
+            Own::Shape => "shape",
+            Own::Wire => "wire",
+            Own::Wires => "wires",
+            Own::Parts => "parts",
+            Own::Encodings => "encodings",
+            Own::Counts => "counts",
+        }
+    }
+}
+
+/// What a unit declares for each of its states.
+#[derive(Clone, Copy, Debug)]
+pub enum OfState<'p> {
+    /// The type of the received message.
+    Received,
+    /// The type of its tag.
+    Tag,
+    /// The function that frees it.
+    Free,
+    /// The constant of a message.
+    Constant(&'p Message),
+    /// The constant of an enum without messages.
+    Nothing,
+    /// The type of a side's endpoint.
+    Endpoint(Side),
+    /// A function of that endpoint.
+    Function(Side, &'static str),
+    /// A function that sends a message, with what it does before the message's name.
+    Send(Side, &'static str, &'p Message),
+    /// The type of the endpoint that many hold.
+    Shared(Side),
+}
+
+impl Unit {
+    /// A name that the unit declares.
+    pub fn own(&self, what: OfUnit) -> String {
+        let prefix = &self.prefix;
+        match what {
+            OfUnit::Init => format!("{prefix}_init"),
+            OfUnit::InitIn => format!("{prefix}_init_in"),
+            OfUnit::MemoryTag => format!("{prefix}_session_memory"),
+            OfUnit::Memory => format!("{prefix}_session_memory_t"),
+            OfUnit::Attach(side) => format!("{prefix}_{}_attach", side.word()),
+            OfUnit::Capacity => format!("{}_CAPACITY", prefix.to_ascii_uppercase()),
+            OfUnit::Fingerprint => format!("{}_FINGERPRINT", prefix.to_ascii_uppercase()),
+            OfUnit::Own(own) => of(own.word(), prefix),
+        }
+    }
+
+    /// A name that is not for users.
+    pub fn ours(&self, what: Own) -> String {
+        self.own(OfUnit::Own(what))
+    }
+
+    /// A name that the unit declares for the state at `index`.
+    pub fn of_state(&self, index: usize, what: OfState) -> String {
+        spelled(&self.prefix, &self.states[index].name, what)
+    }
+
+    /// A table of what the message of this number carries.
+    pub fn said(&self, table: &str, number: usize) -> String {
+        of(table, &format!("{}_{number}", self.prefix))
+    }
+
+    /// The macros by which the unit's headers are known to be included: the guards of both, and the one that no header of another
+    /// protocol with the same name defines.
+    pub fn guards(&self, file: &str) -> [String; 3] {
+        let prefix = &self.prefix;
+        [
+            of("h", prefix),
+            of("shm_h", prefix),
+            format!("duo_owner_of_{prefix}_in_{file}"),
+        ]
+        .map(|name| name.to_ascii_uppercase())
+    }
+}
+
+/// A name that is ours: what it is, and of what.
+pub fn of(what: &str, owner: &str) -> String {
+    format!("duo_{what}_of_{owner}")
+}
+
+/// The macro by which a header with types is known to be included.
+pub fn types_guard(header: &str) -> String {
+    of("types_h", header).to_ascii_uppercase()
+}
+
+/// The macro that says of a struct which several headers define that one of them has.
+pub fn has(name: &str) -> String {
+    format!("DUO_HAS_{name}")
+}
+
+/// A name of a state that is called `state` in names of the unit.
+fn spelled(prefix: &str, state: &str, what: OfState) -> String {
+    let name = format!("{prefix}_{state}");
+    let endpoint = |side: Side| format!("{prefix}_{}_{state}", side.word());
+    match what {
+        OfState::Received => format!("{name}_t"),
+        OfState::Tag => format!("{name}_tag_t"),
+        OfState::Free => format!("{name}_free"),
+        OfState::Constant(message) => {
+            let message = spelling::loud(message.name.text());
+            format!("{}_{message}", name.to_ascii_uppercase())
+        }
+        OfState::Nothing => format!("{}_NOTHING", name.to_ascii_uppercase()),
+        OfState::Endpoint(side) => format!("{}_t", endpoint(side)),
+        OfState::Function(side, function) => format!("{}_{function}", endpoint(side)),
+        OfState::Send(side, verb, message) => {
+            let message = spelling::word(message.name.text());
+            // The limit of a send is named after the message, as that of a receive is after its verb.
+            match verb.strip_suffix("_within") {
+                Some(verb) => format!("{}_{verb}_{message}_within", endpoint(side)),
+                None => format!("{}_{verb}_{message}", endpoint(side)),
             }
         }
-        if options.c_shm && unit.kind != Kind::Mentioned {
-            let upper = unit.prefix.to_ascii_uppercase();
-            let prefix = &unit.prefix;
-            for (name, what) in [
-                (
-                    format!("{prefix}_client_attach"),
-                    "the function that attaches",
-                ),
-                (
-                    format!("{prefix}_server_attach"),
-                    "the function that attaches",
-                ),
-                (format!("{upper}_FINGERPRINT"), "the fingerprint of"),
-            ] {
-                let what = format!("{what} {}", title(program, unit));
-                names.push(spelled(name, title_span(program, unit), what));
-            }
-        }
-        let capacity = format!("{}_CAPACITY", unit.prefix.to_ascii_uppercase());
-        let what = format!("the capacity of {}", title(program, unit));
-        names.push(spelled(capacity, title_span(program, unit), what));
-    }
-    let written = structural
-        .into_iter()
-        .map(|(name, (span, what))| spelled(name, span, what));
-    names.extend(written);
-    let heads: BTreeSet<String> = {
-        let declared = program
-            .types
-            .iter()
-            .map(|declared| super::units::declared_word(program, prefix, declared));
-        let units = units.units.iter().map(|unit| unit.prefix.clone());
-        declared.chain(units).chain(["duo".to_owned()]).collect()
-    };
-    hand_over(scope(names));
-    for unit in &units.units {
-        let names = unit_names(program, unit, &heads, options.c_shm);
-        if !names.is_empty() {
-            hand_over(scope(names));
-        }
+        OfState::Shared(side) => format!("{}_shared_t", endpoint(side)),
     }
 }
 
-fn scope(names: Vec<Spelled>) -> Scope {
-    Scope {
-        target: "C",
-        place: "the names of the C program".to_owned(),
-        ignores_case: false,
-        names,
-    }
-}
-
-fn spelled(spelling: String, origin: Option<Span>, what: String) -> Spelled {
-    Spelled {
-        spelling,
-        origin,
-        what,
-    }
-}
-
-fn files(program: &Program, types: &Types, shm: bool) -> Scope {
+/// Everything that a state can declare, between processes too if `shm`. What only some of its endpoints have, such as `take`, is left out where that is known.
+pub fn of_state<'p>(
+    protocol: &'p Protocol,
+    state: &UnitState,
+    travels: bool,
+    shm: bool,
+) -> Vec<OfState<'p>> {
+    let id = state.state;
+    let state: &'p State = protocol.state(id);
     let mut names = Vec::new();
-    for unit in &types.units.units {
-        let what = format!("the header of {}", title(program, unit));
-        names.push(spelled(
-            format!("{}.h", unit.file_name),
-            title_span(program, unit),
-            what,
-        ));
+    for side in [Side::Client, Side::Server] {
+        names.push(OfState::Endpoint(side));
+        names.push(OfState::Function(side, "close"));
+        if travels {
+            names.push(OfState::Function(side, "take"));
+        }
+        let sender = state.direction.map(super::view::sender);
+        if sender == Some(side) {
+            let is_shared = protocol.always_returns(id);
+            let verbs: &[&str] = match is_shared {
+                true => &["send", "try_send", "shared_send", "shared_try_send"],
+                false => &["send", "try_send"],
+            };
+            for message in &state.messages {
+                let send = |verb: &&'static str| OfState::Send(side, verb, message);
+                names.extend(verbs.iter().map(send));
+                names.extend(shm.then_some("send_within").iter().map(send));
+            }
+            if is_shared {
+                names.push(OfState::Shared(side));
+                let functions = ["share", "shared_hold", "shared_release"];
+                names.extend(functions.map(|name| OfState::Function(side, name)));
+            }
+        } else if sender.is_some() {
+            let functions = ["recv", "try_recv", "recv_within"];
+            names.extend(functions.map(|name| OfState::Function(side, name)));
+        }
+    }
+    if state.direction.is_some() {
+        names.extend([OfState::Received, OfState::Tag, OfState::Free]);
+        if state.messages.is_empty() {
+            names.push(OfState::Nothing);
+        }
+        names.extend(state.messages.iter().map(OfState::Constant));
+    }
+    names
+}
+
+/// Everything that a unit declares once, between processes too if `shm`.
+pub fn of_unit(unit: &Unit, shm: bool) -> Vec<OfUnit> {
+    let mut names = vec![OfUnit::Capacity];
+    if unit.kind != Kind::Mentioned {
+        names.extend([
+            OfUnit::Init,
+            OfUnit::InitIn,
+            OfUnit::MemoryTag,
+            OfUnit::Memory,
+        ]);
         if shm {
-            let what = format!("the header for processes of {}", title(program, unit));
-            let name = format!("{}_shm.h", unit.file_name);
-            names.push(spelled(name, title_span(program, unit), what));
+            names.extend([
+                OfUnit::Attach(Side::Client),
+                OfUnit::Attach(Side::Server),
+                OfUnit::Fingerprint,
+            ]);
         }
     }
-    for file in &program.files {
-        if declared::has_types(types, file) {
-            let id = program.ty(file.types[0]);
-            let header = types_file(program, id.file);
-            let what = format!("the header with the types of `{}`", file.path);
-            names.push(spelled(format!("{header}.h"), Some(id.name.span), what));
+    names.extend(Own::ALL.map(OfUnit::Own));
+    names
+}
+
+/// What the names of a unit's states are written with where the plain word would make two of them equal, or one like a name of the
+/// unit itself: `state_server_hello`, for the sake of the server's endpoint in the state `hello`. The state with the shorter word
+/// keeps it. What comes out depends on this protocol only, not on what is compiled with it.
+///
+/// Gives for each state its new name, if it gets one.
+pub fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
+    let mut settled = vec![None; unit.states.len()];
+    let mut risky = risky(unit);
+    if risky.is_empty() {
+        return settled;
+    }
+    let names = |index: usize, word: &str| -> Vec<String> {
+        let all = of_state(protocol, &unit.states[index], true, true).into_iter();
+        all.map(|what| spelled(&unit.prefix, word, what)).collect()
+    };
+    let shortest_first = |index: &usize| (unit.states[*index].name.len(), *index);
+    risky.sort_by_key(shortest_first);
+    let own = || of_unit(unit, true).into_iter().map(|what| unit.own(what));
+    let mut taken: HashSet<String> = own().collect();
+    let mut losers = Vec::new();
+    for index in risky {
+        let names = names(index, &unit.states[index].name);
+        if names.iter().any(|name| taken.contains(name)) {
+            losers.push(index);
+        } else {
+            taken.extend(names);
         }
     }
-    Scope {
-        target: "C",
-        place: "the folder of generated files".to_owned(),
-        ignores_case: true,
-        names,
+    if losers.is_empty() {
+        return settled;
+    }
+    // A new name may be like any other.
+    for index in 0..unit.states.len() {
+        if !losers.contains(&index) {
+            taken.extend(names(index, &unit.states[index].name));
+        }
+    }
+    for index in losers {
+        let plain = &unit.states[index].name;
+        let candidates = (1u32..).map(|number| match number {
+            1 => format!("state_{plain}"),
+            _ => format!("state{number}_{plain}"),
+        });
+        for candidate in candidates {
+            let names = names(index, &candidate);
+            if !names.iter().any(|name| taken.contains(name)) {
+                taken.extend(names);
+                settled[index] = Some(candidate);
+                break;
+            }
+        }
+    }
+    settled
+}
+
+/// The states whose names may be like those of another state, or of the unit. After the unit's prefix, and for an endpoint the
+/// side, a name goes on with the state's word and `_`. So two can only be equal if the words are, with or without a side before them,
+/// or if one begins as the other does, up to a `_`.
+fn risky(unit: &Unit) -> Vec<usize> {
+    // With the side before it a name of an endpoint begins with, a word is what follows it.
+    let forms = |word: &str| {
+        let of_side = |side: &str| {
+            let rest = word.strip_prefix(side)?;
+            rest.strip_prefix('_').or(rest.is_empty().then_some(""))
+        };
+        let sides = [Side::Client, Side::Server];
+        let rests = sides.map(|side| of_side(side.word()).map(str::to_owned));
+        std::iter::once(Some(word.to_owned()))
+            .chain(rests)
+            .flatten()
+    };
+    let units = ["init", "session_memory", "capacity", "fingerprint"].map(str::to_owned);
+    let attach = ["client_attach", "server_attach"].map(str::to_owned);
+    let mut owners: Vec<(String, usize)> = Vec::new();
+    for (index, state) in unit.states.iter().enumerate() {
+        owners.extend(forms(&state.name).map(|form| (form, index)));
+    }
+    let nobody = unit.states.len();
+    owners.extend(units.into_iter().chain(attach).map(|word| (word, nobody)));
+    // `_` behind each: then one word begins another, up to a `_`, if its text begins the other's.
+    for (form, _) in &mut owners {
+        if !form.is_empty() {
+            form.push('_');
+        }
+    }
+    owners.sort();
+    let mut risky = BTreeSet::new();
+    // Those that begin the one at hand, the shortest first.
+    let mut open: Vec<&(String, usize)> = Vec::new();
+    for owner in &owners {
+        while open
+            .last()
+            .is_some_and(|(form, _)| !owner.0.starts_with(form))
+        {
+            open.pop();
+        }
+        if open.iter().any(|(_, other)| *other != owner.1) {
+            risky.insert(owner.1);
+            risky.extend(open.iter().map(|(_, other)| *other));
+        }
+        open.push(owner);
+    }
+    risky.remove(&nobody);
+    risky.into_iter().collect()
+}
+
+/// What a declared type declares.
+#[derive(Clone, Copy, Debug)]
+pub enum OfType<'p> {
+    /// The type.
+    Type,
+    /// The type of an enum's tag.
+    Tag,
+    /// The function that takes a value of a host type.
+    Take,
+    /// The constant of a variant.
+    Variant(&'p str),
+    /// The table of its layout.
+    Layout,
+    /// The table of its fields.
+    Fields,
+    /// The function that destroys a value.
+    Drop,
+}
+
+impl Types<'_> {
+    /// A name that a declared type declares.
+    pub fn of_type(&self, id: TypeId, what: OfType) -> String {
+        let word = self.declared_word(id);
+        match what {
+            OfType::Type => format!("{word}_t"),
+            OfType::Tag => format!("{word}_tag_t"),
+            OfType::Take => format!("{word}_take"),
+            OfType::Variant(name) => spelling::variant(&word, name),
+            OfType::Layout => of("layout", &word),
+            OfType::Fields => of("fields", &word),
+            OfType::Drop => of("drop", &word),
+        }
     }
 }
 
-fn title(program: &Program, unit: &Unit) -> String {
+/// What a unit is, for a report.
+pub fn title(program: &Program, unit: &Unit) -> String {
     match unit.kind {
         Kind::Instance(id) => format!("the instance `{}`", program.instance(id).name),
         Kind::Protocol | Kind::Mentioned => {
@@ -132,316 +410,36 @@ fn title(program: &Program, unit: &Unit) -> String {
     }
 }
 
-fn title_span(program: &Program, unit: &Unit) -> Option<Span> {
-    Some(match unit.kind {
-        Kind::Instance(id) => program.instance(id).name.span,
-        Kind::Protocol | Kind::Mentioned => program.protocol(unit.protocol).name.span,
-    })
-}
-
-/// Names of structs for lists, options and tuples, each with the first place that needs it. Equal types share a name; a name that
-/// two types share is kept twice.
-type Structural = BTreeMap<String, (Option<Span>, String)>;
-
-fn declared_names(program: &Program, types: &Types, structural: &mut Structural) -> Vec<Spelled> {
-    let mut names = Vec::new();
-    for (index, declared) in program.types.iter().enumerate() {
-        let id = crate::protocol::TypeId::new(index);
-        let span = Some(declared.name.span);
-        for part in parts_of(&declared.definition) {
-            add_structural(
-                types,
-                &canonical(program, part),
-                None,
-                span,
-                structural,
-                &mut names,
-            );
-        }
-        let word = types.declared_word(id);
-        let is_host = super::types::is_host(declared);
-        if !is_host {
-            names.push(spelled(
-                format!("{word}_t"),
-                span,
-                format!("the type `{}`", declared.name),
-            ));
-        }
-        if types.drop_of(id).is_some() {
-            names.push(spelled(
-                format!("{word}_take"),
-                span,
-                format!("the function that takes a `{}`", declared.name),
-            ));
-        }
-        if let Definition::Enum(variants) = &declared.definition {
-            if !super::types::is_bare(variants) {
-                names.push(spelled(
-                    format!("{word}_tag_t"),
-                    span,
-                    format!("the tags of the enum `{}`", declared.name),
-                ));
-            }
-            for variant in variants {
-                let what = format!("the constant of the variant `{}`", variant.name);
-                names.push(spelled(
-                    spelling::variant(&word, variant.name.text()),
-                    Some(variant.name.span),
-                    what,
-                ));
-            }
-        }
-    }
-    names
-}
-
-fn unit_types(
-    program: &Program,
-    types: &Types,
-    id: usize,
-    unit: &Unit,
-    structural: &mut Structural,
-    names: &mut Vec<Spelled>,
-) {
-    let protocol = program.protocol(unit.protocol);
-    for state in &unit.states {
-        for message in &protocol.state(state.state).messages {
-            for entry in &message.entries {
-                if !matches!(entry.ty, Type::Builtin(_) | Type::Named(_)) {
-                    let ty = canonical(program, &entry.ty).substitute(&state.arguments);
-                    add_structural(types, &ty, Some(id), Some(entry.ty_span), structural, names);
-                }
-            }
+impl OfUnit {
+    /// What it is, for a report.
+    pub fn title(self, unit: &str) -> String {
+        match self {
+            OfUnit::Init | OfUnit::InitIn => format!("the function that starts {unit}"),
+            OfUnit::MemoryTag | OfUnit::Memory => format!("the memory of a session of {unit}"),
+            OfUnit::Attach(_) => format!("the function that attaches {unit}"),
+            OfUnit::Capacity => format!("the capacity of {unit}"),
+            OfUnit::Fingerprint => format!("the fingerprint of {unit}"),
+            OfUnit::Own(_) => format!("a table of {unit}"),
         }
     }
 }
 
-fn add_structural(
-    types: &Types,
-    ty: &Type,
-    by: Option<usize>,
-    span: Option<Span>,
-    structural: &mut Structural,
-    clashing: &mut Vec<Spelled>,
-) {
-    let inner: &[Type] = match ty {
-        Type::List(item) | Type::Option(item) => std::slice::from_ref(item),
-        Type::Tuple(items) => items,
-        Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => return,
-    };
-    let name = types.name(ty, by);
-    let what = format!("the C type of {}", shown(types, ty, by));
-    match structural.get(&name) {
-        None => drop(structural.insert(name, (span, what))),
-        Some((_, other)) if *other != what => clashing.push(spelled(name, span, what)),
-        Some(_) => {}
-    }
-    for item in inner {
-        add_structural(types, item, by, span, structural, clashing);
-    }
-}
-
-/// A type as it would be written, with C names for what is declared: two types that look alike are alike.
-fn shown(types: &Types, ty: &Type, by: Option<usize>) -> String {
-    match ty {
-        Type::List(item) => format!("[{}]", shown(types, item, by)),
-        Type::Option(item) => format!("{}?", shown(types, item, by)),
-        Type::Tuple(items) => {
-            let items: Vec<String> = items.iter().map(|item| shown(types, item, by)).collect();
-            format!("({})", items.join(", "))
-        }
-        Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => {
-            types.name(ty, by)
-        }
-    }
-}
-
-/// The names of a unit's states and messages, as far as anything can clash with them.
-fn unit_names(program: &Program, unit: &Unit, heads: &BTreeSet<String>, shm: bool) -> Vec<Spelled> {
-    let own_states: BTreeMap<&str, usize> = unit
-        .states
-        .iter()
-        .enumerate()
-        .map(|(index, state)| (state.name.as_str(), index))
-        .collect();
-    let begins = |head: &str, name: &str| {
-        name.strip_prefix(head)
-            .is_some_and(|rest| rest.starts_with('_'))
-    };
-    // Another protocol's or type's names may go on where this one's end, or the other way round.
-    let of_this: &str = &unit.prefix;
-    let shorter = beginnings(of_this).any(|head| heads.contains(head));
-    let from = format!("{of_this}_");
-    let longer = heads
-        .range(from..)
-        .next()
-        .is_some_and(|head| begins(of_this, head));
-    let mut is_risky = vec![shorter || longer; unit.states.len()];
-    for (index, state) in unit.states.iter().enumerate() {
-        let side = state
-            .name
-            .strip_prefix("client_")
-            .or(state.name.strip_prefix("server_"));
-        let mut others: Vec<usize> = beginnings(&state.name)
-            .filter_map(|head| own_states.get(head).copied())
-            .collect();
-        others.extend(side.and_then(|rest| own_states.get(rest).copied()));
-        if shm && names_a_limit(program.protocol(unit.protocol).state(state.state)) {
-            is_risky[index] = true;
-        }
-        if unit.states.len() > own_states.len() || !others.is_empty() {
-            is_risky[index] = true;
-        }
-        others.into_iter().for_each(|other| is_risky[other] = true);
-    }
-    let mut names = Vec::new();
-    for (index, state) in unit.states.iter().enumerate() {
-        if is_risky[index] {
-            state_names(
-                program,
-                unit,
-                state.state,
-                &state.name,
-                state.travels,
-                shm,
-                &mut names,
-            );
-        }
-    }
-    names
-}
-
-/// Whether a message may be called as the function is that sends another one within a time limit.
-fn names_a_limit(state: &State) -> bool {
-    let mut messages = state.messages.iter();
-    messages.any(|message| spelling::word(message.name.text()).ends_with("_within"))
-}
-
-/// The parts of a name before each of its underscores.
-fn beginnings(name: &str) -> impl Iterator<Item = &str> {
-    name.match_indices('_').map(|(at, _)| &name[..at])
-}
-
-/// The names that a sending endpoint has besides, if it can be shared.
-fn shared_names(state: &State, endpoint: &str, names: &mut Vec<Spelled>) {
-    let span = Some(state.name.span);
-    let own = |what: &str| format!("{what} of the state `{}`", state.name);
-    names.push(spelled(
-        format!("{endpoint}_shared_t"),
-        span,
-        own("the shared endpoint type"),
-    ));
-    for function in shared::FUNCTIONS {
-        names.push(spelled(
-            format!("{endpoint}_{function}"),
-            span,
-            own("a function"),
-        ));
-    }
-    for message in &state.messages {
-        let what = format!("a function of the message `{}`", message.name);
-        let word = spelling::word(message.name.text());
-        for verb in ["send", "try_send"] {
-            let name = format!("{endpoint}_shared_{verb}_{word}");
-            names.push(spelled(name, Some(message.name.span), what.clone()));
-        }
-    }
-}
-
-fn state_names(
-    program: &Program,
-    unit: &Unit,
-    id: StateId,
-    name: &str,
-    travels: bool,
-    shm: bool,
-    names: &mut Vec<Spelled>,
-) {
-    let state = program.protocol(unit.protocol).state(id);
-    let span = Some(state.name.span);
-    let prefix = &unit.prefix;
-    let own = |what: &str| format!("{what} of the state `{}`", state.name);
-    for side in [Side::Client, Side::Server] {
-        let endpoint = format!("{prefix}_{}_{name}", side.word());
-        let sends = match (state.direction, side) {
-            (None, _) => None,
-            (Some(Direction::Send), Side::Client) | (Some(Direction::Recv), Side::Server) => {
-                Some(true)
-            }
-            (Some(Direction::Send), Side::Server) | (Some(Direction::Recv), Side::Client) => {
-                Some(false)
-            }
+impl OfState<'_> {
+    /// What it is, for a report.
+    pub fn title(self, state: &State) -> String {
+        let (what, message) = match self {
+            OfState::Received => ("the message type", None),
+            OfState::Tag => ("the tags", None),
+            OfState::Nothing => ("the constant", None),
+            OfState::Free | OfState::Function(..) => ("a function", None),
+            OfState::Endpoint(_) => ("an endpoint type", None),
+            OfState::Shared(_) => ("the shared endpoint type", None),
+            OfState::Constant(message) => ("the constant", Some(message)),
+            OfState::Send(_, _, message) => ("a function", Some(message)),
         };
-        names.push(spelled(
-            format!("{endpoint}_t"),
-            span,
-            own("an endpoint type"),
-        ));
-        names.push(spelled(
-            format!("{endpoint}_close"),
-            span,
-            own("a function"),
-        ));
-        if travels {
-            names.push(spelled(format!("{endpoint}_take"), span, own("a function")));
+        match message {
+            Some(message) => format!("{what} of the message `{}`", message.name),
+            None => format!("{what} of the state `{}`", state.name),
         }
-        match sends {
-            None => {}
-            Some(false) => {
-                for verb in ["recv", "try_recv", "recv_within"] {
-                    names.push(spelled(
-                        format!("{endpoint}_{verb}"),
-                        span,
-                        own("a function"),
-                    ));
-                }
-            }
-            Some(true) => {
-                for message in &state.messages {
-                    let what = format!("a function of the message `{}`", message.name);
-                    let word = spelling::word(message.name.text());
-                    for sending in [Sending::Forever, Sending::Within, Sending::AtOnce] {
-                        if shm || sending != Sending::Within {
-                            let name = sending.name(&endpoint, &word);
-                            names.push(spelled(name, Some(message.name.span), what.clone()));
-                        }
-                    }
-                }
-                if program.protocol(unit.protocol).always_returns(id) {
-                    shared_names(state, &endpoint, names);
-                }
-            }
-        }
-    }
-    if state.direction.is_none() {
-        return;
-    }
-    let loud = format!("{prefix}_{name}").to_ascii_uppercase();
-    names.push(spelled(
-        format!("{prefix}_{name}_t"),
-        span,
-        own("the message type"),
-    ));
-    names.push(spelled(
-        format!("{prefix}_{name}_tag_t"),
-        span,
-        own("the tags"),
-    ));
-    names.push(spelled(
-        format!("{prefix}_{name}_free"),
-        span,
-        own("a function"),
-    ));
-    if state.messages.is_empty() {
-        names.push(spelled(
-            format!("{loud}_NOTHING"),
-            span,
-            own("the constant"),
-        ));
-    }
-    for message in &state.messages {
-        let constant = format!("{loud}_{}", spelling::loud(message.name.text()));
-        let what = format!("the constant of the message `{}`", message.name);
-        names.push(spelled(constant, Some(message.name.span), what));
     }
 }

@@ -1,10 +1,11 @@
 //! Messages of plain bytes that are not the last: they are written to the ring, and read from it, in the header, so that the compiler
 //! knows all about them.
 
+use super::names::{OfState, OfType};
 use super::spelling;
 use super::types::{Types, is_bare};
 use super::view::{UnitView, handle};
-use crate::protocol::{Definition, Message, Side, Type, Variant};
+use crate::protocol::{Definition, Message, Side, Type, TypeId, Variant};
 
 /// What the runtime is told of such a message.
 pub struct Plain<'a> {
@@ -56,9 +57,8 @@ fn tags(types: &Types, ty: &Type, place: &str, left: &mut usize) -> Option<Vec<S
                     all.push(format!("duo_is_tag({place}, {})", variants.len()));
                 } else {
                     all.push(format!("duo_is_tag({place}.tag, {})", variants.len()));
-                    let word = types.declared_word(*id);
                     for variant in variants {
-                        all.extend(variant_tags(types, &word, variant, place, left)?);
+                        all.extend(variant_tags(types, *id, variant, place, left)?);
                     }
                 }
             }
@@ -80,12 +80,12 @@ fn together(conditions: &[String]) -> String {
 /// The same of the values of one variant, if the enum at `place` has its tag.
 fn variant_tags(
     types: &Types,
-    word: &str,
+    id: TypeId,
     variant: &Variant,
     place: &str,
     left: &mut usize,
 ) -> Option<Option<String>> {
-    let constant = spelling::variant(word, variant.name.text());
+    let constant = types.of_type(id, OfType::Variant(variant.name.text()));
     let own = spelling::member(variant.name.text());
     let mut inner = Vec::new();
     for entry in &variant.entries {
@@ -127,7 +127,7 @@ impl UnitView<'_> {
             },
             edge,
             shape: if self.begun[index] {
-                format!("&duo_{}_shape", self.unit.prefix)
+                self.shape_table()
             } else {
                 "NULL".to_owned()
             },
@@ -177,13 +177,13 @@ impl UnitView<'_> {
 
     /// The lines that copy the parameters of a message to its place.
     pub fn fill_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
-        let name = self.name(index);
+        let name = self.received(index);
         let member = spelling::member(message.name.text());
         for entry in &message.entries {
             let parameter = self.types.parameter(entry.name.text());
             let entry = spelling::entry(entry.name.text());
             let arguments = [
-                format!("way.place + DUO_ENTRY({name}_t, {member}, {entry})"),
+                format!("way.place + DUO_ENTRY({name}, {member}, {entry})"),
                 format!("&{parameter}"),
                 format!("sizeof {parameter}"),
             ];
@@ -193,16 +193,12 @@ impl UnitView<'_> {
 
     /// The enumerator of a message.
     pub fn constant(&self, index: usize, message: &Message) -> String {
-        format!(
-            "{}_{}",
-            self.name(index).to_ascii_uppercase(),
-            spelling::loud(message.name.text())
-        )
+        self.unit.of_state(index, OfState::Constant(message))
     }
 
     /// The lines that say which message came, and copy its entries from their place.
     pub fn take_from_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
-        let name = self.name(index);
+        let name = self.received(index);
         body.push(format!(
             "        message->tag = {};",
             self.constant(index, message)
@@ -213,7 +209,7 @@ impl UnitView<'_> {
             let entry = spelling::entry(entry.name.text());
             let arguments = [
                 format!("&message->as.{member}.{entry}"),
-                format!("way.place + DUO_ENTRY({name}_t, {member}, {entry})"),
+                format!("way.place + DUO_ENTRY({name}, {member}, {entry})"),
                 format!("sizeof message->as.{member}.{entry}"),
             ];
             body.push(spelling::head("        memcpy", &arguments) + ";");

@@ -1,24 +1,23 @@
 //! What many senders can do with one endpoint: the functions of a header for states that every message leads back to.
 
 use super::functions::FunctionView;
+use super::names::OfState;
 use super::spelling;
 use super::view::UnitView;
 use crate::protocol::Side;
 
-/// What the functions are called behind the name of the endpoint, but for those that send.
-pub const FUNCTIONS: [&str; 3] = ["share", "shared_hold", "shared_release"];
-
 impl UnitView<'_> {
     /// Adds the functions of a sending endpoint that can be shared.
     pub fn shared_functions(&self, index: usize, side: Side, functions: &mut Vec<FunctionView>) {
-        let endpoint = self.endpoint_name(index, side);
-        let shared = format!("{endpoint}_shared_t");
+        let endpoint = self.endpoint_type(index, side);
+        let shared = self.unit.of_state(index, OfState::Shared(side));
+        let name = |function| self.unit.of_state(index, OfState::Function(side, function));
         let this = [format!("{shared} self")];
         functions.push(FunctionView {
             comment: "/** Shares the endpoint, with one holder. */\n".to_owned(),
             head: spelling::head(
-                &format!("DUO_MUST_CHECK static inline duo_status {endpoint}_share"),
-                &[format!("{endpoint}_t self"), format!("{shared} *shared")],
+                &format!("DUO_MUST_CHECK static inline duo_status {}", name("share")),
+                &[format!("{endpoint} self"), format!("{shared} *shared")],
             ),
             body: vec![
                 spelling::head(
@@ -34,7 +33,7 @@ impl UnitView<'_> {
         functions.push(FunctionView {
             comment: "/** One holder more. */\n".to_owned(),
             head: spelling::head(
-                &format!("static inline {shared} {endpoint}_shared_hold"),
+                &format!("static inline {shared} {}", name("shared_hold")),
                 &this,
             ),
             body: vec![
@@ -45,13 +44,16 @@ impl UnitView<'_> {
         functions.push(FunctionView {
             comment: "/** One holder less; the last one leaves the session. */\n".to_owned(),
             head: spelling::head(
-                &format!("static inline void {endpoint}_shared_release"),
+                &format!("static inline void {}", name("shared_release")),
                 &this,
             ),
             body: vec!["    duo_shared_release(self.shared);".to_owned()],
         });
         for position in 0..self.state(index).messages.len() {
-            for (verb, wait) in [("send", "DUO_FOREVER"), ("try_send", "DUO_AT_ONCE")] {
+            for (verb, wait) in [
+                ("shared_send", "DUO_FOREVER"),
+                ("shared_try_send", "DUO_AT_ONCE"),
+            ] {
                 functions.push(self.shared_send(index, position, side, verb, wait));
             }
         }
@@ -62,13 +64,13 @@ impl UnitView<'_> {
         index: usize,
         position: usize,
         side: Side,
-        verb: &str,
+        verb: &'static str,
         wait: &str,
     ) -> FunctionView {
         let message = &self.state(index).messages[position];
-        let endpoint = self.endpoint_name(index, side);
         let payload = self.payload(index, message);
-        let mut parameters = vec![format!("{endpoint}_shared_t self")];
+        let shared = self.unit.of_state(index, OfState::Shared(side));
+        let mut parameters = vec![format!("{shared} self")];
         parameters.extend(payload.parameters);
         let arguments = [
             "self.shared".to_owned(),
@@ -78,9 +80,9 @@ impl UnitView<'_> {
         ];
         let mut body = payload.body;
         body.push(spelling::head("    return duo_shared_send", &arguments) + ";");
-        let name = spelling::word(message.name.text());
-        let start =
-            format!("DUO_MUST_CHECK static inline duo_status {endpoint}_shared_{verb}_{name}");
+        let sends = OfState::Send(side, verb, message);
+        let name = self.unit.of_state(index, sends);
+        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
         FunctionView {
             comment: spelling::comment(&message.docs, ""),
             head: spelling::head(&start, &parameters),

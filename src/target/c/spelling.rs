@@ -32,7 +32,10 @@ pub fn entry(name: &str) -> String {
 /// A parameter of a function that sends, whose body uses names of its own.
 pub fn parameter(name: &str) -> String {
     let name = entry(name);
-    if matches!(name.as_str(), "self" | "message" | "way" | "nanoseconds") {
+    if matches!(
+        name.as_str(),
+        "self" | "message" | "way" | "nanoseconds" | "memcpy"
+    ) {
         name + "_"
     } else {
         name
@@ -50,7 +53,7 @@ pub fn protocol(prefix: &str, name: &str) -> String {
     if ["sem", "mtx", "cnd", "atomic"].contains(&word.as_str()) {
         return word + "_protocol";
     }
-    word
+    not_ours("protocol", word)
 }
 
 /// What the names of a declared type start with.
@@ -60,7 +63,16 @@ pub fn declared(prefix: &str, package: &str, name: &str) -> String {
     if LIBRARY_TYPES.contains(&word.as_str()) {
         return word + "_type";
     }
-    word
+    not_ours("type", word)
+}
+
+/// What begins with `duo_` belongs to the runtime and to generated code itself.
+fn not_ours(kind: &str, word: String) -> String {
+    match word.strip_prefix("duo") {
+        Some("") => format!("{kind}_{word}"),
+        Some(rest) if rest.starts_with('_') => format!("{kind}_{word}"),
+        Some(_) | None => word,
+    }
 }
 
 /// The constant of an enum's variant.

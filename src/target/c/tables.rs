@@ -1,6 +1,7 @@
 //! The tables of a source: what payloads consist of, and where each message leads.
 
 use super::layouts::{Layouts, composite};
+use super::names::{OfUnit, Own};
 use super::spelling;
 use super::types::Facts;
 use super::units::Kind;
@@ -34,7 +35,6 @@ impl UnitView<'_> {
             }
             self.state_row(index, &mut states);
         }
-        let prefix = &self.unit.prefix;
         let mut text =
             String::with_capacity(1_000 + layouts.text.len() + rows.len() + states.len());
         let view = SourceView {
@@ -50,15 +50,17 @@ impl UnitView<'_> {
         let mut line = |line: String| text.push_str(&line);
         if !rows.is_empty() {
             line(format!(
-                "const duo_message duo_{prefix}_messages[] = {{\n{rows}}};\n\n"
+                "const duo_message {}[] = {{\n{rows}}};\n\n",
+                self.unit.ours(Own::Messages)
             ));
         }
         line(format!(
-            "const duo_state duo_{prefix}_states[] = {{\n{states}}};\n\n"
+            "const duo_state {}[] = {{\n{states}}};\n\n",
+            self.unit.ours(Own::States)
         ));
         let unbounded = self.capacity == Capacity::Unbounded;
         let capacity = self.capacity_name();
-        let payload = format!("sizeof(union duo_{prefix}_payload)");
+        let payload = self.payload_size();
         let ring = self
             .ring
             .map_or("DUO_RING".to_owned(), |bytes| bytes.to_string());
@@ -67,14 +69,15 @@ impl UnitView<'_> {
             unbounded.to_string(),
             payload,
             self.most_messages().to_string(),
-            format!("duo_{prefix}_states"),
+            self.unit.ours(Own::States),
             if unbounded { ring } else { "0".to_owned() },
             match self.unit.kind {
                 Kind::Mentioned => "NULL".to_owned(),
-                Kind::Protocol | Kind::Instance(_) => format!("&duo_{prefix}_shape"),
+                Kind::Protocol | Kind::Instance(_) => self.shape_table(),
             },
         ];
-        let start = format!("const duo_protocol duo_{prefix}_protocol = {{");
+        let name = self.unit.ours(Own::Protocol);
+        let start = format!("const duo_protocol {name} = {{");
         line(spelling::wrapped(&start, &parts, "};\n"));
         render(&SourceFootView, &mut text);
         text.push('\n');
@@ -82,7 +85,7 @@ impl UnitView<'_> {
     }
 
     /// The states that sessions of this unit can be in.
-    fn own_states(&self) -> impl Iterator<Item = usize> {
+    pub fn own_states(&self) -> impl Iterator<Item = usize> {
         let is_own = |index: &usize| self.unit.kind == Kind::Mentioned || self.begun[*index];
         (0..self.unit.states.len()).filter(is_own)
     }
@@ -104,7 +107,7 @@ impl UnitView<'_> {
         self.unit.kind != Kind::Mentioned
             && self.state(0).direction.is_some()
             && self.capacity != Capacity::Unbounded
-            && (0..self.unit.states.len()).all(|index| {
+            && self.own_states().all(|index| {
                 let mut messages = self.state(index).messages.iter();
                 !messages.any(|message| spreads(index, message))
             })
@@ -119,20 +122,28 @@ impl UnitView<'_> {
             }
         }
         format!(
-            "\n\nunion duo_{}_payload {{\n    void *block;\n    uint64_t number;\n{inline}}};\n",
-            self.unit.prefix
+            "\n\nunion {} {{\n    void *block;\n    uint64_t number;\n{inline}}};\n",
+            self.unit.ours(Own::Payload)
         )
+    }
+
+    fn payload_size(&self) -> String {
+        format!("sizeof(union {})", self.unit.ours(Own::Payload))
+    }
+
+    /// The pointer to what says how sessions lie in memory.
+    pub fn shape_table(&self) -> String {
+        format!("&{}_shape", self.unit.ours(Own::Shape))
     }
 
     /// How sessions lie in memory.
     pub fn shape(&self) -> String {
-        let prefix = &self.unit.prefix;
         let unbounded = self.capacity == Capacity::Unbounded;
         let mut parts = vec![
-            format!("duo_{prefix}"),
+            self.unit.ours(Own::Shape),
             self.capacity_name(),
             unbounded.to_string(),
-            format!("sizeof(union duo_{prefix}_payload)"),
+            self.payload_size(),
             self.most_messages().to_string(),
         ];
         let ring = self.ring.filter(|_| unbounded);
@@ -143,19 +154,19 @@ impl UnitView<'_> {
 
     /// The memory of a session, where it can be the caller's.
     pub fn session_memory(&self) -> String {
-        let prefix = &self.unit.prefix;
+        let [tag, name] = [OfUnit::MemoryTag, OfUnit::Memory].map(|what| self.unit.own(what));
         let size = spelling::wrapped(
             "    DUO_IN_LINES unsigned char bytes[DUO_SESSION_SIZE(",
             &[
                 self.capacity_name(),
-                format!("sizeof(union duo_{prefix}_payload)"),
+                self.payload_size(),
                 self.most_messages().to_string(),
             ],
             ")];",
         );
         format!(
             "\n\n/** Memory for a session: all zeros before its first use, and afterwards left alone. */\n\
-             typedef struct {prefix}_session_memory {{\n{size}\n}} {prefix}_session_memory_t;"
+             typedef struct {tag} {{\n{size}\n}} {name};"
         )
     }
 
@@ -167,7 +178,7 @@ impl UnitView<'_> {
         layouts: &mut Layouts,
         rows: &mut String,
     ) {
-        let name = self.name(index);
+        let name = self.received(index);
         let member = spelling::member(message.name.text());
         let mut fields = Vec::new();
         let mut facts = Facts::default();
@@ -179,7 +190,7 @@ impl UnitView<'_> {
                 let entry = spelling::entry(entry.name.text());
                 fields.push((
                     layout,
-                    format!("DUO_ENTRY({name}_t, {member}, {entry})"),
+                    format!("DUO_ENTRY({name}, {member}, {entry})"),
                     "0".to_owned(),
                 ));
             }
@@ -187,11 +198,13 @@ impl UnitView<'_> {
         let layout = if fields.is_empty() {
             "NULL".to_owned()
         } else {
-            let words = format!("{name}_said_{}", spelling::word(message.name.text()));
-            layouts.fields(&words, &fields);
-            let table = composite("DUO_STRUCT", facts, &words);
-            layouts.define("static ", &format!("duo_layout_{words}"), &table);
-            format!("&duo_layout_{words}")
+            let number = self.starts[index] + position;
+            let [layout, own] =
+                ["said_layout", "said_fields"].map(|table| self.unit.said(table, number));
+            layouts.fields(&own, &fields);
+            let table = composite("DUO_STRUCT", facts, own);
+            layouts.define("static ", &layout, &table);
+            format!("&{layout}")
         };
         let next = self.next(index, message);
         let size = self.size(index, message);
@@ -203,11 +216,11 @@ impl UnitView<'_> {
 
     /// The size of the entries of a message, as an expression.
     pub fn size(&self, index: usize, message: &Message) -> String {
-        let (name, member) = (self.name(index), spelling::member(message.name.text()));
+        let (name, member) = (self.received(index), spelling::member(message.name.text()));
         match (message.entries.is_empty(), self.next(index, message)) {
             (true, _) => "0".to_owned(),
-            (false, Some(_)) => format!("DUO_BEFORE_NEXT({name}_t, {member})"),
-            (false, None) => format!("DUO_ALL_OF({name}_t, {member})"),
+            (false, Some(_)) => format!("DUO_BEFORE_NEXT({name}, {member})"),
+            (false, None) => format!("DUO_ALL_OF({name}, {member})"),
         }
     }
 
@@ -229,7 +242,7 @@ impl UnitView<'_> {
 
     fn state_row(&self, index: usize, rows: &mut String) {
         let state = self.state(index);
-        let name = self.name(index);
+        let name = self.received(index);
         let row = match state.direction {
             None => "NULL, 0, DUO_CLIENT, false".to_owned(),
             Some(direction) => {
@@ -240,14 +253,14 @@ impl UnitView<'_> {
                 let messages = if state.messages.is_empty() {
                     "NULL".to_owned()
                 } else {
-                    format!("&duo_{}_messages[{}]", self.unit.prefix, self.starts[index])
+                    format!("&{}[{}]", self.unit.ours(Own::Messages), self.starts[index])
                 };
                 let mut edges = state
                     .messages
                     .iter()
                     .map(|message| self.edge(index, message));
                 let stays = edges.any(|edge| edge == "DUO_STAY");
-                format!("{messages}, offsetof({name}_t, as), {sender}, {stays}")
+                format!("{messages}, offsetof({name}, as), {sender}, {stays}")
             }
         };
         writeln!(rows, "    {{{row}}},").expect("a string takes everything");
@@ -271,8 +284,8 @@ impl UnitView<'_> {
             return;
         }
         let arguments = format!(
-            "({}_t, {})",
-            self.name(index),
+            "({}, {})",
+            self.received(index),
             spelling::member(message.name.text())
         );
         let size = match self.next(index, message) {

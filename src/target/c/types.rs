@@ -1,5 +1,6 @@
 //! How types are written in C, and what the runtime has to know of them.
 
+use super::names::OfType;
 use super::spelling;
 use super::units::{Place, Units, canonical, declared_word, parts_of};
 use crate::protocol::{
@@ -13,6 +14,8 @@ pub struct Types<'a> {
     pub units: &'a Units,
     prefix: &'a str,
     facts: Vec<Facts>,
+    /// For each alias the last one of the chain that begins with it; other types as they are.
+    ends: Vec<TypeId>,
     /// The names of host types, which parameters would hide.
     hosts: BTreeSet<String>,
     /// The types of each file, each behind those it holds by value.
@@ -59,6 +62,7 @@ impl<'a> Types<'a> {
             units,
             prefix,
             facts: vec![Facts::default(); program.types.len()],
+            ends: ends_of_chains(program),
             hosts: BTreeSet::new(),
             order: vec![Vec::new(); program.files.len()],
         };
@@ -95,9 +99,7 @@ impl<'a> Types<'a> {
             Definition::Extern(..)
             | Definition::Alias(_)
             | Definition::Struct(_)
-            | Definition::Enum(_) => {
-                format!("{}_t", self.declared_word(id))
-            }
+            | Definition::Enum(_) => self.of_type(id, OfType::Type),
         }
     }
 
@@ -122,28 +124,17 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// What an alias stands for, through all aliases; other types as they are.
+    /// What an alias stands for, through all aliases; other types as they are. A circle of aliases is an error of its own; here it
+    /// only counts that this ends.
     pub fn underlying<'b>(&'b self, ty: &'b Type) -> &'b Type {
-        let mut ty = ty;
-        // A circle of aliases is an error of its own; here it only counts that this ends.
-        for _ in 0..=self.program.types.len() {
-            match ty {
-                Type::Named(id) => match &self.program.ty(*id).definition {
-                    Definition::Alias(target) => ty = target,
-                    Definition::Struct(_)
-                    | Definition::Enum(_)
-                    | Definition::Extern(..)
-                    | Definition::Undeclared => return ty,
-                },
-                Type::Builtin(_)
-                | Type::List(_)
-                | Type::Option(_)
-                | Type::Tuple(_)
-                | Type::Parameter(_)
-                | Type::Endpoint(_) => return ty,
-            }
+        let Type::Named(id) = ty else { return ty };
+        match &self.program.ty(self.ends[id.index()]).definition {
+            Definition::Alias(target) => target,
+            Definition::Struct(_)
+            | Definition::Enum(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => ty,
         }
-        ty
     }
 
     /// Whether the type is a C struct, so that it can be named before it is defined.
@@ -214,6 +205,13 @@ impl<'a> Types<'a> {
         types_file(self.program, file)
     }
 
+    /// By what headers of units know the file that they are written for.
+    pub fn owner_of(&self, file: FileId) -> String {
+        let header = self.header_of(file);
+        let own = header.strip_suffix("_types").map(str::to_owned);
+        own.unwrap_or(header)
+    }
+
     /// Facts of declared types follow those of the types they consist of, whatever circles there are: first what each has by
     /// itself, then along the uses, backwards.
     fn all_facts(&self) -> Vec<Facts> {
@@ -251,6 +249,40 @@ impl<'a> Types<'a> {
         }
         facts
     }
+}
+
+/// For each alias the last one of its chain: of aliases that stand for aliases only the last stands for something else. Each is
+/// looked at once, so that long chains take no longer than short ones. In a circle it is any of them.
+fn ends_of_chains(program: &Program) -> Vec<TypeId> {
+    let is_alias = |id: &TypeId| matches!(program.ty(*id).definition, Definition::Alias(_));
+    let next_alias = |id: TypeId| match &program.ty(id).definition {
+        Definition::Alias(Type::Named(next)) => Some(*next).filter(is_alias),
+        Definition::Alias(_)
+        | Definition::Struct(_)
+        | Definition::Enum(_)
+        | Definition::Extern(..)
+        | Definition::Undeclared => None,
+    };
+    let mut ends: Vec<Option<TypeId>> = vec![None; program.types.len()];
+    for first in (0..program.types.len()).map(TypeId::new) {
+        let mut chain = Vec::new();
+        let mut at = first;
+        let end = loop {
+            if let Some(end) = ends[at.index()] {
+                break end;
+            }
+            ends[at.index()] = Some(at);
+            chain.push(at);
+            match next_alias(at) {
+                Some(next) => at = next,
+                None => break at,
+            }
+        };
+        for id in chain {
+            ends[id.index()] = Some(end);
+        }
+    }
+    ends.into_iter().flatten().collect()
 }
 
 /// The C line of an external type.

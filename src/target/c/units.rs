@@ -1,8 +1,8 @@
 //! What C is written for: protocols without type parameters, named instances of the others, and the states that endpoint types
 //! mention. C has no generic types, so each is written with its arguments filled in.
 
-use super::spelling;
 use super::types::builtin_word;
+use super::{names, spelling};
 use crate::protocol::{
     Definition, EndpointType, FileId, InstanceId, Next, Program, ProtocolId, StateId, Type,
 };
@@ -111,6 +111,14 @@ impl Units {
             }
         }
         units.add_mentioned(program);
+        for unit in &mut units.units {
+            let settled = names::settled(program.protocol(unit.protocol), unit);
+            for (state, name) in unit.states.iter_mut().zip(settled) {
+                if let Some(name) = name {
+                    state.name = name;
+                }
+            }
+        }
         units
     }
 

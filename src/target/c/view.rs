@@ -4,6 +4,7 @@
 use super::VERSION;
 use super::declarations::Declarations;
 use super::functions::FunctionsView;
+use super::names::{OfState, OfUnit, Own};
 use super::spelling;
 use super::types::Types;
 use super::units::{Kind, Unit, canonical};
@@ -51,6 +52,7 @@ struct HeadView {
     capacity_name: String,
     capacity: u32,
     prefix: String,
+    tables: [String; 3],
 }
 
 #[derive(Template)]
@@ -174,8 +176,9 @@ impl<'a> UnitView<'a> {
         begun
     }
 
-    /// The states in which the ring may be full: those on a cycle in one direction or behind one, and those that only a run longer
+    /// The states in which the ring may be full: those on a cycle in one direction or after one, and those that only a run longer
     /// than the ring leads to. Takes away states that no run leads to, one after the other; what is left has a cycle before it.
+    /// A state that no session comes to is no part of any run.
     fn waiting_states(&self) -> Vec<bool> {
         let count = self.unit.states.len();
         let follows = |index: usize| {
@@ -187,10 +190,14 @@ impl<'a> UnitView<'a> {
             next.filter(move |next| self.state(*next).direction == state.direction)
         };
         let mut before = vec![0usize; count];
-        (0..count).for_each(|index| follows(index).for_each(|next| before[next] += 1));
+        self.own_states()
+            .for_each(|index| follows(index).for_each(|next| before[next] += 1));
         let mut said = vec![0u32; count];
         let mut waits = vec![true; count];
-        let mut free: Vec<usize> = (0..count).filter(|index| before[*index] == 0).collect();
+        let mut free: Vec<usize> = self
+            .own_states()
+            .filter(|index| before[*index] == 0)
+            .collect();
         while let Some(index) = free.pop() {
             waits[index] = said[index] >= ROOM;
             for next in follows(index) {
@@ -275,17 +282,14 @@ impl<'a> UnitView<'a> {
         self.protocol.always_returns(self.unit.states[index].state)
     }
 
-    pub fn name(&self, index: usize) -> String {
-        format!("{}_{}", self.unit.prefix, self.unit.states[index].name)
+    /// The type of a received message.
+    pub fn received(&self, index: usize) -> String {
+        self.unit.of_state(index, OfState::Received)
     }
 
-    pub fn endpoint_name(&self, index: usize, side: Side) -> String {
-        format!(
-            "{}_{}_{}",
-            self.unit.prefix,
-            side.word(),
-            self.unit.states[index].name
-        )
+    /// The type of a side's endpoint.
+    pub fn endpoint_type(&self, index: usize, side: Side) -> String {
+        self.unit.of_state(index, OfState::Endpoint(side))
     }
 
     /// Where a message leads, if it does not end everything.
@@ -303,7 +307,7 @@ impl<'a> UnitView<'a> {
     }
 
     pub fn capacity_name(&self) -> String {
-        format!("{}_CAPACITY", self.unit.prefix.to_ascii_uppercase())
+        self.unit.own(OfUnit::Capacity)
     }
 
     fn head(&self, declarations: &Declarations) -> HeadView {
@@ -337,11 +341,12 @@ impl<'a> UnitView<'a> {
         if (0..self.unit.states.len()).any(|index| self.can_be_shared(index)) {
             parts.push("shared");
         }
+        let [guard, _, owner] = self.guards();
         HeadView {
             source: spelling::harmless(&program.file(self.unit.file).path),
             version: VERSION,
-            guard: format!("DUO_{}_H", self.unit.prefix.to_ascii_uppercase()),
-            owner: self.owner(),
+            guard,
+            owner,
             has_parts: !parts.is_empty(),
             parts,
             has_includes: !declarations.includes.is_empty(),
@@ -353,14 +358,14 @@ impl<'a> UnitView<'a> {
                 Capacity::Unbounded => ROOM,
             },
             prefix: self.unit.prefix.clone(),
+            tables: [Own::Protocol, Own::States, Own::Messages].map(|own| self.unit.ours(own)),
         }
     }
 
-    /// A macro that no header of another protocol with the same name defines: the guard is the same, and would hide it in silence.
-    pub fn owner(&self) -> String {
-        let file = self.types.header_of(self.unit.file);
-        let file = file.strip_suffix("_types").unwrap_or(&file);
-        format!("DUO_{}_OF_{file}", self.unit.prefix).to_ascii_uppercase()
+    /// The guards of both headers, and a macro that no header of another protocol with the same name defines: the guard is the same,
+    /// and would hide it in silence.
+    pub fn guards(&self) -> [String; 3] {
+        self.unit.guards(&self.types.owner_of(self.unit.file))
     }
 
     fn endpoint(&self, index: usize, side: Side) -> EndpointView {
@@ -374,11 +379,11 @@ impl<'a> UnitView<'a> {
         docs.push(format!("The {} in state `{}`: {does}", side.word(), state.name).into());
         EndpointView {
             comment: spelling::comment(&docs, ""),
-            name: format!("{}_t", self.endpoint_name(index, side)),
+            name: self.endpoint_type(index, side),
             handle,
             travels: self.unit.states[index].travels,
             shared: (handle == "sends" && self.can_be_shared(index))
-                .then(|| format!("{}_shared_t", self.endpoint_name(index, side))),
+                .then(|| self.unit.of_state(index, OfState::Shared(side))),
         }
     }
 
@@ -389,9 +394,7 @@ impl<'a> UnitView<'a> {
         declarations: &Declarations,
     ) -> StateView {
         let state = self.state(index);
-        let name = self.name(index);
         let receiver = sender(direction).dual();
-        let loud = name.to_ascii_uppercase();
         let messages = state
             .messages
             .iter()
@@ -403,7 +406,7 @@ impl<'a> UnitView<'a> {
                     members.push(declarations.member(&spelling::entry(entry.name.text()), &ty));
                 }
                 if let Some(next) = self.next(index, message) {
-                    members.push(format!("{}_t next", self.endpoint_name(next, receiver)));
+                    members.push(format!("{} next", self.endpoint_type(next, receiver)));
                 }
                 if members.is_empty() {
                     members.push("char unused".to_owned());
@@ -411,7 +414,7 @@ impl<'a> UnitView<'a> {
                 let first = if position == 0 { " = 1" } else { "" };
                 MessageView {
                     comment: spelling::comment(&message.docs, "    "),
-                    constant: format!("{loud}_{}{first}", spelling::loud(message.name.text())),
+                    constant: self.constant(index, message) + first,
                     name: spelling::member(message.name.text()),
                     members,
                 }
@@ -422,15 +425,15 @@ impl<'a> UnitView<'a> {
                 receiver.word(),
                 state.name
             ),
-            tag: format!("{name}_tag_t"),
+            tag: self.unit.of_state(index, OfState::Tag),
             is_silent: state.messages.is_empty(),
-            silence: format!("{loud}_NOTHING = 1"),
+            silence: self.unit.of_state(index, OfState::Nothing) + " = 1",
             messages: messages.collect(),
-            name: format!("{name}_t"),
+            name: self.received(index),
         }
     }
 
     pub fn table(&self, index: usize) -> String {
-        format!("&duo_{}_states[{index}]", self.unit.prefix)
+        format!("&{}[{index}]", self.unit.ours(Own::States))
     }
 }

@@ -1,6 +1,7 @@
 //! What a protocol needs between processes: how its payloads are encoded, its fingerprint, and the functions that attach a side.
 
 use super::functions::{FunctionView, FunctionsView};
+use super::names::{OfUnit, Own};
 use super::spelling;
 use super::tables::{SourceFootView, SourceView};
 use super::units::Kind;
@@ -24,6 +25,7 @@ struct HeadView {
     header: String,
     prefix: String,
     fingerprint_name: String,
+    wire: String,
     fingerprint: String,
 }
 
@@ -72,22 +74,19 @@ impl<'a> WireView<'a> {
         }
     }
 
-    fn prefix(&self) -> &str {
-        &self.view.unit.prefix
-    }
-
     /// The text of the header.
     pub fn header(&self) -> String {
         let unit = self.view.unit;
-        let upper = unit.prefix.to_ascii_uppercase();
         let bytes = self.fingerprint.0.map(|byte| format!("0x{byte:02x}"));
+        let [_, guard, owner] = self.view.guards();
         let head = HeadView {
             source: spelling::harmless(&self.view.types.program.file(unit.file).path),
-            guard: format!("DUO_{upper}_SHM_H"),
-            owner: self.view.owner(),
+            guard,
+            owner,
             header: unit.file_name.clone(),
             prefix: unit.prefix.clone(),
-            fingerprint_name: format!("{upper}_FINGERPRINT"),
+            fingerprint_name: unit.own(OfUnit::Fingerprint),
+            wire: unit.ours(Own::Wire),
             fingerprint: format!(
                 "{{{{{}, \\\n      {}}}}}",
                 bytes[..8].join(", "),
@@ -110,23 +109,23 @@ impl<'a> WireView<'a> {
     fn attach(&self, side: Side) -> FunctionView {
         let word = side.word();
         let handle = handle(self.view.state(0).direction, side);
-        let endpoint = self.view.endpoint_name(0, side);
+        let endpoint = self.view.endpoint_type(0, side);
         let role = match side {
             Side::Client => "DUO_CLIENT",
             Side::Server => "DUO_SERVER",
         };
         let start = format!(
-            "DUO_MUST_CHECK static inline duo_status {}_{word}_attach",
-            self.prefix()
+            "DUO_MUST_CHECK static inline duo_status {}",
+            self.view.unit.own(OfUnit::Attach(side))
         );
         let parameters = [
             "int region".to_owned(),
             "const duo_shm_options *options".to_owned(),
-            format!("{endpoint}_t *{word}"),
+            format!("{endpoint} *{word}"),
         ];
         let arguments = [
             "region".to_owned(),
-            format!("&duo_{}_wire", self.prefix()),
+            format!("&{}", self.view.unit.ours(Own::Wire)),
             role.to_owned(),
             "options".to_owned(),
             format!("&{word}->{handle}"),
@@ -142,7 +141,8 @@ impl<'a> WireView<'a> {
 
     /// The text of the source: tables.
     pub fn source(&self) -> String {
-        let (view, prefix) = (self.view, self.prefix());
+        let view = self.view;
+        let ours = |what| view.unit.ours(what);
         let mut wires = Wires::of(view);
         let mut messages = String::new();
         let mut counts = Vec::new();
@@ -153,7 +153,11 @@ impl<'a> WireView<'a> {
                 None => "0".to_owned(),
             });
             for message in &state.messages {
-                let row = wires.message(index, message);
+                // No session comes to a state that nothing leads to: what is said there has no encoding, and needs none.
+                let row = match view.begun[index] {
+                    true => wires.message(index, message),
+                    false => ["NULL", "0", "0"].map(str::to_owned),
+                };
                 messages.push_str(&spelling::wrapped("    {", &row, "},\n"));
             }
         }
@@ -167,30 +171,31 @@ impl<'a> WireView<'a> {
         text.push_str("\n\n");
         let mut write = |part: String| text.push_str(&part);
         if !wires.rows.is_empty() {
-            write(format!("extern const duo_wire duo_{prefix}_wires[];\n\n"));
+            let name = ours(Own::Wires);
+            write(format!("extern const duo_wire {name}[];\n\n"));
         }
         if wires.part_count > 0 {
-            let parts = &wires.parts;
+            let (name, parts) = (ours(Own::Parts), &wires.parts);
             write(format!(
-                "static const duo_wire_part duo_{prefix}_parts[] = {{\n{parts}}};\n\n"
+                "static const duo_wire_part {name}[] = {{\n{parts}}};\n\n"
             ));
         }
         if !wires.rows.is_empty() {
-            let rows = wires.rows.concat();
-            write(format!(
-                "const duo_wire duo_{prefix}_wires[] = {{\n{rows}}};\n\n"
-            ));
+            let (name, rows) = (ours(Own::Wires), wires.rows.concat());
+            write(format!("const duo_wire {name}[] = {{\n{rows}}};\n\n"));
         }
         let has_messages = !messages.is_empty();
         if has_messages {
+            let name = ours(Own::Encodings);
             write(format!(
-                "static const duo_wire_message duo_{prefix}_wire_messages[] = {{\n{messages}}};\n\n"
+                "static const duo_wire_message {name}[] = {{\n{messages}}};\n\n"
             ));
         }
-        let start = format!("static const unsigned short duo_{prefix}_counts[] = {{");
+        let counts_name = ours(Own::Counts);
+        let start = format!("static const unsigned short {counts_name}[] = {{");
         write(spelling::wrapped(&start, &counts, "};\n\n"));
-        let either = |name: &str| match has_messages {
-            true => format!("duo_{prefix}_{name}"),
+        let either = |what| match has_messages {
+            true => ours(what),
             false => "NULL".to_owned(),
         };
         let first = match self.first {
@@ -198,14 +203,14 @@ impl<'a> WireView<'a> {
             Side::Server => "DUO_SERVER",
         };
         let parts = [
-            format!("duo_{prefix}_states"),
-            format!("duo_{prefix}_counts"),
-            either("messages"),
-            either("wire_messages"),
-            format!("{}_FINGERPRINT", prefix.to_ascii_uppercase()),
+            ours(Own::States),
+            counts_name,
+            either(Own::Messages),
+            either(Own::Encodings),
+            view.unit.own(OfUnit::Fingerprint),
             first.to_owned(),
         ];
-        let start = format!("const duo_wire_protocol duo_{prefix}_wire = {{");
+        let start = format!("const duo_wire_protocol {} = {{", ours(Own::Wire));
         write(spelling::wrapped(&start, &parts, "};\n"));
         render(&SourceFootView, &mut text);
         text.push('\n');

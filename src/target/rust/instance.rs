@@ -52,6 +52,12 @@ impl InstanceView {
                     all.push(other_name(4, &name, path, arguments));
                 }
             }
+            // As rustfmt orders what is used line by line.
+            for run in all.chunk_by_mut(|one, next| is_use(one) && is_use(next)) {
+                if is_use(&run[0]) {
+                    run.sort();
+                }
+            }
             all
         };
         let message = |(state, arguments): &(&State, Option<&[Type]>)| {
@@ -63,7 +69,13 @@ impl InstanceView {
             other_name(0, &type_name(&state.name), path, arguments.map(used))
         };
         let start = type_name(&protocol.start().name);
-        let end = |side: Side| Piece::word(format!("{}::{start}", side.word()));
+        // A state that is reached with other arguments too keeps its parameters here.
+        let start_arguments = match only_arguments(&reached, StateId::new(0)) {
+            Some(_) => Vec::new(),
+            None => here.types(&instance.arguments, &[]),
+        };
+        let end =
+            |side: Side| Piece::angle(format!("{}::{start}", side.word()), start_arguments.clone());
         let result = Piece::round("", vec![end(Side::Server), end(Side::Client)]);
         let arguments = Piece::angle(
             format!("{path}init::"),
@@ -97,6 +109,10 @@ fn only_arguments(reached: &[(StateId, Vec<Type>)], id: StateId) -> Option<&[Typ
         (Some((_, arguments)), None) => Some(arguments),
         _ => None,
     }
+}
+
+fn is_use(text: &str) -> bool {
+    text.starts_with("pub use ")
 }
 
 /// A type under the instance's roof: with its arguments where they are known, otherwise as it is.

@@ -1,18 +1,27 @@
-//! The names that will be declared, for the rule that keeps them apart.
+//! The names that will be declared: for the rule that keeps them apart those that could clash, and all of them.
 
-use super::packages;
-use super::spelling::{module_name, type_name};
+use super::shared::{method_names, shared_name};
+use super::spelling::{module_name, type_name, value_name};
+use super::{packages, state_names};
 use crate::check::{Scope, Spelled};
 use crate::name::Name;
-use crate::protocol::{Definition, Program, Protocol};
-use crate::target::Options;
+use crate::protocol::{Definition, Program, Protocol, Side};
+use crate::target::{Names, Options};
+use std::collections::BTreeSet;
 
-/// Hands over every name that will be declared, scope by scope.
+/// Hands over the names that will be declared, scope by scope.
 ///
 /// Where two names of one name space are told apart by more than case and `_`, so are their spellings, since an
-/// escape only adds a `_`; except that a type whose name starts with a digit behind `_` gets a letter. So the scopes
-/// handed over are those of types, and those in which things of different name spaces meet.
-pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut(Scope)) {
+/// escape only adds a `_`; except that a type whose name starts with a digit after `_` gets a letter. So the names that
+/// could clash are those of types, and those of different name spaces that meet in one scope. What generated code declares
+/// by itself there, a protocol's names have another style than, or give way to.
+pub fn spellings(
+    program: &Program,
+    options: &Options,
+    wanted: Names,
+    hand_over: &mut dyn FnMut(Scope),
+) {
+    let all = wanted == Names::All;
     for (path, package) in packages(program) {
         let mut names = Vec::new();
         for id in &package.types {
@@ -42,28 +51,55 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
             .map(|name| module_name(name) + "::")
             .collect();
         let place = match inside.strip_suffix("::") {
-            None => "the module that includes the generated code".to_owned(),
+            None => ROOT.to_owned(),
             Some(module) => format!("module `{module}`"),
         };
         hand_over(scope(place, names));
         for id in package.protocols {
-            protocol_spellings(&inside, program.protocol(id), hand_over);
+            let protocol = program.protocol(id);
+            let module = format!("{inside}{}", module_name(&protocol.name));
+            protocol_spellings(&module, protocol, hand_over);
+            if all {
+                own_spellings(&module, hand_over);
+                endpoint_spellings(&module, protocol, true, hand_over);
+            }
+        }
+        for id in package.instances {
+            let instance = program.instance(id);
+            let module = format!("{inside}{}", module_name(&instance.name));
+            if all {
+                own_spellings(&module, hand_over);
+                let protocol = program.protocol(instance.protocol);
+                protocol_spellings(&module, protocol, hand_over);
+                endpoint_spellings(&module, protocol, false, hand_over);
+            }
         }
         for id in package.types {
-            if let Definition::Enum(variants) = &program.ty(id).definition {
-                let names = variants.iter().map(|variant| &variant.name);
-                let names = names.map(|name| spelled(type_name(name), name, "variant"));
-                hand_over(scope(
-                    format!("enum `{inside}{}`", type_name(&program.ty(id).name)),
-                    names.collect(),
-                ));
+            let declared = program.ty(id);
+            let path = format!("{inside}{}", type_name(&declared.name));
+            match &declared.definition {
+                Definition::Enum(variants) => {
+                    let names = variants.iter().map(|variant| &variant.name);
+                    let names = names.map(|name| spelled(type_name(name), name, "variant"));
+                    hand_over(scope(format!("enum `{path}`"), names.collect()));
+                }
+                Definition::Struct(fields) if all => {
+                    let names = fields.iter().map(|field| &field.name);
+                    let names = names.map(|name| spelled(value_name(name), name, "field"));
+                    hand_over(scope(format!("struct `{path}`"), names.collect()));
+                }
+                Definition::Struct(_)
+                | Definition::Alias(_)
+                | Definition::Extern(..)
+                | Definition::Undeclared => {}
             }
         }
     }
 }
 
-fn protocol_spellings(inside: &str, protocol: &Protocol, hand_over: &mut dyn FnMut(Scope)) {
-    let module = format!("{inside}{}", module_name(&protocol.name));
+const ROOT: &str = "the module that includes the generated code";
+
+fn protocol_spellings(module: &str, protocol: &Protocol, hand_over: &mut dyn FnMut(Scope)) {
     let names = protocol.states.iter().map(|state| &state.name);
     let names = names.map(|name| spelled(type_name(name), name, "state"));
     hand_over(scope(format!("module `{module}`"), names.collect()));
@@ -75,7 +111,54 @@ fn protocol_spellings(inside: &str, protocol: &Protocol, hand_over: &mut dyn FnM
     }
 }
 
-/// The types and traits that the module which includes the tree has to supply.
+/// What the module of a protocol or of an instance declares whatever the protocol is.
+fn own_spellings(module: &str, hand_over: &mut dyn FnMut(Scope)) {
+    let own = ["CAPACITY", "init", "client", "server", "state"].map(ours);
+    hand_over(scope(format!("module `{module}`"), own.into()));
+    let own = vec![ours("slot")];
+    hand_over(scope(format!("module `{module}::state`"), own));
+}
+
+/// What the modules inside a protocol's module declare, with methods where they are its own.
+fn endpoint_spellings(
+    module: &str,
+    protocol: &Protocol,
+    has_methods: bool,
+    hand_over: &mut dyn FnMut(Scope),
+) {
+    let taken: BTreeSet<String> = state_names(&protocol.states);
+    let states = || protocol.states.iter();
+    let own = |inner: &str| {
+        let names = states().map(|state| spelled(type_name(&state.name), &state.name, "state"));
+        scope(format!("module `{module}::{inner}`"), names.collect())
+    };
+    hand_over(own("state"));
+    for side in [Side::Client, Side::Server] {
+        let mut endpoints = own(side.word());
+        for (id, state) in protocol.state_ids().zip(states()) {
+            let shared = shared_name(state, &taken);
+            if has_methods {
+                let place = |ty: &str| format!("methods of `{module}::{}::{ty}`", side.word());
+                let mut plain = Vec::new();
+                let mut many = Vec::new();
+                for (message, shared) in state.messages.iter().zip(method_names(state)) {
+                    let name = &message.name;
+                    plain.push(spelled(value_name(name), name, "message"));
+                    many.extend(shared.map(|method| spelled(method, name, "message")));
+                }
+                hand_over(scope(place(&type_name(&state.name)), plain));
+                hand_over(scope(place(&shared), many));
+            }
+            if protocol.always_returns(id) {
+                endpoints.names.push(spelled(shared, &state.name, "state"));
+            }
+        }
+        hand_over(endpoints);
+    }
+}
+
+/// The types and traits that the module which includes the tree has to supply. Two of one spelling are one, which the host
+/// supplies once.
 fn host_names(program: &Program) -> impl Iterator<Item = Spelled> {
     let types = program.types.iter().filter(|ty| match &ty.definition {
         Definition::Extern(mappings, _) => mappings.rust.is_none(),
@@ -87,7 +170,14 @@ fn host_names(program: &Program) -> impl Iterator<Item = Spelled> {
         .iter()
         .filter(|bound| bound.mappings.rust.is_none());
     let types = types.map(|ty| spelled(type_name(&ty.name), &ty.name, "external type"));
-    types.chain(bounds.map(|bound| spelled(type_name(&bound.name), &bound.name, "external bound")))
+    let bounds = bounds.map(|bound| spelled(type_name(&bound.name), &bound.name, "external bound"));
+    one_each(types).chain(one_each(bounds))
+}
+
+/// The first of each spelling.
+fn one_each(names: impl Iterator<Item = Spelled>) -> impl Iterator<Item = Spelled> {
+    let mut seen = BTreeSet::new();
+    names.filter(move |name| seen.insert(name.spelling.clone()))
 }
 
 fn scope(place: String, names: Vec<Spelled>) -> Scope {
@@ -95,7 +185,16 @@ fn scope(place: String, names: Vec<Spelled>) -> Scope {
         target: "Rust",
         place,
         ignores_case: false,
+        is_asked: false,
         names,
+    }
+}
+
+fn ours(spelling: &str) -> Spelled {
+    Spelled {
+        spelling: spelling.to_owned(),
+        origin: None,
+        what: "generated code's own".to_owned(),
     }
 }
 

@@ -24,7 +24,27 @@ pub(super) fn shared_name(state: &State, taken: &BTreeSet<String>) -> String {
     free(format!("Shared{}", type_name(&state.name)), taken)
 }
 
-/// The name, with a `_` behind it for as long as it is taken.
+/// For each message of a state what the shared sender's methods are called that send it, in the order of [`FORMS`].
+pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
+    let plain = state.messages.iter();
+    let plain: Vec<String> = plain.map(|message| value_name(&message.name)).collect();
+    let mut taken: BTreeSet<String> = plain.iter().cloned().collect();
+    let of = |plain: &String| {
+        FORMS.each_ref().map(|form| {
+            if (form.start, form.end) == ("", "") {
+                return plain.clone();
+            }
+            let bare = plain.strip_prefix("r#").unwrap_or(plain);
+            let bare = bare.trim_end_matches('_');
+            let name = free(format!("{}{bare}{}", form.start, form.end), &taken);
+            taken.insert(name.clone());
+            name
+        })
+    };
+    plain.iter().map(of).collect()
+}
+
+/// The name, with a `_` after it for as long as it is taken.
 fn free(mut name: String, taken: &BTreeSet<String>) -> String {
     while taken.contains(&name) {
         name.push('_');
@@ -80,25 +100,11 @@ impl States<'_> {
             alternatives(&messages)
         );
         let implementation = format!("{} {ty}", Piece::angle("impl", words(&names)).flat());
-        let mut taken: BTreeSet<String> = state
-            .messages
-            .iter()
-            .map(|message| value_name(&message.name))
-            .collect();
         let mut methods = Vec::new();
-        for (index, message) in state.messages.iter().enumerate() {
-            for form in &FORMS {
-                let plain = value_name(&message.name);
-                let name = match (form.start, form.end) {
-                    ("", "") => plain,
-                    (start, end) => {
-                        let bare = plain.strip_prefix("r#").unwrap_or(&plain);
-                        let bare = bare.trim_end_matches('_');
-                        free(format!("{start}{bare}{end}"), &taken)
-                    }
-                };
+        let named = state.messages.iter().zip(method_names(state));
+        for (index, (message, own)) in named.enumerate() {
+            for (form, name) in FORMS.iter().zip(own) {
                 methods.push(self.shared_method(index, message, form, &name, &names, &marker));
-                taken.insert(name);
             }
         }
         let end = Piece::angle(own, words(&names));

@@ -83,26 +83,27 @@ impl States<'_> {
         }
     }
 
-    /// For each state where its sessions' start has its parameters among the state's own. `None` if some state does not have
-    /// them all: it is reached from sessions of which it cannot say what they were begun with.
+    /// For each state where its sessions' start has its parameters among the state's own. `None` if a state does not have
+    /// them all: it is reached from sessions of which it cannot say what they were begun with. Nothing is known, either, of a
+    /// state that no session comes to.
     pub(super) fn starts(self) -> Vec<Option<Vec<usize>>> {
         let mut reached = vec![Vec::new(); self.protocol().states.len()];
         for (state, arguments) in self.checked.instantiations() {
             reached[state.index()].push(arguments);
         }
-        if reached.iter().any(Vec::is_empty) {
-            return vec![None; reached.len()];
-        }
         let parameters = self.protocol().start().parameters.len();
         let parameters = u32::try_from(parameters).expect("few parameters");
         let place = |all: &[Vec<Type>], parameter: u32| {
             let is_it = |ty: &Type| *ty == Type::Parameter(parameter);
-            let at = all[0].iter().position(is_it)?;
+            let at = all.first()?.iter().position(is_it)?;
             all.iter()
                 .all(|arguments| is_it(&arguments[at]))
                 .then_some(at)
         };
-        let places = |all: Vec<Vec<Type>>| (0..parameters).map(|it| place(&all, it)).collect();
+        let places = |all: Vec<Vec<Type>>| {
+            let is_reached = !all.is_empty();
+            is_reached.then(|| (0..parameters).map(|it| place(&all, it)).collect())?
+        };
         reached.into_iter().map(places).collect()
     }
 

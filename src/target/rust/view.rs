@@ -166,10 +166,9 @@ impl<'a> States<'a> {
         InitView {
             signature: signature(0, &name, &[], &result, &self.bounds(start, self.here)),
             choices: self
-                .protocol()
-                .states
-                .iter()
-                .map(|state| state.messages.len())
+                .ids()
+                .filter(|id| self.checked.is_reachable(*id))
+                .map(|id| self.protocol().state(id).messages.len())
                 .max()
                 .unwrap_or_default(),
             slot: self.payloads(&names),

@@ -73,7 +73,7 @@ fn protocol_file(checked: CheckedProtocol, whole: &Whole) -> OutputFile {
     for side in [Side::Client, Side::Server] {
         writer.take(side);
         text.push_str("\n  object ");
-        text.push_str(side.word());
+        text.push_str(writer.side_object(side));
         text.push_str(" {");
         for id in protocol.state_ids() {
             writer.enter(id);

@@ -1,16 +1,22 @@
-//! Every name that generated Scala declares where another one could get in its way.
+//! Every name that generated Scala declares; for the rule that keeps names apart those where another one could get in their way.
 
 use super::place::package;
-use super::spelling::{object_name, type_name, types_object};
+use super::spelling::{entry_name, field_name, method_name, object_name, type_name, types_object};
+use super::whole::side_objects;
 use crate::check::{Scope, Spelled};
 use crate::name::Name;
-use crate::protocol::{Definition, FileId, Program, TypeDeclaration};
-use crate::target::Options;
+use crate::protocol::{Definition, File, FileId, Program, Protocol, TypeDeclaration};
+use crate::target::{Names, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hands over what the packages declare. Inside an object no new clash can arise: each name space keeps its names apart without
-/// case and `_`, and an escape adds nothing else. Packages ignore case because class files do, on some systems.
-pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut(Scope)) {
+/// case and `_`, an escape adds nothing else, and what generated code declares by itself there gives way. Packages ignore case because class files do, on some systems.
+pub fn spellings(
+    program: &Program,
+    options: &Options,
+    wanted: Names,
+    hand_over: &mut dyn FnMut(Scope),
+) {
     let mut packages: BTreeMap<String, Vec<Spelled>> = BTreeMap::new();
     let mut nested = BTreeSet::new();
     for (index, file) in program.files.iter().enumerate() {
@@ -48,24 +54,135 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
             ));
         }
     }
-    for ty in program.types.iter().filter(|ty| is_host(ty)) {
-        let names = packages
-            .entry(package(program, options, ty.file).join("."))
-            .or_default();
-        names.push(spelled(
-            type_name(ty.name.text()),
-            &ty.name,
-            "a class that the program supplies",
-        ));
+    let hosts = program.types.iter().filter(|ty| is_host(ty));
+    let mut seen = BTreeSet::new();
+    for ty in hosts {
+        let package = package(program, options, ty.file).join(".");
+        let name = type_name(ty.name.text());
+        // Two of one spelling are one, which the program supplies once.
+        if seen.insert((package.clone(), name.clone())) {
+            let name = spelled(name, &ty.name, "a class that the program supplies");
+            packages.entry(package).or_default().push(name);
+        }
     }
     for (package, names) in packages {
-        let place = format!("package `{package}`");
-        hand_over(Scope {
-            target: "Scala",
-            place,
-            ignores_case: true,
-            names,
-        });
+        hand_over(scope(format!("package `{package}`"), names));
+    }
+    if wanted == Names::All {
+        for (index, file) in program.files.iter().enumerate() {
+            let package = package(program, options, FileId::new(index)).join(".");
+            inside(program, file, &package, hand_over);
+        }
+    }
+}
+
+/// Hands over what the objects of a file declare.
+fn inside(program: &Program, file: &File, package: &str, hand_over: &mut dyn FnMut(Scope)) {
+    let mut declare = |place: &str, names: Vec<Spelled>| {
+        hand_over(scope(format!("`{package}.{place}`"), names));
+    };
+    for id in &file.protocols {
+        let protocol = program.protocol(*id);
+        let object = object_name(protocol.name.text());
+        of_protocol(&object, protocol, true, &mut declare);
+    }
+    for id in &file.instances {
+        let instance = program.instance(*id);
+        let object = object_name(instance.name.text());
+        let protocol = program.protocol(instance.protocol);
+        of_protocol(&object, protocol, false, &mut declare);
+    }
+    let object = types_object(&file.stem);
+    for id in &file.types {
+        let declared = program.ty(*id);
+        let name = type_name(declared.name.text());
+        declare(
+            &object,
+            vec![spelled(name.clone(), &declared.name, "a type")],
+        );
+        let path = format!("{object}.{name}");
+        let moved = || vec![ours("$moved")];
+        match &declared.definition {
+            Definition::Struct(fields) => {
+                let fields = fields.iter().map(|field| &field.name);
+                let fields = fields.map(|name| spelled(field_name(name.text()), name, "a field"));
+                declare(&path, fields.chain(moved()).collect());
+            }
+            Definition::Enum(variants) => {
+                declare(&path, moved());
+                for variant in variants {
+                    let name = type_name(variant.name.text());
+                    declare(
+                        &path,
+                        vec![spelled(name.clone(), &variant.name, "a variant")],
+                    );
+                    let fields = variant.entries.iter().map(|entry| &entry.name);
+                    let fields =
+                        fields.map(|name| spelled(field_name(name.text()), name, "a field"));
+                    declare(&format!("{path}.{name}"), fields.chain(moved()).collect());
+                }
+            }
+            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {}
+        }
+    }
+}
+
+/// Hands over what the object of a protocol or an instance declares, with classes where they are its own.
+fn of_protocol(
+    object: &str,
+    protocol: &Protocol,
+    has_classes: bool,
+    declare: &mut dyn FnMut(&str, Vec<Spelled>),
+) {
+    let sides = side_objects(protocol);
+    let own = ["init", sides[0], sides[1]].map(ours);
+    declare(object, own.into());
+    for state in &protocol.states {
+        let name = type_name(state.name.text());
+        let own = || vec![spelled(name.clone(), &state.name, "a state")];
+        declare(object, own());
+        for message in &state.messages {
+            let class = type_name(message.name.text());
+            let path = format!("{object}.{name}");
+            declare(
+                &path,
+                vec![spelled(class.clone(), &message.name, "a message")],
+            );
+            let fields = message.entries.iter().map(|entry| &entry.name);
+            let fields = fields.map(|name| spelled(entry_name(name.text()), name, "an entry"));
+            let next = std::iter::once(ours("next"));
+            declare(&format!("{path}.{class}"), fields.chain(next).collect());
+        }
+        for side in sides {
+            declare(&format!("{object}.{side}"), own());
+            if has_classes {
+                let path = format!("{object}.{side}.{name}");
+                let methods = state.messages.iter().map(|message| &message.name);
+                let methods =
+                    methods.map(|name| spelled(method_name(name.text()), name, "a message"));
+                let own = ["$state", "open"].map(ours);
+                let parts = (0..state.messages.len()).map(|group| ours(&format!("open${group}")));
+                declare(&path, methods.chain(own).chain(parts).collect());
+            }
+        }
+    }
+}
+
+fn scope(place: String, names: Vec<Spelled>) -> Scope {
+    Scope {
+        target: "Scala",
+        place,
+        ignores_case: true,
+        is_asked: false,
+        names,
+    }
+}
+
+fn ours(spelling: &str) -> Spelled {
+    Spelled {
+        spelling: spelling.to_owned(),
+        origin: None,
+        what: "generated code's own".to_owned(),
     }
 }
 

@@ -238,7 +238,7 @@ impl<'a> Place<'a> {
             .collect();
         format!(
             "{object}.{}.{state}{}",
-            endpoint.side.word(),
+            self.whole.side_object(endpoint.protocol, endpoint.side),
             type_arguments(&arguments)
         )
     }

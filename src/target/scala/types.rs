@@ -5,7 +5,9 @@ use super::payload::{check, moved};
 use super::place::{GENERATED, Place, type_arguments};
 use super::spelling;
 use crate::check::CheckedProgram;
-use crate::protocol::{Definition, Field, InstanceId, Type, TypeDeclaration, TypeId, Variant};
+use crate::protocol::{
+    Definition, Field, InstanceId, Side, Type, TypeDeclaration, TypeId, Variant,
+};
 use askama::Template;
 use std::collections::BTreeMap;
 
@@ -48,6 +50,7 @@ pub struct InstanceView {
     signature: String,
     messages: Vec<AliasView>,
     endpoints: Vec<AliasView>,
+    sides: [&'static str; 2],
 }
 
 struct AliasView {
@@ -295,7 +298,9 @@ impl InstanceView {
             .first()
             .is_some_and(|alias| !alias.parameters.is_empty());
         let start = start + if is_generic { &arguments } else { "" };
-        let result = format!(": (server.{start}, client.{start}) =");
+        let side = |side| place.whole.side_object(instance.protocol, side);
+        let (client, server) = (side(Side::Client), side(Side::Server));
+        let result = format!(": ({server}.{start}, {client}.{start}) =");
         let signature = declaration("def init", &[], &result, 2);
         let call = format!("{object}.init{arguments}()");
         let signature = if fits(2, &format!("{signature} {call}")) {
@@ -309,6 +314,7 @@ impl InstanceView {
             signature,
             messages,
             endpoints,
+            sides: [client, server],
         }
     }
 }

@@ -76,6 +76,12 @@ impl<'a> Writer<'a> {
         self.endpoint.protocol.protocol().state(id)
     }
 
+    /// The object that holds a side's endpoints.
+    pub fn side_object(&self, side: Side) -> &'static str {
+        let id = self.endpoint.protocol.id();
+        self.place.whole.side_object(id, side)
+    }
+
     /// The object, as its own inside calls it.
     pub fn this(&self) -> String {
         self.place.object(self.place.file, &self.object)
@@ -102,7 +108,11 @@ impl<'a> Writer<'a> {
                 format!("{RUNTIME}.start({name}, {capacity}, clientSpeaks = {client_speaks})")
             }
         };
-        let result = format!(": (server.{start}, client.{start}) = {{");
+        let [client, server] = [Side::Client, Side::Server].map(|side| {
+            let object = self.side_object(side);
+            format!("{object}.{start}")
+        });
+        let result = format!(": ({server}, {client}) = {{");
         ProtocolView {
             docs: docs(&protocol.docs, 0),
             object: self.object.clone(),
@@ -113,8 +123,8 @@ impl<'a> Writer<'a> {
                 2,
             ),
             start: seats,
-            server: format!("server.{start}"),
-            client: format!("client.{start}"),
+            server,
+            client,
         }
     }
 
@@ -149,7 +159,7 @@ impl<'a> Writer<'a> {
             } else {
                 Side::Client
             };
-            let side = side.word();
+            let side = self.side_object(side);
             let path = if fields
                 .iter()
                 .any(|field| field.starts_with(&format!("{side}: ")))

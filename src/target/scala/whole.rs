@@ -1,7 +1,7 @@
 //! What is found out once about a whole program, however many files are written for it.
 
 use super::spelling::{is_common_type, type_name};
-use crate::protocol::{Definition, Program, Type, TypeId};
+use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
 use crate::target::Options;
 use std::collections::HashSet;
 
@@ -15,6 +15,8 @@ pub struct Whole<'a> {
     pub hiding: Vec<String>,
     /// The types whose values can hold endpoints, as far as the specification tells.
     carriers: HashSet<TypeId>,
+    /// For each protocol the names of its objects with the client's and the server's endpoints.
+    sides: Vec<[&'static str; 2]>,
 }
 
 impl<'a> Whole<'a> {
@@ -33,6 +35,16 @@ impl<'a> Whole<'a> {
             hiding: hiding.cloned().collect(),
             hosts: hosts.into_iter().collect(),
             carriers: carriers(program),
+            sides: program.protocols.iter().map(side_objects).collect(),
+        }
+    }
+
+    /// The object that holds a side's endpoints of a protocol, and of its instances.
+    pub fn side_object(&self, protocol: ProtocolId, side: Side) -> &'static str {
+        let [client, server] = self.sides[protocol.index()];
+        match side {
+            Side::Client => client,
+            Side::Server => server,
         }
     }
 
@@ -51,6 +63,20 @@ impl<'a> Whole<'a> {
     fn is_carrier(&self, ty: &Type) -> bool {
         matches!(ty, Type::Named(id) if self.carriers.contains(id))
     }
+}
+
+/// The objects with the endpoints of each side. A state of that name has an object, too, and files of classes on some systems ignore
+/// case: then the side's gives way.
+pub fn side_objects(protocol: &Protocol) -> [&'static str; 2] {
+    [
+        ("Client", ["client", "client_"]),
+        ("Server", ["server", "server_"]),
+    ]
+    .map(|(name, words)| {
+        let mut states = protocol.states.iter();
+        let is_taken = states.any(|state| type_name(state.name.text()) == name);
+        words[usize::from(is_taken)]
+    })
 }
 
 fn is_endpoint(ty: &Type) -> bool {

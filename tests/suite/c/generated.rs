@@ -66,6 +66,33 @@ fn names_that_others_claim_compile() {
     check_compiles(&generate("names", &[folder.join("names.proto")]), &[folder]);
 }
 
+/// Also between processes, where no host supplies anything.
+#[test]
+fn names_that_generated_code_would_like_compile() {
+    for name in ["sides", "tables", "instances", "keywords"] {
+        let proto = repository().join(format!("tests/names/{name}.proto"));
+        let generated = generate_with(&format!("names-{name}"), &[proto], &["--c-shm"]);
+        check_compiles(&generated, &[]);
+    }
+}
+
+/// The first can be with another process, the second cannot, whatever states there are that no session comes to.
+#[test]
+fn states_that_no_session_comes_to_decide_nothing() {
+    let folder = repository().join("tests/nasty");
+    let protos = [folder.join("unreached.proto")];
+    let generated = generate_with("unreached", &protos, &["--c-shm"]);
+    check_compiles(&generated, &[]);
+    let headers = files_in(&generated, "h");
+    let names = headers
+        .iter()
+        .filter_map(|header| header.file_name()?.to_str());
+    let names: Vec<&str> = names.filter(|name| name.ends_with("_shm.h")).collect();
+    assert_eq!(names, ["quoting_shm.h"]);
+    let header = std::fs::read_to_string(generated.join("quoting.h")).expect("it was written");
+    assert!(header.contains("duo_status quoting_init_in("), "{header}");
+}
+
 #[test]
 fn protocols_that_mention_each_other_compile() {
     let folder = repository().join("tests/nasty");

@@ -121,12 +121,33 @@ fn a_type_parameter_may_not_hide_a_type() {
 }
 
 #[test]
-fn states_may_not_be_called_like_the_sides() {
-    fires("proto! p { client:send { m -> ! } }", &["clashing-names"]);
+fn states_may_be_called_like_the_sides_or_begin_so() {
+    clean("proto! p { client:send { m -> ! } }");
+    clean("proto! p { s:send { m -> Server } Server:recv { m -> ! } }");
+    clean("proto! p { hello:send { m -> server_hello } server_hello:recv { m -> ! } }");
+}
+
+/// The host declares it, once.
+#[test]
+fn two_names_of_the_host_may_be_one_there() {
+    fires(&with_payload("a: string, b: String"), &["undeclared-type"]);
+}
+
+#[test]
+fn what_is_not_resolved_hides_no_clash() {
+    let clash = "struct bank_login { user: str }
+         proto! bank { login:send { enter(bank_login) -> ! } }";
+    fires(clash, &["target-clash"]);
     fires(
-        "proto! p { s:send { m -> Server } Server:recv { m -> ! } }",
-        &["clashing-names"],
+        &format!("{clash} proto! p {{ s:send {{ m -> nowhere }} }}"),
+        &["target-clash", "unknown-state"],
     );
+    fires(
+        &format!("{clash} proto! p {{ s:send<T> {{ m(T) -> ! }} }} proto! q = p<u8, u8>;"),
+        &["target-clash", "type-argument-count"],
+    );
+    // Of what is declared twice nothing else is said.
+    fires(&format!("{clash} {clash}"), &["duplicate-name"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Texts of a size that nobody writes by hand. A quadratic step or a deep recursion would show as a test that does not end.
 
 use super::{one, rules};
+use duologue::target::{self, Options, Target};
 use std::fmt::Write as _;
 
 const MANY: usize = 30_000;
@@ -65,6 +66,33 @@ fn long_chains_and_circles_of_types() {
     let structs = |index| format!("struct t{} {{ x: t{index}? }}", index + 1);
     let circle = text("", structs, &format!("struct t0 {{ x: t{MANY} }}"));
     assert_eq!(rules(&one(&circle)), ["recursive-type"]);
+}
+
+/// Three times as many: a step for each pair would not end. Every target writes each alias once, and reads none of the others.
+#[test]
+fn long_chains_of_types_are_written() {
+    let most = 3 * MANY;
+    let mut whole = String::from("type t0 = u8;\n");
+    for index in 0..most {
+        let _ = writeln!(whole, "type t{} = t{index};", index + 1);
+    }
+    let _ = writeln!(
+        whole,
+        "proto! p {{ s:send {{ m(t{most}, [t{most}]) -> s, n -> ! }} }}"
+    );
+    let checked = one(&whole).checked.expect("nothing is wrong");
+    let options = Options {
+        c_shm: true,
+        ..Options::default()
+    };
+    for target in Target::ALL {
+        let files = target::generate(&checked, target, &options).files;
+        let lines: usize = files.iter().map(|file| file.text.lines().count()).sum();
+        assert!(
+            (most..5 * most).contains(&lines),
+            "{target:?}: {lines} lines"
+        );
+    }
 }
 
 #[test]

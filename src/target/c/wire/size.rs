@@ -65,7 +65,14 @@ impl<'a> Sizes<'a> {
                 most: self.of_type(item).most.and_then(|most| most.checked_add(1)),
             },
             Type::Tuple(items) => self.all(items.iter()),
-            Type::Named(id) => self.of_declared(*id),
+            Type::Named(id) => {
+                let target = self.view.types.underlying(ty);
+                if let Type::Named(_) = target {
+                    self.of_declared(*id)
+                } else {
+                    self.of_type(target)
+                }
+            }
             Type::Parameter(_) | Type::Endpoint(_) => Size::exactly(0),
         }
     }

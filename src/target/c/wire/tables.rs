@@ -1,5 +1,6 @@
 //! The tables by which the runtime encodes payloads.
 
+use super::super::names::Own;
 use super::super::spelling;
 use super::super::view::UnitView;
 use super::size::Sizes;
@@ -50,7 +51,7 @@ impl<'a> Wires<'a> {
         if message.entries.is_empty() {
             return ["NULL".to_owned(), "0".to_owned(), follow.to_string()];
         }
-        let name = self.view.name(index);
+        let name = self.view.received(index);
         let member = spelling::member(message.name.text());
         let mut parts = Vec::new();
         let mut least = 0u64;
@@ -63,7 +64,7 @@ impl<'a> Wires<'a> {
             flat = flat.filter(|_| is_number(self.view.types.underlying(&ty)));
             flat = flat.map(|flat| flat + size.least);
             let offset = format!(
-                "DUO_ENTRY({name}_t, {member}, {})",
+                "DUO_ENTRY({name}, {member}, {})",
                 spelling::entry(entry.name.text())
             );
             end = format!("{offset} + {}", size.least);
@@ -73,8 +74,8 @@ impl<'a> Wires<'a> {
         let row = self.row("DUO_WIRE_STRUCT", "0", least, &first, parts.len(), 0);
         self.rows.push(row);
         let place = format!(
-            "&duo_{}_wires[{}]",
-            self.view.unit.prefix,
+            "&{}[{}]",
+            self.view.unit.ours(Own::Wires),
             self.rows.len() - 1
         );
         let flat = match flat {
@@ -150,10 +151,10 @@ impl<'a> Wires<'a> {
         if parts.is_empty() {
             return "NULL".to_owned();
         }
-        let prefix = &self.view.unit.prefix;
-        let first = format!("&duo_{prefix}_parts[{}]", self.part_count);
+        let [wires, own] = [Own::Wires, Own::Parts].map(|what| self.view.unit.ours(what));
+        let first = format!("&{own}[{}]", self.part_count);
         for (place, offset, variant) in parts {
-            let wire = format!("&duo_{prefix}_wires[{place}]");
+            let wire = format!("&{wires}[{place}]");
             let cells = [wire, offset.clone(), variant.to_string()];
             let row = spelling::wrapped("    {", &cells, "},\n");
             self.parts

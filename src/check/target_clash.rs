@@ -1,25 +1,44 @@
 //! Names that a target spells alike where it declares them, its own names included.
+//!
+//! In a target that is asked for it is the error `clashing-names`: what is generated would not compile. In the others it is a warning
+//! with a level.
 
-use super::clashing_names::RULE;
 use super::findings::{Findings, Subject};
+use super::levels::Place;
 use super::spelling::{Scope, Spelled};
-use crate::diagnostic::Diagnostic;
+use super::{Rule, clashing_names};
+use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::Program;
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
-/// After these errors the targets have nothing to spell.
-const TOO_BROKEN: [&str; 3] = ["missing-direction", "recursive-type", "expanding-recursion"];
+pub const RULE: Rule = Rule {
+    name: "target-clash",
+    summary: "two names would become the same name in a target that is not asked for",
+    default: Some(Level::Warn),
+    page: include_str!("../../docs/rules/target-clash.md"),
+    find: Some(find),
+};
+
+/// After these errors the targets have nothing to spell, or the same clash has been reported.
+const TOO_BROKEN: [&str; 4] = [
+    "missing-direction",
+    "recursive-type",
+    "expanding-recursion",
+    clashing_names::RULE.name,
+];
 
 /// The names of one target and place so far.
 type Declared = HashMap<String, (Option<Span>, String)>;
 
-/// Reports each pair of places once, in the target that spells them alike first; not those in `told`.
-pub fn find(subject: &Subject<'_>, told: &HashSet<Span>, findings: &mut Findings) {
-    if subject.has_broken_protocols() || findings.has_any(&TOO_BROKEN) {
+/// Reports each pair of places once, in the target that spells them alike first.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    if findings.has_any(&TOO_BROKEN) {
         return;
     }
     let mut places: HashMap<(&'static str, String), Declared> = HashMap::new();
     let mut pairs: HashSet<[Option<Span>; 2]> = HashSet::new();
+    let mut clashes = Vec::new();
     (subject.spell)(subject.program, &mut |scope: Scope| {
         let (target, place) = (scope.target, scope.place);
         let declared = places.entry((target, place.clone())).or_default();
@@ -36,18 +55,47 @@ pub fn find(subject: &Subject<'_>, told: &HashSet<Span>, findings: &mut Findings
             };
             let mut pair = [*origin, name.origin];
             pair.sort();
-            let is_told = pair.iter().flatten().all(|span| told.contains(span));
-            if !is_told && pairs.insert(pair) {
+            if pairs.insert(pair) {
                 let first = (*origin, what.as_str());
-                if let Some(error) = tell(target, &place, first, &name) {
-                    findings.error(error);
+                if let Some(clash) = describe(scope.is_asked, target, &place, first, &name) {
+                    clashes.push((scope.is_asked, clash));
                 }
             }
         }
     });
+    let mut surroundings = None;
+    for (is_asked, clash) in clashes {
+        if is_asked {
+            findings.error(clash);
+            continue;
+        }
+        let around = surroundings.get_or_insert_with(|| surroundings_in(subject.program));
+        let place = around.get(&clash.primary.span).copied();
+        findings.report(&RULE, place.unwrap_or_default(), || clash);
+    }
 }
 
-fn tell(
+/// What is around each name of a protocol, a state or a message.
+fn surroundings_in(program: &Program) -> HashMap<Span, Place<'_>> {
+    let mut places = HashMap::new();
+    for protocol in &program.protocols {
+        places.insert(protocol.name.span, Place::protocol(protocol));
+        for state in &protocol.states {
+            places.insert(state.name.span, Place::state(protocol, state));
+            for message in &state.messages {
+                let place = Place::message(protocol, state, message);
+                places.insert(message.name.span, place);
+                for entry in &message.entries {
+                    places.insert(entry.ty_span, place);
+                }
+            }
+        }
+    }
+    places
+}
+
+fn describe(
+    is_asked: bool,
     target: &str,
     place: &str,
     (first, first_what): (Option<Span>, &str),
@@ -69,7 +117,11 @@ fn tell(
         (None, None) => return None,
     };
     let message = format!("two names become `{spelling}` in {target}");
-    let error = Diagnostic::error(RULE.name, at, message).label(at_what);
+    let rule = match is_asked {
+        true => clashing_names::RULE.name,
+        false => RULE.name,
+    };
+    let error = Diagnostic::error(rule, at, message).label(at_what);
     let error = match other {
         Some(other) if other != at => error.related(other, other_what),
         _ => error.note(format!("the other one is {other_what}")),
@@ -96,11 +148,12 @@ mod tests {
                     origin: origin.map(|(start, end)| Span::new(source, start, end)),
                     what: format!("the {spelling}"),
                 };
-                // One place, told of in two turns.
+                // One place, in two scopes.
                 hand_over(Scope {
                     target: "C",
                     place: "the program".to_owned(),
                     ignores_case,
+                    is_asked: true,
                     names: vec![name],
                 });
             }

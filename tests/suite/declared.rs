@@ -1,0 +1,68 @@
+//! Whatever generated code declares is on the target's list of names, from which the clashes are found: the text is searched for
+//! declarations, by means that know nothing of how it was made.
+
+mod c;
+mod rust;
+mod scala;
+
+use crate::support::rust::{checked, protocols_in};
+use duologue::check::CheckedProgram;
+use duologue::target::{self, Names, Options, OutputFile, Target};
+use std::collections::BTreeSet;
+
+/// A place in which names are declared, and a name.
+type Declared = (String, String);
+
+const GROUPS: [&str; 6] = [
+    "protocols",
+    "tests/corpus/2012",
+    "tests/corpus/literature",
+    "tests/names",
+    "tests/nasty",
+    "tests/payloads",
+];
+
+/// All that can be generated.
+fn options() -> Options {
+    Options {
+        c_shm: true,
+        ..Options::default()
+    }
+}
+
+/// The names on the target's list.
+fn listed(program: &CheckedProgram, target: Target) -> BTreeSet<Declared> {
+    let mut listed = BTreeSet::new();
+    let (program, all) = (program.program(), Names::All);
+    target::declarations(program, target, &options(), all, &mut |scope| {
+        let names = scope.names.into_iter();
+        listed.extend(names.map(|name| plain((scope.place.clone(), name.spelling))));
+    });
+    listed
+}
+
+/// Without what Rust puts before a keyword: a file has the module's name without it.
+fn plain((place, name): Declared) -> Declared {
+    (place.replace("r#", ""), name.replace("r#", ""))
+}
+
+/// Compares, group by group, what `find` finds in the generated files with the list.
+fn check(target: Target, find: impl Fn(&OutputFile) -> Vec<Declared>) {
+    for group in GROUPS {
+        let program = checked(&protocols_in(group));
+        let listed = listed(&program, target);
+        let mut count = 0;
+        for file in target::generate(&program, target, &options()).files {
+            for declared in find(&file).into_iter().map(plain) {
+                count += 1;
+                let (place, name) = &declared;
+                let path = &file.path;
+                assert!(
+                    listed.contains(&declared),
+                    "{group}, {path}: `{name}` in {place} is not on the list"
+                );
+            }
+        }
+        assert!(count > 30, "{group}: only {count} declarations were found");
+    }
+}

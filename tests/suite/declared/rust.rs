@@ -1,0 +1,141 @@
+//! Declarations in generated Rust.
+
+use super::{Declared, check};
+use duologue::target::{OutputFile, Target};
+use syn::{Fields, Ident, ImplItem, Item, UseTree};
+
+const ROOT: &str = "the module that includes the generated code";
+
+struct Finder(Vec<Declared>);
+
+fn place_of(path: &[String]) -> String {
+    match path {
+        [] => ROOT.to_owned(),
+        _ => format!("module `{}`", path.join("::")),
+    }
+}
+
+fn type_name(ty: &syn::Type) -> String {
+    let syn::Type::Path(path) = ty else {
+        panic!("methods of something without a name")
+    };
+    let last = path.path.segments.last().expect("a path has a segment");
+    last.ident.to_string()
+}
+
+impl Finder {
+    fn add(&mut self, place: String, name: &Ident) {
+        self.0.push((place, name.to_string()));
+    }
+
+    fn used(&mut self, path: &[String], tree: &UseTree) {
+        match tree {
+            UseTree::Path(inner) => self.used(path, &inner.tree),
+            UseTree::Name(name) => self.add(place_of(path), &name.ident),
+            UseTree::Rename(_) | UseTree::Glob(_) | UseTree::Group(_) => {
+                panic!("an import of another kind")
+            }
+        }
+    }
+
+    fn items(&mut self, path: &[String], items: &[Item]) {
+        for item in items {
+            self.item(path, item);
+        }
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "what generated code does not have is many kinds of items"
+    )]
+    fn item(&mut self, path: &[String], item: &Item) {
+        let here = place_of(path);
+        let inside = |name: &Ident| [path, &[name.to_string()]].concat();
+        match item {
+            Item::Mod(module) => {
+                self.add(here, &module.ident);
+                if let Some((_, items)) = &module.content {
+                    self.items(&inside(&module.ident), items);
+                }
+            }
+            Item::Enum(found) => {
+                self.add(here, &found.ident);
+                let place = format!("enum `{}`", inside(&found.ident).join("::"));
+                for variant in &found.variants {
+                    self.add(place.clone(), &variant.ident);
+                }
+            }
+            Item::Struct(found) => {
+                self.add(here, &found.ident);
+                if let Fields::Named(fields) = &found.fields {
+                    let place = format!("struct `{}`", inside(&found.ident).join("::"));
+                    for field in &fields.named {
+                        self.add(place.clone(), field.ident.as_ref().expect("it is named"));
+                    }
+                }
+            }
+            Item::Type(found) => self.add(here, &found.ident),
+            Item::Const(found) => self.add(here, &found.ident),
+            Item::Fn(found) => self.add(here, &found.sig.ident),
+            Item::Use(found) => self.used(path, &found.tree),
+            Item::Impl(found) if found.trait_.is_none() => {
+                let of = [path, &[type_name(&found.self_ty)]].concat().join("::");
+                for item in &found.items {
+                    let ImplItem::Fn(method) = item else {
+                        panic!("{of}: no method")
+                    };
+                    self.add(format!("methods of `{of}`"), &method.sig.ident);
+                }
+            }
+            // What a trait asks for has the trait's names; the macros declare nothing but implementations.
+            Item::Impl(_) | Item::Macro(_) => {}
+            _ => panic!("{here}: an item of another kind"),
+        }
+    }
+}
+
+fn declared(file: &OutputFile) -> Vec<Declared> {
+    let parsed =
+        syn::parse_file(&file.text).unwrap_or_else(|error| panic!("{}: {error}", file.path));
+    let modules = file.path.strip_suffix(".rs").expect("it is Rust");
+    let modules = modules.strip_suffix("mod").unwrap_or(modules);
+    let modules = modules.split('/').filter(|module| !module.is_empty());
+    let path: Vec<String> = modules.map(str::to_owned).collect();
+    let mut finder = Finder(Vec::new());
+    finder.items(&path, &parsed.items);
+    finder.0
+}
+
+#[test]
+fn what_rust_declares_is_listed() {
+    check(Target::Rust, declared);
+}
+
+#[test]
+fn declarations_are_found() {
+    let text = "pub mod r#type;\npub use super::p::CAPACITY;\npub struct S {\n    pub x: u8,\n}\npub enum E {\n    A(u8),\n}\n\
+        pub fn init() {\n    let local = 1;\n}\npub mod client {\n    pub struct S(u8);\n    impl S {\n        pub fn go(self) {}\n    }\n\
+        impl Clone for S {\n        fn clone(&self) -> S {\n            S(0)\n        }\n    }\n    pub type R = u8;\n}\n";
+    let file = OutputFile {
+        path: "a/b.rs".to_owned(),
+        text: text.to_owned(),
+    };
+    let found = declared(&file).into_iter();
+    let found: Vec<String> = found
+        .map(|(place, name)| format!("{place} {name}"))
+        .collect();
+    let expected = [
+        "module `a::b` r#type",
+        "module `a::b` CAPACITY",
+        "module `a::b` S",
+        "struct `a::b::S` x",
+        "module `a::b` E",
+        "enum `a::b::E` A",
+        "module `a::b` init",
+        "module `a::b` client",
+        "module `a::b::client` S",
+        "methods of `a::b::client::S` go",
+        "module `a::b::client` R",
+    ];
+    assert_eq!(found, expected);
+}

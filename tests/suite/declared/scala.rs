@@ -1,0 +1,185 @@
+//! Declarations in generated Scala.
+
+use super::{Declared, check};
+use duologue::target::{OutputFile, Target};
+
+/// The text without comments and without what is in quotes.
+fn without_comments(text: &str) -> String {
+    let (mut plain, mut depth) = (String::new(), 0);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let next = letters.peek().copied();
+        match (letter, next) {
+            ('/', Some('*')) => {
+                depth += 1;
+                letters.next();
+            }
+            ('*', Some('/')) if depth > 0 => {
+                depth -= 1;
+                letters.next();
+            }
+            _ if depth > 0 => {}
+            ('/', Some('/')) => while letters.next().is_some_and(|letter| letter != '\n') {},
+            ('"', _) => while letters.next().is_some_and(|letter| letter != '"') {},
+            _ => plain.push(letter),
+        }
+    }
+    plain
+}
+
+fn words(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut letters = text.chars().peekable();
+    let is_inner = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
+    while let Some(letter) = letters.next() {
+        if letter == '`' {
+            let name: String = letters
+                .by_ref()
+                .take_while(|letter| *letter != '`')
+                .collect();
+            found.push(format!("`{name}`"));
+        } else if is_inner(&letter) {
+            let mut word = String::from(letter);
+            while let Some(letter) = letters.next_if(is_inner) {
+                word.push(letter);
+            }
+            found.push(word);
+        } else if !letter.is_whitespace() {
+            found.push(letter.into());
+        }
+    }
+    found
+}
+
+/// What is declared in an object, a class or a trait up to its end; `path` leads there. A body of anything else is passed over.
+fn members(words: &mut std::slice::Iter<String>, path: &str, found: &mut Vec<Declared>) {
+    let place = |path: &str| format!("`{path}`");
+    let mut before = "";
+    // What was declared last, if a body of it may follow.
+    let mut open: Option<String> = None;
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "}" => return,
+            "{" => match open.take() {
+                Some(name) => members(words, &format!("{path}.{name}"), found),
+                None => pass_over(words),
+            },
+            "object" | "class" | "trait" if before != "." => {
+                let name = words.next().expect("it has a name");
+                found.push((place(path), name.clone()));
+                open = Some(name.clone());
+                if word == "class" {
+                    parameters(words, &place(&format!("{path}.{name}")), found);
+                }
+            }
+            "def" | "val" => {
+                let name = words.next().expect("it has a name");
+                found.push((place(path), name.clone()));
+                open = None;
+            }
+            "type" if before != "." => {
+                let name = words.next().expect("it has a name");
+                found.push((place(path), name.clone()));
+                open = None;
+            }
+            _ => {}
+        }
+        before = word;
+    }
+}
+
+fn pass_over(words: &mut std::slice::Iter<String>) {
+    let mut depth = 1;
+    while depth > 0 {
+        match words.next().expect("a body ends").as_str() {
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            _ => {}
+        }
+    }
+}
+
+/// The fields of a class: the names before a colon in its first parentheses.
+fn parameters(words: &mut std::slice::Iter<String>, place: &str, found: &mut Vec<Declared>) {
+    let all = words.as_slice();
+    let mut at = 0;
+    let mut brackets = 0;
+    // Type parameters, and who may make one.
+    loop {
+        match all.get(at).map(String::as_str) {
+            Some("[") => brackets += 1,
+            Some("]") => brackets -= 1,
+            Some("(") if brackets == 0 => break,
+            Some("extends" | "{" | "object" | "class" | "def") | None => return,
+            Some(_) => {}
+        }
+        at += 1;
+    }
+    let mut depth = 0;
+    for index in at..all.len() {
+        match all[index].as_str() {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth -= 1,
+            // What an endpoint is made of is no field of it.
+            ":" if depth == 1 && all[index - 1] != "previous" => {
+                found.push((place.to_owned(), all[index - 1].clone()));
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            return;
+        }
+    }
+}
+
+fn declared(file: &OutputFile) -> Vec<Declared> {
+    let text = without_comments(&file.text);
+    let (_, after) = text.split_once("package ").expect("it is in a package");
+    let (package, body) = after.split_once('\n').expect("a line ends");
+    let mut found = Vec::new();
+    let words = words(body);
+    members(&mut words.iter(), package, &mut found);
+    for (place, _) in &mut found {
+        if *place == format!("`{package}`") {
+            *place = format!("package {place}");
+        }
+    }
+    found
+}
+
+#[test]
+fn what_scala_declares_is_listed() {
+    check(Target::Scala, declared);
+}
+
+#[test]
+fn declarations_are_found() {
+    let text = "// of a.proto\npackage p\n\n/** class No */\nobject a {\n  def init(): (server.S, client.S) = {\n    val start = 1\n  }\n\
+        sealed trait S extends M\n  object S {\n    final case class `type`[T](b: Vector[T], next: client.S) extends a.S\n\
+        case object Over extends a.S\n  }\n  object client {\n    final class S[T] private[a](previous: E) extends R[a.S.type](previous) {\n\
+        def open(index: Int): a.S = index match { case 0 => val values = 1 }\n      def go(x: Int): Unit = send(this, 0, x)\n    }\n    type T = x.T\n  }\n}\n";
+    let file = OutputFile {
+        path: "a.scala".to_owned(),
+        text: text.to_owned(),
+    };
+    let found = declared(&file).into_iter();
+    let found: Vec<String> = found
+        .map(|(place, name)| format!("{place} {name}"))
+        .collect();
+    let expected = [
+        "package `p` a",
+        "`p.a` init",
+        "`p.a` S",
+        "`p.a` S",
+        "`p.a.S` `type`",
+        "`p.a.S.`type`` b",
+        "`p.a.S.`type`` next",
+        "`p.a.S` Over",
+        "`p.a` client",
+        "`p.a.client` S",
+        "`p.a.client.S` open",
+        "`p.a.client.S` go",
+        "`p.a.client` T",
+    ];
+    assert_eq!(found, expected);
+}
