@@ -52,7 +52,12 @@ pub fn canonical(view: View<'_>) -> Canonical {
         Some(_) | None => view,
     };
     let mut shapes = Shapes::new(view.program, view.program);
-    let start = shapes.start(Origin::Left, view.protocol, view.arguments, view.is_turned);
+    let start = shapes.start(
+        Origin::Left,
+        view.protocol,
+        view.arguments(),
+        view.is_turned,
+    );
     let classes = classes(&mut shapes, Order::Written);
     let mut text = Text {
         shapes,

@@ -113,11 +113,11 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
             format!("`{}` may be said here", message.name),
             add(message, &found.left, &found.right),
         ),
-        Clash::Payload(left, right) => (
-            carries(ours.program, &found.left, left),
-            carries(theirs.program, &found.right, right),
-            format!("let `{}` carry the same types in both", left.name),
-        ),
+        Clash::Payload(left, right) => {
+            let [left, right] = payload_texts(&found, [ours, theirs], [left, right]);
+            let help = "write the same type in both".to_owned();
+            (left, right, help)
+        }
         Clash::Place(..) | Clash::Silence => (String::new(), String::new(), String::new()),
     };
     let note = match dialogue(&found.dialogue) {
@@ -140,7 +140,7 @@ pub fn misfit(
     mixture: Mixture,
     found: &Disagreement<'_>,
 ) -> Told {
-    let name = &client.description().name;
+    let name = client.name();
     let (old, new) = match mixture {
         Mixture::OldClient => ("old", "new"),
         Mixture::OldServer => ("new", "old"),
@@ -171,17 +171,22 @@ pub fn misfit(
                 format!("the {new} server may say `{message}`"),
             )
         }
-        Clash::Payload(ours, theirs) => (
-            format!(
-                "`{}` of `{name}` is not the same to {old} clients and {new} servers",
-                ours.name
-            ),
-            carries(client.program, &found.left, ours),
-            carries(server.program, &found.right, theirs),
-        ),
+        Clash::Payload(ours, theirs) => {
+            let message = &ours.name;
+            let what = match &found.part {
+                Some(part) if !part.path.is_empty() => {
+                    format!("`{}` of message `{message}`", part.path)
+                }
+                Some(_) | None => format!("what `{message}` carries"),
+            };
+            let headline =
+                format!("{old} clients and {new} servers of `{name}` disagree about {what}");
+            let [ours, theirs] = payload_texts(found, [client, server], [ours, theirs]);
+            (headline, ours, theirs)
+        }
         Clash::Place(ours, _) => (
             format!(
-                "`{}` of `{name}` has another position to {old} clients than to {new} servers",
+                "`{}` of `{name}` has another position for {old} clients than for {new} servers",
                 ours.name
             ),
             position(&found.left, ours),
@@ -209,9 +214,9 @@ pub fn misfit(
             )
         }
         Clash::Silence => (
-            format!("{old} clients and {new} servers of `{name}` come to wait for ever"),
-            "nothing can be said here".to_owned(),
-            "nothing can be said here".to_owned(),
+            format!("{old} clients and {new} servers of `{name}` both wait forever"),
+            "no message can be sent here".to_owned(),
+            "no message can be sent here".to_owned(),
         ),
     };
     let note = match dialogue(&found.dialogue) {
@@ -228,13 +233,14 @@ fn told(
     note: String,
     help: String,
 ) -> Told {
-    let (ours, theirs) = match found.clash {
-        Clash::Left(message) => (message.name.span, found.right.span()),
-        Clash::Right(message) => (found.left.span(), message.name.span),
-        Clash::Payload(left, right) | Clash::Place(left, right) => {
+    let (ours, theirs) = match (found.clash, &found.part) {
+        (Clash::Left(message), _) => (message.name.span, found.right.span()),
+        (Clash::Right(message), _) => (found.left.span(), message.name.span),
+        (Clash::Payload(..), Some(part)) => (part.left.span, part.right.span),
+        (Clash::Payload(left, right) | Clash::Place(left, right), _) => {
             (left.name.span, right.name.span)
         }
-        Clash::Turn(..) | Clash::Silence => (found.left.span(), found.right.span()),
+        (Clash::Turn(..) | Clash::Silence, _) => (found.left.span(), found.right.span()),
     };
     Told {
         headline,
@@ -292,7 +298,26 @@ fn position(place: &Place<'_>, message: &Message) -> String {
         .iter()
         .position(|own| own.name.text() == name);
     let position = found.map_or_else(String::new, |at| format!(" at position {at}"));
-    format!("`{name}` of state `{}` stands{position} here", state.name)
+    format!("`{name}` of state `{}` is{position} here", state.name)
+}
+
+/// What each side says about the payload: of the part that differs, or of the whole if that is all there is to say.
+fn payload_texts(
+    found: &Disagreement<'_>,
+    views: [View<'_>; 2],
+    messages: [&Message; 2],
+) -> [String; 2] {
+    if let Some(part) = &found.part {
+        let texts = [&part.left.text, &part.right.text];
+        if texts[0] != texts[1] {
+            return texts.map(Clone::clone);
+        }
+    }
+    let [left, right] = messages;
+    [
+        carries(views[0].program, &found.left, left),
+        carries(views[1].program, &found.right, right),
+    ]
 }
 
 fn carries(program: &Program, place: &Place<'_>, message: &Message) -> String {

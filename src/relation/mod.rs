@@ -68,20 +68,27 @@
 
 mod canonical;
 mod explain;
+mod payload;
 mod quotient;
+mod rename;
 mod rollout;
 mod shape;
 mod verdict;
 mod versions;
 mod walk;
+mod wire;
 
 pub use canonical::{Canonical, Obstacle, canonical};
 pub use explain::{Told, dialogue, not_dual};
-pub use rollout::{Change, Mixture, Renamed, Rollout};
+pub use payload::Part;
+pub use rename::Renamed;
+pub use rollout::{Change, Mixture, Rollout};
 pub use shape::Origin;
 pub use verdict::{Outcome, Verdict};
-pub use versions::{Fate, Require, Versions, versions};
+pub use versions::{Fate, Require, Travel, Versions, versions};
+pub use wire::refusal;
 
+use crate::name::Name;
 use crate::protocol::{
     Direction, Instance, Message, Program, Protocol, ProtocolId, Side, State, Type,
 };
@@ -95,8 +102,8 @@ pub struct View<'a> {
     pub program: &'a Program,
     /// The protocol; it has at least one state.
     pub protocol: ProtocolId,
-    /// Arguments for the start; without them, its parameters stand for themselves.
-    pub arguments: Option<&'a [Type]>,
+    /// The instance that is meant, which has arguments for the start; without one, the start's parameters are themselves.
+    pub instance: Option<&'a Instance>,
     /// Whether it is seen from the server's side.
     pub is_turned: bool,
 }
@@ -108,7 +115,7 @@ impl<'a> View<'a> {
         View {
             program,
             protocol,
-            arguments: None,
+            instance: None,
             is_turned: false,
         }
     }
@@ -117,7 +124,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn instance(program: &'a Program, instance: &'a Instance) -> View<'a> {
         View {
-            arguments: Some(&instance.arguments),
+            instance: Some(instance),
             ..View::of(program, instance.protocol)
         }
     }
@@ -128,6 +135,21 @@ impl<'a> View<'a> {
         View {
             is_turned: !self.is_turned,
             ..self
+        }
+    }
+
+    /// Arguments for the start, if this is an instance.
+    #[must_use]
+    pub fn arguments(self) -> Option<&'a [Type]> {
+        self.instance.map(|instance| &instance.arguments[..])
+    }
+
+    /// The name by which programs find it: the instance's, or the protocol's.
+    #[must_use]
+    pub fn name(self) -> &'a Name {
+        match self.instance {
+            Some(instance) => &instance.name,
+            None => &self.description().name,
         }
     }
 
@@ -149,6 +171,8 @@ pub struct Disagreement<'a> {
     pub right: Place<'a>,
     /// What they disagree about.
     pub clash: Clash<'a>,
+    /// If that is what a message carries: the innermost part that differs, unless the numbers of values do.
+    pub part: Option<Part>,
 }
 
 /// A message of a dialogue.
@@ -202,7 +226,7 @@ pub enum Clash<'a> {
 /// Where two protocols cease to be equal; `None` if they are.
 #[must_use]
 pub fn difference<'a>(left: View<'a>, right: View<'a>) -> Option<Disagreement<'a>> {
-    Walk::new(left, right, Demand::Equal).run(|_, _| {})
+    Walk::new(left, right, Demand::Equal).run()
 }
 
 /// Where a client of one protocol and a server of another cease to understand each other; `None` if they always do.
@@ -214,7 +238,7 @@ pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>
         minds_silence: false,
         minds_places: false,
     };
-    Walk::new(client, server, demand).run(|_, _| {})
+    Walk::new(client, server, demand).run()
 }
 
 /// As [`misfit`], where messages travel as their positions: so a message of both must stand at the same one in corresponding states.
@@ -225,7 +249,7 @@ pub fn displacement<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreeme
         minds_silence: false,
         minds_places: true,
     };
-    Walk::new(client, server, demand).run(|_, _| {})
+    Walk::new(client, server, demand).run()
 }
 
 /// As [`misfit`], and neither of the two may come to wait for ever.
@@ -235,5 +259,5 @@ pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a
         minds_silence: true,
         minds_places: false,
     };
-    Walk::new(client, server, demand).run(|_, _| {})
+    Walk::new(client, server, demand).run()
 }

@@ -69,6 +69,8 @@ pub struct Shapes<'a> {
     parents: Vec<u32>,
     /// What aliases that were looked into stand for.
     meanings: HashMap<Node, Node>,
+    /// Nodes that were united, in order.
+    united: Vec<(Node, Node)>,
 }
 
 /// Pairs of messages of the same name in two states, by their positions.
@@ -82,6 +84,7 @@ impl<'a> Shapes<'a> {
             nodes: HashMap::new(),
             parents: Vec::new(),
             meanings: HashMap::new(),
+            united: Vec::new(),
         }
     }
 
@@ -255,9 +258,28 @@ impl<'a> Shapes<'a> {
 
     /// Unites two nodes; whether they were apart before.
     pub fn unite(&mut self, one: Node, other: Node) -> bool {
+        let pair = (one, other);
         let (one, other) = (self.root(one), self.root(other));
         self.parents[one as usize] = other;
+        if one != other {
+            self.united.push(pair);
+        }
         one != other
+    }
+
+    /// All pairs that were united, in order. If everything turned out to be equal, they are equal.
+    pub fn united(&self) -> &[(Node, Node)] {
+        &self.united
+    }
+
+    /// The aliases that were looked into.
+    pub fn aliases(&self) -> impl Iterator<Item = Node> {
+        self.meanings.keys().copied()
+    }
+
+    /// Sets all nodes apart again, so that other questions can be asked.
+    pub fn forget_unions(&mut self) {
+        self.parents = (0..).take(self.shapes.len()).collect();
     }
 
     fn root(&mut self, node: Node) -> u32 {
@@ -308,7 +330,7 @@ impl<'a> Shapes<'a> {
 
     /// Whether all these pairs are equal: what is left to compare is kept in a list, and no two nodes are compared that were
     /// united before.
-    fn are_equal(&mut self, mut open: Vec<(Node, Node)>) -> bool {
+    pub fn are_equal(&mut self, mut open: Vec<(Node, Node)>) -> bool {
         while let Some((left, right)) = open.pop() {
             let (left, right) = (self.meaning(left), self.meaning(right));
             if !self.unite(left, right) {

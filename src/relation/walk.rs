@@ -1,9 +1,10 @@
 //! Two protocols walked side by side, breadth first, up to the first disagreement.
 
+use super::payload::{self, Bindings, Part};
 use super::quotient::{Order, classes};
 use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
 use super::{Clash, Disagreement, Place, Said, View};
-use crate::protocol::{Direction, Message, Side, State};
+use crate::protocol::{Direction, Message, Next, Side, State};
 use std::collections::HashSet;
 
 /// What must hold at every pair of states.
@@ -40,6 +41,7 @@ struct Pair {
 
 /// A walk that is under way.
 pub struct Walk<'a> {
+    views: [View<'a>; 2],
     shapes: Shapes<'a>,
     demand: Demand,
     pairs: Vec<Pair>,
@@ -50,12 +52,14 @@ pub struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub fn new(left: View<'a>, right: View<'a>, demand: Demand) -> Walk<'a> {
+        let views = [left, right];
         let mut shapes = Shapes::new(left.program, right.program);
         let mut start = |origin, view: View<'a>| {
-            shapes.start(origin, view.protocol, view.arguments, view.is_turned)
+            shapes.start(origin, view.protocol, view.arguments(), view.is_turned)
         };
         let (left, right) = (start(Origin::Left, left), start(Origin::Right, right));
         let mut walk = Walk {
+            views,
             shapes,
             demand,
             pairs: Vec::new(),
@@ -73,14 +77,10 @@ impl<'a> Walk<'a> {
     ///
     /// That holds also where equality unites states: a pair is passed over only if a chain of pairs that were met before, and
     /// hence not later, makes it equal, and one of these disagrees wherever the pair does.
-    pub fn run(mut self, mut visit: impl FnMut(&State, &State)) -> Option<Disagreement<'a>> {
+    pub fn run(&mut self) -> Option<Disagreement<'a>> {
         let mut at = 0;
         while at < self.pairs.len() {
             let (left, right) = (self.pairs[at].left, self.pairs[at].right);
-            if let (Some(ours), Some(theirs)) = (self.shapes.state(left), self.shapes.state(right))
-            {
-                visit(ours, theirs);
-            }
             match self.compare(left, right) {
                 Ok(matches) => {
                     for (our, their) in matches {
@@ -100,6 +100,11 @@ impl<'a> Walk<'a> {
             at += 1;
         }
         None
+    }
+
+    /// The states and types that were met.
+    pub fn into_shapes(self) -> Shapes<'a> {
+        self.shapes
     }
 
     /// A clash over a message takes one message more than one over whose turn it is, which another pair that was reached by as
@@ -243,7 +248,15 @@ impl<'a> Walk<'a> {
         Ok(found)
     }
 
-    fn disagreement(&self, at: usize, clash: Clash<'a>) -> Disagreement<'a> {
+    fn disagreement(&mut self, at: usize, clash: Clash<'a>) -> Disagreement<'a> {
+        let part = match clash {
+            Clash::Payload(ours, theirs) => self.part(at, ours, theirs),
+            Clash::Turn(..)
+            | Clash::Left(_)
+            | Clash::Right(_)
+            | Clash::Place(..)
+            | Clash::Silence => None,
+        };
         let pair = &self.pairs[at];
         let speaker = |node: Node| match self.shapes.stand(node) {
             Some((_, _, Direction::Recv)) => Side::Server,
@@ -294,7 +307,55 @@ impl<'a> Walk<'a> {
             left: place(pair.left, Origin::Left),
             right: place(pair.right, Origin::Right),
             clash,
+            part,
             dialogue,
         }
+    }
+
+    /// Which part of what two messages carry differs.
+    fn part(&mut self, at: usize, ours: &'a Message, theirs: &'a Message) -> Option<Part> {
+        let bindings = self.bindings(at);
+        let pair = &self.pairs[at];
+        let sides = (pair.left, pair.right);
+        self.shapes.forget_unions();
+        payload::part(&mut self.shapes, sides, (ours, theirs), &bindings)
+    }
+
+    /// What the type parameters of both states of a pair are, those of the pair before it, and so on to the start.
+    fn bindings(&self, at: usize) -> Vec<[Bindings<'a>; 2]> {
+        let mut found = Vec::new();
+        let mut at = Some(at);
+        while let Some(index) = at {
+            let pair = &self.pairs[index];
+            let parameters = |node: Node| match self.shapes.state(node) {
+                Some(state) => &state.parameters[..],
+                None => &[],
+            };
+            let parameters = [parameters(pair.left), parameters(pair.right)];
+            let arguments = match pair.came_by {
+                Some((before, our, their)) => {
+                    let before = &self.pairs[before];
+                    [(before.left, our), (before.right, their)].map(|(node, message)| {
+                        let message = self.shapes.message(node, message);
+                        match &message.next {
+                            Next::End => (&[][..], message.next_span),
+                            Next::State { arguments, .. } => (&arguments[..], message.next_span),
+                        }
+                    })
+                }
+                None => self.views.map(|view| match view.instance {
+                    Some(instance) => (&instance.arguments[..], instance.span),
+                    None => (&[][..], view.name().span),
+                }),
+            };
+            let sides = [0, 1].map(|side| Bindings {
+                parameters: parameters[side],
+                arguments: arguments[side].0,
+                span: arguments[side].1,
+            });
+            found.push(sides);
+            at = pair.came_by.map(|(before, ..)| before);
+        }
+        found
     }
 }
