@@ -1,7 +1,7 @@
 //! `duologue fingerprint`: by what two processes recognize that they use the same protocol.
 
 use super::args::{Answer, Findings, Format, Sources};
-use super::older::{Old, checked};
+use super::baseline::{Old, checked};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;

@@ -437,10 +437,12 @@ impl<'a> Search<'a, '_> {
             let entries =
                 messages.map(|(node, _, message)| self.shapes.entries_of(node, &message.entries));
             let name = messages[0].2.name.text();
-            for position in 0..counts[0] {
-                let part = [0, 1].map(|side: usize| &messages[side].2.entries[position]);
-                let sides = [0, 1].map(|side: usize| (entries[side][position], part[side].ty_span));
-                let step = Step::Message(name, part[0].name.text(), part[1].name.text());
+            let [ours, theirs] = messages.map(|(_, _, message)| &message.entries);
+            let [our_nodes, their_nodes] = entries;
+            let nodes = our_nodes.into_iter().zip(their_nodes);
+            for ((our, their), (node, other)) in ours.iter().zip(theirs).zip(nodes) {
+                let sides = [(node, our.ty_span), (other, their.ty_span)];
+                let step = Step::Message(name, our.name.text(), their.name.text());
                 self.add_elsewhere(at, sides, step);
             }
             let next = messages

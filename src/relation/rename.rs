@@ -4,7 +4,7 @@
 //! None of that travels, so equal versions may differ in it.
 
 use super::View;
-use super::shape::{Node, Origin, Shape, Shapes, Stand, matches};
+use super::shape::{Node, Origin, Shape, Shapes, StateInstance, matches};
 use super::walk::{Demand, Walk};
 use crate::protocol::{
     Bound, Definition, Entry, FileId, Mapping, Mappings, Program, Side, State, Type,
@@ -78,7 +78,7 @@ impl Comparison<'_> {
         found.next()
     }
 
-    fn of_states(&self, nodes: [Node; 2], stands: [&Stand; 2]) -> Option<Renamed> {
+    fn of_states(&self, nodes: [Node; 2], stands: [&StateInstance; 2]) -> Option<Renamed> {
         let [old, new] = nodes.map(|node| self.shapes.state(node));
         let (old, new) = (old?, new?);
         let is_own = |side: usize| stands[side].protocol == self.views[side].protocol;
@@ -113,7 +113,7 @@ impl Comparison<'_> {
     }
 
     /// An endpoint as programs name it.
-    fn endpoint(&self, stand: &Stand, state: &State) -> String {
+    fn endpoint(&self, stand: &StateInstance, state: &State) -> String {
         let program = self.shapes.program(stand.origin);
         let protocol = program.protocol(stand.protocol);
         let side = match stand.is_turned {
@@ -214,7 +214,8 @@ impl Comparison<'_> {
         let mut aliases: Vec<TypeId> = self
             .shapes
             .aliases()
-            .filter_map(|node| match self.shapes.shape(node) {
+            .iter()
+            .filter_map(|node| match self.shapes.shape(*node) {
                 Shape::Declared(Origin::Left, id) => Some(*id),
                 Shape::Declared(Origin::Right, _)
                 | Shape::Over

@@ -33,7 +33,7 @@ impl Node {
 
 /// A state that a session is in: of which protocol, seen from which side, with which arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Stand {
+pub struct StateInstance {
     pub origin: Origin,
     pub protocol: ProtocolId,
     pub state: StateId,
@@ -57,7 +57,7 @@ pub enum Shape<'a> {
     Tuple(Box<[Node]>),
     /// An alias, a struct or an enum.
     Declared(Origin, TypeId),
-    State(Stand),
+    State(StateInstance),
 }
 
 /// The graph.
@@ -69,6 +69,8 @@ pub struct Shapes<'a> {
     parents: Vec<u32>,
     /// What aliases that were looked into stand for.
     meanings: HashMap<Node, Node>,
+    /// These aliases, in the order in which they were looked into.
+    aliases: Vec<Node>,
     /// Nodes that were united, in order.
     united: Vec<(Node, Node)>,
 }
@@ -84,6 +86,7 @@ impl<'a> Shapes<'a> {
             nodes: HashMap::new(),
             parents: Vec::new(),
             meanings: HashMap::new(),
+            aliases: Vec::new(),
             united: Vec::new(),
         }
     }
@@ -105,7 +108,7 @@ impl<'a> Shapes<'a> {
                     .collect()
             }
         };
-        self.node(Shape::State(Stand {
+        self.node(Shape::State(StateInstance {
             origin,
             protocol,
             state: StateId::new(0),
@@ -154,7 +157,7 @@ impl<'a> Shapes<'a> {
                     }
                 }
             }
-            Type::Endpoint(endpoint) => Shape::State(Stand {
+            Type::Endpoint(endpoint) => Shape::State(StateInstance {
                 origin,
                 protocol: endpoint.protocol,
                 state: endpoint.state,
@@ -189,12 +192,13 @@ impl<'a> Shapes<'a> {
         }
         if at != node {
             self.meanings.insert(node, at);
+            self.aliases.push(node);
         }
         at
     }
 
     /// The state a node is, if it is one and the session is not over there.
-    pub fn stand(&self, node: Node) -> Option<(&Stand, &'a State, Direction)> {
+    pub fn stand(&self, node: Node) -> Option<(&StateInstance, &'a State, Direction)> {
         let Shape::State(stand) = &self.shapes[node.0 as usize] else {
             return None;
         };
@@ -231,7 +235,7 @@ impl<'a> Shapes<'a> {
         let stand = stand.clone();
         let next = match &self.message(node, position).next {
             Next::End => Shape::Over,
-            Next::State { state, arguments } => Shape::State(Stand {
+            Next::State { state, arguments } => Shape::State(StateInstance {
                 state: *state,
                 arguments: self.lower_all(stand.origin, arguments, &stand.arguments),
                 ..stand
@@ -272,9 +276,9 @@ impl<'a> Shapes<'a> {
         &self.united
     }
 
-    /// The aliases that were looked into.
-    pub fn aliases(&self) -> impl Iterator<Item = Node> {
-        self.meanings.keys().copied()
+    /// The aliases that were looked into, in order.
+    pub fn aliases(&self) -> &[Node] {
+        &self.aliases
     }
 
     /// Sets all nodes apart again, so that other questions can be asked.

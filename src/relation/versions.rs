@@ -1,7 +1,9 @@
 //! Two versions of everything that some files declare.
 
 use super::explain::misfit;
-use super::{Change, Clash, Disagreement, Mixture, Origin, Rollout, View, canonical, difference};
+use super::{
+    Change, Disagreement, Mismatch, Mixture, Origin, Rollout, View, canonical, difference,
+};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
 use crate::protocol::{FileId, Program};
@@ -167,17 +169,17 @@ impl Versions<'_> {
                             Mixture::OldClient => (*before, *after),
                             Mixture::OldServer => (*after, *before),
                         };
-                        let told = misfit(client, server, mixture, found);
+                        let explanation = misfit(client, server, mixture, found);
                         // What goes wrong is shown where the new version is written, and beside it what the old one says.
                         let (here, there) = (|span| span, |span| old.span(span));
                         let finding = match mixture {
                             Mixture::OldClient => {
                                 let rule = "incompatible-with-old-client";
-                                told.finding(rule, None, Origin::Right, &there, &here)
+                                explanation.finding(rule, None, Origin::Right, &there, &here)
                             }
                             Mixture::OldServer => {
                                 let rule = "incompatible-with-old-server";
-                                told.finding(rule, None, Origin::Left, &here, &there)
+                                explanation.finding(rule, None, Origin::Left, &here, &there)
                             }
                         };
                         let finding = finding.help(advice(rollout, require, mixture, found));
@@ -214,20 +216,20 @@ fn advice(
 /// What to do about a change that neither order makes safe.
 fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
     let (message, senders, receivers, is_sender_new) = match found.clash {
-        Clash::Left(message) => (message, "client", "server", mixture == Mixture::OldServer),
-        Clash::Right(message) => (message, "server", "client", mixture == Mixture::OldClient),
-        Clash::Payload(message, _) => {
+        Mismatch::Left(message) => (message, "client", "server", mixture == Mixture::OldServer),
+        Mismatch::Right(message) => (message, "server", "client", mixture == Mixture::OldClient),
+        Mismatch::Payload(message, _) => {
             return format!(
                 "leave `{}` as it was and add a message with the new type after the old messages, or give the new \
                  protocol a new name",
                 message.name
             );
         }
-        Clash::Turn(..) | Clash::Silence => {
+        Mismatch::Turn(..) | Mismatch::Silence => {
             return "give the new protocol a new name, and keep the old one until no program uses it any more"
                 .to_owned();
         }
-        Clash::Place(message, _) => {
+        Mismatch::Place(message, _) => {
             return format!(
                 "leave `{}` at its old position, and add new messages after the old ones",
                 message.name

@@ -2,7 +2,7 @@
 
 use super::{compiled, view};
 use crate::support::program::Scratch;
-use duologue::relation::{self, Change, Clash};
+use duologue::relation::{self, Change, Mismatch};
 use insta::assert_snapshot;
 
 /// Old and new text, the path to the part, and what is said at which words of both.
@@ -166,7 +166,7 @@ fn the_part_that_differs_is_named() {
         let (ours, theirs) = (compiled(old), compiled(new));
         let change = Change::between(view(&ours), view(&theirs));
         let found = change.old_client.expect("the payload differs");
-        assert!(matches!(found.clash, Clash::Payload(..)), "{new}");
+        assert!(matches!(found.clash, Mismatch::Payload(..)), "{new}");
         let part = found.part.expect("as many values in both");
         let path = if labels[0].1.contains("q::client") {
             "e"
