@@ -207,6 +207,9 @@ pub struct Choices {
     /// C: also write, for each protocol, what sessions between processes need
     #[arg(long)]
     c_shm: bool,
+    /// C: the size of the buffer of a session whose protocol has runs without bound [default: 65536, on 32 bits 8192]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=1 << 30))]
+    c_ring: Option<u32>,
 }
 
 impl From<Choices> for Options {
@@ -216,6 +219,7 @@ impl From<Choices> for Options {
             scala_package: choices.scala_package,
             c_prefix: choices.c_prefix,
             c_shm: choices.c_shm,
+            c_ring: choices.c_ring,
         }
     }
 }

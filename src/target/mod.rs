@@ -56,6 +56,8 @@ pub struct Options {
     pub c_prefix: Option<String>,
     /// C: also write what sessions between processes need.
     pub c_shm: bool,
+    /// C: bytes of the ring of a protocol whose runs have no bound, or a little more; without it, the runtime's `DUO_RING`.
+    pub c_ring: Option<u32>,
 }
 
 /// A generated file.

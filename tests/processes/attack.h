@@ -21,7 +21,7 @@ typedef struct attack {
 } attack;
 
 /* Attaches the server to a region in which a client has said the right things and no more. */
-static inline attack begin_attack(void)
+static inline attack begin_attack_with(const duo_shm_options *options)
 {
     attack made = {.taken = 0};
     CHECK(duo_shm_create(4096, &made.region) == DUO_OK);
@@ -38,9 +38,13 @@ static inline attack begin_attack(void)
     hello->fingerprint = duo_payloads_wire.fingerprint;
     atomic_store(&hello->verdict, 1);
     atomic_store(&hello->state, 2);
-    const duo_shm_options options = {.largest = 1 << 16};
-    CHECK(payloads_server_attach(made.region, &options, &made.server) == DUO_OK);
+    CHECK(payloads_server_attach(made.region, options, &made.server) == DUO_OK);
     return made;
+}
+
+static inline attack begin_attack(void)
+{
+    return begin_attack_with(&(duo_shm_options){.largest = 1 << 16});
 }
 
 /* Reads what there is; false once the session is over. */
@@ -51,7 +55,8 @@ static inline bool read_some(attack *made, int most)
         duo_status status = payloads_server_all_try_recv(made->server, &message);
         if (status == DUO_EMPTY) return true;
         if (status != DUO_OK) {
-            CHECK(status == DUO_BROKEN || status == DUO_CLOSED || status == DUO_NO_MEMORY);
+            CHECK(status == DUO_BROKEN || status == DUO_CLOSED || status == DUO_NO_MEMORY ||
+                  status == DUO_TOO_LARGE);
             if (status == DUO_NO_MEMORY) payloads_server_all_close(made->server);
             made->server = (payloads_server_all_t){0};
             return false;

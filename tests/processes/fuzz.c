@@ -22,7 +22,7 @@ static void decode(const uint8_t *data, size_t size)
     CHECK(items != NULL);
     duo_wire_decode(wire, data, &message.as, items);
     size_t measured;
-    CHECK(duo_wire_measure(wire, &message.as, &measured) && measured == taken);
+    CHECK(duo_wire_measure(wire, &message.as, &measured) == DUO_OK && measured == taken);
     char *written = malloc(measured + 1);
     CHECK(written != NULL);
     duo_wire_writer writer = {written, written + measured, NULL};

@@ -1,47 +1,11 @@
-/* What the tests of sessions between processes share: a child process, and a server that answers. */
+/* What the tests of sessions between processes share: a server that answers. */
 #ifndef TALK_H
 #define TALK_H
 
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "check.h"
+#include "child.h"
 #include "talk_shm.h"
-
-/* Runs in a child process, which ends with the status 0 unless a check fails, and with its parent in any case. */
-static inline pid_t start_child(void (*run)(int), int region)
-{
-    fflush(NULL);
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child > 0) return child;
-    CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-    run(region);
-    exit(0);
-}
-
-static inline void finish_child(pid_t child)
-{
-    int ended;
-    CHECK(waitpid(child, &ended, 0) == child);
-    CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
-}
-
-static inline void kill_child(pid_t child)
-{
-    CHECK(kill(child, SIGKILL) == 0);
-    CHECK(waitpid(child, NULL, 0) == child);
-}
-
-static inline int region_of(size_t room)
-{
-    int region;
-    CHECK(duo_shm_create(room, &region) == DUO_OK);
-    return region;
-}
 
 /* Answers numbers and texts with what was said, after adding up what came without a question. */
 static inline void answer_all(talk_server_ask_t server)

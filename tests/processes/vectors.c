@@ -45,7 +45,7 @@ static bool is_taken(const duo_wire *wire, const uint8_t *given, size_t size)
     memset(items, 0, room);
     duo_wire_decode(wire, bytes, &message.as, items);
     size_t measured;
-    CHECK(duo_wire_measure(wire, &message.as, &measured) && measured == size);
+    CHECK(duo_wire_measure(wire, &message.as, &measured) == DUO_OK && measured == size);
     char written[256];
     duo_wire_writer writer = {written, written + sizeof written, NULL};
     CHECK(size <= sizeof written && duo_wire_encode(wire, &message.as, &writer));

@@ -23,24 +23,34 @@ fn check_runtime(test: &str) {
 }
 
 fn check_runtime_with(test: &str, compiler: Compiler, watch: Watch, shim: &[&str]) {
+    check_test_with(test, compiler, watch, &[], shim);
+}
+
+/// The same with further arguments for the test alone.
+fn check_test_with(test: &str, compiler: Compiler, watch: Watch, flags: &[&str], shim: &[&str]) {
     let tests = runtime().join("tests");
+    // The headers have a part of the runtime in them.
+    let flags = [flags, shim].concat();
     let folder = scratch(&format!(
         "runtime-{test}-{compiler:?}-{watch:?}-{}",
-        shim.concat()
+        flags.concat()
     ));
+    let mut sources = vec![tests.join("golden.c"), tests.join(test)];
+    if cfg!(target_os = "linux") && test != "header.cpp" {
+        sources.push(tests.join("refuse.c"));
+    }
     let program = Program {
         compiler,
         watch,
-        sources: &[tests.join("golden.c"), tests.join(test)],
+        sources: &sources,
         objects: &[],
         includes: std::slice::from_ref(&tests),
-        // The headers have a part of the runtime in them.
-        flags: shim,
+        flags: &flags,
         shim,
         folder: &folder,
     };
     if let Err(complaint) = program.run() {
-        panic!("{test}, {compiler:?}, {watch:?}:\n{complaint}");
+        panic!("{test}, {compiler:?}, {watch:?}, {flags:?}:\n{complaint}");
     }
 }
 
@@ -115,6 +125,11 @@ fn memory_that_runs_out_is_given_back() {
 }
 
 #[test]
+fn text_of_others_can_be_shown() {
+    check_runtime("text.c");
+}
+
+#[test]
 fn the_headers_are_cpp_too() {
     check_runtime("header.cpp");
 }
@@ -127,6 +142,31 @@ fn without_futex_and_with_checked_turns() {
     ] {
         let shim = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
         check_runtime_with(test, Compiler::Gcc, Watch::Thread, &shim);
+    }
+}
+
+/// Nobody who sets the clock ends a wait, or makes it longer.
+#[test]
+fn limits_are_measured_by_a_clock_that_nobody_sets() {
+    let tests = runtime().join("tests");
+    let folder = scratch("runtime-clock");
+    let sources = [tests.join("golden.c"), tests.join("clock.c")];
+    let program = Program {
+        flags: &[
+            "-Wl,--wrap=clock_gettime",
+            "-Wl,--wrap=pthread_cond_init",
+            "-Wl,--wrap=pthread_cond_timedwait",
+        ],
+        shim: &["-DDUO_NO_FUTEX"],
+        ..quiet(
+            Watch::Plain,
+            &sources,
+            std::slice::from_ref(&tests),
+            &folder,
+        )
+    };
+    if let Err(complaint) = program.run() {
+        panic!("{complaint}");
     }
 }
 
@@ -143,6 +183,71 @@ fn without_the_barrier() {
             &["-DDUO_NO_MEMBARRIER"],
         );
     }
+}
+
+/// A filter for system calls may forbid `membarrier`: from the start, or after sessions have begun that rely on it.
+#[cfg(target_os = "linux")]
+#[test]
+fn where_the_barrier_is_refused() {
+    for refused in ["-DREFUSED_EARLY", "-DREFUSED_LATE"] {
+        for test in [
+            "turn.c",
+            "close.c",
+            "used.c",
+            "lines.c",
+            "unread.c",
+            "stress.c",
+            "walks.c",
+            "ready.c",
+            "taken.c",
+            "shared.c",
+            "lockstep.c",
+        ] {
+            check_test_with(test, Compiler::Gcc, Watch::Address, &[refused], &[]);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_barrier_is_refused_while_two_threads_walk() {
+    for watch in [Watch::Plain, Watch::Address] {
+        check_test_with("walks.c", Compiler::Gcc, watch, &["-DREFUSED_MIDWAY"], &[]);
+    }
+}
+
+/// Messages that are stored by hand, as by a sender that misses its receiver.
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_waits_forever_who_was_missed_for_want_of_the_barrier() {
+    check_test_with("unseen.c", Compiler::Gcc, Watch::Plain, &[], &[]);
+}
+
+/// No time limit, no look in between and no other message wakes a sleeper that was forgotten.
+#[test]
+fn nobody_is_forgotten_where_nothing_rescues() {
+    for test in ["lockstep.c", "stress.c", "walks.c", "shared.c", "ready.c"] {
+        for shim in [
+            &[] as &[&str],
+            &["-DDUO_NO_MEMBARRIER"],
+            &["-DDUO_NO_FUTEX"],
+        ] {
+            check_test_with(
+                test,
+                Compiler::Gcc,
+                Watch::Plain,
+                &["-DNOTHING_RESCUES"],
+                shim,
+            );
+        }
+    }
+}
+
+/// A program can do without the call, and then does not make it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_does_without_the_barrier() {
+    check_test_with("without.c", Compiler::Gcc, Watch::Plain, &[], &[]);
 }
 
 /// Epochs come round after a million turns, and here after a few.

@@ -17,6 +17,26 @@
 #define DUO_VERSION_MINOR 1
 #define DUO_VERSION_PATCH 0
 
+/*
+ * Between these a header is C that C++ takes too. Compilers of C++ can be asked to warn of casts and null pointers for
+ * which C has no other words; that is for the code of a program, and is off here.
+ */
+#if defined(__cplusplus) && defined(__clang__)
+#define DUO_C_BEGINS                                                                               \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wold-style-cast\"")      \
+        _Pragma("clang diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#define DUO_C_ENDS _Pragma("clang diagnostic pop")
+#elif defined(__cplusplus) && defined(__GNUC__)
+#define DUO_C_BEGINS                                                                               \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")          \
+        _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")                                       \
+            _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#define DUO_C_ENDS _Pragma("GCC diagnostic pop")
+#else
+#define DUO_C_BEGINS
+#define DUO_C_ENDS
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -42,12 +62,18 @@ typedef enum duo_status {
     DUO_NO_MEMORY,
     /* Between processes: the peer sent what nobody who speaks the protocol sends. The endpoint is gone. */
     DUO_BROKEN,
-    /* Between processes: the message is larger or deeper than the peer takes. The endpoint is still good. */
+    /*
+     * Between processes. Sending: the message is larger or deeper than the peer takes; the endpoint is still good.
+     * Receiving: it takes more memory than `duo_shm_options` allow; the endpoint is gone. Attaching: so is the region.
+     */
     DUO_TOO_LARGE,
     /* Between processes: the place is taken, or the peer speaks another protocol. There is no session. */
     DUO_REFUSED,
     /* The system refused, and `errno` says why; or the operation is not for sessions between processes. */
-    DUO_SYSTEM
+    DUO_SYSTEM,
+    /* A value in the message is none of its type: text that is not UTF-8, or a tag that its enum does not have
+     * (such as 0, that of a zeroed struct). The endpoint is still good. */
+    DUO_INVALID
 } duo_status;
 
 /* The status in words; a string that lives for ever. */
@@ -75,14 +101,44 @@ typedef struct duo_bytes {
 #define DUO_STR(literal) ((duo_str){"" literal "", sizeof(literal) - 1})
 #endif
 
-/* The two arguments that `%.*s` wants. */
-#define DUO_PRINT(text) (int)(text).size, (text).data
+/*
+ * The two arguments that `%.*s` wants. What is longer than an `int` says is cut off. `printf` ends at a zero, which
+ * text may contain, and lets control characters through, with which a peer can move the cursor and forge lines: what
+ * comes from others is better shown by `duo_str_escape`.
+ */
+#define DUO_PRINT(text) duo_print_size((text).size), (text).data
+
+/* A size as `%.*s` takes it. */
+static inline int duo_print_size(size_t size)
+{
+    const unsigned most = ~0u / 2;
+#ifdef __cplusplus
+    return static_cast<int>(size < most ? size : most);
+#else
+    return (int)(size < most ? size : most);
+#endif
+}
+
+/*
+ * Writes text so that it can be shown on one line and read back, and a zero behind it: backslashes, quotation marks,
+ * control characters (those from U+0080 to U+009F too) and zeros become `\\`, `\"`, `\n`, `\r`, `\t` or `\xNN`, byte by
+ * byte; so do bytes that are not UTF-8. Of what does not fit into `room` bytes with its zero nothing is written
+ * in part. Gives the number of bytes that all of it takes, without the zero, as `snprintf` does.
+ */
+size_t duo_str_escape(char *place, size_t room, duo_str text);
 
 /* A view of a string that ends with a zero; NULL gives the empty view. */
 duo_str duo_str_from(const char *text);
 
 /* Whether both have the same bytes. */
 bool duo_str_equal(duo_str left, duo_str right);
+
+/*
+ * Does without the system call `membarrier`: sessions that begin from here on publish every message by a swap, as on
+ * systems that lack the call. For programs that will forbid themselves the call; to be called before the first session is
+ * made. The environment variable DUOLOGUE_NO_MEMBARRIER=1 does the same.
+ */
+void duo_without_membarrier(void);
 
 #ifndef DUO_NO_MALLOC
 /*
@@ -100,6 +156,17 @@ typedef struct duo_memory {
  * one thread, or never: memory goes back through the functions that are in force at that time.
  */
 void duo_use_memory(duo_memory memory);
+
+/*
+ * Gives back the memory that sessions which are over have left for later ones. For programs that unload the
+ * runtime (`dlclose`) or look for leaks; others have no use for it.
+ *
+ * Says how many sessions are not over yet. They go on, are used as ever, and leave their memory behind for
+ * another call. Of a session that is over no handle may be used afterwards: what it points to is gone. So
+ * this is called when no thread can have one, best when nothing is left and the answer is 0. The library may
+ * be used again. Sets, shared senders and received messages are freed by the functions for that.
+ */
+size_t duo_shutdown(void);
 #endif
 
 #ifdef DUO_NO_THREADS
@@ -119,7 +186,8 @@ typedef struct duo_session duo_session;
  * What every generated endpoint type wraps. It is a ticket, not a pointer: copying it is harmless,
  * the first use of any copy wins and every later one is DUO_USED, whatever has become of the
  * session. This holds for uses that are ordered; two threads that use copies of one endpoint at
- * the same moment are outside it, unless program and runtime are compiled with DUO_CHECKED. So are handles
+ * the same moment are outside it, unless program and runtime are compiled with DUO_CHECKED (where only one of
+ * them is, nothing links). So are handles
  * never initialised: begin with `= {0}`, which is a used endpoint.
  */
 typedef struct duo_endpoint {

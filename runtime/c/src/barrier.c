@@ -12,9 +12,22 @@
  * the flags. This is the asymmetric fence of the C++ proposal P1202. The sender's half keeps only
  * the compiler from moving the read.
  *
- * Where the call is missing, or with DUO_NO_MEMBARRIER, every message is swapped and nobody comes
+ * Where the call is missing, or the program does without it, every message is swapped and nobody comes
  * here. The thread sanitizer does not know the call and would not see what it orders, so it sees
  * swaps.
+ *
+ * A process may begin sessions and then forbid itself the call, by a filter for system calls. From the first
+ * refusal on the barrier is lost, for good, and new sessions swap. Those that run go on with senders that have no
+ * barrier, so neither side need see what the other wrote, until the store is visible to all. That it becomes so, in
+ * some finite time, is all that is relied on:
+ *
+ * - A receiver that sleeps looks again after a pause, and again, until there is a message: see `duo_wait_a_while`.
+ * - A receiver that leaves may miss a message. It first waits for a moment (`duo_grace`) in which the store can be
+ *   expected to become visible, and the sender finds later that the receiver is gone: see leave.c.
+ *
+ * Whoever finds the call refused says so and then passes a full fence, before it looks for the last time. So a thread
+ * that has passed a full fence of its own, and then does not find the barrier lost, passed it before: then the other
+ * side sees what this thread wrote before its fence.
  */
 #define _GNU_SOURCE
 #include "session.h"
@@ -27,19 +40,34 @@ bool duo_has_barrier(void)
     return true;
 }
 
-void duo_barrier(void)
+bool duo_barrier(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
+    return true;
+}
+
+bool duo_barrier_is_lost(void)
+{
+    return false;
+}
+
+bool duo_barrier_is_unwanted(void)
+{
+    return false;
+}
+
+void duo_grace(void)
+{
+}
+
+void duo_without_membarrier(void)
+{
 }
 
 #else
 
-#if defined(__SANITIZE_THREAD__)
+#ifdef DUO_THREAD_SANITIZER
 #define DUO_NO_MEMBARRIER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DUO_NO_MEMBARRIER 1
-#endif
 #endif
 
 #if defined(__linux__) && !defined(DUO_NO_MEMBARRIER)
@@ -50,21 +78,43 @@ void duo_barrier(void)
 #ifdef SYS_membarrier
 
 #include <stdlib.h>
+#include <string.h>
 
 /* From linux/membarrier.h, which old systems do not have. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
-enum { UNKNOWN, THERE, MISSING };
+/* UNWANTED: new sessions do without it. LOST: it was refused after sessions had begun with it. */
+enum { UNKNOWN, THERE, MISSING, UNWANTED, LOST };
 
-/* Two threads may ask at once: both get the same answer from the kernel. */
+/*
+ * Two threads may ask at once: the first answer counts. Every state but LOST may be read late: it decides only how
+ * the messages of a session are published that begins now.
+ */
 static _Atomic int state;
+
+static bool call(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+static bool replace(int known, int next)
+{
+    return atomic_compare_exchange_strong_explicit(&state, &known, next, memory_order_relaxed,
+                                                   memory_order_relaxed);
+}
+
+bool duo_barrier_is_unwanted(void)
+{
+    if (atomic_load_explicit(&state, memory_order_relaxed) == UNWANTED) return true;
+    const char *value = getenv("DUOLOGUE_NO_MEMBARRIER");
+    return value != NULL && value[0] != 0 && strcmp(value, "0") != 0;
+}
 
 static bool ask(void)
 {
-    bool is_there = syscall(SYS_membarrier, REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
-                    syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) == 0;
-    atomic_store_explicit(&state, is_there ? THERE : MISSING, memory_order_relaxed);
-    return is_there;
+    bool is_there = !duo_barrier_is_unwanted() && call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED);
+    replace(UNKNOWN, is_there ? THERE : MISSING);
+    return atomic_load_explicit(&state, memory_order_relaxed) == THERE;
 }
 
 bool duo_has_barrier(void)
@@ -73,11 +123,45 @@ bool duo_has_barrier(void)
     return known == UNKNOWN ? ask() : known == THERE;
 }
 
-void duo_barrier(void)
+bool duo_barrier_is_lost(void)
 {
-    if (syscall(SYS_membarrier, PRIVATE_EXPEDITED, 0, 0) == 0) return;
-    /* A filter that came after the first session may forbid the call; then to sleep could be for ever. */
-    if (!ask()) abort();
+    return atomic_load_explicit(&state, memory_order_relaxed) == LOST;
+}
+
+bool duo_barrier(void)
+{
+    /* Some filters end up in a log: nobody asks again. Nor is a refusal for lack of memory tried once more. */
+    if (!duo_barrier_is_lost()) {
+        if (call(PRIVATE_EXPEDITED) || (call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED))) return true;
+        atomic_store_explicit(&state, LOST, memory_order_relaxed);
+    }
+    duo_full_fence();
+    return false;
+}
+
+void duo_without_membarrier(void)
+{
+    if (!replace(UNKNOWN, UNWANTED)) replace(THERE, UNWANTED);
+}
+
+/*
+ * In nanoseconds. What a sender has stored leaves the store buffer of its processor within a few microseconds, also
+ * if the thread is stopped meanwhile; but no manual says so.
+ */
+#define GRACE 50000
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* A sleep as short as this would take several times as long, and thousands of sessions may end in a row. */
+void duo_grace(void)
+{
+    for (int64_t start = now(); now() - start < GRACE;) continue;
+    duo_full_fence();
 }
 
 #else
@@ -87,9 +171,28 @@ bool duo_has_barrier(void)
     return false;
 }
 
-void duo_barrier(void)
+bool duo_barrier(void)
 {
-    atomic_thread_fence(memory_order_seq_cst);
+    duo_full_fence();
+    return true;
+}
+
+bool duo_barrier_is_lost(void)
+{
+    return false;
+}
+
+bool duo_barrier_is_unwanted(void)
+{
+    return true;
+}
+
+void duo_grace(void)
+{
+}
+
+void duo_without_membarrier(void)
+{
 }
 
 #endif

@@ -28,7 +28,8 @@ static void pass(unsigned looks)
 
 bool duo_is_ready(const duo_side *side)
 {
-    return has_news(atomic_load_explicit(&side->line->word, memory_order_acquire), side->at);
+    return has_news(atomic_load_explicit(&side->line->word, memory_order_acquire), side->at) ||
+           duo_was_left(side);
 }
 
 static bool hang_in_word(duo_side *side)
@@ -66,7 +67,11 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell)
     bool swaps = is_swapped(side->at);
     if (swaps ? hang_in_word(side) : hang_in_flags(side)) {
         mark(side);
-        return swaps ? DUO_HUNG : DUO_HUNG_UNSEEN;
+        if (!swaps) return DUO_HUNG_UNSEEN;
+        fence_after_exchange();
+        if (!duo_was_left(side)) return DUO_HUNG;
+        duo_take_down(side);
+        return DUO_NOT_HUNG;
     }
     atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
     while (!duo_is_ready(side)) duo_yield();

@@ -43,15 +43,55 @@
  * LEAVING. A receiver that wants to say something and finds ENDING knows that what it would wait
  * for is only a few instructions away.
  *
+ * Where the barrier is lost (see barrier.c) the receiver may miss what the sender has stored a moment before. It says
+ * LEAVING, passes a full fence, waits until the store can be expected to be visible, and then looks. If it finds nothing it
+ * says GONE; and the sender looks at the flags for GONE about any position before its own: with its next message; when
+ * it ends, by a read-modify-write; and after a full fence of its own before it sleeps or leaves as a receiver. By the
+ * order of the two fences (flags, then word by the receiver; word, then flags by the sender) either the receiver sees
+ * the message, or the sender sees LEAVING or GONE. So the session ends, nobody sleeps for a peer that is gone, and no
+ * message is destroyed twice; for that no time matters. A message whose store took longer than the receiver waited to become
+ * visible would be neither read nor destroyed: its block would leak. The sender does not destroy it: the program may
+ * have taken back what it refers to when the receiver's close returned. Nor is there a barrier to be had by other
+ * calls: to run on each processor in turn (`sched_setaffinity`) is one, but may be refused as well, and cannot be undone
+ * safely while others change the thread's processors.
+ *
  * A full ring is left through the credit, whichever way messages are published: see room.c.
  */
 #include "ring.h"
+
+/* Whether the position that flags are about comes before another one of the same run. */
+static bool is_before(uint64_t said, uint64_t at)
+{
+    /* The difference of two epochs, which come round, in the upper bits of a signed number. */
+    int64_t epochs = (int64_t)(epoch_of(at) - epoch_of(said)) * (int64_t)ONE_EPOCH;
+    if (epochs != 0) return epochs > 0;
+    if ((said & LINES) != (at & LINES)) return (said & LINES) < (at & LINES);
+    return place_of(said) < place_of(at);
+}
+
+bool duo_was_left(const duo_side *side)
+{
+    if (!duo_barrier_is_lost()) return false;
+    duo_session *session = session_of(side);
+    _Atomic uint64_t *flags = flags_of(session, role_of(side) ^ 1);
+    uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    /* It is about to decide: who relies on a no may sleep. */
+    while (said & LEAVING) {
+        duo_yield();
+        said = atomic_load_explicit(flags, memory_order_acquire);
+    }
+    return (said & GONE) != 0;
+}
 
 bool duo_answer(duo_session *session, const duo_side *side)
 {
     unsigned role = role_of(side) ^ 1;
     _Atomic uint64_t *flags = flags_of(session, role);
     uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    if ((said & GONE) && duo_barrier_is_lost() && is_before(said, side->at)) {
+        duo_session_give(session);
+        return false;
+    }
     while ((said & KEY) == (side->at & KEY)) {
         if (said & GONE) {
             duo_session_give(session);
@@ -88,7 +128,8 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
     uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
     for (;;) {
         bool is_here = (said & KEY) == key;
-        if (is_here && (said & GONE)) return DUO_ALONE;
+        /* About an earlier position it is there only if the barrier was lost; about a later one never. */
+        if (said & GONE) return DUO_ALONE;
         bool claims = is_here && (said & LEAVING) != 0;
         /* Whatever else is said is about an earlier position, where there is a message. */
         uint64_t answer = key | (claims ? CLAIMED : ENDING);
@@ -102,6 +143,14 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
 
 void duo_leave_as_sender(duo_session *session, duo_side *side)
 {
+    if (needs_room(session, side->at)) {
+        /* Nobody would read the ring that is left full. */
+        duo_full_fence();
+        if (duo_was_left(side)) {
+            duo_session_give(session);
+            return;
+        }
+    }
     if (duo_is_orphaned(session, side)) return;
     unsigned peer = role_of(side) ^ 1;
     _Atomic uint64_t *word = &side->line->word;
@@ -158,8 +207,15 @@ static leaving vanish(duo_session *session, const duo_side *side)
         !atomic_compare_exchange_strong_explicit(flags, &said, leaves, memory_order_acq_rel,
                                                  memory_order_relaxed))
         return RETRACTED;
-    duo_barrier();
-    uint64_t next = duo_is_ready(side) ? 0 : key | GONE;
+    if (!duo_barrier()) duo_grace();
+    /*
+     * This look comes before the one at the word: whoever finds that the peer is leaving as well, and is the one that has
+     * not read something, then sees what it is. So two sides do not put each other off forever.
+     */
+    uint64_t peer = atomic_load_explicit(flags_of(session, role_of(side) ^ 1), memory_order_acquire);
+    bool is_alone = duo_barrier_is_lost() && (peer & (LEAVING | GONE)) != 0;
+    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    uint64_t next = is_alone || has_news(word, side->at) ? 0 : key | GONE;
     uint64_t was = leaves;
     if (atomic_compare_exchange_strong_explicit(flags, &was, next, memory_order_acq_rel,
                                                 memory_order_acquire))
@@ -174,6 +230,13 @@ static bool die(duo_session *session, duo_side *side)
     uint64_t word = atomic_load_explicit(place, memory_order_acquire);
     bool swaps = is_swapped(side->at);
     while (!has_news(word, side->at)) {
+        duo_full_fence();
+        if (duo_was_left(side)) {
+            word = atomic_load_explicit(place, memory_order_acquire);
+            if (has_news(word, side->at)) break;
+            duo_session_give(session);
+            return true;
+        }
         if (swaps) {
             if (atomic_compare_exchange_strong_explicit(place, &word, (word & ~WAITS) | DEAD,
                                                         memory_order_acq_rel, memory_order_acquire))

@@ -1,8 +1,8 @@
 /*
  * Where memory comes from, and the pool of sessions.
  *
- * A session's own struct is never given back to the allocator: a handle may be asked for its turn
- * long after the session is over. The pool stays at the highest number of sessions that were alive
+ * But by `duo_shutdown`, a session's own struct is never given back to the allocator: a handle may be asked for
+ * its turn long after the session is over. The pool stays at the highest number of sessions that were alive
  * at once. Rings that do not fit into the struct are separate blocks: some stay with their sessions, since to
  * make one anew and to clear it takes longer than a short session; the others are freed.
  */
@@ -65,6 +65,11 @@ void *duo_allocate(size_t size)
     return memory.allocate(size);
 }
 
+void *duo_allocate_aligned(size_t alignment, size_t size)
+{
+    return memory.allocate_aligned(alignment, size);
+}
+
 void duo_release(void *block)
 {
     memory.release(block);
@@ -73,6 +78,9 @@ void duo_release(void *block)
 /* Sessions that wait to be used again, without and with a ring outside of their struct. */
 static duo_session *plain, *ringed;
 static unsigned ringed_count;
+/* How many were made and not freed. */
+static size_t made;
+static duo_emptier *other;
 
 static duo_session *take(duo_session **pool)
 {
@@ -92,6 +100,9 @@ static duo_session *from_pool(bool wants_ring)
     if (session != NULL) return session;
     session = memory.allocate_aligned(DUO_LINE, sizeof *session);
     if (session == NULL) return NULL;
+    lock_pool();
+    made += 1;
+    unlock_pool();
     memset(session, 0, sizeof *session);
     session->is_pooled = true;
     session->ring = session->inline_ring;
@@ -129,6 +140,35 @@ void duo_to_pool(duo_session *session)
     if (one_too_many == NULL) return;
     drop_ring(one_too_many);
     duo_to_pool(one_too_many);
+}
+
+void duo_empty_too(duo_emptier *emptier)
+{
+    lock_pool();
+    other = emptier;
+    unlock_pool();
+}
+
+size_t duo_shutdown(void)
+{
+    lock_pool();
+    duo_session *gone[] = {plain, ringed};
+    plain = ringed = NULL;
+    ringed_count = 0;
+    for (size_t i = 0; i < 2; i++)
+        for (const duo_session *session = gone[i]; session != NULL; session = session->next_free) made -= 1;
+    size_t living = made;
+    duo_emptier *emptier = other;
+    unlock_pool();
+    for (size_t i = 0; i < 2; i++) {
+        while (gone[i] != NULL) {
+            duo_session *session = gone[i];
+            gone[i] = session->next_free;
+            drop_ring(session);
+            memory.release(session);
+        }
+    }
+    return living + (emptier != NULL ? emptier() : 0);
 }
 
 duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endpoint *client)

@@ -84,10 +84,13 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
             !atomic_compare_exchange_strong_explicit(place, &word, word | WAITS,
                                                      memory_order_acq_rel, memory_order_acquire))
             continue;
+        /* Between what this side has sent and the look whether its peer has left without having seen it. */
+        duo_full_fence();
+        if (duo_was_left(side)) return true;
         in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, deadline);
         word = atomic_load_explicit(place, memory_order_acquire);
     }
-    return has_news(word, side->at);
+    return duo_is_ready(side);
 }
 
 /* Sleeps in the flags, where messages are stored. */
@@ -99,11 +102,13 @@ static bool sleep_in_flags(duo_session *session, duo_side *side, const struct ti
     bool is_said = atomic_compare_exchange_strong_explicit(flags, &said, waits, memory_order_acq_rel,
                                                            memory_order_acquire);
     if (is_said) {
-        duo_barrier();
+        bool is_certain = duo_barrier();
         bool in_time = true;
+        uint64_t pause = 0;
         while (in_time && !duo_is_ready(side) &&
                atomic_load_explicit(flags, memory_order_acquire) == waits)
-            in_time = duo_wait(flags, DUO_LOW_HALF, waits, deadline);
+            in_time = is_certain ? duo_wait(flags, DUO_LOW_HALF, waits, deadline)
+                                 : duo_wait_a_while(flags, DUO_LOW_HALF, waits, deadline, &pause);
         said = waits;
         if (atomic_compare_exchange_strong_explicit(flags, &said, 0, memory_order_acq_rel,
                                                     memory_order_acquire))
@@ -142,7 +147,10 @@ duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait)
         case DUO_ROOM_FULL: break;
         }
         if (!in_time) return DUO_FULL;
-        if (duo_say_waiting(session, &credit))
+        if (!duo_say_waiting(session, &credit)) continue;
+        /* As in `sleep_in_word`. */
+        duo_full_fence();
+        if (!duo_was_left(side))
             in_time = duo_wait(&session->credit, DUO_LOW_HALF, credit, wait == DUO_FOREVER ? NULL : &deadline);
     }
 }

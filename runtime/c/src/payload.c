@@ -1,13 +1,18 @@
 /*
- * Payloads: how a value is copied into the one block of its message, and what happens to the
- * endpoints and host values inside it. Generated tables say what a value is made of; values of
- * plain bytes never come here. The walk is as deep as the value is, not as the session is long.
+ * Payloads: how a value is copied into the one block of its message, what happens to the endpoints and host
+ * values inside it, and whether it is a value of its type at all. Generated tables say what a value is made
+ * of; values that any bytes are never come here. The walk is as deep as the value is, not as the session is long.
  */
 #include "session.h"
 
 #include <string.h>
 
-const duo_type duo_text_type = DUO_LIST_TYPE(false, 1, NULL);
+#ifndef DUO_NO_MALLOC
+#include "utf8.h"
+#endif
+
+const duo_type duo_text_type = {DUO_TEXT, true, false, true, 1, NULL, NULL, 0, 0, NULL, NULL};
+const duo_type duo_bytes_type = DUO_LIST_TYPE(false, false, 1, NULL);
 
 /* How text, bytes and every generated list begin. */
 typedef struct list {
@@ -15,20 +20,56 @@ typedef struct list {
     size_t size;
 } list;
 
-/* What a walk does at a list (before its elements), an endpoint or a host value. False ends it. */
+/* Why a value is walked through. Parts that do not matter for it are left out. */
+typedef enum reason { SPREADS, MOVES, CHECKS } reason;
+
+static bool matters(const duo_type *type, reason why)
+{
+    switch (why) {
+    case SPREADS: return type->spreads;
+    case MOVES: return type->moves;
+    case CHECKS: return type->checks;
+    }
+    return false;
+}
+
+static bool is_list(const duo_type *type)
+{
+    return type->kind == DUO_LIST || type->kind == DUO_TEXT;
+}
+
+/* The tag of an enum; compilers may make it smaller than an `int`. */
+static unsigned tag_of(const duo_type *type, const char *value)
+{
+    if (type->size == sizeof(uint8_t)) return *(const uint8_t *)value;
+    if (type->size == sizeof(uint16_t)) {
+        uint16_t tag;
+        memcpy(&tag, value, sizeof tag);
+        return tag;
+    }
+    unsigned tag;
+    memcpy(&tag, value, sizeof tag);
+    return tag;
+}
+
+/*
+ * What a walk does at a list or an enum (before what is in it), text, an endpoint or a host value. False ends
+ * it.
+ */
 typedef bool visitor(const duo_type *type, char *value, void *context);
 
-static bool walk(const duo_type *type, char *value, visitor *visit, void *context)
+static bool walk(const duo_type *type, char *value, reason why, visitor *visit, void *context)
 {
+    if (!matters(type, why)) return true;
     switch (type->kind) {
     case DUO_LIST: {
         if (!visit(type, value, context)) return false;
-        if (type->element == NULL) return true;
+        if (type->element == NULL || !matters(type->element, why)) return true;
         list items;
         memcpy(&items, value, sizeof items);
         for (size_t i = 0; i < items.size; i++) {
             char *item = (char *)items.data + i * type->size;
-            if (!walk(type->element, item, visit, context)) return false;
+            if (!walk(type->element, item, why, visit, context)) return false;
         }
         return true;
     }
@@ -36,29 +77,50 @@ static bool walk(const duo_type *type, char *value, visitor *visit, void *contex
         bool some;
         memcpy(&some, value, sizeof some);
         if (!some) return true;
-        return walk(type->fields->type, value + type->fields->offset, visit, context);
+        return walk(type->fields->type, value + type->fields->offset, why, visit, context);
     }
     case DUO_STRUCT:
         for (size_t i = 0; i < type->count; i++) {
             const duo_field *field = &type->fields[i];
-            if (!walk(field->type, value + field->offset, visit, context)) return false;
+            if (!walk(field->type, value + field->offset, why, visit, context)) return false;
         }
         return true;
     case DUO_ENUM: {
-        unsigned tag;
-        memcpy(&tag, value, sizeof tag);
+        if (!visit(type, value, context)) return false;
+        unsigned tag = tag_of(type, value);
         for (size_t i = 0; i < type->count; i++) {
             const duo_field *field = &type->fields[i];
             if (field->variant != tag) continue;
-            if (!walk(field->type, value + field->offset, visit, context)) return false;
+            if (!walk(field->type, value + field->offset, why, visit, context)) return false;
         }
         return true;
     }
+    case DUO_TEXT:
     case DUO_ENDPOINT:
     case DUO_EXTERN:
         return visit(type, value, context);
     }
     return true;
+}
+
+static bool is_sound(const duo_type *type, char *value, void *context)
+{
+    (void)context;
+    if (type->kind == DUO_ENUM) return duo_is_tag(tag_of(type, value), type->variants);
+#ifndef DUO_NO_MALLOC
+    if (type->kind == DUO_TEXT) {
+        list text;
+        memcpy(&text, value, sizeof text);
+        return duo_is_utf8(text.data, text.size);
+    }
+#endif
+    return true;
+}
+
+bool duo_is_sound(const duo_type *type, const void *value)
+{
+    /* The walk that looks changes nothing, though its type could. */
+    return walk(type, (char *)(uintptr_t)value, CHECKS, is_sound, NULL);
 }
 
 /* Lists of larger elements start where any type may lie. */
@@ -68,21 +130,26 @@ static size_t padding(const duo_type *type, size_t used)
     return (unit - used % unit) % unit;
 }
 
+/* More bytes than anybody has; with some padding it is still far from where a `size_t` overflows. */
+#define MUCH (SIZE_MAX / 2)
+
 static bool add_size(const duo_type *type, char *value, void *context)
 {
     size_t *used = context;
-    if (type->kind != DUO_LIST) return true;
+    if (!is_list(type)) return true;
     list items;
     memcpy(&items, value, sizeof items);
-    *used += padding(type, *used) + items.size * type->size;
+    *used += padding(type, *used);
+    /* Items are in memory once, but many lists may be views of the same ones. */
+    if (*used > MUCH || (type->size != 0 && items.size > (MUCH - *used) / type->size)) return false;
+    *used += items.size * type->size;
     return true;
 }
 
-size_t duo_spread(const duo_type *type, void *value)
+bool duo_spread(const duo_type *type, void *value, size_t *size)
 {
-    size_t used = 0;
-    walk(type, value, add_size, &used);
-    return used;
+    *size = 0;
+    return walk(type, value, SPREADS, add_size, size);
 }
 
 typedef struct room {
@@ -93,7 +160,7 @@ typedef struct room {
 static bool copy_list(const duo_type *type, char *value, void *context)
 {
     room *left = context;
-    if (type->kind != DUO_LIST) return true;
+    if (!is_list(type)) return true;
     list items;
     memcpy(&items, value, sizeof items);
     size_t size = items.size * type->size;
@@ -109,7 +176,7 @@ static bool copy_list(const duo_type *type, char *value, void *context)
 void duo_copy(const duo_type *type, void *value, char *place)
 {
     room left = {place, 0};
-    walk(type, value, copy_list, &left);
+    walk(type, value, SPREADS, copy_list, &left);
 }
 
 static bool move_endpoint(const duo_type *type, char *value, void *context)
@@ -140,8 +207,8 @@ static bool move_endpoint_back(const duo_type *type, char *value, void *context)
 bool duo_move(const duo_type *type, void *value)
 {
     size_t moved = 0;
-    if (walk(type, value, move_endpoint, &moved)) return true;
-    walk(type, value, move_endpoint_back, &moved);
+    if (walk(type, value, MOVES, move_endpoint, &moved)) return true;
+    walk(type, value, MOVES, move_endpoint_back, &moved);
     return false;
 }
 
@@ -149,7 +216,7 @@ void duo_move_back(const duo_type *type, const void *value)
 {
     size_t all = SIZE_MAX;
     /* The walk that moves back changes nothing, though its type could. */
-    walk(type, (void *)(uintptr_t)value, move_endpoint_back, &all);
+    walk(type, (char *)(uintptr_t)value, MOVES, move_endpoint_back, &all);
 }
 
 /* A host value of zero bytes only counts as taken. */
@@ -175,5 +242,5 @@ static bool destroy(const duo_type *type, char *value, void *context)
 
 void duo_destroy(const duo_type *type, void *value)
 {
-    if (type->moves) walk(type, value, destroy, NULL);
+    walk(type, value, MOVES, destroy, NULL);
 }

@@ -13,6 +13,11 @@
  * serves all of them when the set is about to say that nothing is ready. With a descriptor that
  * may be said without a call, so each endpoint has a barrier of its own.
  *
+ * Where the barrier is lost (see barrier.c) they stay on that list, are looked at again with every wait, and a sleep
+ * is short. Whoever waits on the descriptor does not look again: so before that a look comes after a moment in which
+ * what was stored can be expected to be visible. If a store took longer, the descriptor would not hear of that message
+ * before something else is ready in the set, or `duo_ports_wait` is called.
+ *
  * Nobody in this process sends to an endpoint whose peer is in another one. Such endpoints are watched:
  * their bells are rung by the set's own thread when it has nothing to report, and if there is a
  * descriptor by a thread that does nothing else.
@@ -56,7 +61,7 @@ struct duo_ports {
     /* Rung, the latest first. */
     _Atomic(node *) rung;
     /* 1 while the set's thread sleeps on it, or is about to. */
-    _Atomic uint64_t asleep;
+    alignas(8) _Atomic uint64_t asleep;
     /* The descriptor was written to since it was read last. */
     _Atomic bool signalled;
     /* -1 until somebody asks. */
@@ -71,6 +76,8 @@ struct duo_ports {
     node *free;
     node *newest;
     size_t count;
+    /* No other set of the process has it, however many are freed and made. */
+    uint64_t id;
 };
 
 static void signal_descriptor(duo_ports *ports)
@@ -186,11 +193,14 @@ static node *next_ready(duo_ports *ports)
 static bool confirm(duo_ports *ports)
 {
     if (ports->unseen == NULL) return false;
-    duo_barrier();
+    bool is_certain = duo_barrier();
+    if (!is_certain && atomic_load_explicit(&ports->descriptor, memory_order_relaxed) >= 0) duo_grace();
     bool is_news = false;
-    while (ports->unseen != NULL) {
-        node *here = ports->unseen;
-        ports->unseen = here->next_unseen;
+    node *unseen = ports->unseen;
+    ports->unseen = NULL;
+    while (unseen != NULL) {
+        node *here = unseen;
+        unseen = here->next_unseen;
         here->is_unseen = false;
         bool is_near = here->is_in && !duo_is_remote(here->endpoint);
         duo_side *side = is_near ? duo_hold(here->endpoint, &here->bell) : NULL;
@@ -198,6 +208,11 @@ static bool confirm(duo_ports *ports)
         bool is_ready = duo_is_ready(side);
         if (is_ready) duo_take_down(side);
         duo_let_go(side);
+        if (!is_ready && !is_certain) {
+            here->is_unseen = true;
+            here->next_unseen = ports->unseen;
+            ports->unseen = here;
+        }
         /* The sender may have rung after all. */
         if (!is_ready || here->is_rung) continue;
         here->is_rung = is_news = true;
@@ -218,6 +233,9 @@ duo_ports *duo_ports_new(void)
     ports->watch = NULL;
     ports->last = &ports->first;
     ports->count = 0;
+    /* A zeroed `duo_port` is of no set. */
+    static _Atomic uint64_t made;
+    ports->id = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     return ports;
 }
 
@@ -282,7 +300,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, du
         forget(ports, added);
         return status;
     }
-    if (port != NULL) *port = (duo_port){added, added->generation};
+    if (port != NULL) *port = (duo_port){added, added->generation, ports->id};
     added->is_in = true;
     ports->count += 1;
     if (duo_is_remote(endpoint)) return DUO_OK;
@@ -307,7 +325,8 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with, du
 bool duo_ports_remove(duo_ports *ports, duo_port port)
 {
     node *removed = port.node;
-    if (removed == NULL || removed->generation != port.generation) return false;
+    /* Only of this set is the node sure to be there. */
+    if (port.set != ports->id || removed->generation != port.generation) return false;
     silence(removed);
     ports->count -= 1;
     if (removed->is_rung) {
@@ -334,10 +353,17 @@ static bool looks_in_vain(duo_ports *ports)
     return true;
 }
 
-static bool sleep_until(duo_ports *ports, const struct timespec *deadline)
+static bool sleep_until(duo_ports *ports, const struct timespec *deadline, uint64_t *pause)
 {
-    if (ports->watch == NULL) return duo_wait(&ports->asleep, DUO_LOW_HALF, 1, deadline);
-    return ports->transport->sleep(ports->watch, &ports->asleep, 1, deadline);
+    const struct timespec *until = deadline;
+    struct timespec end;
+    if (ports->unseen != NULL) {
+        end = duo_end_of_pause(deadline, pause);
+        until = &end;
+    }
+    bool in_time = ports->watch == NULL ? duo_wait(&ports->asleep, DUO_LOW_HALF, 1, until)
+                                        : ports->transport->sleep(ports->watch, &ports->asleep, 1, until);
+    return in_time || (until != deadline && !duo_is_past(deadline));
 }
 
 duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
@@ -346,6 +372,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
     bool has_deadline = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
     if (has_deadline) deadline = duo_deadline(wait);
     bool in_time = wait != DUO_AT_ONCE;
+    uint64_t pause = 0;
     for (;;) {
         bool is_news = ports->first == NULL && gather(ports);
         node *ready = next_ready(ports);
@@ -359,7 +386,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
         if (looks_in_vain(ports)) {
             atomic_exchange_explicit(&ports->asleep, 1, memory_order_acq_rel);
             if (atomic_load_explicit(&ports->rung, memory_order_acquire) == NULL)
-                in_time = sleep_until(ports, has_deadline ? &deadline : NULL);
+                in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);
         }
         atomic_store_explicit(&ports->asleep, 0, memory_order_relaxed);
     }

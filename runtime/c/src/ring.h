@@ -111,6 +111,17 @@ static inline void light_barrier(void)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* A full fence, where a read-modify-write by this thread that succeeded came just before. */
+static inline void fence_after_exchange(void)
+{
+    /* There that was one: Intel's manual, volume 3, 9.2.3.9; AMD's, volume 2, 7.2. */
+#if defined(__x86_64__) || defined(__i386__)
+    atomic_signal_fence(memory_order_seq_cst);
+#else
+    duo_full_fence();
+#endif
+}
+
 /* Whether the sender stands before a segment that it has filled before in this run. */
 static inline bool needs_room(const duo_session *session, uint64_t at)
 {

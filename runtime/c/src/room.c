@@ -38,7 +38,8 @@ duo_room duo_look_for_room(duo_session *session, const duo_side *side, uint64_t 
     if (!needs_room(session, side->at)) return DUO_ROOM_FREE;
     *credit = atomic_load_explicit(&session->credit, memory_order_acquire);
     if (*credit & ROOM_LEAVING) return DUO_ROOM_LEAVING;
-    return emptied_enough(*credit, side->at) ? DUO_ROOM_FREE : DUO_ROOM_FULL;
+    if (emptied_enough(*credit, side->at)) return DUO_ROOM_FREE;
+    return duo_was_left(side) ? DUO_ROOM_LEAVING : DUO_ROOM_FULL;
 }
 
 bool duo_say_waiting(duo_session *session, uint64_t *credit)

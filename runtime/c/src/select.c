@@ -6,7 +6,7 @@ enum { LOOKS = 100, YIELDS = 2 };
 
 typedef struct select_bell {
     duo_bell bell;
-    _Atomic uint64_t rung;
+    alignas(8) _Atomic uint64_t rung;
 } select_bell;
 
 static void ring(duo_bell *bell)
@@ -67,23 +67,30 @@ static size_t first_remote(const duo_endpoint *endpoints, size_t count)
 }
 
 /* Sleeps until the bell was rung for one of the endpoints; false if the time was over before. */
-static bool doze(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline)
+static bool doze(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline,
+                 uint64_t *pause)
 {
     select_bell bell = {{ring}, 0};
     bool is_unseen = false, in_time = true;
     size_t hung = hang(endpoints, count, &bell, &is_unseen);
-    /* One barrier for all: either a sender sees the bell, or the message is seen here. */
-    if (hung == count && is_unseen) duo_barrier();
+    /* One barrier for all: either a sender sees the bell, or the message is seen here. Without it, look again soon. */
+    const struct timespec *until = deadline;
+    struct timespec end;
+    if (hung == count && is_unseen && !duo_barrier()) {
+        end = duo_end_of_pause(deadline, pause);
+        until = &end;
+    }
     if (hung == count && (!is_unseen || !is_there(endpoints, count, &bell))) {
         size_t remote = first_remote(endpoints, count);
         if (remote < count) {
             const duo_transport *transport = duo_transport_of(endpoints[remote]);
-            in_time = transport->doze(endpoints, count, &bell.rung, deadline);
+            in_time = transport->doze(endpoints, count, &bell.rung, until);
         }
         while (remote == count && in_time &&
                atomic_load_explicit(&bell.rung, memory_order_acquire) == 0)
-            in_time = duo_wait(&bell.rung, DUO_LOW_HALF, 0, deadline);
+            in_time = duo_wait(&bell.rung, DUO_LOW_HALF, 0, until);
     }
+    if (!in_time && until != deadline) in_time = !duo_is_past(deadline);
     for (size_t i = 0; i < hung; i++)
         if (!duo_is_remote(endpoints[i])) duo_take_off(endpoints[i], &bell.bell);
     return in_time;
@@ -116,8 +123,9 @@ duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait
     struct timespec deadline = {0};
     if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
     bool in_time = true;
+    uint64_t pause = 0;
     while (status == DUO_EMPTY && in_time) {
-        in_time = doze(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline);
+        in_time = doze(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline, &pause);
         status = look(endpoints, count, first, which);
     }
     return status;

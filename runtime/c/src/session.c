@@ -86,8 +86,9 @@ static size_t aligned(size_t size)
 static void *block_of(const duo_message *message, const void *entries)
 {
     /* The walk that measures changes nothing, though its type could. */
-    size_t start = aligned(message->size);
-    char *block = duo_allocate(start + duo_spread(message->type, (void *)(uintptr_t)entries));
+    size_t start = aligned(message->size), spread;
+    if (!duo_spread(message->type, (void *)(uintptr_t)entries, &spread)) return NULL;
+    char *block = duo_allocate(start + spread);
     if (block == NULL) return NULL;
     memcpy(block, entries, message->size);
     duo_copy(message->type, block, block + start);
@@ -97,8 +98,9 @@ static void *block_of(const duo_message *message, const void *entries)
 /* Whether a payload is a few words of plain bytes, which are copied without a call. */
 static inline bool is_small(const duo_message *message)
 {
-    return message->type == NULL && message->size % sizeof(uint64_t) == 0 &&
-           message->size <= DUO_LINE;
+    const duo_type *type = message->type;
+    return (type == NULL || !(type->spreads || type->moves)) &&
+           message->size % sizeof(uint64_t) == 0 && message->size <= DUO_LINE;
 }
 
 static inline void copy_words(char *to, const char *from, size_t size)
@@ -217,6 +219,10 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
     duo_side *side = claim_near(from);
     if (side == NULL) return DUO_USED;
     void *block = NULL;
+    if (message->type != NULL && message->type->checks && !duo_is_sound(message->type, entries)) {
+        duo_unclaim(side);
+        return DUO_INVALID;
+    }
     duo_status status = DUO_OK;
     if (needs_room(session, side->at)) status = make_room(session, side, wait, next);
     if (status == DUO_OK && !is_small(message))

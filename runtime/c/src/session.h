@@ -7,6 +7,14 @@
 #include "duologue/generated.h"
 #include "duologue/pipe.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define DUO_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DUO_THREAD_SANITIZER 1
+#endif
+#endif
+
 #ifdef DUO_NO_THREADS
 #define DUO_EACH_THREAD
 #else
@@ -16,7 +24,13 @@
 /* memory.c */
 #ifndef DUO_NO_MALLOC
 void *duo_allocate(size_t size);
+/* `size` is a multiple of `alignment`. */
+void *duo_allocate_aligned(size_t alignment, size_t size);
 void duo_release(void *memory);
+/* Frees a pool, and says how many of those that were made of its kind live on. */
+typedef size_t duo_emptier(void);
+/* `duo_shutdown` calls it too: for the one pool of sessions with other processes, which programs may do without. */
+void duo_empty_too(duo_emptier *emptier);
 /* Gives back a session that came from the pool. */
 void duo_to_pool(duo_session *session);
 #else
@@ -27,9 +41,23 @@ static inline void *duo_allocate(size_t size)
     return NULL;
 }
 
+static inline void *duo_allocate_aligned(size_t alignment, size_t size)
+{
+    (void)alignment;
+    (void)size;
+    return NULL;
+}
+
 static inline void duo_release(void *memory)
 {
     (void)memory;
+}
+
+typedef size_t duo_emptier(void);
+/* Nothing was allocated, so nothing is given back. */
+static inline void duo_empty_too(duo_emptier *emptier)
+{
+    (void)emptier;
 }
 #endif
 
@@ -64,16 +92,48 @@ static inline uint32_t *duo_half_of(_Atomic uint64_t *word, duo_half half)
  * `deadline` (NULL: never) is past.
  */
 bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline);
+/*
+ * The same for a sleeper who may be missed, for want of the barrier: no longer than for `*pause` nanoseconds, which
+ * then is twice as long, up to a limit. 0 is for the first pause.
+ */
+bool duo_wait_a_while(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,
+                      uint64_t *pause);
+/* The earlier one of `deadline` (NULL: never) and the end of a pause, as above. */
+struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause);
+/* Whether a moment is past; NULL is never. */
+bool duo_is_past(const struct timespec *deadline);
 /* Wakes who sleeps on that half of `word`, which is taken for an address only: the memory may be gone. */
 void duo_wake(_Atomic uint64_t *word, duo_half half);
 /* Lets other threads run. */
 void duo_yield(void);
 
 /* barrier.c */
-/* Whether this process has the barrier. The answer never changes. */
+/* Whether sessions that begin now have the barrier. */
 bool duo_has_barrier(void);
-/* The receiver's half of it, between its write and its read. A system call. */
-void duo_barrier(void);
+/*
+ * The receiver's half of it, between its write and its read. A system call. False if the kernel refuses it: then
+ * this was a full fence of this thread alone, and the barrier is lost.
+ */
+bool duo_barrier(void);
+/* Whether it was refused after sessions had begun that rely on it. See barrier.c for what a no means. */
+bool duo_barrier_is_lost(void);
+/* Whether the program wants to do without it. */
+bool duo_barrier_is_unwanted(void);
+/* Waits until what was stored before is visible, as far as anybody can tell, where the barrier was refused. */
+void duo_grace(void);
+
+/*
+ * Between what this side has done and its look whether the barrier is lost. The thread sanitizer knows no fences, and
+ * with it there is no barrier to be lost.
+ */
+static inline void duo_full_fence(void)
+{
+#if defined(DUO_NO_THREADS) || defined(DUO_THREAD_SANITIZER)
+    atomic_signal_fence(memory_order_seq_cst);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
 
 /* give_way.c */
 /* Lets other threads run before this one goes to sleep. False, and at once, if it does better to sleep. */
@@ -84,8 +144,10 @@ bool duo_give_way(void);
 void duo_find_processor(void);
 
 /* payload.c */
-/* Bytes of `value` that live outside it. */
-size_t duo_spread(const duo_type *type, void *value);
+/* Whether all text in `value` is UTF-8, and its enums have tags that there are. */
+bool duo_is_sound(const duo_type *type, const void *value);
+/* Bytes of `value` that live outside it; false if there are more than any memory has. */
+bool duo_spread(const duo_type *type, void *value, size_t *size);
 /* Copies the outside parts of `value`, a copy itself, to `place`; `value` then refers to them. */
 void duo_copy(const duo_type *type, void *value, char *place);
 /* Takes the endpoints inside `value` from whoever holds copies; false (and nothing) if one is used. */
@@ -123,6 +185,11 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
 void duo_tell(duo_session *session, unsigned role, uint64_t waiter);
 /* The same for whoever had set flags in a word that was swapped. */
 void duo_tell_in_word(duo_session *session, unsigned role, _Atomic uint64_t *word, uint64_t before);
+/*
+ * Whether the peer left without having read all that this side has sent, which it may where the barrier is lost. It
+ * may also have left after its answer: then that can be seen now.
+ */
+bool duo_was_left(const duo_side *side);
 /* As sender. */
 void duo_leave_as_sender(duo_session *session, duo_side *side);
 /* As receiver: reads, destroys and follows the messages that are there. */
@@ -149,7 +216,7 @@ duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell);
 void duo_let_go(duo_side *side);
 /* Sets the turn of a side from that of a good handle to `next`, by compare-and-swap; false if it is used. */
 bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next);
-/* Whether a message is there, or the word that the peer left. */
+/* Whether a message is there, or the word that the peer left, or the peer left without a word. */
 bool duo_is_ready(const duo_side *side);
 /* As sender, behind a change of a word or of flags that showed a bell of this side. */
 void duo_ring_bell(duo_side *side);

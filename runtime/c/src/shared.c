@@ -97,6 +97,9 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
         const duo_side *side = duo_look_at(shared->endpoint);
         bool is_full = duo_look_for_room(session, side, &waiting->credit) == DUO_ROOM_FULL &&
                        duo_say_waiting(session, &waiting->credit);
+        /* Between what was sent and the look whether the receiver has left without having seen it. */
+        duo_full_fence();
+        if (duo_was_left(side)) is_full = false;
         waiting->session = is_full ? session : NULL;
     }
     status = unless_gone(shared, status);

@@ -108,7 +108,7 @@ typedef struct duo_shm_side {
     _Atomic uint32_t processor;
     /* As receiver: how many lines, and bytes of the second part, it has done with. */
     alignas(DUO_LINE) _Atomic uint64_t lines_taken;
-    _Atomic uint64_t bytes_taken;
+    alignas(8) _Atomic uint64_t bytes_taken;
     duo_shm_hello hello;
 } duo_shm_side;
 
@@ -168,6 +168,8 @@ typedef struct duo_shm {
     /* As sender: what the peer takes. As receiver: what this side takes. */
     uint64_t peer_takes;
     uint64_t takes;
+    /* How much memory a message that it receives may take. */
+    size_t memory;
     /* As sender: what of a long message is still to be written. */
     uint64_t outgoing;
     /* A long message of which parts have come. */
@@ -176,6 +178,8 @@ typedef struct duo_shm {
     size_t arrived;
     unsigned arriving_tag;
     bool is_arriving;
+    /* As receiver: the last look took as many parts as one may, and there may be more. */
+    bool is_unfinished;
     /* How long looking is worth while, in looks. */
     unsigned patience;
     /* As receiver of a stream, see (f): the line before which it looks ahead next, looks in vain since, and whether it is to wait. */

@@ -18,12 +18,15 @@
 #endif
 
 #define LARGEST ((size_t)64 << 20)
+#define LARGEST_REGION ((size_t)1 << 30)
 
 enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t is_guarded = PTHREAD_ONCE_INIT;
 static duo_shm *pool;
+/* How many were made and not freed. */
+static size_t made;
 
 static void enter(void)
 {
@@ -35,9 +38,26 @@ void duo_shm_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+static size_t empty_pool(void)
+{
+    enter();
+    duo_shm *gone = pool;
+    pool = NULL;
+    for (const duo_shm *shm = gone; shm != NULL; shm = shm->next_free) made -= 1;
+    size_t living = made;
+    duo_shm_unlock();
+    while (gone != NULL) {
+        duo_shm *shm = gone;
+        gone = shm->next_free;
+        duo_release(shm);
+    }
+    return living;
+}
+
 /* A child process does not have the thread that may have held the lock: so who forks holds it. */
 static void guard(void)
 {
+    duo_empty_too(empty_pool);
     (void)pthread_atfork(enter, duo_shm_unlock, duo_shm_unlock);
 }
 
@@ -55,10 +75,12 @@ static duo_shm *from_pool(void)
     if (shm != NULL) pool = shm->next_free;
     duo_shm_unlock();
     if (shm != NULL) return shm;
-    char *memory = duo_allocate(sizeof *shm + DUO_LINE);
-    if (memory == NULL) return NULL;
-    shm = (duo_shm *)(void *)(memory + (DUO_LINE - (uintptr_t)memory % DUO_LINE));
+    shm = duo_allocate_aligned(DUO_LINE, sizeof *shm);
+    if (shm == NULL) return NULL;
     memset(shm, 0, sizeof *shm);
+    duo_shm_lock();
+    made += 1;
+    duo_shm_unlock();
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++)
         atomic_init(&shm->remote.session.sides[role].turn, DUO_REMOTE + 2 + role);
     shm->remote.transport = &duo_shm_transport;
@@ -90,12 +112,13 @@ static bool is_power(uint64_t number)
     return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* Maps a region and finds its parts; DUO_BROKEN if it is none. */
-static duo_status map(duo_shm *shm, int region)
+/* Maps a region of so many bytes at most and finds its parts; DUO_BROKEN if it is none. */
+static duo_status map(duo_shm *shm, int region, size_t most)
 {
     struct stat status;
     if (fstat(region, &status) != 0) return DUO_SYSTEM;
     if (status.st_size < (off_t)sizeof(duo_shm_head)) return DUO_BROKEN;
+    if ((uint64_t)status.st_size > most) return DUO_TOO_LARGE;
     size_t size = (size_t)status.st_size;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     if (memory == MAP_FAILED) return DUO_SYSTEM;
@@ -223,13 +246,13 @@ static duo_status meet(duo_shm *shm, const duo_shm_options *options, bool *is_ou
 duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_role role,
                           const duo_shm_options *options, duo_endpoint *endpoint)
 {
-    static const duo_shm_options usual = {0, NULL, 0, 0};
+    static const duo_shm_options usual = {0};
     const duo_endpoint none = {NULL, 0};
     *endpoint = none;
     if (options == NULL) options = &usual;
     duo_shm *shm = from_pool();
     if (shm == NULL) return DUO_NO_MEMORY;
-    duo_status status = map(shm, region);
+    duo_status status = map(shm, region, options->region == 0 ? LARGEST_REGION : options->region);
     if (status != DUO_OK) {
         to_pool(shm);
         return status;
@@ -241,7 +264,9 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->protocol = protocol;
     shm->process = -1;
     shm->is_dead = false;
-    shm->takes = options->largest == 0 ? LARGEST : options->largest;
+    size_t largest = options->largest == 0 ? LARGEST : options->largest;
+    shm->takes = largest;
+    shm->memory = options->memory != 0 ? options->memory : largest < SIZE_MAX / 4 ? 4 * largest : SIZE_MAX;
     shm->patience = 1024;
     shm->looked_after = duo_shm_now();
     shm->line_at = shm->byte_at = 0;

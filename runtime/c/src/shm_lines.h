@@ -218,6 +218,11 @@ duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo
                              const void *entries, size_t size);
 /* Whether a long message can be sent without waiting. */
 bool duo_shm_has_room_for(duo_shm *shm, size_t size);
+/* Whether what a message needs may be allocated for it: the items of its lists, and its bytes. */
+static inline bool duo_shm_allows(const duo_shm *shm, size_t room, size_t size)
+{
+    return room <= shm->memory && size <= shm->memory - room;
+}
 /* Takes one part more of a long message: DUO_OK if it is whole, DUO_EMPTY if not. */
 duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word);
 /* The entries of a long message that is whole. */

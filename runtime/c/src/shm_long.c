@@ -119,6 +119,7 @@ duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word)
     uint64_t place = (shm->byte_at - shm->byte_run) & (shm->byte_count - 1);
     if (!shm->is_arriving) {
         if (head[1] > shm->takes || head[1] == 0) return DUO_BROKEN;
+        if (!duo_shm_allows(shm, 0, (size_t)head[1])) return DUO_TOO_LARGE;
         shm->arriving = duo_allocate((size_t)head[1]);
         if (shm->arriving == NULL) return DUO_NO_MEMORY;
         shm->is_arriving = true;
@@ -149,6 +150,7 @@ duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_
     if (taken != shm->arriving_size) return DUO_BROKEN;
     duo_status status = DUO_OK;
     if (kind->type != NULL && kind->type->spreads) {
+        if (!duo_shm_allows(shm, room, shm->arriving_size)) return DUO_TOO_LARGE;
         status = duo_shm_assemble(wire, shm->arriving, shm->arriving, shm->arriving_size, room,
                                   entries, arrived);
     } else {

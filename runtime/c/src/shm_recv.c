@@ -1,8 +1,12 @@
 /* Receiving between processes. */
 #include "shm_lines.h"
 
-/* How often a receiver looks before it begins to wait in earnest. */
-enum { LOOKS = 64 };
+enum {
+    /* How often a receiver looks before it begins to wait in earnest. */
+    LOOKS = 64,
+    /* How many parts of a long message a look takes. */
+    PARTS_AT_ONCE = 16
+};
 
 /* Of (f) in shm.h; in lines, but for the last two. */
 enum {
@@ -120,6 +124,7 @@ static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_
         duo_wire_decode(wire, (const uint8_t *)bytes, entries, NULL);
         return DUO_OK;
     }
+    if (!duo_shm_allows(shm, room, taken)) return DUO_TOO_LARGE;
     return duo_shm_assemble(wire, NULL, bytes, taken, room, entries, arrived);
 }
 
@@ -128,7 +133,8 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
     bool is_limited = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
     uint64_t begin = is_limited ? duo_shm_now() : 0;
     uint64_t left = wait;
-    for (;;) {
+    shm->is_unfinished = false;
+    for (unsigned parts = 0;; parts++) {
         if (shm->is_arriving && shm->arrived == shm->arriving_size) return DUO_OK;
         duo_status status = duo_shm_await(shm, has_message, left);
         if (status != DUO_OK) return status;
@@ -137,6 +143,9 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
         if (!(word & DUO_SHM_LONG) || ((word >> DUO_SHM_COUNT_SHIFT) & 7) != 1) return DUO_BROKEN;
         status = duo_shm_take_fragment(shm, word);
         if (status != DUO_EMPTY) return status;
+        /* Looks are made for many sessions in turn, under a lock: a peer that sends parts of one byte must not hold it. */
+        shm->is_unfinished = wait == DUO_AT_ONCE && parts + 1 == PARTS_AT_ONCE;
+        if (shm->is_unfinished) return DUO_EMPTY;
         if (!is_limited) continue;
         uint64_t passed = duo_shm_now() - begin;
         if (passed >= wait) return DUO_EMPTY;

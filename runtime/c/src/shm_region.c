@@ -145,6 +145,8 @@ duo_status duo_shm_receive(int socket, int *region)
     *region = -1;
     letter message;
     prepare(&message);
+    /* Without the padding, in which a second descriptor would find a place: the kernel closes what does not fit. */
+    message.head.msg_controllen = CMSG_LEN(sizeof *region);
     ssize_t received;
     do received = recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC);
     while (received < 0 && errno == EINTR);
@@ -156,6 +158,8 @@ duo_status duo_shm_receive(int socket, int *region)
     if (!is_one) return DUO_BROKEN;
     int got;
     memcpy(&got, CMSG_DATA(part), sizeof got);
+    /* There was more in the letter. */
+    if (message.head.msg_flags & MSG_CTRUNC) return give_up(got, DUO_BROKEN);
     /* A file that can shrink could take memory away from whoever reads it. */
     int seals = fcntl(got, F_GET_SEALS);
     if (seals < 0 || !(seals & F_SEAL_SHRINK)) return give_up(got, DUO_BROKEN);

@@ -21,8 +21,9 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
     const duo_wire_message *wire = wire_of(shm, message);
     size_t size = wire->flat;
     if (size == 0 && wire->entries != NULL) {
-        if (!duo_wire_measure(wire->entries, entries, &size) || size > shm->peer_takes)
-            return give_back(shm, from, DUO_TOO_LARGE);
+        duo_status status = duo_wire_measure(wire->entries, entries, &size);
+        if (status == DUO_OK && size > shm->peer_takes) status = DUO_TOO_LARGE;
+        if (status != DUO_OK) return give_back(shm, from, status);
     }
     if (is_time(shm) && duo_shm_has_died(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
     if (shm->count == 0 && !has_line(shm)) {

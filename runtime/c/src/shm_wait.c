@@ -40,6 +40,7 @@ bool duo_shm_register_barrier(void)
 #ifdef DUO_NO_MEMBARRIER
     return false;
 #else
+    if (duo_barrier_is_unwanted()) return false;
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 #endif
 }

@@ -64,7 +64,7 @@ typedef struct bed {
 struct duo_watch {
     duo_shm *first;
     /* Changes with what its thread has to know of; the thread sleeps on it. */
-    _Atomic uint64_t changes;
+    alignas(8) _Atomic uint64_t changes;
     bool is_attended;
     bool is_over;
     pthread_t thread;
@@ -139,11 +139,7 @@ static uint64_t end_of(const struct timespec *deadline)
 {
     if (deadline == NULL) return UINT64_MAX;
     struct timespec now;
-#ifdef DUO_NO_FUTEX
-    clock_gettime(CLOCK_REALTIME, &now);
-#else
     clock_gettime(CLOCK_MONOTONIC, &now);
-#endif
     int64_t left = (int64_t)(deadline->tv_sec - now.tv_sec) * (int64_t)NANOSECONDS +
                    (deadline->tv_nsec - now.tv_nsec);
     return left > 0 ? duo_shm_now() + (uint64_t)left : 0;
@@ -154,6 +150,7 @@ static bool is_ready(duo_shm *shm)
     return duo_shm_await_message(shm, DUO_AT_ONCE) != DUO_EMPTY;
 }
 
+/* `is_unfinished` is left behind for who goes to sleep if there is nothing. */
 bool duo_shm_is_ready(duo_endpoint endpoint)
 {
     duo_shm *shm = shm_of(endpoint);
@@ -167,14 +164,17 @@ bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t 
 {
     bed made;
     uint64_t end = end_of(deadline);
-    bool is_there = false;
+    bool is_there = false, is_unfinished = false;
     make_bed(&made, word, 0);
     for (size_t i = 0; i < count; i++)
         if (duo_is_remote(endpoints[i])) lie_down(&made, shm_of(endpoints[i]));
     settle_down(&made);
-    for (size_t i = 0; i < count && !is_there; i++)
-        is_there = duo_is_remote(endpoints[i]) && is_ready(shm_of(endpoints[i]));
-    if (!is_there) sleep_in(&made, end);
+    for (size_t i = 0; i < count && !is_there; i++) {
+        if (!duo_is_remote(endpoints[i])) continue;
+        is_there = is_ready(shm_of(endpoints[i]));
+        is_unfinished = is_unfinished || shm_of(endpoints[i])->is_unfinished;
+    }
+    if (!is_there && !is_unfinished) sleep_in(&made, end);
     for (size_t i = 0; i < count; i++)
         if (duo_is_remote(endpoints[i])) get_up(shm_of(endpoints[i]));
     return is_there || duo_shm_now() < end;
@@ -190,20 +190,26 @@ static void strike(duo_shm *shm)
     atomic_store_explicit(&shm->remote.session.sides[shm->role].bell, NULL, memory_order_release);
 }
 
-/* Rings for all that are ready, under the lock; whether there was one. */
-static bool ring_ready(duo_watch *watch)
+/* What looking at the sides of a watch has shown. */
+typedef enum look { NOTHING, UNFINISHED, NEWS } look;
+
+/* Rings for all that are ready, under the lock. */
+static look ring_ready(duo_watch *watch)
 {
-    bool is_news = false;
+    look seen = NOTHING;
     for (duo_shm *shm = watch->first, *next; shm != NULL; shm = next) {
         next = shm->next_watched;
-        if (!is_ready(shm)) continue;
+        if (!is_ready(shm)) {
+            if (shm->is_unfinished && seen == NOTHING) seen = UNFINISHED;
+            continue;
+        }
         duo_side *side = &shm->remote.session.sides[shm->role];
         duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_relaxed);
         bell->ring(bell);
         strike(shm);
-        is_news = true;
+        seen = NEWS;
     }
-    return is_news;
+    return seen;
 }
 
 /* Under the lock, which is open while it sleeps. */
@@ -213,9 +219,12 @@ static void sleep_once(duo_watch *watch, _Atomic uint64_t *word, uint64_t expect
     make_bed(&made, word, expected);
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) lie_down(&made, shm);
     settle_down(&made);
-    if (!ring_ready(watch)) {
+    look seen = ring_ready(watch);
+    if (seen != NEWS) {
         duo_shm_unlock();
-        sleep_in(&made, end);
+        /* Others may be waiting for the lock. */
+        if (seen == UNFINISHED) duo_yield();
+        else sleep_in(&made, end);
         duo_shm_lock();
     }
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) get_up(shm);

@@ -13,9 +13,10 @@ const char *duo_status_text(duo_status status)
     case DUO_EMPTY: return "nothing has arrived";
     case DUO_NO_MEMORY: return "memory ran out";
     case DUO_BROKEN: return "the peer broke the protocol";
-    case DUO_TOO_LARGE: return "the message is too large";
+    case DUO_TOO_LARGE: return "the message, or the region, is too large";
     case DUO_REFUSED: return "the peer speaks another protocol, or the place is taken";
     case DUO_SYSTEM: return "the system refused";
+    case DUO_INVALID: return "a value in the message is none of its type";
     }
     return "not a status";
 }

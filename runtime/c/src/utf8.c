@@ -1,5 +1,10 @@
-/* UTF-8 as the Unicode standard has it (table 3-7): no overlong forms, no surrogates, at most U+10FFFF. */
+/*
+ * UTF-8 as the Unicode standard has it (table 3-7): no overlong forms, no surrogates, at most U+10FFFF. And how text
+ * that comes from others is shown.
+ */
 #include "utf8.h"
+
+#include "duologue.h"
 
 #include <string.h>
 
@@ -49,4 +54,73 @@ bool duo_is_utf8(const uint8_t *bytes, size_t size)
         at += more + 1;
     }
     return true;
+}
+
+/* Where escaped text goes, and how much of it there was. */
+typedef struct escaped {
+    char *place;
+    size_t room;
+    size_t size;
+    bool is_full;
+} escaped;
+
+/* Writes what belongs together, or nothing of it. */
+static void add(escaped *to, const char *bytes, size_t size)
+{
+    /* What comes last is the zero. */
+    to->is_full = to->is_full || to->room == 0 || to->size + size > to->room - 1;
+    if (!to->is_full) {
+        memcpy(to->place + to->size, bytes, size);
+        to->place[to->size + size] = '\0';
+    }
+    to->size += size;
+}
+
+static void add_byte(escaped *to, uint8_t byte)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char all[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    add(to, all, sizeof all);
+}
+
+static void add_ascii(escaped *to, uint8_t byte)
+{
+    char plain = (char)byte;
+    switch (byte) {
+    case '\\': add(to, "\\\\", 2); break;
+    case '"': add(to, "\\\"", 2); break;
+    case '\n': add(to, "\\n", 2); break;
+    case '\r': add(to, "\\r", 2); break;
+    case '\t': add(to, "\\t", 2); break;
+    default:
+        if (byte < 0x20 || byte == 0x7f) add_byte(to, byte);
+        else add(to, &plain, 1);
+    }
+}
+
+/* The bytes of the character that begins here; 0 if none does. */
+static size_t character(const uint8_t *bytes, size_t size)
+{
+    size_t length = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
+    return length <= size && duo_is_utf8(bytes, length) ? length : 0;
+}
+
+size_t duo_str_escape(char *place, size_t room, duo_str text)
+{
+    escaped to = {place, room, 0, false};
+    const uint8_t *bytes = (const uint8_t *)text.data;
+    if (room > 0) place[0] = '\0';
+    for (size_t at = 0; at < text.size;) {
+        if (bytes[at] < 0x80) {
+            add_ascii(&to, bytes[at++]);
+            continue;
+        }
+        size_t length = character(bytes + at, text.size - at);
+        /* U+0080 to U+009F are control characters. */
+        bool is_shown = length > 0 && !(bytes[at] == 0xc2 && bytes[at + 1] < 0xa0);
+        if (is_shown) add(&to, text.data + at, length);
+        else add_byte(&to, bytes[at]);
+        at += is_shown ? length : 1;
+    }
+    return to.size;
 }

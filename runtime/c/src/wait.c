@@ -6,6 +6,10 @@
 #define _GNU_SOURCE
 #include "session.h"
 
+/* How long a sleeper waits before it looks again, at first and at most, in nanoseconds. */
+#define FIRST_PAUSE UINT64_C(1000000)
+#define LONGEST_PAUSE (128 * FIRST_PAUSE)
+
 #ifdef DUO_NO_THREADS
 
 enum { NANOSECONDS = 1000000000 };
@@ -55,17 +59,11 @@ void duo_yield(void)
 
 #define NANOSECONDS 1000000000
 
-/* Sleeps are measured by the clock that each way of sleeping understands. */
-#ifdef DUO_FUTEX
-#define DUO_CLOCK CLOCK_MONOTONIC
-#else
-#define DUO_CLOCK CLOCK_REALTIME
-#endif
-
+/* No clock that somebody sets: a limit is as long as it was said to be, whatever becomes of the time of day. */
 struct timespec duo_deadline(uint64_t wait)
 {
     struct timespec deadline;
-    clock_gettime(DUO_CLOCK, &deadline);
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
     /* Longer than a century is longer than anybody waits, and cannot overflow. */
     const uint64_t century = UINT64_C(100) * 366 * 24 * 3600;
     uint64_t seconds = wait / NANOSECONDS;
@@ -106,14 +104,47 @@ typedef struct bed {
     pthread_cond_t woken;
 } bed;
 
-#define BED {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER}
+static bed beds[BEDS];
+static pthread_once_t are_made = PTHREAD_ONCE_INIT;
 
-static bed beds[BEDS] = {BED, BED, BED, BED, BED, BED, BED, BED,
-                         BED, BED, BED, BED, BED, BED, BED, BED};
+static void make_beds(void)
+{
+    pthread_condattr_t how;
+    pthread_condattr_init(&how);
+#ifndef __APPLE__
+    pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
+#endif
+    for (size_t i = 0; i < BEDS; i++) {
+        pthread_mutex_init(&beds[i].lock, NULL);
+        pthread_cond_init(&beds[i].woken, &how);
+    }
+    pthread_condattr_destroy(&how);
+}
 
 static bed *bed_of(_Atomic uint64_t *word)
 {
+    pthread_once(&are_made, make_beds);
     return &beds[((uintptr_t)word / DUO_LINE) % BEDS];
+}
+
+/* Waits to be woken until a moment of the monotonic clock; `ETIMEDOUT` once that is past. */
+static int wait_until(bed *here, const struct timespec *deadline)
+{
+#ifdef __APPLE__
+    /* Its conditions know the time of day only, and how long something takes. */
+    struct timespec left;
+    clock_gettime(CLOCK_MONOTONIC, &left);
+    left.tv_sec = deadline->tv_sec - left.tv_sec;
+    left.tv_nsec = deadline->tv_nsec - left.tv_nsec;
+    if (left.tv_nsec < 0) {
+        left.tv_nsec += NANOSECONDS;
+        left.tv_sec -= 1;
+    }
+    if (left.tv_sec < 0) return ETIMEDOUT;
+    return pthread_cond_timedwait_relative_np(&here->woken, &here->lock, &left);
+#else
+    return pthread_cond_timedwait(&here->woken, &here->lock, deadline);
+#endif
 }
 
 /*
@@ -128,7 +159,7 @@ bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const st
     pthread_mutex_lock(&here->lock);
     if (atomic_load_explicit(word, memory_order_acquire) == expected) {
         ended = deadline == NULL ? pthread_cond_wait(&here->woken, &here->lock)
-                                 : pthread_cond_timedwait(&here->woken, &here->lock, deadline);
+                                 : wait_until(here, deadline);
     }
     pthread_mutex_unlock(&here->lock);
     return ended != ETIMEDOUT;
@@ -146,3 +177,30 @@ void duo_wake(_Atomic uint64_t *word, duo_half half)
 #endif
 
 #endif
+
+static bool is_before(const struct timespec *one, const struct timespec *other)
+{
+    return one->tv_sec != other->tv_sec ? one->tv_sec < other->tv_sec : one->tv_nsec < other->tv_nsec;
+}
+
+bool duo_is_past(const struct timespec *deadline)
+{
+    if (deadline == NULL) return false;
+    struct timespec now = duo_deadline(0);
+    return !is_before(&now, deadline);
+}
+
+struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause)
+{
+    if (*pause == 0) *pause = FIRST_PAUSE;
+    struct timespec end = duo_deadline(*pause);
+    if (*pause < LONGEST_PAUSE) *pause *= 2;
+    return deadline != NULL && is_before(deadline, &end) ? *deadline : end;
+}
+
+bool duo_wait_a_while(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,
+                      uint64_t *pause)
+{
+    struct timespec end = duo_end_of_pause(deadline, pause);
+    return duo_wait(word, half, expected, &end) || !duo_is_past(deadline);
+}

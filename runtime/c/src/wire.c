@@ -54,57 +54,85 @@ static bool is_some(const char *value)
     return some != 0;
 }
 
-static bool measure(const duo_wire *wire, const char *value, size_t depth, size_t *size)
+/*
+ * More room than anybody has. Rounded up, or added once to another of its kind, it is still far from where a
+ * `size_t` overflows; a product is compared with it by a division, before it is made.
+ */
+#define MUCH (SIZE_MAX / 4)
+
+/* Adds a number of bytes; false if nobody has that many. Many texts may be views of the same bytes. */
+static bool add(size_t *size, size_t more)
+{
+    if (more > MUCH || *size > MUCH - more) return false;
+    *size += more;
+    return true;
+}
+
+static duo_status add_count(size_t *size, size_t count)
+{
+    return add(size, count_size(count)) ? DUO_OK : DUO_TOO_LARGE;
+}
+
+static duo_status measure(const duo_wire *wire, const char *value, size_t depth, size_t *size);
+
+/* The parts of a struct, or of one variant of an enum. */
+static duo_status measure_parts(const duo_wire *wire, const char *value, unsigned variant,
+                                size_t depth, size_t *size)
+{
+    for (size_t i = 0; i < wire->count; i++) {
+        const duo_wire_part *part = &wire->parts[i];
+        if (part->variant != variant) continue;
+        duo_status status = measure(part->wire, value + part->offset, depth, size);
+        if (status != DUO_OK) return status;
+    }
+    return DUO_OK;
+}
+
+static duo_status measure_list(const duo_wire *item, list items, size_t depth, size_t *size)
+{
+    duo_status status = add_count(size, items.size);
+    if (depth == DUO_WIRE_DEPTH) return DUO_TOO_LARGE;
+    if (item->least == 0) return items.size <= MOST_EMPTY ? status : DUO_TOO_LARGE;
+    if (item->kind == DUO_WIRE_NUMBER || item->kind == DUO_WIRE_BOOL) {
+        bool fits = items.size <= MUCH / item->size && add(size, items.size * item->size);
+        return fits ? status : DUO_TOO_LARGE;
+    }
+    for (size_t i = 0; i < items.size && status == DUO_OK; i++)
+        status = measure(item, items.data + i * item->size, depth + 1, size);
+    return status;
+}
+
+static duo_status measure(const duo_wire *wire, const char *value, size_t depth, size_t *size)
 {
     switch (wire->kind) {
     case DUO_WIRE_NUMBER:
-    case DUO_WIRE_BOOL: *size += wire->size; return true;
+    case DUO_WIRE_BOOL: return add(size, wire->size) ? DUO_OK : DUO_TOO_LARGE;
     case DUO_WIRE_TEXT:
     case DUO_WIRE_BYTES: {
-        size_t length = list_of(value).size;
-        *size += count_size(length) + length;
-        return true;
+        list bytes = list_of(value);
+        if (!add(size, bytes.size)) return DUO_TOO_LARGE;
+        bool is_text = wire->kind == DUO_WIRE_TEXT;
+        if (is_text && !duo_is_utf8((const uint8_t *)bytes.data, bytes.size)) return DUO_INVALID;
+        return add_count(size, bytes.size);
     }
-    case DUO_WIRE_LIST: {
-        list items = list_of(value);
-        const duo_wire *item = wire->parts->wire;
-        if (depth == DUO_WIRE_DEPTH) return false;
-        *size += count_size(items.size);
-        if (item->least == 0) return items.size <= MOST_EMPTY;
-        if (item->kind == DUO_WIRE_NUMBER || item->kind == DUO_WIRE_BOOL) {
-            *size += items.size * item->size;
-            return true;
-        }
-        for (size_t i = 0; i < items.size; i++)
-            if (!measure(item, items.data + i * item->size, depth + 1, size)) return false;
-        return true;
-    }
-    case DUO_WIRE_OPTION:
-        *size += 1;
-        if (!is_some(value)) return true;
+    case DUO_WIRE_LIST: return measure_list(wire->parts->wire, list_of(value), depth, size);
+    case DUO_WIRE_OPTION: {
+        duo_status status = add_count(size, is_some(value));
+        if (status != DUO_OK || !is_some(value)) return status;
         return measure(wire->parts->wire, value + wire->parts->offset, depth, size);
-    case DUO_WIRE_STRUCT:
-        for (size_t i = 0; i < wire->count; i++) {
-            const duo_wire_part *part = &wire->parts[i];
-            if (!measure(part->wire, value + part->offset, depth, size)) return false;
-        }
-        return true;
+    }
+    case DUO_WIRE_STRUCT: return measure_parts(wire, value, 0, depth, size);
     case DUO_WIRE_ENUM: {
         unsigned tag = tag_of(value);
-        if (tag == 0 || tag > wire->variants) return false;
-        *size += count_size(tag - 1);
-        for (size_t i = 0; i < wire->count; i++) {
-            const duo_wire_part *part = &wire->parts[i];
-            if (part->variant != tag) continue;
-            if (!measure(part->wire, value + part->offset, depth, size)) return false;
-        }
-        return true;
+        if (!duo_is_tag(tag, wire->variants)) return DUO_INVALID;
+        duo_status status = add_count(size, tag - 1);
+        return status == DUO_OK ? measure_parts(wire, value, tag, depth, size) : status;
     }
     }
-    return false;
+    return DUO_INVALID;
 }
 
-bool duo_wire_measure(const duo_wire *wire, const void *value, size_t *size)
+duo_status duo_wire_measure(const duo_wire *wire, const void *value, size_t *size)
 {
     *size = 0;
     return measure(wire, value, 0, size);
@@ -230,9 +258,6 @@ static size_t aligned(size_t size)
     return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
 
-/* More room than anybody has; far from where sums of it would overflow. */
-#define MUCH (SIZE_MAX / 4)
-
 static bool check(const duo_wire *wire, reader *from, size_t depth)
 {
     switch (wire->kind) {
@@ -254,6 +279,8 @@ static bool check(const duo_wire *wire, reader *from, size_t depth)
         const duo_wire *item = wire->parts->wire;
         if (depth == DUO_WIRE_DEPTH || !take_count(from, &count)) return false;
         if (count > (item->least > 0 ? left(from) / item->least : MOST_EMPTY)) return false;
+        /* The count was compared with what is left of the bytes, but one byte there may be many in memory. */
+        if (item->size != 0 && count > MUCH / item->size) return false;
         size_t room = aligned((size_t)count * item->size);
         if (room > MUCH || from->room > MUCH - room) return false;
         from->room += room;

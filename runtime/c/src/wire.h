@@ -14,8 +14,11 @@ typedef struct duo_wire_writer {
     bool (*more)(struct duo_wire_writer *writer);
 } duo_wire_writer;
 
-/* The encoded size of a value; false if it is too deep, or has a tag that its type does not have. */
-bool duo_wire_measure(const duo_wire *wire, const void *value, size_t *size);
+/*
+ * The encoded size of a value. DUO_TOO_LARGE if it is too deep, or larger than any memory; DUO_INVALID if it has a
+ * tag that its enum does not have, or text that is not UTF-8.
+ */
+duo_status duo_wire_measure(const duo_wire *wire, const void *value, size_t *size);
 
 /* Encodes a value that was measured; false once the writer has no more room. */
 bool duo_wire_encode(const duo_wire *wire, const void *value, duo_wire_writer *writer);

@@ -12,7 +12,7 @@ static const duo_field bank_login_login_fields[] = {
     {&duo_text_type, DUO_ENTRY(bank_login_t, login, username), 0},
     {&duo_text_type, DUO_ENTRY(bank_login_t, login, password), 0},
 };
-static const duo_type bank_login_login_type = DUO_TYPE_OF(DUO_STRUCT, true, false, bank_login_login_fields);
+static const duo_type bank_login_login_type = DUO_TYPE_OF(DUO_STRUCT, true, false, true, bank_login_login_fields);
 
 static const duo_message bank_messages[] = {
     {&bank_login_login_type, DUO_BEFORE_NEXT(bank_login_t, login), &bank_states[1], DUO_TURN, 0},
@@ -244,18 +244,18 @@ static const duo_field courier_carry_parcel_fields[] = {
     {&numbers_server_stream_type, DUO_ENTRY(courier_carry_t, parcel, inner), 0},
 };
 static const duo_type courier_carry_parcel_type =
-    DUO_TYPE_OF(DUO_STRUCT, true, true, courier_carry_parcel_fields);
+    DUO_TYPE_OF(DUO_STRUCT, true, true, true, courier_carry_parcel_fields);
 static const duo_field courier_carry_again_fields[] = {
     {&courier_server_carry_type, DUO_ENTRY(courier_carry_t, again, inner), 0},
 };
 static const duo_type courier_carry_again_type =
-    DUO_TYPE_OF(DUO_STRUCT, false, true, courier_carry_again_fields);
+    DUO_TYPE_OF(DUO_STRUCT, false, true, false, courier_carry_again_fields);
 static const duo_field courier_carry_pair_fields[] = {
     {&numbers_server_stream_type, DUO_ENTRY(courier_carry_t, pair, left), 0},
     {&numbers_server_stream_type, DUO_ENTRY(courier_carry_t, pair, right), 0},
 };
 static const duo_type courier_carry_pair_type =
-    DUO_TYPE_OF(DUO_STRUCT, false, true, courier_carry_pair_fields);
+    DUO_TYPE_OF(DUO_STRUCT, false, true, false, courier_carry_pair_fields);
 
 static const duo_message courier_messages[] = {
     {&courier_carry_parcel_type, DUO_ENTRY(courier_carry_t, parcel, next), &courier_states[0], DUO_STAY, 0},

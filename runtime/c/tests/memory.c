@@ -163,6 +163,35 @@ static void nothing_after_opening(void)
     CHECK(left == 0);
 }
 
+/* All is given back but what sessions that live on have; those go on, and so does the library. */
+static void shutting_down(void)
+{
+    left = 1000;
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    numbers_stream_t got;
+    CHECK(duo_shutdown() == 0 && live == 0 && duo_shutdown() == 0);
+    CHECK(numbers_init(&in, &out) == DUO_OK);
+    ping_server_ping_t servers[4];
+    ping_client_ping_t clients[4];
+    for (int i = 0; i < 4; i++) CHECK(ping_init(&servers[i], &clients[i]) == DUO_OK);
+    for (int i = 0; i < 3; i++) {
+        CHECK(ping_client_ping_close(clients[i]) == DUO_OK);
+        CHECK(ping_server_ping_close(servers[i]) == DUO_OK);
+    }
+    /* A session and its ring, and a session of which one side was left. */
+    CHECK(ping_client_ping_close(clients[3]) == DUO_OK);
+    CHECK(duo_shutdown() == 2 && live == 3);
+    for (uint64_t n = 0; n < 100; n++) {
+        CHECK(numbers_client_stream_send_send(out, n, &out) == DUO_OK);
+        CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == n);
+        in = got.as.send.next;
+    }
+    CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
+    CHECK(ping_server_ping_close(servers[3]) == DUO_OK);
+    CHECK(duo_shutdown() == 0 && live == 0);
+}
+
 int main(void)
 {
     duo_use_memory((duo_memory){allocate, allocate_aligned, release});
@@ -173,5 +202,6 @@ int main(void)
     /* The pool: as many sessions as were alive at once, and the ring of the one that had one last. */
     CHECK(live == 3);
     many_at_once();
+    shutting_down();
     return 0;
 }

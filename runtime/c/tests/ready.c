@@ -181,7 +181,7 @@ static void ports_forget_what_is_removed(void)
     CHECK(duo_ports_add(ports, DUO_READY(ready.in), &ready, NULL) == DUO_OK);
     CHECK(!duo_ports_remove(ports, first) && !duo_ports_remove(ports, second));
     CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &ready);
-    CHECK(!duo_ports_remove(ports, (duo_port){NULL, 0}));
+    CHECK(!duo_ports_remove(ports, (duo_port){0}));
     /* An endpoint may be used, closed or sent away while it hangs in a set, and a set may go first. */
     CHECK(numbers_server_stream_close(quiet.in) == DUO_OK);
     CHECK(numbers_client_stream_close(quiet.out) == DUO_OK);
@@ -347,6 +347,38 @@ static void many_senders(bool by_select)
     duo_ports_free(ports);
 }
 
+/* A port is good for its own set only, also when that set is gone and another one has its memory. */
+static void ports_of_another_set(void)
+{
+    line one = new_line(), other = new_line();
+    duo_ports *own = duo_ports_new(), *foreign = duo_ports_new();
+    CHECK(own != NULL && foreign != NULL);
+    duo_port port, unused = {0};
+    void *with = NULL;
+    CHECK(duo_ports_add(own, DUO_READY(one.in), &one, &port) == DUO_OK);
+    CHECK(!duo_ports_remove(foreign, port) && !duo_ports_remove(foreign, unused));
+    CHECK(!duo_ports_remove(own, unused));
+    CHECK(duo_ports_count(foreign) == 0 && duo_ports_count(own) == 1);
+    /* The set that was asked by mistake goes on with nodes of its own. */
+    CHECK(duo_ports_add(foreign, DUO_READY(other.in), &other, NULL) == DUO_OK);
+    say(&one, 1);
+    CHECK(duo_ports_wait(own, DUO_FOREVER, &with) == DUO_OK && with == &one && hear(&one) == 1);
+    say(&other, 2);
+    CHECK(duo_ports_wait(foreign, DUO_FOREVER, &with) == DUO_OK && with == &other && hear(&other) == 2);
+    CHECK(duo_ports_count(foreign) == 0 && duo_ports_count(own) == 0);
+    /* A set that is freed takes its ports along, and the next one may lie where it was. */
+    CHECK(duo_ports_add(own, DUO_READY(one.in), &one, &port) == DUO_OK);
+    duo_ports_free(own);
+    CHECK(!duo_ports_remove(foreign, port));
+    own = duo_ports_new();
+    CHECK(own != NULL && duo_ports_add(own, DUO_READY(one.in), &one, NULL) == DUO_OK);
+    CHECK(!duo_ports_remove(own, port) && duo_ports_count(own) == 1);
+    duo_ports_free(foreign);
+    duo_ports_free(own);
+    close_line(one);
+    close_line(other);
+}
+
 int main(void)
 {
     select_answers_at_once();
@@ -359,5 +391,6 @@ int main(void)
     a_descriptor();
     many_senders(true);
     many_senders(false);
+    ports_of_another_set();
     return 0;
 }

@@ -65,7 +65,7 @@ static void *flood(void *context)
     for (uint64_t n = 0; n < MESSAGES; n++) {
         uint64_t value = self->name * MESSAGES + n;
         duo_status status;
-        if (n % 5 == 0) {
+        if (IS_RESCUED && n % 5 == 0) {
             while ((status = numbers_client_stream_shared_try_send_send(self->shared, value)) ==
                    DUO_FULL)
                 sched_yield();

@@ -3,11 +3,22 @@
  * by leaving as sender or as receiver, with what was sent unread or half read. Every parcel holds
  * one side of a session of its own; whatever happens, exactly one of the two threads has it in
  * the end, and the other half hears so.
+ *
+ * With REFUSED_MIDWAY, the kernel begins to refuse `membarrier` while they walk: through sessions that have all begun
+ * before, in processes of their own.
  */
+#define _GNU_SOURCE
 #include <sched.h>
 
 #include "check.h"
 #include "golden.h"
+#ifdef REFUSED_MIDWAY
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "refuse.h"
+#endif
 
 enum { WALKS = 1500, MOST = 40 };
 
@@ -32,6 +43,7 @@ static void dawdle(void)
 
 typedef struct walk {
     uint64_t seed;
+    courier_server_carry_t server;
     courier_client_carry_t client;
     numbers_client_stream_t halves[MOST];
     /* How many parcels are the receiver's, or were destroyed with the session. */
@@ -96,22 +108,74 @@ static void receive(courier_server_carry_t server)
     }
 }
 
+static void begin(walk *begun, uint64_t number)
+{
+    *begun = (walk){.seed = seed ^ (number << 32)};
+    CHECK(courier_init_with(below(2) ? 2 : 0, &begun->server, &begun->client) == DUO_OK);
+}
+
+static void go(walk *walked)
+{
+    pthread_t thread = start(send, walked);
+    receive(walked->server);
+    finish(thread);
+    /* Whoever had the parcels has left their sessions. */
+    for (uint64_t n = 0; n < walked->sent; n++) {
+        numbers_client_stream_t half = walked->halves[n];
+        CHECK(numbers_client_stream_send_send(half, 0, &half) == DUO_CLOSED);
+    }
+}
+
+#ifdef REFUSED_MIDWAY
+
+enum { PROCESSES = 40, AT_ONCE = 24 };
+
+static void *refuse(void *context)
+{
+    static const int errors[] = {EPERM, ENOSYS, ENOMEM};
+    uint64_t number = *(uint64_t *)context;
+    for (volatile uint64_t moments = UINT64_C(1) << number % 20; moments > 0; moments--) continue;
+    refuse_membarrier(errors[number % 3]);
+    return NULL;
+}
+
+static void walk_and_be_refused(uint64_t process)
+{
+    static walk walks[AT_ONCE];
+    for (uint64_t i = 0; i < AT_ONCE; i++) begin(&walks[i], process * AT_ONCE + i);
+    pthread_t refusing = start(refuse, &process);
+    for (uint64_t i = 0; i < AT_ONCE; i++) go(&walks[i]);
+    finish(refusing);
+}
+
+int main(void)
+{
+    seed = 88172645463325252;
+    for (uint64_t process = 0; process < PROCESSES; process++) {
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            walk_and_be_refused(process);
+            /* Not `_exit`: a sanitizer looks for leaks here. */
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    return 0;
+}
+
+#else
+
 int main(void)
 {
     seed = 88172645463325252;
     for (uint64_t i = 0; i < WALKS; i++) {
         static walk walked;
-        courier_server_carry_t server = {0};
-        walked = (walk){.seed = seed ^ (i << 32)};
-        CHECK(courier_init_with(below(2) ? 2 : 0, &server, &walked.client) == DUO_OK);
-        pthread_t thread = start(send, &walked);
-        receive(server);
-        finish(thread);
-        /* Whoever had the parcels has left their sessions. */
-        for (uint64_t n = 0; n < walked.sent; n++) {
-            numbers_client_stream_t half = walked.halves[n];
-            CHECK(numbers_client_stream_send_send(half, 0, &half) == DUO_CLOSED);
-        }
+        begin(&walked, i);
+        go(&walked);
     }
     return 0;
 }
+
+#endif

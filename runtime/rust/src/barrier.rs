@@ -9,7 +9,22 @@
 //! receiver's read sees the message; or before, and the sender's later read sees the flags. This is the asymmetric
 //! fence of the C++ proposal P1202. For loom both sides are ordinary fences.
 //!
-//! Where the call is missing every message is published by a swap, and nobody comes here.
+//! Where the call is missing, or the program does without it, every message is published by a swap, and nobody comes here.
+//!
+//! # Where the call is refused later
+//!
+//! A process may begin sessions and then forbid itself the call, by a filter for system calls. From the first refusal on the
+//! barrier [is lost](is_lost), for good, and new sessions swap. Those that run go on with senders that have no barrier, so after
+//! [`heavy`] has returned false neither side need see what the other wrote, until the store is visible to all. That it becomes
+//! so, in some finite time, is all that is relied on:
+//!
+//! - A receiver that waits looks again after a while, and again, until there is a message: see `relook`.
+//! - A receiver that leaves may miss a message, as where messages are forgotten: see `pipe/leave.rs`, which says what
+//!   follows from that. To make it unlikely, it first waits for a [`grace`].
+//!
+//! Whoever finds the call refused says so ([`is_lost`]) and then passes a full barrier, before it looks for the last time. So a
+//! thread that has passed a full barrier of its own, and does not find the barrier lost, passed it before: then the other
+//! side sees what this thread wrote before its barrier.
 //!
 //! One call serves everybody who wrote before it. A task that has time takes a [`ticket`] after its write, lets others run, and
 //! then asks whether a call [has run](has_run_since) since then, by whomever. Calls are numbered by a read-modify-write before they begin,
@@ -64,15 +79,68 @@ static BEGUN: AtomicU32 = AtomicU32::new(0);
 #[cfg(not(loom))]
 static RETURNED: AtomicU32 = AtomicU32::new(0);
 
-/// The receiver's half, between its write and its read. A system call.
+/// The receiver's half, between its write and its read. A system call. False if the kernel refuses it: then this was a full
+/// barrier of this thread alone, and the barrier [is lost](is_lost).
 #[cfg(not(loom))]
-pub(crate) fn heavy() {
+#[must_use = "without the barrier the sender need not see what was said"]
+pub(crate) fn heavy() -> bool {
     #[cfg(test)]
     crate::sync::count::call();
     let number = BEGUN.fetch_add(1, SeqCst).wrapping_add(1);
-    system::heavy();
+    if !system::heavy() {
+        full();
+        return false;
+    }
     let higher = |returned| is_after(number, returned).then_some(number);
     let _ = RETURNED.fetch_update(Release, Relaxed, higher);
+    true
+}
+
+/// How long a receiver that leaves waits where the barrier is lost. What a sender has stored leaves the store buffer of its
+/// processor within a few microseconds, also if the thread is stopped meanwhile; but no manual says so.
+#[cfg(not(loom))]
+const GRACE: std::time::Duration = std::time::Duration::from_micros(50);
+
+/// Waits until what was stored before is visible, as far as anybody can tell, where [`heavy`] was refused.
+#[cold]
+pub(crate) fn grace() {
+    #[cfg(not(loom))]
+    {
+        // A sleep as short as this would take several times as long, and thousands of sessions may end in a row.
+        let start = std::time::Instant::now();
+        while start.elapsed() < GRACE {
+            std::hint::spin_loop();
+        }
+    }
+    full();
+}
+
+/// Whether the kernel has refused the barrier after sessions had begun that rely on it. Then it is lost for good. See the module
+/// for what whoever does not find it lost knows.
+#[cfg(not(loom))]
+#[inline]
+pub(crate) fn is_lost() -> bool {
+    system::is_lost()
+}
+
+/// The models choose for themselves.
+#[cfg(loom)]
+pub(crate) fn is_lost() -> bool {
+    LOST.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+/// Does without the system call `membarrier`: sessions that begin from here on publish every message by a swap, as on systems
+/// that lack the call.
+///
+/// For programs that will forbid themselves the call, and want no session to have begun with it. Call it before the first session.
+/// It does the same as the environment variable `DUOLOGUE_NO_MEMBARRIER=1`, which is read when the first session begins.
+///
+/// ```
+/// duologue_runtime::without_membarrier();
+/// ```
+pub fn without_membarrier() {
+    #[cfg(not(loom))]
+    system::do_without();
 }
 
 /// After a write: what [`has_run_since`] asks for.
@@ -102,11 +170,12 @@ fn is_after(number: u32, other: u32) -> bool {
 
 /// The receiver's half, between its write and its read.
 #[cfg(loom)]
-pub(crate) fn heavy() {
-    loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+pub(crate) fn heavy() -> bool {
+    full();
+    !is_lost()
 }
 
-/// Whether this process has the barrier. The answer never changes.
+/// Whether sessions that begin now have the barrier.
 #[cfg(not(loom))]
 #[inline]
 pub(crate) fn is_there() -> bool {
@@ -130,6 +199,16 @@ pub fn model_barrier(is_there: bool) {
 }
 
 #[cfg(loom)]
+static LOST: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// Whether the barrier is refused to sessions that have begun with it.
+#[cfg(loom)]
+#[doc(hidden)]
+pub fn model_lost_barrier(is_lost: bool) {
+    LOST.store(is_lost, std::sync::atomic::Ordering::Relaxed);
+}
+
+#[cfg(loom)]
 static LIGHT: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
 
 /// Whether the sender's half of the barrier does anything, for models in which nothing may need it.
@@ -141,11 +220,20 @@ pub fn model_light_barrier(is_there: bool) {
 
 #[cfg(not(any(loom, all(target_os = "linux", feature = "membarrier", not(miri)))))]
 mod system {
-    pub(super) fn heavy() {}
+    pub(super) fn heavy() -> bool {
+        true
+    }
 
     pub(super) fn is_there() -> bool {
         false
     }
+
+    #[inline]
+    pub(super) fn is_lost() -> bool {
+        false
+    }
+
+    pub(super) fn do_without() {}
 }
 
 #[cfg(all(target_os = "linux", feature = "membarrier", not(miri), not(loom)))]
@@ -156,8 +244,13 @@ mod system {
     const UNKNOWN: u8 = 0;
     const THERE: u8 = 1;
     const MISSING: u8 = 2;
+    /// New sessions do without it; those that began before still have it.
+    const UNWANTED: u8 = 3;
+    /// It was refused after sessions had begun with it.
+    const LOST: u8 = 4;
 
-    /// Two threads may ask at once: both get the same answer from the kernel.
+    /// Two threads may ask at once: the first answer counts. Every state but `LOST` may be read late: it decides only how the
+    /// messages of a session are published that begins now.
     static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
     fn call(command: libc::c_int) -> bool {
@@ -165,15 +258,28 @@ mod system {
         unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
     }
 
+    fn register() -> bool {
+        call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+    }
+
+    fn is_unwanted() -> bool {
+        std::env::var_os("DUOLOGUE_NO_MEMBARRIER")
+            .is_some_and(|value| !value.is_empty() && value != "0")
+    }
+
     #[cold]
     #[inline(never)]
     fn ask() -> bool {
-        let is_there = call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
-            && call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        let is_there = !is_unwanted() && register() && call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        learn(if is_there { THERE } else { MISSING });
+        STATE.load(Relaxed) == THERE
+    }
+
+    /// Sets the state unless it is known.
+    fn learn(state: u8) {
         // What else the system may have is asked for here, too: this is once, before the first session.
         crate::processor::ask();
-        STATE.store(if is_there { THERE } else { MISSING }, Relaxed);
-        is_there
+        let _ = STATE.compare_exchange(UNKNOWN, state, Relaxed, Relaxed);
     }
 
     #[inline]
@@ -184,12 +290,26 @@ mod system {
         }
     }
 
-    pub(super) fn heavy() {
-        // A filter that was installed after the first session may forbid the call; to sleep then could be to sleep for
-        // ever.
-        assert!(
-            call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) || ask(),
-            "the kernel no longer allows `membarrier`"
-        );
+    #[inline]
+    pub(super) fn is_lost() -> bool {
+        STATE.load(Relaxed) == LOST
+    }
+
+    pub(super) fn do_without() {
+        learn(UNWANTED);
+        let _ = STATE.compare_exchange(THERE, UNWANTED, Relaxed, Relaxed);
+    }
+
+    pub(super) fn heavy() -> bool {
+        // Some filters end up in a log: nobody asks again. Nor is a refusal for lack of memory tried once more.
+        if is_lost() {
+            return false;
+        }
+        let run = || call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        if run() || register() && run() {
+            return true;
+        }
+        STATE.store(LOST, Relaxed);
+        false
     }
 }

@@ -10,10 +10,11 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::ready::Watch;
-use crate::sync::{current, park, spin_loop};
+use crate::relook::{self, Pause};
+use crate::sync::{current, spin_loop};
 use crate::turn;
 use crate::wait::Waiter;
-use crate::watched::barrier;
+use crate::watched::{barrier, Armed};
 
 /// How many looks at endpoints are worth the sleep that they may save.
 const LOOKS: usize = if cfg!(loom) { 0 } else { 100 };
@@ -34,46 +35,44 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
         }
         spin_loop();
     }
-    let _armed = Armed(ends);
-    if let Some(ready) = arm(ends, start, || Waiter::Thread(current())) {
-        return Some(ready);
-    }
+    let _left = Left(ends);
+    let mut pause = match arm(ends, start, || Waiter::Thread(current())) {
+        Ok(ready) => return Some(ready),
+        Err(Armed::Perhaps) => Some(Pause::default()),
+        Err(Armed::Surely | Armed::No) => None,
+    };
     loop {
         if let Some(ready) = find(ends, start) {
             return Some(ready);
         }
-        match deadline {
-            None => park(),
-            Some(deadline) => {
-                let now = Instant::now();
-                if now >= deadline {
-                    return None;
-                }
-                crate::sync::park_timeout(deadline - now);
-            }
+        if !relook::sleep(deadline, &mut pause) {
+            return None;
         }
     }
 }
 
-/// Leaves a waiter at every endpoint, and finds out whether one is ready.
-fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Option<usize> {
+/// Leaves a waiter at every endpoint, and finds out whether one is ready; otherwise says how they were left.
+fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Result<usize, Armed> {
     let mut needs_barrier = false;
     for end in ends {
         needs_barrier |= end.0.announce(waiter());
     }
-    if needs_barrier {
-        barrier();
-    }
+    let is_certain = !needs_barrier || barrier();
     let (before, behind) = ends.split_at(start);
-    let is_ready = |end: &Watch<'_>| !end.0.confirm();
+    let is_ready = |end: &Watch<'_>| !end.0.confirm(is_certain);
     let behind = behind.iter().position(is_ready).map(|at| at + start);
-    behind.or_else(|| before.iter().position(is_ready))
+    let ready = behind.or_else(|| before.iter().position(is_ready));
+    ready.ok_or(if is_certain {
+        Armed::Surely
+    } else {
+        Armed::Perhaps
+    })
 }
 
 /// Takes the waiters back, also when the future that left them is dropped.
-struct Armed<'e, 'a>(&'e [Watch<'a>]);
+struct Left<'e, 'a>(&'e [Watch<'a>]);
 
-impl Drop for Armed<'_, '_> {
+impl Drop for Left<'_, '_> {
     fn drop(&mut self) {
         for end in self.0 {
             end.0.disarm();
@@ -83,15 +82,17 @@ impl Drop for Armed<'_, '_> {
 
 /// The future of one look at all endpoints: it leaves the task's waker at those that are not ready.
 pub(crate) struct Any<'e, 'a> {
-    armed: Armed<'e, 'a>,
+    left: Left<'e, 'a>,
     start: usize,
+    pause: Pause,
 }
 
 impl<'e, 'a> Any<'e, 'a> {
     pub(crate) fn new(ends: &'e [Watch<'a>], start: usize) -> Any<'e, 'a> {
         Any {
-            armed: Armed(ends),
+            left: Left(ends),
             start,
+            pause: Pause::default(),
         }
     }
 }
@@ -99,12 +100,17 @@ impl<'e, 'a> Any<'e, 'a> {
 impl Future for Any<'_, '_> {
     type Output = usize;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
-        let ends = self.armed.0;
-        let ready = find(ends, self.start);
-        let ready =
-            ready.or_else(|| arm(ends, self.start, || Waiter::Task(context.waker().clone())));
-        ready.map_or(Poll::Pending, Poll::Ready)
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
+        let ends = self.left.0;
+        if let Some(ready) = find(ends, self.start) {
+            return Poll::Ready(ready);
+        }
+        match arm(ends, self.start, || Waiter::Task(context.waker().clone())) {
+            Ok(ready) => return Poll::Ready(ready),
+            Err(Armed::Perhaps) => relook::wake_after(self.pause.next(), context.waker()),
+            Err(Armed::Surely | Armed::No) => {}
+        }
+        Poll::Pending
     }
 }
 

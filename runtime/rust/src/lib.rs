@@ -19,8 +19,8 @@
 //! that is sound. `cell` is the one block of a session, `layout` what lies where in it, `pool` where blocks go for the
 //! next session, and `position` the arithmetic of the ring. `wait`, `watched` and `park` are how a side sleeps, with the
 //! `flags` by which it says so, the `barrier` that lets the other side not pay for it, and the `processor` that tells
-//! whether looking again is of use; `ready` is the same for tasks. `burial` is how unread messages are destroyed
-//! without recursion.
+//! whether looking again is of use; `ready` is the same for tasks, and `relook` serves both where the kernel refuses the barrier.
+//! `burial` is how unread messages are destroyed without recursion.
 //! Above them stand the operations on several endpoints: `group` is what `select` and the macro of that name share, with
 //! `turn` for fairness; `port_set` waits on any number of what `ports` calls receiving; `shared` lets many send, and
 //! `service` begins sessions whose server runs elsewhere.
@@ -33,6 +33,10 @@ extern crate self as duologue;
 #[cfg(all(test, not(loom)))]
 #[path = "../tests/sessions/golden.rs"]
 mod golden;
+
+#[cfg(all(test, target_os = "linux", not(loom)))]
+#[path = "../tests/sessions/filter.rs"]
+mod filter;
 
 mod barrier;
 mod burial;
@@ -53,6 +57,7 @@ mod ports;
 mod position;
 mod processor;
 mod ready;
+mod relook;
 mod scheme;
 mod select;
 mod select_macro;
@@ -60,12 +65,15 @@ mod service;
 mod shared;
 mod sync;
 mod turn;
+#[cfg(all(test, target_os = "linux", not(loom)))]
+mod unseen;
 mod wait;
 mod watched;
 
+pub use barrier::without_membarrier;
 #[cfg(loom)]
 #[doc(hidden)]
-pub use barrier::{model_barrier, model_light_barrier};
+pub use barrier::{model_barrier, model_light_barrier, model_lost_barrier};
 #[cfg(loom)]
 #[doc(hidden)]
 pub use cell::model_sessions;

@@ -11,9 +11,10 @@ use std::time::Instant;
 use crate::give_way::give_way;
 use crate::pipe::{Found, Pipe};
 use crate::processor;
-use crate::sync::{current, park, park_timeout, spin_loop};
+use crate::relook::{self, Pause};
+use crate::sync::{current, spin_loop};
 use crate::wait::Waiter;
-use crate::watched::Watched;
+use crate::watched::{Armed, Watched};
 
 /// How often to look, at least and at most. A `spin_loop` takes 3 to 25 ns, so the most is about what sleeping costs.
 const LEAST: u32 = 32;
@@ -85,7 +86,7 @@ pub(crate) fn until(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
 pub(crate) fn for_message(pipe: Pipe) -> Option<u64> {
     let layout = pipe.layout();
     let look = || match pipe.find_in(layout) {
-        Found::Nothing(_) if !layout.forgets() || !pipe.peer_may_be_gone() => None,
+        Found::Nothing(_) if !pipe.forgets() || !pipe.peer_may_be_gone() => None,
         Found::Nothing(_) => match pipe.find() {
             Found::Nothing(_) => None,
             found @ (Found::Message(_) | Found::Closed) => Some(found),
@@ -104,20 +105,16 @@ pub(crate) fn for_message(pipe: Pipe) -> Option<u64> {
 
 /// Sleeps until the watched endpoint is ready, or until the deadline. Says whether it is ready.
 fn sleep(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
-    if !watched.arm(Waiter::Thread(current())) {
-        return true;
-    }
+    let mut pause = match watched.arm(Waiter::Thread(current())) {
+        Armed::No => return true,
+        Armed::Surely => None,
+        Armed::Perhaps => Some(Pause::default()),
+    };
     while !watched.is_ready() {
-        let Some(deadline) = deadline else {
-            park();
-            continue;
-        };
-        let now = Instant::now();
-        if now >= deadline {
+        if !relook::sleep(deadline, &mut pause) {
             watched.disarm();
             return watched.is_ready();
         }
-        park_timeout(deadline - now);
     }
     true
 }

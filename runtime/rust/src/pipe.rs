@@ -484,3 +484,5 @@ impl Pipe {
 
 #[cfg(all(test, not(loom)))]
 mod tests;
+#[cfg(all(test, target_os = "linux", not(loom)))]
+pub(crate) use tests::store_unseen;

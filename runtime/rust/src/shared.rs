@@ -225,7 +225,7 @@ impl<'a> InQueue<'a> {
         let is_waiting = !is_first
             || sender
                 .watched()
-                .arm(Waiter::Task(Waker::from(self.queue.clone())));
+                .arm_for_room(Waiter::Task(Waker::from(self.queue.clone())));
         if !is_waiting {
             self.leave();
         }

@@ -31,6 +31,12 @@
 //! Where it is not certain, a task waits in its flags. It says so, and then lets others run once: if messages come as fast as that it
 //! has the message, and the next one or the one after it has `KNOWS`. If not, and nobody has run the barrier meanwhile, it runs it:
 //! then for all who have let it run.
+//!
+//! # Without the barrier
+//!
+//! Where the kernel refuses the barrier (see `barrier`) a sender may miss what was said in the flags. So whoever left a
+//! waiter there looks again now and then (see `relook`), and a task that ran it in vain does not note that its sender knows: that is certain
+//! only by `KNOWS` or by a turn, both of which need no barrier.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -39,6 +45,7 @@ use std::task::Waker;
 use crate::flags::{self, ENDING, TASK, WAITING};
 use crate::pipe::{Found, Pipe, Room, KNOWS, WAITS};
 use crate::position::{EPOCH_SHIFT, KEY};
+use crate::relook::{self, Pause};
 use crate::sync::AtomicU64;
 use crate::wait::{Moment, Place, Waiter};
 use crate::{barrier, processor};
@@ -49,6 +56,20 @@ const KNOWN: u64 = 1 << 26;
 const SAID: u64 = 1 << 27;
 /// There it then let others run, instead of waiting.
 const PUT_OFF: u64 = 1 << 28;
+/// How often it has waited there without the barrier: a number of three bits.
+const LOOKS_SHIFT: u32 = 29;
+const LOOKS: u64 = 7 << LOOKS_SHIFT;
+
+/// How a waiter was left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Armed {
+    /// Not at all: there is nothing to wait for.
+    No,
+    /// It will be woken.
+    Surely,
+    /// It may be missed, for want of the barrier: look again.
+    Perhaps,
+}
 
 /// A pipe that somebody waits for: for a message to read, or for room to send.
 #[derive(Clone, Copy)]
@@ -66,6 +87,12 @@ impl<'a> Watched<'a> {
     /// A receiver that waits for a message.
     pub(crate) fn for_message(pipe: &'a Pipe) -> Watched<'a> {
         Watched { pipe, sends: false }
+    }
+
+    /// The pipe itself, for tests that do by hand what no endpoint does.
+    #[cfg(all(test, target_os = "linux", not(loom)))]
+    pub(crate) fn pipe(&self) -> &'a Pipe {
+        self.pipe
     }
 
     /// The word whose change is awaited, and its value; `None` when it has changed.
@@ -116,7 +143,7 @@ impl<'a> Watched<'a> {
     pub(crate) fn arm_task(&self, waker: &Waker) -> bool {
         match self.unchanged() {
             None => false,
-            Some(_) if self.sends => self.arm(Waiter::Task(waker.clone())),
+            Some(_) if self.sends => self.arm_for_room(Waiter::Task(waker.clone())),
             Some((word, value)) => {
                 let forgets = self.pipe.layout().forgets();
                 self.pipe.again().arm_task(forgets, word, value, waker)
@@ -124,12 +151,24 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Leaves a waiter to be woken; false if there is nothing to wait for. Replaces an earlier waiter.
-    pub(crate) fn arm(&self, waiter: Waiter) -> bool {
-        if self.announce(waiter) {
-            barrier();
+    /// Leaves a waiter to be woken. Replaces an earlier waiter.
+    pub(crate) fn arm(&self, waiter: Waiter) -> Armed {
+        let is_certain = !self.announce(waiter) || barrier();
+        match self.confirm(is_certain) {
+            false => Armed::No,
+            true if is_certain => Armed::Surely,
+            true => Armed::Perhaps,
         }
-        self.confirm()
+    }
+
+    /// The same for room, where no barrier is needed. Says whether there is something to wait for.
+    pub(crate) fn arm_for_room(&self, waiter: Waiter) -> bool {
+        self.arm(waiter) != Armed::No
+    }
+
+    /// Whether a waiter that was left here needs the barrier to be seen.
+    pub(crate) fn needs_barrier(&self) -> bool {
+        !self.sends && !self.pipe.waits_in_word()
     }
 
     /// As [`Pipe::note_task`], for a task that has looked here.
@@ -206,14 +245,15 @@ impl<'a> Watched<'a> {
         false
     }
 
-    /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for.
-    pub(crate) fn confirm(&self) -> bool {
+    /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for. If it needed the barrier
+    /// and did not get it, this is not certain, and it may be missed.
+    pub(crate) fn confirm(&self, is_certain: bool) -> bool {
         barrier::full();
         if self.is_ready() {
             self.disarm();
             return false;
         }
-        if !self.sends {
+        if !self.sends && is_certain {
             self.pipe.note_sleep();
         }
         true
@@ -247,13 +287,15 @@ impl<'a> Watched<'a> {
 }
 
 /// What comes between [`Watched::announce`] and [`Watched::confirm`]: either the other side has seen the announcement
-/// when it looks for waiters, or this side sees what the other has done before. One is enough for many announcements.
-pub(crate) fn barrier() {
-    barrier::heavy();
+/// when it looks for waiters, or this side sees what the other has done before. One is enough for many announcements. False if
+/// the kernel refuses it: then neither need be so yet.
+#[must_use = "without the barrier a waiter may be missed"]
+pub(crate) fn barrier() -> bool {
+    barrier::heavy()
 }
 
 /// By what a waker that lives is told from others.
-fn pointers(waker: &Waker) -> [usize; 2] {
+pub(crate) fn pointers(waker: &Waker) -> [usize; 2] {
     [
         waker.data() as usize,
         std::ptr::from_ref(waker.vtable()) as usize,
@@ -308,7 +350,7 @@ impl Pipe {
         }
         // By the exchange there was no message, and whoever publishes one finds the flag.
         barrier::after_exchange();
-        !forgets || !self.peer_may_be_gone() || self.stays_armed()
+        !forgets && !barrier::is_lost() || !self.peer_may_be_gone() || self.stays_armed()
     }
 
     /// The same where the task waits in its flags, or has left a waiter there.
@@ -321,14 +363,30 @@ impl Pipe {
             return false;
         }
         let noted = self.task().load(Relaxed);
-        if noted == SAID | PUT_OFF | self.at().key() {
+        if noted & !LOOKS == SAID | PUT_OFF | self.at().key() {
             if self.still_waits(waker) && barrier::has_run_since(self.ticket().load(Relaxed)) {
-                return watched.confirm();
+                return watched.confirm(true);
             }
         } else if noted & KNOWN == 0 {
             return self.puts_off(waker);
         }
-        watched.arm(Waiter::Task(waker.clone()))
+        match watched.arm(Waiter::Task(waker.clone())) {
+            Armed::No => false,
+            Armed::Surely => true,
+            Armed::Perhaps => {
+                self.look_again(noted, waker);
+                true
+            }
+        }
+    }
+
+    /// Sees to it that a task that may be missed looks again.
+    #[cold]
+    fn look_again(&self, noted: u64, waker: &Waker) {
+        let looks = (noted & LOOKS) >> LOOKS_SHIFT;
+        let more = (looks + 1).min(LOOKS >> LOOKS_SHIFT) << LOOKS_SHIFT;
+        self.task().store(noted & !LOOKS | more, Relaxed);
+        relook::wake_after(Pause::after(looks as u32).next(), waker);
     }
 
     /// Says in the flags that a task waits, and lets others run before it does; false if it need not wait.

@@ -3,7 +3,7 @@
 use super::VERSION;
 use super::declarations::Declarations;
 use super::functions::{FunctionView, FunctionsView};
-use super::layouts::{Layouts, composite};
+use super::layouts::{Layouts, composite, enumeration};
 use super::spelling;
 use super::tables::{SourceFootView, SourceView};
 use super::types::{Types, c_mapping, is_bare};
@@ -121,7 +121,7 @@ impl<'a> FileView<'a> {
         text
     }
 
-    /// The text of the source; `None` if all values are plain bytes.
+    /// The text of the source; `None` if any bytes are values of the types.
     pub fn source(&self) -> Option<String> {
         let mut layouts = Layouts::new(self.types, None);
         let tables: Vec<TypeId> = self.own().filter(|id| self.has_table(*id)).collect();
@@ -230,7 +230,7 @@ impl<'a> FileView<'a> {
                 let entries = variants.iter().flat_map(|variant| &variant.entries);
                 entries.for_each(|entry| declarations.need(&entry.ty));
                 text.push_str(&std::mem::take(&mut declarations.text));
-                let tag = format!("{}_tag_t", self.types.declared_word(id));
+                let tag = self.tag_name(id, variants);
                 self.enumeration(id, declared, variants, declarations, tag, text);
             }
             Definition::Enum(_)
@@ -275,7 +275,7 @@ impl<'a> FileView<'a> {
     /// Whether the runtime has to know what values of the type consist of.
     fn has_table(&self, id: TypeId) -> bool {
         let is_alias = matches!(self.types.program.ty(id).definition, Definition::Alias(_));
-        !is_alias && !self.types.facts(&Type::Named(id)).is_plain()
+        !is_alias && !self.types.facts(&Type::Named(id)).is_any_bytes()
     }
 
     fn tables(&self, text: &mut String) {
@@ -343,16 +343,31 @@ impl<'a> FileView<'a> {
             }
             Definition::Alias(_) | Definition::Undeclared => return,
         }
-        let kind = match declared.definition {
-            Definition::Enum(_) => "DUO_ENUM",
+        let has_fields = !fields.is_empty();
+        if has_fields {
+            layouts.fields(&word, &fields);
+        }
+        let table = match &declared.definition {
+            Definition::Enum(variants) => {
+                let tag = self.tag_name(id, variants);
+                let words = has_fields.then_some(word.as_str());
+                enumeration(facts, &tag, variants.len(), words)
+            }
             Definition::Struct(_)
             | Definition::Alias(_)
             | Definition::Extern(..)
-            | Definition::Undeclared => "DUO_STRUCT",
+            | Definition::Undeclared => composite("DUO_STRUCT", facts, &word),
         };
-        layouts.fields(&word, &fields);
-        let table = composite(kind, facts, &word);
         layouts.define("", &format!("duo_layout_{word}"), &table);
+    }
+
+    /// The C type of the tag of an enum.
+    fn tag_name(&self, id: TypeId, variants: &[Variant]) -> String {
+        if is_bare(variants) {
+            self.types.declared_name(id)
+        } else {
+            format!("{}_tag_t", self.types.declared_word(id))
+        }
     }
 
     /// How a host value is taken out of a received message, so that freeing the message leaves it alone.

@@ -1,5 +1,6 @@
 //! What can be done in a state: the functions of a header.
 
+use super::plain::Plain;
 use super::spelling;
 use super::view::{UnitView, handle};
 use crate::protocol::{Message, Side};
@@ -151,7 +152,8 @@ impl UnitView<'_> {
         };
         let mut body = Vec::new();
         let mut function = "duo_send";
-        if let Some(plain) = self.plain(index, side, message) {
+        let plain = self.plain(index, side, message);
+        if let Some(plain) = plain.filter(Plain::is_seen_sound) {
             function = "duo_send_apart";
             body.push("    duo_way way;".to_owned());
             self.send_in_lane((index, position), side, message, &next, &mut body);

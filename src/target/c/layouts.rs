@@ -1,4 +1,4 @@
-//! The tables that tell the runtime what a value consists of, for types that are more than plain bytes.
+//! The tables that tell the runtime what a value consists of, for types of which not any bytes are a value.
 
 use super::spelling;
 use super::types::{Facts, Types};
@@ -11,7 +11,11 @@ pub type Table = (&'static str, Vec<String>);
 
 /// The table of a value with the fields `duo_fields_<words>`.
 pub fn composite(kind: &str, facts: Facts, words: &str) -> Table {
-    let Facts { spreads, moves } = facts;
+    let Facts {
+        spreads,
+        moves,
+        checks,
+    } = facts;
     let fields = format!("duo_fields_{words}");
     (
         "DUO_TYPE_OF",
@@ -19,9 +23,26 @@ pub fn composite(kind: &str, facts: Facts, words: &str) -> Table {
             kind.to_owned(),
             spreads.to_string(),
             moves.to_string(),
+            checks.to_string(),
             fields,
         ],
     )
+}
+
+/// The table of an enum, of which `words` is the name of the fields, if it has any.
+pub fn enumeration(facts: Facts, tag: &str, variants: usize, words: Option<&str>) -> Table {
+    let (size, variants) = (format!("sizeof({tag})"), variants.to_string());
+    match words {
+        None => ("DUO_TAG_TYPE", vec![size, variants]),
+        Some(words) => {
+            let (spreads, moves) = (facts.spreads.to_string(), facts.moves.to_string());
+            let fields = format!("duo_fields_{words}");
+            (
+                "DUO_ENUM_TYPE",
+                vec![spreads, moves, size, variants, fields],
+            )
+        }
+    }
 }
 
 /// The tables of one source.
@@ -44,16 +65,17 @@ impl<'a> Layouts<'a> {
         }
     }
 
-    /// A pointer to the table of a type; `None` if the type is plain bytes.
+    /// A pointer to the table of a type; `None` if any bytes are a value of it.
     pub fn of(&mut self, ty: &Type) -> Option<String> {
         let types = self.types;
         let ty = types.underlying(ty);
         let facts = types.facts(ty);
-        if facts.is_plain() {
+        if facts.is_any_bytes() {
             return None;
         }
         if let Type::Builtin(_) = ty {
-            return Some("&duo_text_type".to_owned());
+            let name = if facts.checks { "text" } else { "bytes" };
+            return Some(format!("&duo_{name}_type"));
         }
         if let Type::Named(id) = ty {
             return Some(format!("&duo_layout_{}", types.declared_word(*id)));
@@ -85,7 +107,8 @@ impl<'a> Layouts<'a> {
             Type::List(item) => {
                 let element = self.of(item).unwrap_or_else(|| "NULL".to_owned());
                 let size = self.types.name(item, self.unit);
-                let parts = vec![facts.moves.to_string(), format!("sizeof({size})"), element];
+                let (moves, checks) = (facts.moves.to_string(), facts.checks.to_string());
+                let parts = vec![moves, checks, format!("sizeof({size})"), element];
                 Some(("DUO_LIST_TYPE", parts))
             }
             Type::Option(item) => {

@@ -54,6 +54,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     for (id, unit) in units.units.iter().enumerate() {
         let mut view = UnitView::of(checked, &types, id);
         let wire = options.c_shm.then(|| wire::Wire::of(&view));
+        view.ring = options.c_ring;
         view.leaves = matches!(wire, Some(Ok(Some(_))));
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());

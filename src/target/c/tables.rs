@@ -59,13 +59,16 @@ impl UnitView<'_> {
         let unbounded = self.capacity == Capacity::Unbounded;
         let capacity = self.capacity_name();
         let payload = format!("sizeof(union duo_{prefix}_payload)");
+        let ring = self
+            .ring
+            .map_or("DUO_RING".to_owned(), |bytes| bytes.to_string());
         let parts = [
             capacity,
             unbounded.to_string(),
             payload,
             self.most_messages().to_string(),
             format!("duo_{prefix}_states"),
-            if unbounded { "DUO_RING" } else { "0" }.to_owned(),
+            if unbounded { ring } else { "0".to_owned() },
             match self.unit.kind {
                 Kind::Mentioned => "NULL".to_owned(),
                 Kind::Protocol | Kind::Instance(_) => format!("&duo_{prefix}_shape"),
@@ -124,14 +127,18 @@ impl UnitView<'_> {
     /// How sessions lie in memory.
     pub fn shape(&self) -> String {
         let prefix = &self.unit.prefix;
-        let parts = [
+        let unbounded = self.capacity == Capacity::Unbounded;
+        let mut parts = vec![
             format!("duo_{prefix}"),
             self.capacity_name(),
-            (self.capacity == Capacity::Unbounded).to_string(),
+            unbounded.to_string(),
             format!("sizeof(union duo_{prefix}_payload)"),
             self.most_messages().to_string(),
         ];
-        format!("\n{};", spelling::head("DUO_SHAPE", &parts))
+        let ring = self.ring.filter(|_| unbounded);
+        parts.extend(ring.map(|bytes| bytes.to_string()));
+        let name = ring.map_or("DUO_SHAPE", |_| "DUO_SHAPE_OF");
+        format!("\n{};", spelling::head(name, &parts))
     }
 
     /// The memory of a session, where it can be the caller's.
@@ -168,8 +175,7 @@ impl UnitView<'_> {
             let ty = self.entry_type(index, entry);
             if let Some(layout) = layouts.of(&ty) {
                 let own = self.types.facts(&ty);
-                facts.spreads |= own.spreads;
-                facts.moves |= own.moves;
+                facts = facts.or(own);
                 let entry = spelling::entry(entry.name.text());
                 fields.push((
                     layout,

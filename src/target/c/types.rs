@@ -26,6 +26,8 @@ pub struct Facts {
     pub spreads: bool,
     /// A value holds endpoints, or host values with a destructor.
     pub moves: bool,
+    /// A value holds text or enums, which have to be looked at before they are sent.
+    pub checks: bool,
 }
 
 impl Facts {
@@ -34,10 +36,17 @@ impl Facts {
         !self.spreads && !self.moves
     }
 
-    fn or(self, other: Facts) -> Facts {
+    /// Whether the runtime need not know what a value consists of.
+    pub fn is_any_bytes(self) -> bool {
+        self.is_plain() && !self.checks
+    }
+
+    /// What has to be known of a value that consists of two.
+    pub fn or(self, other: Facts) -> Facts {
         Facts {
             spreads: self.spreads || other.spreads,
             moves: self.moves || other.moves,
+            checks: self.checks || other.checks,
         }
     }
 }
@@ -153,14 +162,19 @@ impl<'a> Types<'a> {
     /// What the runtime has to know of a type.
     pub fn facts(&self, ty: &Type) -> Facts {
         match ty {
-            Type::Builtin(Builtin::Str | Builtin::Bytes) => Facts {
+            Type::Builtin(Builtin::Str) => Facts {
                 spreads: true,
                 moves: false,
+                checks: true,
+            },
+            Type::Builtin(Builtin::Bytes) => Facts {
+                spreads: true,
+                ..Facts::default()
             },
             Type::Builtin(_) | Type::Parameter(_) => Facts::default(),
             Type::List(item) => Facts {
                 spreads: true,
-                moves: self.facts(item).moves,
+                ..self.facts(item)
             },
             Type::Option(item) => self.facts(item),
             Type::Tuple(items) => items
@@ -168,8 +182,8 @@ impl<'a> Types<'a> {
                 .fold(Facts::default(), |all, item| all.or(self.facts(item))),
             Type::Named(id) => self.facts[id.index()],
             Type::Endpoint(endpoint) => Facts {
-                spreads: false,
                 moves: !self.is_over(endpoint),
+                ..Facts::default()
             },
         }
     }
@@ -211,8 +225,10 @@ impl<'a> Types<'a> {
                 facts[user] = Facts {
                     spreads: true,
                     moves: true,
+                    checks: false,
                 };
             }
+            facts[user].checks |= matches!(declared.definition, Definition::Enum(_));
             for part in parts_of(&declared.definition) {
                 // Declared types count as plain here; they come in along `users`.
                 facts[user] = facts[user].or(self.facts(part));
@@ -221,7 +237,7 @@ impl<'a> Types<'a> {
                 });
             }
         }
-        let mut work: Vec<usize> = (0..count).filter(|id| !facts[*id].is_plain()).collect();
+        let mut work: Vec<usize> = (0..count).filter(|id| !facts[*id].is_any_bytes()).collect();
         while let Some(used) = work.pop() {
             for (user, in_list) in &users[used] {
                 let mut gained = facts[used];

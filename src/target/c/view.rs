@@ -31,6 +31,8 @@ pub struct UnitView<'a> {
     pub may_wait: Vec<bool>,
     /// Sessions of it may be with another process.
     pub leaves: bool,
+    /// Bytes of a ring whose runs have no bound; `None` if that is left to the runtime.
+    pub ring: Option<u32>,
 }
 
 #[derive(Template)]
@@ -148,6 +150,7 @@ impl<'a> UnitView<'a> {
             begun: vec![false; unit.states.len()],
             may_wait: vec![false; unit.states.len()],
             leaves: false,
+            ring: None,
         };
         if unit.kind != Kind::Mentioned {
             view.begun = view.begun_states();

@@ -11,7 +11,7 @@ struct pixels {
 
 static inline void pixels_free(struct pixels *pixels)
 {
-    if (pixels != NULL) free(pixels->bytes);
+    if (pixels) free(pixels->bytes);
     free(pixels);
 }
 

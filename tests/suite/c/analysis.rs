@@ -2,9 +2,9 @@
 //! them, over the shim and over what is generated from `protocols/`.
 
 use super::cmake::tool;
-use super::{generate, hosts, protocols};
+use super::{generate, generate_with, hosts, protocols};
 use crate::support::c::{Compiler, runtime, sources_in};
-use crate::support::{is_named, succeed};
+use crate::support::{is_named, repository, succeed};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -36,6 +36,31 @@ fn check(test: &str, compiler: Compiler, flags: &[&str]) {
 #[test]
 fn gcc_finds_nothing() {
     check("analyzed-gcc", Compiler::Gcc, &["-O1", "-fanalyzer"]);
+}
+
+/// Programs that use what is generated: those of the page, each with the headers inlined in another way.
+#[test]
+fn gcc_finds_nothing_in_programs() {
+    let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
+    let page = page.expect("the page is there");
+    let generated = generate_with("analyzed-programs", &protocols(), &["--c-shm"]);
+    let includes = [vec![generated.clone()], hosts()].concat();
+    let programs = page.split("\n```c\n").skip(1);
+    for (number, program) in programs.enumerate() {
+        let (text, _) = program.split_once("\n```").expect("the block ends");
+        let source = generated.join(format!("program{number}.c"));
+        std::fs::write(&source, text).expect("the folder is ours");
+        for level in ["-O1", "-O3"] {
+            let mut command = Compiler::Gcc.command(false);
+            command.args([level, "-fanalyzer", "-c", "-o", "/dev/null"]);
+            for folder in &includes {
+                command.arg("-I").arg(folder);
+            }
+            if let Err(complaint) = succeed(command.arg(&source)) {
+                panic!("{text}\n{complaint}");
+            }
+        }
+    }
 }
 
 #[test]

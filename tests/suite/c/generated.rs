@@ -278,3 +278,64 @@ int main(void)
     return acme_got.as.pay.note.value == 1 && river_got.as.pay.note.value == 2 ? 0 : 1;
 }
 "#;
+
+/// What is built in two ways and put together: the linker says which way is missing.
+#[test]
+fn a_mixture_does_not_link() {
+    let folder = scratch("mixture");
+    let proto = repository().join("protocols/pingpong.proto");
+    let generated = generate("mixture-generated", &[proto]);
+    let main = folder.join("main.c");
+    std::fs::write(&main, MIXTURE).expect("the folder is ours");
+    let program = [main];
+    let includes = [generated.clone()];
+    let tables = sources_in(&generated);
+    let ways: [(&[&str], &str); 4] = [
+        (&[], ""),
+        (&["-DDUO_CHECKED"], "_checked"),
+        (&["-DDUO_NO_MALLOC"], "_no_malloc"),
+        (&["-DDUO_NO_THREADS"], "_no_threads"),
+    ];
+    for (own, (flags, missing)) in ways.iter().enumerate() {
+        for (other, (shim, _)) in ways.iter().enumerate() {
+            let folder = folder.join(format!("{own}-{other}"));
+            std::fs::create_dir(&folder).expect("the folder is ours");
+            let sources = [program.to_vec(), tables.clone()].concat();
+            let linked = Program {
+                flags,
+                shim,
+                ..quiet(Watch::Plain, &sources, &includes, &folder)
+            }
+            .run();
+            if own == other {
+                linked.unwrap_or_else(|complaint| panic!("{flags:?}:\n{complaint}"));
+                continue;
+            }
+            let complaint = linked.expect_err("it is a mixture");
+            let reference = format!("undefined reference to `duo_open_in{missing}'");
+            assert!(complaint.contains(&reference), "{complaint}");
+        }
+    }
+}
+
+const MIXTURE: &str = r#"
+#include "pingpong.h"
+
+#ifdef DUO_NO_THREADS
+void duo_idle(void) { }
+uint64_t duo_clock(void) { return 0; }
+#endif
+
+static pingpong_session_memory_t memory;
+
+int main(void)
+{
+    pingpong_server_ping_t server;
+    pingpong_client_ping_t client;
+    pingpong_client_pong_t waiting;
+    pingpong_ping_t ping;
+    if (pingpong_init_in(&memory, &server, &client) != DUO_OK) return 1;
+    if (pingpong_client_ping_send_ping(client, &waiting) != DUO_OK) return 1;
+    return pingpong_server_ping_recv(server, &ping) == DUO_OK ? 0 : 1;
+}
+"#;

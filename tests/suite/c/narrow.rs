@@ -4,18 +4,14 @@
 
 use super::check_runtime_with;
 use super::processes::Case;
-use crate::support::c::{Compiler, scratch};
-use crate::support::{is_named, succeed};
+use super::{generate, generate_with, quiet};
+use crate::support::c::{Compiler, Program, Watch, runtime, scratch, sources_in};
+use crate::support::{is_named, repository, succeed};
 
 /// As such systems have always been, and with times that go on after 2038.
 const WAYS: [&[&str]; 2] = [
-    &["-m32", "-Wno-psabi"],
-    &[
-        "-m32",
-        "-Wno-psabi",
-        "-D_TIME_BITS=64",
-        "-D_FILE_OFFSET_BITS=64",
-    ],
+    &["-m32"],
+    &["-m32", "-D_TIME_BITS=64", "-D_FILE_OFFSET_BITS=64"],
 ];
 
 /// Whether it is wanted; complains if the compiler cannot.
@@ -72,5 +68,71 @@ fn between_processes() {
         for way in WAYS {
             case.run_as(way);
         }
+    }
+}
+
+/// What is read of other processes' bytes, watched: what fits into 64 bits may not fit here.
+#[test]
+fn peers_that_attack() {
+    if !is_wanted() {
+        return;
+    }
+    let vectors = repository().join("tests/wire/payloads.txt");
+    let vectors = format!("-DVECTORS=\"{}\"", vectors.display());
+    for (program, proto) in [
+        ("garbage.c", "tests/wire/payloads.proto"),
+        ("bounds.c", "tests/wire/payloads.proto"),
+        ("vectors.c", "tests/wire/payloads.proto"),
+        ("sizes.c", "tests/processes/talk.proto"),
+        ("leave.c", "tests/processes/talk.proto"),
+        ("sound.c", "tests/processes/sound.proto"),
+    ] {
+        let case = Case::new(&format!("narrow-watched-{program}"), proto, program);
+        for way in WAYS {
+            let flags = [way, &[vectors.as_str()]].concat();
+            case.run_watched_as(Watch::Address, &flags, way);
+        }
+    }
+}
+
+#[test]
+fn payloads_of_every_kind() {
+    if !is_wanted() {
+        return;
+    }
+    let folder = repository().join("tests/payloads");
+    let generated = generate("narrow-payloads", &[folder.join("payloads.proto")]);
+    let sources = [sources_in(&generated), vec![folder.join("payloads.c")]].concat();
+    let includes = [generated.clone(), folder.clone(), runtime().join("tests")];
+    for watch in [Watch::Plain, Watch::Address] {
+        for way in WAYS {
+            let program = Program {
+                flags: way,
+                shim: way,
+                ..quiet(watch, &sources, &includes, &generated)
+            };
+            if let Err(complaint) = program.run() {
+                panic!("{watch:?}, {way:?}:\n{complaint}");
+            }
+        }
+    }
+}
+
+/// Compilers note what they lay out in another way than older ones did: nothing here depends on that.
+#[test]
+fn nothing_is_noted() {
+    if !is_wanted() {
+        return;
+    }
+    let proto = repository().join("protocols/telemetry.proto");
+    let generated = generate_with("narrow-noted", &[proto], &["--c-shm"]);
+    let sources = [sources_in(&runtime().join("src")), sources_in(&generated)].concat();
+    for source in sources {
+        let mut compile = Compiler::Gcc.command(false);
+        compile.args(["-m32", "-O2", "-c", "-o", "/dev/null", "-I"]);
+        let output = compile.arg(&generated).arg(&source).output();
+        let noted = output.expect("gcc was called before").stderr;
+        let noted = String::from_utf8_lossy(&noted);
+        assert!(noted.is_empty(), "{}:\n{noted}", source.display());
     }
 }

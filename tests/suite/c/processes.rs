@@ -39,13 +39,18 @@ impl Case {
 
     /// With the program and the shim built in another way.
     pub fn run_as(&self, flags: &[&str]) {
+        self.run_watched_as(Watch::Plain, flags, flags);
+    }
+
+    /// The same while it is watched; the shim's arguments may be others than the program's.
+    pub fn run_watched_as(&self, watch: Watch, flags: &[&str], shim: &[&str]) {
         let program = Program {
             flags,
-            shim: flags,
-            ..self.program(Watch::Plain)
+            shim,
+            ..self.program(watch)
         };
         if let Err(complaint) = program.run() {
-            panic!("{flags:?}:\n{complaint}");
+            panic!("{watch:?} {flags:?}:\n{complaint}");
         }
     }
 
@@ -184,6 +189,49 @@ fn garbage_is_answered() {
         "garbage.c",
     )
     .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn letters_leave_no_descriptors_behind() {
+    Case::new(
+        "processes-letters",
+        "tests/processes/talk.proto",
+        "letters.c",
+    )
+    .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+/// In the header, and where everything goes through the library.
+#[test]
+fn senders_are_told_of_values_that_are_none() {
+    let case = Case::new("processes-sound", "tests/processes/sound.proto", "sound.c");
+    case.run(&[Watch::Plain, Watch::Address], &[]);
+    for flag in ["-DDUO_CHECKED", "-Os"] {
+        case.run_as(&[flag]);
+    }
+}
+
+#[test]
+fn what_sessions_left_behind_is_given_back() {
+    Case::new(
+        "processes-given-back",
+        "tests/processes/talk.proto",
+        "given_back.c",
+    )
+    .run(&[Watch::Plain, Watch::Address], &[]);
+    Case::new("processes-pooled", "tests/processes/talk.proto", "pooled.c").run(&Watch::all(), &[]);
+}
+
+#[test]
+fn what_a_peer_can_make_a_side_spend_is_bounded() {
+    Case::new("processes-bounds", "tests/wire/payloads.proto", "bounds.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+#[test]
+fn sizes_that_no_memory_has_are_refused() {
+    Case::new("processes-sizes", "tests/processes/talk.proto", "sizes.c")
+        .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]

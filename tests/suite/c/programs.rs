@@ -189,6 +189,27 @@ fn payloads_arrive_and_what_is_left_is_destroyed_once() {
     }
 }
 
+/// `--c-ring`: a session takes no more than it was asked to, and a run without bound still goes through.
+#[test]
+fn a_ring_is_as_small_as_it_was_asked_for() {
+    for (bytes, least) in [("0", "640"), ("1024", "1024"), ("8192", "8192")] {
+        let name = format!("small-ring-{bytes}");
+        let protos = [repository().join("protocols/stream.proto")];
+        let generated = generate_with(&name, &protos, &["--c-ring", bytes]);
+        let program = repository().join("tests/payloads/ring.c");
+        let sources = [sources_in(&generated), vec![program]].concat();
+        let includes = [generated.clone(), runtime().join("tests")];
+        let ring = format!("-DRING={least}");
+        let program = Program {
+            flags: &[ring.as_str()],
+            ..quiet(Watch::Address, &sources, &includes, &generated)
+        };
+        if let Err(complaint) = program.run() {
+            panic!("{bytes}:\n{complaint}");
+        }
+    }
+}
+
 /// Every program of the page is complete: it compiles, runs, and prints what the page says.
 #[test]
 fn the_page_tells_the_truth() {

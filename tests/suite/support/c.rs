@@ -31,7 +31,8 @@ pub enum Watch {
 const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes";
 
 /// The same in C++.
-const CPP_WARNINGS: &str = "-std=c++17 -Wall -Wextra -Wpedantic -Werror";
+const CPP_WARNINGS: &str =
+    "-std=c++17 -Wall -Wextra -Wpedantic -Werror -Wold-style-cast -Wzero-as-null-pointer-constant";
 
 impl Compiler {
     /// gcc, and clang where `DUOLOGUE_TEST_WITH` names it.
@@ -53,6 +54,9 @@ impl Compiler {
         };
         let mut command = Command::new(found);
         command.args(if cpp { CPP_WARNINGS } else { C_WARNINGS }.split(' '));
+        if cpp && self == Compiler::Gcc {
+            command.arg("-Wuseless-cast");
+        }
         command.arg("-I").arg(runtime().join("include"));
         command.args(["-gdwarf-4", "-pthread", "-D_POSIX_C_SOURCE=200809L"]);
         command

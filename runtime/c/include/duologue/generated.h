@@ -33,6 +33,37 @@
 #define DUO_SPELT(number) DUO_SPELT_AS_IT_IS(number)
 #define DUO_SPELT_AS_IT_IS(text) #text
 
+/*
+ * A program and its runtime are built with the same of these, or what one relies on the other does not do: uses that
+ * nobody checks, memory that nobody allocates, threads that nobody waits for. So they are part of the names
+ * of what every program calls, and a mixture does not link: `duo_send_checked` is missing, for example.
+ */
+#ifdef DUO_CHECKED
+#define DUO_IF_CHECKED _checked
+#else
+#define DUO_IF_CHECKED
+#endif
+#ifdef DUO_NO_MALLOC
+#define DUO_IF_NO_MALLOC _no_malloc
+#else
+#define DUO_IF_NO_MALLOC
+#endif
+#ifdef DUO_NO_THREADS
+#define DUO_IF_NO_THREADS _no_threads
+#else
+#define DUO_IF_NO_THREADS
+#endif
+#define DUO_BUILT(name) DUO_JOINED(name, DUO_IF_CHECKED, DUO_IF_NO_MALLOC, DUO_IF_NO_THREADS)
+#define DUO_JOINED(name, checked, no_malloc, no_threads) DUO_PASTED(name, checked, no_malloc, no_threads)
+#define DUO_PASTED(name, checked, no_malloc, no_threads) name##checked##no_malloc##no_threads
+#define duo_open DUO_BUILT(duo_open)
+#define duo_open_in DUO_BUILT(duo_open_in)
+#define duo_send DUO_BUILT(duo_send)
+#define duo_recv DUO_BUILT(duo_recv)
+#define duo_close DUO_BUILT(duo_close)
+
+DUO_C_BEGINS
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -41,13 +72,15 @@ struct duo_state;
 struct duo_type;
 
 typedef enum duo_kind {
-    /* `{T *data; size_t size;}`: text, bytes and lists. */
+    /* `{T *data; size_t size;}`: bytes and lists. */
     DUO_LIST,
+    /* The same, of UTF-8. */
+    DUO_TEXT,
     /* `{bool some; T value;}`; the one field is the value. */
     DUO_OPTION,
     /* Fields one after the other: structs, tuples, the entries of a message. */
     DUO_STRUCT,
-    /* `{enum tag; union as;}`; a field belongs to one variant. */
+    /* `{enum tag; union as;}`, or the tag alone; a field belongs to one variant. */
     DUO_ENUM,
     /* A generated endpoint type. */
     DUO_ENDPOINT,
@@ -55,7 +88,7 @@ typedef enum duo_kind {
     DUO_EXTERN
 } duo_kind;
 
-/* A part of a value that is more than plain bytes. */
+/* A part of a value that is more than plain bytes, or has to be looked at. */
 typedef struct duo_field {
     const struct duo_type *type;
     size_t offset;
@@ -63,33 +96,43 @@ typedef struct duo_field {
     unsigned variant;
 } duo_field;
 
-/* What a value is made of. Values of plain bytes have no such table: NULL stands for them. */
+/* What a value is made of. Where any bytes are a value there is no such table: NULL stands for it. */
 typedef struct duo_type {
     duo_kind kind;
     /* Parts of the value live outside it; a message of it needs a block. */
     bool spreads;
     /* The value holds endpoints or host values: sending moves them, an unread one closes them. */
     bool moves;
-    /* DUO_LIST: the size of one element. DUO_EXTERN: the size of the value. */
+    /* The value holds text or enums, of which not every byte pattern is one: they are looked at before they are sent. */
+    bool checks;
+    /* DUO_LIST: the size of one element. DUO_EXTERN: the size of the value. DUO_ENUM: the size of the tag. */
     size_t size;
-    /* DUO_LIST: the element, NULL if plain bytes. */
+    /* DUO_LIST: the element, NULL if it has no table. */
     const struct duo_type *element;
-    /* DUO_OPTION, DUO_STRUCT, DUO_ENUM: the parts that are more than plain bytes. */
+    /* DUO_OPTION, DUO_STRUCT, DUO_ENUM: the parts that have tables. */
     const duo_field *fields;
     size_t count;
+    /* DUO_ENUM: how many; tags are counted from 1. */
+    unsigned variants;
     /* DUO_ENDPOINT: the state it is in. */
     const struct duo_state *state;
     /* DUO_EXTERN: the destructor, given the place of the value. */
     void (*drop)(void *place);
 } duo_type;
 
-#define DUO_LIST_TYPE(moves, element_size, element)                                                \
-    {DUO_LIST, true, moves, element_size, element, NULL, 0, NULL, NULL}
-#define DUO_TYPE_OF(kind, spreads, moves, fields)                                                  \
-    {kind, spreads, moves, 0, NULL, fields, sizeof(fields) / sizeof *(fields), NULL, NULL}
-#define DUO_ENDPOINT_TYPE(state) {DUO_ENDPOINT, false, true, 0, NULL, NULL, 0, state, NULL}
+#define DUO_LIST_TYPE(moves, checks, element_size, element)                                        \
+    {DUO_LIST, true, moves, checks, element_size, element, NULL, 0, 0, NULL, NULL}
+#define DUO_TYPE_OF(kind, spreads, moves, checks, fields)                                          \
+    {kind, spreads, moves, checks, 0, NULL, fields, sizeof(fields) / sizeof *(fields), 0, NULL, NULL}
+#define DUO_ENUM_TYPE(spreads, moves, tag_size, variants, fields)                                  \
+    {DUO_ENUM, spreads,  moves, true, tag_size, NULL, fields, sizeof(fields) / sizeof *(fields),   \
+     variants, NULL,     NULL}
+/* An enum of which nothing but the tag has to be known. */
+#define DUO_TAG_TYPE(tag_size, variants)                                                           \
+    {DUO_ENUM, false, false, true, tag_size, NULL, NULL, 0, variants, NULL, NULL}
+#define DUO_ENDPOINT_TYPE(state) {DUO_ENDPOINT, false, true, false, 0, NULL, NULL, 0, 0, state, NULL}
 /* A host value travels in a block, so that its destructor sees it aligned as its type asks. */
-#define DUO_EXTERN_TYPE(size, drop) {DUO_EXTERN, true, true, size, NULL, NULL, 0, NULL, drop}
+#define DUO_EXTERN_TYPE(size, drop) {DUO_EXTERN, true, true, false, size, NULL, NULL, 0, 0, NULL, drop}
 
 /* The place of an entry among the entries of its message. */
 #define DUO_ENTRY(type, message, entry) (offsetof(type, as.message.entry) - offsetof(type, as))
@@ -97,8 +140,15 @@ typedef struct duo_type {
 #define DUO_BEFORE_NEXT(type, message) DUO_ENTRY(type, message, next)
 #define DUO_ALL_OF(type, message) sizeof(((type *)0)->as.message)
 
-/* Text and bytes. */
+/* Text, and bytes. */
 extern const duo_type duo_text_type;
+extern const duo_type duo_bytes_type;
+
+/* Whether an enum of so many variants has this tag. */
+static inline bool duo_is_tag(unsigned tag, unsigned variants)
+{
+    return tag - 1 < variants;
+}
 
 /* Who speaks after a message. */
 typedef enum duo_edge {
@@ -112,7 +162,7 @@ typedef enum duo_edge {
 
 /* One message of one state. */
 typedef struct duo_message {
-    /* The entries; NULL if plain bytes. */
+    /* The entries; NULL if any bytes are values of them. */
     const duo_type *type;
     /* Bytes of the entries, and so the place of `next` behind them. */
     size_t size;
@@ -223,12 +273,15 @@ DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory
  * Known to the compiler it makes constants of what would have to be looked up.
  */
 #define DUO_SHAPE(name, capacity, is_unbounded, payload, messages)                                 \
+    DUO_SHAPE_OF(name, capacity, is_unbounded, payload, messages, DUO_RING)
+/* The same with so many bytes for its ring, or a few more, if it is unbounded. */
+#define DUO_SHAPE_OF(name, capacity, is_unbounded, payload, messages, ring)                        \
     enum {                                                                                         \
         name##_per_line = DUO_IN_LINE(capacity, payload, messages),                                \
         name##_pitch = DUO_PITCH(payload, (size_t)name##_per_line),                                \
         name##_fills = DUO_FILLS(capacity, (size_t)name##_per_line),                               \
         name##_lines =                                                                             \
-            (is_unbounded) ? (DUO_MORE(name##_fills, DUO_RING / name##_pitch) + 1) / 2 * 2         \
+            (is_unbounded) ? (DUO_MORE(name##_fills, (ring) / name##_pitch) + 1) / 2 * 2           \
                            : name##_fills,                                                         \
         name##_ready = (is_unbounded) ? DUO_LESS(name##_lines, DUO_MORE(DUO_LINES_READY,           \
                                                                         DUO_RING_READY /           \
@@ -252,8 +305,8 @@ DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory
 #endif
 
 /*
- * Sends `entries` (borrowed for the call; NULL if the message has none) as `message`. Waits while a
- * run without bound is full; DUO_FULL when the time is over. `next`, which may be the place that
+ * Sends `entries` (borrowed for the call; NULL if the message has none) as `message`. DUO_INVALID if they are
+ * no values of their types. Waits while a run without bound is full; DUO_FULL when the time is over. `next`, which may be the place that
  * `from` was copied from, gets the endpoint that follows, zeroed at DUO_END. It may be NULL then.
  */
 DUO_MUST_CHECK duo_status duo_send(duo_endpoint from, const duo_message *message,
@@ -289,6 +342,9 @@ typedef struct duo_way {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#if __GNUC__ >= 12
+#pragma GCC diagnostic ignored "-Wanalyzer-use-of-uninitialized-value"
+#endif
 #endif
 DUO_MUST_CHECK static inline duo_status duo_send_apart(duo_endpoint from, const duo_message *message,
                                                        const void *entries, uint64_t wait,
@@ -330,5 +386,7 @@ static inline duo_endpoint duo_take(duo_endpoint *place)
 #elif !defined(__OPTIMIZE_SIZE__)
 #include "duologue/pipe.h"
 #endif
+
+DUO_C_ENDS
 
 #endif

@@ -14,6 +14,8 @@
 
 #include "duologue/generated.h"
 
+DUO_C_BEGINS
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -256,5 +258,7 @@ DUO_INLINE duo_endpoint duo_volley_taken(duo_endpoint from, duo_role role)
 }
 
 #endif
+
+DUO_C_ENDS
 
 #endif

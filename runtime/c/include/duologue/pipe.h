@@ -37,7 +37,8 @@ enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
  * their block.
  */
 typedef struct duo_line {
-    _Atomic uint64_t word;
+    /* Said, since compilers for 32 bits have not always agreed on it; the same elsewhere. */
+    alignas(8) _Atomic uint64_t word;
     char payloads[];
 } duo_line;
 
@@ -96,7 +97,7 @@ struct duo_session {
     _Atomic bool is_running;
     struct duo_session *next_free;
     /* Which half of the ring was emptied last, and flags: see room.c. It changes twice in a lap. */
-    _Atomic uint64_t credit;
+    alignas(8) _Atomic uint64_t credit;
     duo_side sides[2];
     duo_signal signals[2];
     alignas(DUO_LINE) char inline_ring[DUO_INLINE_RING];

@@ -53,6 +53,7 @@ typedef struct duo_ports duo_ports;
 typedef struct duo_port {
     struct duo_port_node *node;
     uint64_t generation;
+    uint64_t set;
 } duo_port;
 
 /* An empty set; NULL if memory ran out. Only one thread at a time may use it. */
@@ -72,7 +73,10 @@ size_t duo_ports_count(const duo_ports *ports);
 DUO_MUST_CHECK duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with,
                                         duo_port *port);
 
-/* Takes an endpoint out; false if the set has reported it, or it was removed. */
+/*
+ * Takes an endpoint out. False, and nothing is changed, if the set has reported it, if it was removed, or if
+ * `port` is of another set, whether that one still exists or not; a zeroed `port` is of none.
+ */
 bool duo_ports_remove(duo_ports *ports, duo_port port);
 
 /*

@@ -7,6 +7,8 @@
 
 #include "duologue/generated.h"
 
+DUO_C_BEGINS
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,5 +40,7 @@ DUO_MUST_CHECK duo_status duo_shared_send(duo_shared *shared, const duo_message 
 #ifdef __cplusplus
 }
 #endif
+
+DUO_C_ENDS
 
 #endif

@@ -25,6 +25,13 @@ typedef struct duo_shm_options {
     size_t accepts_count;
     /* The largest message to receive, in encoded bytes; 0 is 64 MiB. */
     size_t largest;
+    /*
+     * The most memory for a received message, in bytes; 0 is four times `largest`. One byte may become many: an
+     * absent option takes the room of a present one, and so does a small variant of an enum that has a large one.
+     */
+    size_t memory;
+    /* The largest region to attach to, in bytes; 0 is 1 GiB. It is mapped whole, and the peer can fill it. */
+    size_t region;
 } duo_shm_options;
 
 /*
@@ -61,6 +68,7 @@ DUO_MUST_CHECK duo_status duo_shm_receive(int socket, int *region);
  *
  * DUO_REFUSED: the side is taken, or the peer speaks another protocol. DUO_EMPTY: the peer did not
  * come in time; the region is used up. DUO_CLOSED: the peer came and left. DUO_BROKEN: this is no region.
+ * DUO_TOO_LARGE: the region is larger than the options allow; nothing was done with it.
  * DUO_SYSTEM: see `errno`.
  */
 DUO_MUST_CHECK duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol,

@@ -41,6 +41,23 @@
 //! A sender that then leaves as a receiver looks at the flags behind the fence that follows its own `LEAVING`: both could be `GONE`
 //! otherwise, each relying on the other. What the receiver did not read is forgotten by whoever ends the session.
 //!
+//! # Where the barrier is lost
+//!
+//! If the kernel refuses the barrier to a session that relies on it (see `barrier`), the receiver may miss what the sender has stored a
+//! moment before, though it has a destructor. It says `LEAVING`, passes a full fence, waits until the store can be expected to be
+//! visible ([`barrier::grace`]), and then looks. If it finds nothing it says `GONE`, and the sender finds that as where messages can be forgotten,
+//! by the same looks: after a fence of its own, before it sleeps or leaves as a receiver, and when it ends. That both sides have a
+//! fence makes it certain that the session ends, that nobody sleeps for a peer that is gone, and that a message is never destroyed
+//! twice. It is certain without any time that the other side sees what was said, or this one the message; the time only decides which.
+//!
+//! If a store took longer than the grace to become visible, its message would be neither read nor destroyed: its memory would
+//! leak. Nobody else can destroy it: the sender's later endpoints need not outlive what the message borrows, and the receiver has
+//! returned from its `drop`. Nor is there a barrier to be had by other calls: to run on each processor in turn (`sched_setaffinity`)
+//! is one, but it may be refused as well, and cannot be undone safely while others change the thread's processors.
+//!
+//! Where the barrier is lost but messages must not be forgotten, a sender answers `LEAVING` about an earlier position no more than
+//! elsewhere: the receiver will see the message there, or is about to say `GONE`.
+//!
 //! *The last message*, or `CLOSED`, must be the sender's last access, so it cannot read flags after it. Instead it says
 //! `ENDING` before it, by a read-modify-write that takes over a waiter or finds `LEAVING`. A receiver that
 //! wants to say something and finds `ENDING` knows that what it wants to wait for is only a few instructions away.
@@ -197,6 +214,13 @@ impl Pipe {
         }
     }
 
+    /// Whether a receiver may have left without having seen what was sent before: because nobody can tell, or because the
+    /// barrier was lost.
+    #[inline]
+    pub(crate) fn forgets(&self) -> bool {
+        self.layout().forgets() || barrier::is_lost()
+    }
+
     /// Whether the peer has said that it leaves, or has left: then [`Pipe::was_forgotten`] tells more.
     #[inline]
     pub(crate) fn peer_may_be_gone(&self) -> bool {
@@ -208,7 +232,7 @@ impl Pipe {
     /// about to decide, a few instructions away: then let a [`Moment`] pass and look again, for whoever relies on a no may
     /// sleep.
     pub(crate) fn was_forgotten(&self) -> Option<bool> {
-        if !self.layout().forgets() {
+        if !self.forgets() {
             return Some(false);
         }
         let said = self.flags(self.peer()).load(Acquire);
@@ -218,10 +242,14 @@ impl Pipe {
     /// Whether what the receiver says concerns a sender at the position with this key.
     #[inline]
     fn concerns(&self, said: u64, key: u64) -> bool {
+        // A receiver that is leaving sees what must not be forgotten, or will be gone.
+        let leaves = if self.layout().forgets() {
+            LEAVING | GONE
+        } else {
+            GONE
+        };
         flags::is_about(said, key)
-            || said & (LEAVING | GONE) != 0
-                && self.layout().forgets()
-                && self.at.is_after(said & KEY)
+            || said & leaves != 0 && self.forgets() && self.at.is_after(said & KEY)
     }
 
     /// Ends the session for a sender: publishes that it is gone. Never waits.
@@ -366,8 +394,8 @@ impl Pipe {
         }
         if self.layout().forgets() {
             barrier::after_exchange();
-        } else {
-            barrier::heavy();
+        } else if !barrier::heavy() {
+            barrier::grace();
         }
         // Behind the barrier, as in `die`. This look comes before the one at the word: whoever finds that the peer is leaving, and
         // is the one that has not read something, then sees what it is. So two sides do not put each other off for ever.

@@ -199,7 +199,7 @@ impl Pipe {
     }
 
     #[inline(always)]
-    pub(super) fn stepped(&self, layout: &Layout, then: Then) -> Pipe {
+    pub(crate) fn stepped(&self, layout: &Layout, then: Then) -> Pipe {
         let at = match then {
             Then::Stay => self.stayed(layout),
             Then::Turn => self.at.turned(),

@@ -17,6 +17,18 @@ fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
     (first.sending(true), second.sending(true))
 }
 
+/// Stores a message as a sender does whose look at the receiver's flags came too early to find anything.
+#[cfg(target_os = "linux")]
+pub(crate) fn store_unseen<P>(sender: &Pipe, index: u8, payload: P) {
+    let layout = *sender.layout();
+    // SAFETY: the place is the sender's and free, and the payload is one of the session's.
+    unsafe { sender.write(&layout, payload) };
+    let stamp = sender.stamp(&layout, index, Then::Stay);
+    sender
+        .word()
+        .store(stamp, std::sync::atomic::Ordering::Release);
+}
+
 /// Takes the number that was found in this word, and after which the session goes on.
 fn take(from: Pipe, word: u64, then: Then) -> (u64, Pipe) {
     let layout = *from.layout();

@@ -7,6 +7,8 @@ pub(super) enum List {
     Hot = 0,
     /// Looked at in vain, and without a waiter.
     Tried = 1,
+    /// With a waiter that may be missed, for want of the barrier.
+    Unsure = 2,
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -32,7 +34,7 @@ struct Place<V> {
 /// Values in numbered places. Every operation takes constant time.
 pub(super) struct Members<V> {
     places: Vec<Place<V>>,
-    lists: [Ends; 2],
+    lists: [Ends; 3],
     free: u32,
     count: usize,
 }
@@ -46,7 +48,7 @@ impl<V> Members<V> {
         };
         Members {
             places: Vec::new(),
-            lists: [nobody; 2],
+            lists: [nobody; 3],
             free: NOBODY,
             count: 0,
         }

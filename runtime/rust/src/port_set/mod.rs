@@ -4,7 +4,8 @@
 //! Hot members are looked at without leaving a waiter, so their senders run at the full speed of a pipe that nobody waits
 //! for. A look in vain makes a member *tried*, and when there is nothing hot, or after a number of messages, the set
 //! leaves a waiter with every tried member, whose bell (see `doorbell`) then makes it hot again. Members with a waiter
-//! cost nothing. So per message a member is looked at twice in vain and armed once at most, which is constant.
+//! cost nothing, save where the barrier is lost (see `barrier`): then those whose waiter may be missed are looked at again each time.
+//! So per message a member is looked at twice in vain and armed once at most, which is constant.
 //!
 //! A member that gave a message and came back *has the floor*: it is kept apart from the others, so that a session which
 //! says much is received from at little more than the cost of its pipe.
@@ -22,7 +23,8 @@ use std::time::{Duration, Instant};
 use crate::error::{Closed, TryRecvError};
 use crate::give_way::give_way;
 use crate::ports::Receive;
-use crate::sync::{current, park, spin_loop};
+use crate::relook::{self, Pause};
+use crate::sync::{current, spin_loop};
 use crate::wait::Waiter;
 use crate::watched::barrier;
 use doorbell::{Doorbell, Panel, BELLS};
@@ -74,6 +76,8 @@ pub struct PortSet<R, T = ()> {
     floor: Floor<(R, T)>,
     /// How many messages were received since the tried members were looked at again.
     received: u32,
+    /// How long a task waits before it looks again, where a waiter may be missed.
+    pause: Pause,
 }
 
 /// The session that gave the last message.
@@ -111,6 +115,7 @@ impl<R: Receive, T> PortSet<R, T> {
                 member: None,
             },
             received: 0,
+            pause: Pause::default(),
         }
     }
 
@@ -230,6 +235,7 @@ impl<R: Receive, T> PortSet<R, T> {
     fn look(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         self.wake_up();
         let members = &mut self.members;
+        members.append_all(List::Unsure, List::Hot);
         // SAFETY: this is the set; it does not sleep, and it keeps its panels.
         unsafe {
             self.doorbell.answer(|at| {
@@ -280,6 +286,7 @@ impl<R: Receive, T> PortSet<R, T> {
     fn wait(&mut self, deadline: Option<Instant>) -> Option<(T, Result<R::Message, Closed>)> {
         self.kind = Waiter::Bell;
         let (mut looks, mut yields) = (0, 0);
+        let mut pause = Pause::default();
         while !self.is_empty() {
             if let Some(received) = self.try_recv() {
                 return Some(received);
@@ -292,15 +299,11 @@ impl<R: Receive, T> PortSet<R, T> {
                 yields = if give_way() { yields + 1 } else { YIELDS };
                 self.members.append_all(List::Tried, List::Hot);
             } else if !self.settle() && self.sleep(Waiter::Thread(current())) {
-                let patience =
-                    deadline.map(|deadline| deadline.checked_duration_since(Instant::now()));
-                match patience {
-                    None => park(),
-                    Some(Some(patience)) if !patience.is_zero() => {
-                        crate::sync::park_timeout(patience)
-                    }
-                    Some(_) => return self.try_recv(),
+                let mut limit = (self.members.count(List::Unsure) > 0).then_some(pause);
+                if !relook::sleep(deadline, &mut limit) {
+                    return self.try_recv();
                 }
+                pause = limit.unwrap_or_default();
             }
         }
         None
@@ -318,14 +321,17 @@ impl<R: Receive, T> PortSet<R, T> {
             }
             next = self.members.next(at);
         }
-        if needs_barrier {
-            barrier();
-        }
+        let is_certain = !needs_barrier || barrier();
         while let Some(at) = self.members.first(List::Tried) {
             self.members.unlink(at);
-            let watch = self.members.get_mut(at).map(|(port, _)| port.watch().0);
-            if watch.is_some_and(|watched| !watched.confirm()) {
+            let Some((port, _)) = self.members.get_mut(at) else {
+                continue;
+            };
+            let watched = port.watch().0;
+            if !watched.confirm(is_certain) {
                 self.members.append(List::Hot, at);
+            } else if !is_certain && watched.needs_barrier() {
+                self.members.append(List::Unsure, at);
             }
         }
         self.members.first(List::Hot).is_some()
@@ -403,9 +409,13 @@ impl<R: Receive, T> Future for PortSetRecv<'_, R, T> {
         set.kind = Waiter::Task;
         while !set.is_empty() {
             if let Some(received) = set.try_recv() {
+                set.pause = Pause::default();
                 return Poll::Ready(Some(received));
             }
             if !set.settle() && set.sleep(Waiter::Task(context.waker().clone())) {
+                if set.members.count(List::Unsure) > 0 {
+                    relook::wake_after(set.pause.next(), context.waker());
+                }
                 return Poll::Pending;
             }
         }

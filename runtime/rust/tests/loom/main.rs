@@ -6,6 +6,7 @@ extern crate duologue_runtime as duologue;
 mod forgotten;
 #[path = "../sessions/golden.rs"]
 mod golden;
+mod refused;
 mod tasks;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -28,13 +29,30 @@ fn long_model(conversation: impl Fn() + Send + Sync + 'static) {
     explore(1, true, conversation);
 }
 
+/// Explores a conversation whose sessions begin with the barrier, which is then refused.
+fn explore_refused(conversation: impl Fn() + Send + Sync + 'static) {
+    explore_with(2, &[(true, true)], false, conversation);
+}
+
 fn explore(preemptions: usize, is_fenced: bool, conversation: impl Fn() + Send + Sync + 'static) {
+    let barriers = [(true, false), (false, false)];
+    explore_with(preemptions, &barriers, is_fenced, conversation);
+}
+
+/// Explores with each of these: whether sessions begin with the barrier, and whether it is then refused.
+fn explore_with(
+    preemptions: usize,
+    barriers: &[(bool, bool)],
+    is_fenced: bool,
+    conversation: impl Fn() + Send + Sync + 'static,
+) {
     // The models take turns: what they choose for the barrier holds for all sessions.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let conversation = Arc::new(conversation);
-    for is_there in [true, false] {
+    for &(is_there, is_lost) in barriers {
         duologue::model_barrier(is_there);
+        duologue::model_lost_barrier(is_lost);
         duologue::model_light_barrier(is_fenced);
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(preemptions);
@@ -115,7 +133,9 @@ fn leaving_at_the_same_time_loses_nothing() {
         (2, 2),
         (2, 3),
     ] {
-        model(move || {
+        // Also where the barrier is refused, but what was stored is visible when the receiver looks.
+        let barriers = [(true, false), (false, false), (true, true)];
+        explore_with(2, &barriers, true, move || {
             let drops = Arc::new(AtomicUsize::new(0));
             let (server, client) = stream::init_with::<Counted>(Capacity::Bounded(capacity));
             let counter = drops.clone();

@@ -1,16 +1,21 @@
 //! The contract of the in-process pipe, through modules in the generated shape.
 #![cfg(not(loom))]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 extern crate duologue_runtime as duologue;
 
 mod closing;
 mod crowds;
 mod dialogue;
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+mod filter;
 mod futures;
 mod golden;
 mod port_set;
 mod random;
+#[cfg(target_os = "linux")]
+mod refused;
 mod select;
 mod services;
 mod shared;

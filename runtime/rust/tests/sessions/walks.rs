@@ -304,27 +304,34 @@ fn walk_all(ends: Vec<(u64, At)>, living: &Arc<AtomicI64>) {
     }
 }
 
+/// So many sessions at once, and something that happens when all have begun.
+pub(crate) fn round(round: u64, sessions: u64, meanwhile: impl FnOnce()) {
+    let living = Arc::new(AtomicI64::new(0));
+    let (mut clients, mut servers) = (Vec::new(), Vec::new());
+    for session in 0..sessions {
+        let capacity = match session % 3 {
+            0 => Capacity::Unbounded,
+            longest => Capacity::Bounded(longest as usize),
+        };
+        let (first, second) = begin(capacity);
+        let seed = 2 * (round * sessions + session) + 1;
+        clients.push((seed, At::Talking(first)));
+        servers.push((seed + 1, At::Hearing(second)));
+    }
+    let walking = [clients, servers].map(|ends| {
+        let counter = living.clone();
+        thread::spawn(move || walk_all(ends, &counter))
+    });
+    meanwhile();
+    for walker in walking {
+        assert!(walker.join().is_ok(), "round {round}");
+    }
+    assert_eq!(living.load(SeqCst), 0, "payloads are left of round {round}");
+}
+
 #[test]
 fn every_payload_of_a_random_walk_is_destroyed_once() {
-    const ROUNDS: u64 = 200;
-    const SESSIONS: u64 = 12;
-    for round in 0..ROUNDS {
-        let living = Arc::new(AtomicI64::new(0));
-        let (mut clients, mut servers) = (Vec::new(), Vec::new());
-        for session in 0..SESSIONS {
-            let capacity = match session % 3 {
-                0 => Capacity::Unbounded,
-                longest => Capacity::Bounded(longest as usize),
-            };
-            let (first, second) = begin(capacity);
-            let seed = 2 * (round * SESSIONS + session) + 1;
-            clients.push((seed, At::Talking(first)));
-            servers.push((seed + 1, At::Hearing(second)));
-        }
-        let counter = living.clone();
-        let serving = thread::spawn(move || walk_all(servers, &counter));
-        walk_all(clients, &living);
-        assert!(serving.join().is_ok(), "round {round}");
-        assert_eq!(living.load(SeqCst), 0, "payloads are left of round {round}");
+    for number in 0..200 {
+        round(number, 12, || {});
     }
 }

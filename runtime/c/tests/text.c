@@ -1,0 +1,45 @@
+/* Text that is shown: sizes that `printf` cannot take, and characters that would do more than be shown. */
+#include <limits.h>
+#include <string.h>
+
+#include "check.h"
+#include "duologue.h"
+
+/* All of it in a buffer that it fills, and no more of it in smaller ones than what fits. */
+static void check_escaped(duo_str text, const char *expected)
+{
+    size_t size = strlen(expected);
+    CHECK(duo_str_escape(NULL, 0, text) == size);
+    for (size_t room = 1; room <= size + 2; room++) {
+        char *place = malloc(room);
+        CHECK(place != NULL);
+        memset(place, 'z', room);
+        CHECK(duo_str_escape(place, room, text) == size);
+        size_t written = strlen(place);
+        CHECK(written < room && strncmp(place, expected, written) == 0);
+        CHECK(room <= size || written == size);
+        /* Nothing in part: an escape has four bytes at most, a character too. */
+        CHECK(written + 4 >= (room - 1 < size ? room - 1 : size));
+        free(place);
+    }
+}
+
+int main(void)
+{
+    check_escaped(DUO_STR(""), "");
+    check_escaped((duo_str){NULL, 0}, "");
+    check_escaped(DUO_STR("na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80"), "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80");
+    check_escaped(DUO_STR("a\0b\nc\r\t\"\\\x1b[2J\x7f"), "a\\x00b\\nc\\r\\t\\\"\\\\\\x1b[2J\\x7f");
+    check_escaped(DUO_STR("\xc2\x9b\xc2\xa0"), "\\xc2\\x9b\xc2\xa0");
+    check_escaped(DUO_STR("caf\xe9"), "caf\\xe9");
+    check_escaped(DUO_STR("\xe2\x82"), "\\xe2\\x82");
+    check_escaped(DUO_STR("\x80\xff\xc0\x80"), "\\x80\\xff\\xc0\\x80");
+
+    CHECK(duo_print_size(0) == 0 && duo_print_size(7) == 7);
+    CHECK(duo_print_size((size_t)INT_MAX) == INT_MAX);
+    CHECK(duo_print_size((size_t)INT_MAX + 1) == INT_MAX);
+    CHECK(duo_print_size(SIZE_MAX) == INT_MAX);
+    char shown[8];
+    CHECK(snprintf(shown, sizeof shown, "%.*s", DUO_PRINT(DUO_STR("abc"))) == 3 && strcmp(shown, "abc") == 0);
+    return 0;
+}

@@ -1,0 +1,79 @@
+/* A program that says beforehand that it does without `membarrier` never makes the call: a filter would end it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "golden.h"
+#include "refuse.h"
+
+static void *produce(void *context)
+{
+    numbers_client_stream_t out = *(numbers_client_stream_t *)context;
+    for (uint64_t i = 0; i < 1000; i++) {
+        if (i % 300 == 0) doze();
+        CHECK(numbers_client_stream_send_send(out, i, &out) == DUO_OK);
+    }
+    CHECK(numbers_client_stream_close(out) == DUO_OK);
+    return NULL;
+}
+
+static void talk(void)
+{
+    end_at_membarrier();
+    numbers_server_stream_t in = {0};
+    numbers_client_stream_t out = {0};
+    CHECK(numbers_init(&in, &out) == DUO_OK);
+    pthread_t thread = start(produce, &out);
+    numbers_stream_t got;
+    uint64_t heard = 0;
+    while (numbers_server_stream_recv(in, &got) == DUO_OK) {
+        CHECK(got.as.send.value == heard++);
+        in = got.as.send.next;
+    }
+    CHECK(heard == 1000);
+    finish(thread);
+    /* A receiver that leaves in a run. */
+    CHECK(numbers_init(&in, &out) == DUO_OK);
+    CHECK(numbers_server_stream_close(in) == DUO_OK);
+    CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_CLOSED);
+}
+
+/* How a process ends that says so in this way. */
+static int end_of(void (*say)(void))
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        say();
+        talk();
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    return status;
+}
+
+static void by_function(void)
+{
+    duo_without_membarrier();
+}
+
+static void by_variable(void)
+{
+    CHECK(setenv("DUOLOGUE_NO_MEMBARRIER", "1", 1) == 0);
+}
+
+static void by_no_variable(void)
+{
+    CHECK(setenv("DUOLOGUE_NO_MEMBARRIER", "0", 1) == 0);
+}
+
+int main(void)
+{
+    CHECK(end_of(by_function) == 0);
+    CHECK(end_of(by_variable) == 0);
+    CHECK(WIFSIGNALED(end_of(by_no_variable)));
+    return 0;
+}

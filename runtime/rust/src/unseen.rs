@@ -1,0 +1,302 @@
+//! What happens where the kernel refuses the barrier and a sender misses what its receiver said, which no test can bring about by
+//! chance: so here a message is stored by hand, without the look at the flags that follows. Each test has a process of its own,
+//! because the filter under which the kernel refuses the call stays.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::process::Command;
+use std::sync::atomic::Ordering::Acquire;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use crate::filter::refuse_membarrier;
+use crate::flags::{GONE, WAITING};
+use crate::golden::stream::{self, Stream};
+use crate::layout::{Capacity, Layout, Slot};
+use crate::pipe::{pair, store_unseen, Found, Pipe, Sent, Then};
+use crate::ready::Endpoint;
+use crate::watched::Watched;
+use crate::{barrier, park, PortSet, Select};
+
+const CHILD: &str = "DUOLOGUE_TEST_UNSEEN";
+
+/// Runs the test in a process of its own, which gives up after a minute.
+fn alone(name: &str, test: impl FnOnce()) {
+    if std::env::var_os(CHILD).is_some() {
+        thread::spawn(|| {
+            thread::sleep(Duration::from_secs(60));
+            eprintln!("somebody sleeps for ever");
+            std::process::abort();
+        });
+        if barrier::is_there() {
+            test();
+        }
+        return;
+    }
+    let mut child = Command::new(std::env::current_exe().expect("a program knows its name"));
+    child.args([&format!("unseen::{name}"), "--exact", "--nocapture"]);
+    let output = child.env(CHILD, "1").output().expect("the program starts");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && printed.contains("test result: ok. 1 passed"),
+        "{printed}{errors}"
+    );
+}
+
+/// Waits until the receiver of this sender has left a waiter in its flags where the sender stands, and then stores a number there
+/// without looking.
+fn store_when_awaited(sender: &Pipe) {
+    let flags = sender.flags(1 - sender.at().side());
+    while flags.load(Acquire) & WAITING == 0 {
+        thread::yield_now();
+    }
+    // Until it sleeps, most likely.
+    thread::sleep(Duration::from_millis(20));
+    assert!(barrier::is_lost());
+    store_unseen(sender, 0, 7_u64);
+}
+
+/// Lets somebody wait for a message that is stored without a look.
+fn receive_unseen(receive: impl FnOnce(stream::server::Stream<u64>) + Send) {
+    let (server, mut client) = stream::init::<u64>();
+    refuse_membarrier(libc::EPERM);
+    thread::scope(|scope| {
+        scope.spawn(|| receive(server));
+        store_when_awaited(client.watch().0.pipe());
+    });
+    // Its position is the one before the message.
+    std::mem::forget(client);
+}
+
+fn check(message: Stream<u64>) {
+    assert!(matches!(message, Stream::Send(7, _)));
+}
+
+struct Unpark(thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn a_thread_looks_again() {
+    alone("a_thread_looks_again", || {
+        receive_unseen(|server| check(server.recv().expect("a message")));
+    });
+}
+
+#[test]
+fn a_thread_that_waits_not_for_long_looks_again() {
+    alone("a_thread_that_waits_not_for_long_looks_again", || {
+        receive_unseen(|server| {
+            let received = server.recv_timeout(Duration::from_secs(1_000));
+            check(received.expect("a message"));
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_waits_for_one_of_several_looks_again() {
+    alone("a_thread_that_waits_for_one_of_several_looks_again", || {
+        receive_unseen(|mut server| {
+            let (mut other, _client) = stream::init::<u64>();
+            let mut select = Select::new();
+            select.add(&mut other);
+            select.add(&mut server);
+            assert_eq!(select.ready(), Ok(1));
+            check(server.recv().expect("a message"));
+        });
+    });
+}
+
+#[test]
+fn a_thread_with_a_set_looks_again() {
+    alone("a_thread_with_a_set_looks_again", || {
+        receive_unseen(|server| {
+            let (other, _client) = stream::init::<u64>();
+            let mut set = PortSet::from_iter([(other, 1), (server, 2)]);
+            let Some((2, Ok(message))) = set.recv() else {
+                panic!("a message of the second")
+            };
+            check(message);
+        });
+    });
+}
+
+#[test]
+fn a_task_looks_again() {
+    alone("a_task_looks_again", || {
+        receive_unseen(|server| check(block_on(server.recv_async()).expect("a message")));
+    });
+}
+
+#[test]
+fn a_task_that_waits_for_readiness_looks_again() {
+    alone("a_task_that_waits_for_readiness_looks_again", || {
+        receive_unseen(|mut server| {
+            block_on(server.ready());
+            check(server.recv().expect("a message"));
+        });
+    });
+}
+
+#[test]
+fn a_task_that_waits_for_one_of_several_looks_again() {
+    alone("a_task_that_waits_for_one_of_several_looks_again", || {
+        receive_unseen(|mut server| {
+            let (mut other, _client) = stream::init::<u64>();
+            let mut select = Select::new();
+            select.add(&mut other);
+            select.add(&mut server);
+            assert_eq!(block_on(select.ready_async()), Ok(1));
+            check(server.recv().expect("a message"));
+        });
+    });
+}
+
+#[test]
+fn a_task_with_a_set_looks_again() {
+    alone("a_task_with_a_set_looks_again", || {
+        receive_unseen(|server| {
+            let (other, _client) = stream::init::<u64>();
+            let mut set = PortSet::from_iter([(other, 1), (server, 2)]);
+            let Some((2, Ok(message))) = block_on(set.recv_async()) else {
+                panic!("a message of the second")
+            };
+            check(message);
+        });
+    });
+}
+
+/// A task whose sender has learnt of it waits in the word from there on, so that nobody need look again.
+#[test]
+fn a_task_that_its_sender_knows_is_sure() {
+    alone("a_task_that_its_sender_knows_is_sure", || {
+        let (mut server, mut client) = stream::init::<u64>();
+        refuse_membarrier(libc::ENOSYS);
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = Context::from_waker(&waker);
+        // At the beginning of a run a sender looks whether its receiver is a task.
+        client = client.send(0).expect("nobody leaves");
+        let Ok(Stream::Send(0, next)) = server.recv() else {
+            panic!("a number")
+        };
+        server = next;
+        let mut unsure = Vec::new();
+        for number in 0..4 {
+            let mut receiving = server.recv_async();
+            for _ in 0..3 {
+                assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
+            }
+            client = client.send(number).expect("nobody leaves");
+            let received = Pin::new(&mut receiving).poll(&mut context);
+            let Poll::Ready(Ok(Stream::Send(_, mut next))) = received else {
+                panic!("a number")
+            };
+            unsure.push(next.watch().0.needs_barrier());
+            server = next;
+        }
+        assert!(barrier::is_lost());
+        assert_eq!(unsure, [true, false, false, false]);
+    });
+}
+
+/// The sender of a session whose messages have destructors, and whose receiver has left, after which it has stored a message without
+/// looking: it finds later that the receiver is gone.
+fn left(then: Then) -> Pipe {
+    let slot = Slot::new().messages(4).fit::<Box<u64>>();
+    let (sender, receiver) = pair(Layout::of(slot, Capacity::Bounded(9)));
+    assert!(!sender.layout().forgets());
+    let (sender, receiver) = (sender.sending(true), receiver.sending(true));
+    refuse_membarrier(libc::ENOMEM);
+    assert!(receiver.die().is_ok());
+    assert!(barrier::is_lost());
+    assert_ne!(sender.flags(1).load(Acquire) & GONE, 0);
+    store_unseen(&sender, 0, Box::new(1_u64));
+    let layout = *sender.layout();
+    sender.stepped(&layout, then).sending(true)
+}
+
+#[test]
+fn a_sender_finds_with_its_next_message_that_the_receiver_left() {
+    let name = "a_sender_finds_with_its_next_message_that_the_receiver_left";
+    alone(name, || {
+        let sender = left(Then::Stay);
+        let layout = *sender.layout();
+        let sent = sender.send(&layout, true, 0, Box::new(2_u64), Then::Stay);
+        assert!(matches!(sent, Sent::Noticed(Err(back)) if *back == 2));
+    });
+}
+
+#[test]
+fn a_sender_finds_with_its_last_message_that_the_receiver_left() {
+    let name = "a_sender_finds_with_its_last_message_that_the_receiver_left";
+    alone(name, || {
+        let sender = left(Then::Stay);
+        let layout = *sender.layout();
+        let sent = sender.send(&layout, true, 0, Box::new(2_u64), Then::End);
+        assert!(matches!(sent, Sent::Noticed(Err(back)) if *back == 2));
+    });
+}
+
+#[test]
+fn a_sender_that_waits_for_an_answer_finds_that_the_receiver_left() {
+    let name = "a_sender_that_waits_for_an_answer_finds_that_the_receiver_left";
+    alone(name, || {
+        let asking = left(Then::Turn);
+        assert_eq!(park::for_message(asking.again()), None);
+        assert!(matches!(asking.find(), Found::Closed));
+        asking.free();
+    });
+}
+
+#[test]
+fn a_task_that_waits_for_an_answer_finds_that_the_receiver_left() {
+    let name = "a_task_that_waits_for_an_answer_finds_that_the_receiver_left";
+    alone(name, || {
+        let asking = left(Then::Turn);
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        assert!(!Watched::for_message(&asking).arm_task(&waker));
+        // Where it would wait in the word as well.
+        let alternating = asking.sending(false);
+        assert!(alternating.waits_in_word());
+        assert!(!Watched::for_message(&alternating).arm_task(&waker));
+        alternating.free();
+    });
+}
+
+#[test]
+fn a_sender_that_waited_for_an_answer_and_leaves_is_alone() {
+    let name = "a_sender_that_waited_for_an_answer_and_leaves_is_alone";
+    alone(name, || assert!(left(Then::Turn).die().is_ok()));
+}
+
+/// The block of the session is used for the next one only if the sender has ended it.
+#[test]
+fn a_sender_that_leaves_ends_the_session_of_a_receiver_that_left() {
+    let name = "a_sender_that_leaves_ends_the_session_of_a_receiver_that_left";
+    alone(name, || {
+        let sender = left(Then::Stay);
+        let (session, layout) = (sender.session(), *sender.layout());
+        sender.leave();
+        if cfg!(feature = "pool") {
+            assert_eq!(pair(layout).0.session(), session);
+        }
+    });
+}

@@ -1,0 +1,53 @@
+//! A filter for system calls, as sandboxes install it, under which the kernel refuses `membarrier`.
+
+/// From here on `membarrier` fails with this error in all threads of the process, and in those that it starts.
+pub(crate) fn refuse_membarrier(error: libc::c_int) {
+    install(libc::SECCOMP_RET_ERRNO | error as u32);
+    // SAFETY: the call asks a question.
+    let refused = unsafe {
+        libc::syscall(libc::SYS_membarrier, 0, 0, 0) == -1 && *libc::__errno_location() == error
+    };
+    assert!(refused, "the filter is in force");
+}
+
+/// From here on `membarrier` ends the process.
+#[allow(dead_code)]
+pub(crate) fn end_at_membarrier() {
+    install(libc::SECCOMP_RET_KILL_PROCESS);
+}
+
+fn install(answer: u32) {
+    const fn instruction(code: u32, value: u32, otherwise: u8) -> libc::sock_filter {
+        libc::sock_filter {
+            code: code as u16,
+            jt: 0,
+            jf: otherwise,
+            k: value,
+        }
+    }
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let compare = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let give = libc::BPF_RET | libc::BPF_K;
+    // The number of the call is what `struct seccomp_data` begins with.
+    let mut program = [
+        instruction(load, 0, 0),
+        instruction(compare, libc::SYS_membarrier as u32, 1),
+        instruction(give, answer, 0),
+        instruction(give, libc::SECCOMP_RET_ALLOW, 0),
+    ];
+    let filter = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_mut_ptr(),
+    };
+    // SAFETY: the calls read the program, which lives, and change nothing but what this process may do.
+    let installed = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                libc::SECCOMP_FILTER_FLAG_TSYNC,
+                &raw const filter,
+            ) == 0
+    };
+    assert!(installed, "the kernel takes the filter");
+}
