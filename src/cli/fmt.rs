@@ -93,7 +93,10 @@ impl Fmt {
                 None => counts.invalid += 1,
             }
         }
-        let outcome = self.finish(&counts, &changed, is_stdin, terminal);
+        let outcome = match counts.total {
+            0 => Ok(()),
+            _ => self.finish(&counts, &changed, is_stdin, terminal),
+        };
         match unreadable.pop() {
             None => outcome,
             Some(last) => {
