@@ -82,6 +82,9 @@ pub struct Position {
 pub struct Source {
     name: String,
     text: String,
+    /// Where bytes that are not UTF-8 were replaced: the end of each replacement in the text, and how many bytes longer the text is
+    /// than the file up to there. Empty for UTF-8.
+    replaced: Vec<(usize, usize)>,
     index: OnceLock<Index>,
 }
 
@@ -142,6 +145,17 @@ impl Source {
         &self.text
     }
 
+    /// Where a byte of the text is in the file. The two differ only after bytes that are not UTF-8, for which the text has
+    /// replacement characters.
+    #[must_use]
+    pub fn byte_in_file(&self, offset: usize) -> usize {
+        let before = self.replaced.partition_point(|(end, _)| *end <= offset);
+        match before.checked_sub(1) {
+            Some(last) => offset - self.replaced[last].1,
+            None => offset,
+        }
+    }
+
     /// Line and column of a byte offset; an offset past the end counts as the end.
     #[must_use]
     pub fn position(&self, offset: usize) -> Position {
@@ -191,8 +205,29 @@ impl Sources {
         self.list.push(Source {
             name: name.into(),
             text: text.into(),
+            replaced: Vec::new(),
             index: OnceLock::new(),
         });
+        id
+    }
+
+    /// Adds bytes that are not UTF-8 as the text that comes nearest to them, so that places in it can be shown.
+    pub fn add_lossy(&mut self, name: impl Into<String>, bytes: &[u8]) -> SourceId {
+        const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+        let mut text = String::with_capacity(bytes.len());
+        let mut replaced = Vec::new();
+        let mut longer = 0;
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            if !chunk.invalid().is_empty() {
+                text.push(REPLACEMENT);
+                // A chunk has at most three bytes that are not UTF-8, and a replacement has three.
+                longer += REPLACEMENT.len_utf8() - chunk.invalid().len();
+                replaced.push((text.len(), longer));
+            }
+        }
+        let id = self.add(name, text);
+        self.list[id.0 as usize].replaced = replaced;
         id
     }
 

@@ -29,13 +29,19 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 continue;
             }
             let view = |id| View::of(subject.program, id);
-            if let Some(told) = not_dual(view(case.id), view(*other)) {
+            if let Some(explanation) = not_dual(view(case.id), view(*other)) {
                 let claim = Label {
                     span: *at,
                     text: "claimed here".to_owned(),
                 };
                 let here = |span| span;
-                findings.error(told.finding(RULE.name, Some(claim), Origin::Left, &here, &here));
+                findings.error(explanation.finding(
+                    RULE.name,
+                    Some(claim),
+                    Origin::Left,
+                    &here,
+                    &here,
+                ));
             }
         }
     }

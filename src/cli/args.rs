@@ -1,18 +1,19 @@
 //! Arguments that several commands share.
 
+use super::baseline::checked;
 use super::levels::Levels;
 use super::reports::{self, Reports};
 use super::terminal::Terminal;
 use super::{Failure, config, inputs};
 use clap::{Args, ValueEnum};
-use duologue::compile::{Compilation, Request, compile};
+use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
 use duologue::relation::Verdict;
 use duologue::report;
 use duologue::target::Options;
 use std::path::PathBuf;
 
-/// Where protocols come from and what is thought of them.
+/// Where protocols come from, the levels of rules, and reports.
 #[derive(Debug, Args)]
 pub struct Sources {
     /// Look for imports in this directory too; may be given more than once
@@ -24,6 +25,8 @@ pub struct Sources {
     reports: Reports,
     #[command(flatten)]
     levels: Levels,
+    #[arg(skip)]
+    leaves_out_unreadable: bool,
 }
 
 /// How findings look.
@@ -62,9 +65,9 @@ pub enum Format {
 pub enum Findings {
     /// Its product.
     Product,
-    /// Worth telling along with the product.
+    /// Shown along with the product.
     Aside,
-    /// Worth telling only if they keep it from its product.
+    /// Shown only if they keep it from its product.
     Reason,
 }
 
@@ -89,15 +92,21 @@ impl Sources {
         terminal: &Terminal,
     ) -> Result<Compilation, Failure> {
         let check = |request: &Request| {
-            let compilation = compile(request, &Disk).map_err(|unreadable| {
-                let path = unreadable.path.display();
-                Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
-            })?;
+            let compilation = checked(request, &Disk)?;
             Ok((compilation, ()))
         };
-        let (compilation, ()) =
-            self.compile_by(check, paths, options, format, findings, terminal)?;
+        let (compilation, ()) = self
+            .leaving_out_unreadable()
+            .compile_by(check, paths, options, format, findings, terminal)?;
         Ok(compilation)
+    }
+
+    /// Checks what can be read, and fails when its findings have been printed.
+    pub fn leaving_out_unreadable(self) -> Sources {
+        Sources {
+            leaves_out_unreadable: true,
+            ..self
+        }
     }
 
     /// As [`Sources::compile`], with the way to check that is given.
@@ -114,7 +123,16 @@ impl Sources {
         let config = self.config.read(paths, terminal)?;
         let defaults = config.levels();
         let import_dirs = [self.import_dirs, config.import_dirs].concat();
-        let inputs = inputs::find(paths, &import_dirs)?;
+        let inputs::Found {
+            inputs,
+            mut unreadable,
+        } = match self.leaves_out_unreadable {
+            true => inputs::find_readable(paths, &import_dirs)?,
+            false => inputs::Found {
+                inputs: inputs::find(paths, &import_dirs)?,
+                unreadable: Vec::new(),
+            },
+        };
         let request = Request {
             inputs,
             import_dirs,
@@ -126,7 +144,13 @@ impl Sources {
         let verdicts = answer.verdicts();
         format.print(&compilation, verdicts, findings, terminal)?;
         self.reports.write(&compilation, verdicts, terminal)?;
-        Ok((compilation, answer))
+        match unreadable.pop() {
+            None => Ok((compilation, answer)),
+            Some(last) => {
+                unreadable.iter().for_each(|words| terminal.complain(words));
+                Err(Failure::Environment(last))
+            }
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! `duologue breaking`: whether a change can be deployed, and which side first.
 
 use super::args::{Answer, Findings, Format, Sources, Style};
-use super::older::{Old, checked};
+use super::baseline::{Old, checked};
 use super::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
 use super::{Failure, TEMPLATE};
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
-use duologue::relation::{Outcome, Require, Rollout, Verdict, versions};
+use duologue::relation::{Outcome, Require, Rollout, Travel, Verdict, versions};
 use duologue::target::Options;
 use std::path::PathBuf;
 
@@ -41,6 +41,9 @@ pub struct Breaking {
         value_name = "ORDER"
     )]
     require: Order,
+    /// Compare as processes do: a message travels as its position in its state, so one that has moved is an error
+    #[arg(long)]
+    wire: bool,
     #[command(flatten)]
     style: Style,
     #[command(flatten)]
@@ -59,10 +62,14 @@ impl Breaking {
             Order::AnyOrder => Require::AnyOrder,
             Order::SomeOrder => Require::SomeOrder,
         };
+        let travel = match self.wire {
+            true => Travel::Positions,
+            false => Travel::Names,
+        };
         let against = self.against;
         let old = Old::find(&against, &self.paths)?;
         let here = old.still_here(&self.paths);
-        let by = |request: &Request| comparison(request, &self.paths, &old, require);
+        let by = |request: &Request| comparison(request, &self.paths, &old, require, travel);
         let (options, format) = (Options::default(), self.style.format);
         let product = Findings::Product;
         let sources = self.sources;
@@ -115,6 +122,7 @@ fn comparison(
     paths: &[PathBuf],
     old_version: &Old<'_>,
     require: Require,
+    travel: Travel,
 ) -> Result<(Compilation, Compared), Failure> {
     let mut new = checked(request, &Disk)?;
     let Some(new_checked) = &new.checked else {
@@ -131,7 +139,7 @@ fn comparison(
         return Ok((old, Compared::OldIsWrong));
     };
     let moved = new.sources.absorb(texts, named);
-    for versions in versions(old_checked.program(), new_checked.program()) {
+    for versions in versions(old_checked.program(), new_checked.program(), travel) {
         found.extend(versions.findings(require, moved));
         verdicts.push(Verdict::on(&versions));
     }
@@ -160,6 +168,13 @@ fn text(verdict: &Verdict, terminal: &Terminal) -> String {
         "{name}: {}{reason}\n",
         styled(style, verdict.outcome.words())
     );
+    if let Some(wire) = &verdict.wire {
+        let note = styled(WARNING, "note");
+        text += &format!(
+            "    {note}: between processes neither side may accept the other version: {wire}\n\
+             \x20         see `duologue fingerprint --against`; with `--wire` this is an error\n"
+        );
+    }
     let Outcome::Kept {
         old_client,
         new_client,

@@ -1,7 +1,7 @@
 //! `duologue check`: all errors and rules.
 
 use super::args::{Choices, Findings, Sources, Style};
-use super::overview::overview;
+use super::protocol_table::overview;
 use super::terminal::{GOOD, Terminal, styled};
 use super::{Failure, Outcome, TEMPLATE, fix};
 use clap::Args;
@@ -44,7 +44,7 @@ impl Check {
         let (format, product) = (self.style.format, Findings::Product);
         let compiled = if self.fix {
             let by = fix::fix;
-            let sources = self.sources;
+            let sources = self.sources.leaving_out_unreadable();
             let (compiled, fixed) =
                 sources.compile_by(by, &self.paths, choices, format, product, terminal)?;
             if fixed.repairs > 0 {

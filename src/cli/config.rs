@@ -80,11 +80,12 @@ impl Choice {
             }
             Err(error) => {
                 let range = error.span().unwrap_or(0..0);
-                vec![Diagnostic::error(
-                    "configuration",
-                    span(range),
-                    error.message(),
-                )]
+                let found = Diagnostic::error("configuration", span(range), error.message());
+                let is_versionless = error.message() == "missing field `version`";
+                vec![match is_versionless {
+                    true => found.help("write `version = 1` in the first line"),
+                    false => found,
+                }]
             }
         };
         for error in &errors {

@@ -33,7 +33,7 @@ pub fn between(path: &str, old: &str, new: &str) -> String {
 /// What turns `old` into `new`, which is the same text laid out anew, as `patch` reads it; empty if they are equal.
 ///
 /// The texts are cut where the same words begin a line in both, so that it takes time in proportion to their length as long as
-/// only blanks, line ends and separators differ.
+/// only whitespace, line ends and separators differ.
 pub fn unified(path: &str, old: &str, new: &str) -> String {
     let (old, new) = (lines(old), lines(new));
     let found = if old == new {

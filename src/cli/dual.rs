@@ -1,7 +1,7 @@
 //! `duologue dual`: protocols from the server's side.
 
 use super::args::{Findings, Format, Sources};
-use super::duality::{self, Named};
+use super::dual_compare::{self, Named};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
@@ -42,7 +42,7 @@ impl Dual {
         let mut named = Named::parse(&self.file);
         named.protocol = self.protocol.or(named.protocol);
         if let Some(theirs) = &self.against {
-            return duality::compare(&named, &Named::parse(theirs), self.sources, terminal);
+            return dual_compare::compare(&named, &Named::parse(theirs), self.sources, terminal);
         }
         let files = [named.file];
         let options = Options::default();

@@ -8,24 +8,29 @@ use duologue::check::rule;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue explain stuck-state        what the rule wants, a wrong protocol and a right one
+  duologue explain stuck-state        what the rule requires, a wrong protocol and a right one
   duologue rules                      the names of all rules
 ";
+
+/// The page of what is wrong with a configuration, which is no rule of protocols.
+const CONFIGURATION: &str = include_str!("../../docs/configuration.md");
 
 /// Explain a rule: why it is there, what breaks it, what keeps it.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Explain {
-    /// The name that stands in brackets in a finding
+    /// The name in brackets in a finding
     rule: String,
 }
 
 impl Explain {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        let Some(rule) = rule(&self.rule) else {
-            return Err(Failure::Usage(unknown(&self.rule)));
+        let page = match rule(&self.rule) {
+            Some(rule) => rule.page,
+            None if self.rule == "configuration" => CONFIGURATION,
+            None => return Err(Failure::Usage(unknown(&self.rule))),
         };
-        let page: String = rule.page.lines().map(shown).collect();
+        let page: String = page.lines().map(shown).collect();
         terminal.print(page)?;
         Ok(())
     }

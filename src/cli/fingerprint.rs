@@ -1,15 +1,15 @@
-//! `duologue fingerprint`: by what two processes know that they speak the same protocol.
+//! `duologue fingerprint`: by what two processes recognize that they use the same protocol.
 
 use super::args::{Answer, Findings, Format, Sources};
-use super::older::{Old, checked};
+use super::baseline::{Old, checked};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
 use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
 use duologue::fingerprint::Fingerprint as Hash;
-use duologue::protocol::{Message, Program};
-use duologue::relation::{Fate, Place, View, canonical, displacement, misfit, versions};
+use duologue::protocol::Program;
+use duologue::relation::{Fate, Travel, View, canonical, displacement, refusal, versions};
 use duologue::target::Options;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,14 +23,14 @@ const EXAMPLES: &str = "\
                                       which side may accept the fingerprints of an older version
 ";
 
-/// Print by what two processes know that they speak the same protocol
+/// Print each protocol's fingerprint, by which two processes recognize that they use the same protocol
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Fingerprint {
     /// Files and directories
     #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Print behind each fingerprint the text that it is the hash of
+    /// Print after each fingerprint the text that it is the hash of
     #[arg(long)]
     text: bool,
     /// Say which side may accept the fingerprints of an older version, which is a directory, a file, or a git revision; fail
@@ -124,11 +124,11 @@ struct Acceptance {
 /// For each protocol that both versions have, by its name with the package, which side may accept the old fingerprint.
 fn acceptances(old: &Program, new: &Program) -> BTreeMap<String, Acceptance> {
     let mut found = BTreeMap::new();
-    for versions in versions(old, new) {
+    for versions in versions(old, new, Travel::Names) {
         let Fate::Kept(old, new, _) = versions.fate else {
             continue;
         };
-        if old.description().is_generic() && old.arguments.is_none() {
+        if old.description().is_generic() && old.instance.is_none() {
             continue;
         }
         let acceptance = acceptance(old, new);
@@ -139,48 +139,25 @@ fn acceptances(old: &Program, new: &Program) -> BTreeMap<String, Acceptance> {
 
 fn acceptance(old: View<'_>, new: View<'_>) -> Acceptance {
     let print = Hash::of(old);
+    // A protocol and its dual have one fingerprint, so equal ones do not say that the sides are the same.
+    if let Some(reason) = refusal(old, new) {
+        return Acceptance {
+            words: format!("neither side may accept {print} of the old version: {reason}"),
+            may_talk: false,
+        };
+    }
     if print == Hash::of(new) {
         return Acceptance {
             words: "as in the old version".to_owned(),
             may_talk: true,
         };
     }
-    let mixtures = [("servers", old, new), ("clients", new, old)];
-    for (who, client, server) in mixtures {
-        if displacement(client, server).is_none() {
-            return Acceptance {
-                words: format!("{who} may accept {print} of the old version"),
-                may_talk: true,
-            };
-        }
-    }
-    // Of two versions that understand each other by names, the place where positions differ is the reason.
-    let by_name = mixtures.into_iter().find_map(|(_, client, server)| {
-        let is_sound = misfit(client, server).is_none();
-        is_sound.then(|| displacement(client, server)).flatten()
-    });
-    let reason = match by_name {
-        Some(found) => match (found.dialogue.last(), found.left, found.right) {
-            (Some(said), Place::State(left), Place::State(right)) => {
-                let name = said.message.name.text();
-                let at = |messages: &[Message]| {
-                    let found = messages.iter().position(|own| own.name.text() == name);
-                    found.map_or_else(String::new, |at| at.to_string())
-                };
-                format!(
-                    "message `{name}` has position {} in state `{}` of one and {} in `{}` of the other",
-                    at(&left.messages),
-                    left.name,
-                    at(&right.messages),
-                    right.name
-                )
-            }
-            (_, Place::State(_) | Place::End(_), _) => "positions of messages differ".to_owned(),
-        },
-        None => "neither understands the other".to_owned(),
+    let sides = match displacement(old, new) {
+        None => "servers",
+        Some(_) => "clients",
     };
     Acceptance {
-        words: format!("nobody may accept {print} of the old version: {reason}"),
-        may_talk: false,
+        words: format!("{sides} may accept {print} of the old version"),
+        may_talk: true,
     }
 }

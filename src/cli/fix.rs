@@ -2,7 +2,8 @@
 
 use super::Failure;
 use super::args::Answer;
-use duologue::compile::{Compilation, Files, Input, Request, compile};
+use super::baseline::checked;
+use duologue::compile::{Compilation, Files, Input, Request};
 use duologue::diagnostic::Edit;
 use duologue::files::{Disk, replace};
 use duologue::source::SourceId;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A repair may make room for another; more rounds than this no text needs.
+/// A repair may make another one possible; this is more rounds than any text needs.
 const ROUNDS: usize = 32;
 
 /// What was repaired.
@@ -69,7 +70,10 @@ pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
     }
     let written: Vec<(PathBuf, String)> = texts.into_iter().collect();
     replace(&written).map_err(|(path, error)| {
-        Failure::Environment(format!("cannot write {}: {error}", path.display()))
+        // Files are written where they are, and named as the user named them.
+        let named = paths.iter().find(|(_, identity)| **identity == path);
+        let shown = named.map_or_else(|| path.display().to_string(), |(name, _)| name.clone());
+        Failure::Environment(format!("cannot write {shown}: {error}"))
     })?;
     fixed.files = written.into_iter().map(|(path, _)| path).collect();
     Ok((compilation, fixed))
@@ -105,10 +109,7 @@ fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
 }
 
 fn check(request: &Request, texts: &BTreeMap<PathBuf, String>) -> Result<Compilation, Failure> {
-    compile(request, &Repaired { texts }).map_err(|unreadable| {
-        let path = unreadable.path.display();
-        Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
-    })
+    checked(request, &Repaired { texts })
 }
 
 /// For each source the safe repairs, none overlapping another; each is made whole or not at all.

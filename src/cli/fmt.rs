@@ -42,7 +42,7 @@ pub struct Fmt {
     /// Write nothing; print what would change as a unified diff, and fail if anything would
     #[arg(long)]
     diff: bool,
-    /// The path that messages show for standard input; nothing need be there
+    /// The path that messages show for standard input; the file does not have to exist
     #[arg(long, alias = "stdin-filename", value_name = "PATH")]
     stdin_filepath: Option<PathBuf>,
 }
@@ -68,13 +68,16 @@ impl Fmt {
     /// Everything is formatted before anything is written.
     fn run_with(self, layout: Layout, terminal: &Terminal) -> Outcome {
         let is_stdin = self.paths.iter().any(|path| path.as_os_str() == "-");
+        let mut unreadable = Vec::new();
         let inputs = if is_stdin {
             vec![self.stdin()?]
         } else if self.stdin_filepath.is_some() {
-            let words = "`--stdin-filepath` goes with `-`, which stands for standard input";
+            let words = "`--stdin-filepath` needs the path `-`, which means standard input";
             return Err(Failure::Usage(words.to_owned()));
         } else {
-            inputs::find(&self.paths, &[])?
+            let found = inputs::find_readable(&self.paths, &[])?;
+            unreadable = found.unreadable;
+            found.inputs
         };
         let is_dry = self.check || self.diff;
         let mut counts = Counts {
@@ -90,15 +93,40 @@ impl Fmt {
                 None => counts.invalid += 1,
             }
         }
+        let outcome = match counts.total {
+            0 => Ok(()),
+            _ => self.finish(&counts, &changed, is_stdin, terminal),
+        };
+        match unreadable.pop() {
+            None => outcome,
+            Some(last) => {
+                if let Err(failure @ (Failure::Environment(_) | Failure::Mistake(_))) = outcome {
+                    return Err(failure);
+                }
+                unreadable.iter().for_each(|words| terminal.complain(words));
+                Err(Failure::Environment(last))
+            }
+        }
+    }
+
+    /// Shows or writes what changed, and says how many files that are.
+    fn finish(
+        &self,
+        counts: &Counts,
+        changed: &[Formatted],
+        is_stdin: bool,
+        terminal: &Terminal,
+    ) -> Outcome {
+        let is_dry = self.check || self.diff;
         if is_dry {
-            self.show(&changed, terminal)?;
+            self.show(changed, terminal)?;
             if !changed.is_empty() {
                 let command = (!is_stdin).then(repair);
                 terminal.tell(counts.not_formatted(changed.len(), command))?;
                 return Err(Failure::Findings);
             }
         } else {
-            write(&changed, terminal)?;
+            write(changed, terminal)?;
         }
         if counts.invalid > 0 {
             terminal.tell(counts.left_alone(changed.len()))?;
@@ -112,7 +140,8 @@ impl Fmt {
 
     fn stdin(&self) -> Result<Input, Failure> {
         if self.paths.len() > 1 {
-            let words = "`-` stands alone: the formatted text goes to standard output";
+            let words =
+                "`-` cannot be given with other paths: the formatted text goes to standard output";
             return Err(Failure::Usage(words.to_owned()));
         }
         let path = self.stdin_filepath.clone();
@@ -181,10 +210,8 @@ fn format(input: Input, layout: Layout, terminal: &Terminal) -> Result<Option<Fo
         Input::Text { path, bytes } => (path, bytes),
         Input::Path(path) => {
             let bytes = Disk.read(&path);
-            let bytes = bytes.map_err(|error| {
-                let path = path.display();
-                Failure::Environment(format!("cannot read {path}: {error}"))
-            })?;
+            let bytes =
+                bytes.map_err(|error| Failure::Environment(inputs::unreadable(&path, &error)))?;
             (path, bytes)
         }
     };

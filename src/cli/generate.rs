@@ -8,7 +8,7 @@ use super::{Failure, Outcome, TEMPLATE, drift};
 use clap::Args;
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
-use duologue::files::{OutputError, Outputs, Tree};
+use duologue::files::{Change, OutputError, Outputs, Planned, Tree};
 use duologue::target::{self, Options, Target};
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,7 +26,7 @@ const EXAMPLES: &str = "\
   duologue gen protocols --rust src/protocols --diff
                                       the same, and show what would change
   duologue gen bank.proto --c gen --depfile gen/bank.d
-                                      also tell make, Ninja or CMake what was read
+                                      also write what was read, for make, Ninja or CMake
 ";
 
 /// Generate typed endpoints for both sides of each protocol.
@@ -123,6 +123,8 @@ impl Gen {
         if !self.force {
             outputs.refuse_foreign()?;
         }
+        let mut notes = notes;
+        notes.extend(lost_modules(&outputs, &orphans));
         let paths = outputs.files.iter().map(|file| file.path.as_path());
         let extra = self
             .depfile
@@ -180,6 +182,38 @@ impl Directories {
         }
         (trees, notes)
     }
+}
+
+/// Modules that Rust's `mod.rs` files will no longer name although their files are there, since another run has written them.
+fn lost_modules(outputs: &Outputs, orphans: &[PathBuf]) -> Vec<String> {
+    let modules = |text: &str| -> BTreeSet<String> {
+        let lines = text.lines();
+        let names = lines.filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+        names.map(str::to_owned).collect()
+    };
+    let is_updated = |file: &&Planned| {
+        let is_list = file.path.file_name().is_some_and(|name| name == "mod.rs");
+        file.target == Target::Rust && file.change == Change::Updated && is_list && !file.is_foreign
+    };
+    let mut notes = Vec::new();
+    for file in outputs.files.iter().filter(is_updated) {
+        let old = fs::read_to_string(&file.path).unwrap_or_default();
+        for name in modules(&old).difference(&modules(&file.text)) {
+            let directory = file.path.parent().unwrap_or(Path::new(""));
+            let places = [format!("{name}.rs"), format!("{name}/mod.rs")];
+            let mut places = places.iter().map(|place| directory.join(place));
+            let is_left = |path: &PathBuf| path.exists() && !orphans.contains(path);
+            if let Some(place) = places.find(is_left) {
+                notes.push(format!(
+                    "{} no longer has the module `{name}`, whose file {} another run has written; give all \
+                     protocol files to one run, or use another directory",
+                    file.path.display(),
+                    place.display()
+                ));
+            }
+        }
+    }
+    notes
 }
 
 /// The files of a run, to tell what another run left in a shared output directory from what nobody needs any more.

@@ -2,6 +2,7 @@
 
 use super::args::{Findings, Format, Sources};
 use super::dual::select;
+use super::dual_compare::Named;
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::{Args, ValueEnum};
@@ -24,9 +25,9 @@ const EXAMPLES: &str = "\
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Graph {
-    /// A protocol file, or - for standard input
+    /// A protocol file, or - for standard input; FILE#PROTOCOL names a protocol in it
     file: PathBuf,
-    /// The protocol; without it, all of the file
+    /// The protocol; without it, all of the file, which only dot can show together
     protocol: Option<String>,
     /// The language: dot, for Graphviz, mermaid, for Markdown, or promela, a model for SPIN
     #[arg(
@@ -53,16 +54,25 @@ enum Language {
 
 impl Graph {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        let files = [self.file];
+        let mut named = Named::parse(&self.file);
+        named.protocol = self.protocol.or(named.protocol);
+        let files = [named.file];
         let options = Options::default();
         let compiled =
             self.sources
                 .compile(&files, options, Format::Human, Findings::Reason, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let selected = select(checked, self.protocol.as_deref())?;
-        if matches!(self.format, Language::Promela) && selected.len() > 1 {
-            let words = "a model is of one protocol: name it behind the file";
-            return Err(Failure::Usage(words.to_owned()));
+        let selected = select(checked, named.protocol.as_deref())?;
+        let whole = match self.format {
+            Language::Dot => None,
+            Language::Mermaid => Some("diagram"),
+            Language::Promela => Some("model"),
+        };
+        if let (Some(what), [first, _, ..]) = (whole, &selected[..]) {
+            let name = &checked.program().protocol(*first).name;
+            let file = files[0].display();
+            let words = format!("a {what} shows one protocol: name it, as in {file}#{name}");
+            return Err(Failure::Usage(words));
         }
         for id in selected {
             let protocol = checked.program().protocol(id);

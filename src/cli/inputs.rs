@@ -2,16 +2,52 @@
 
 use super::Failure;
 use duologue::compile::Input;
-use duologue::files::read_limited;
+use duologue::files::{is_protocol_file, open, read_limited};
 use ignore::WalkBuilder;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The texts behind `paths`: a directory stands for all protocol files below it, sorted, and `-` for standard input.
+/// What the user named.
+pub struct Found {
+    /// The texts that are there.
+    pub inputs: Vec<Input>,
+    /// What cannot be read, a sentence for each.
+    pub unreadable: Vec<String>,
+}
+
+/// The texts that `paths` name: a directory means all protocol files below it, sorted, and `-` standard input.
+///
+/// # Errors
+/// The first thing that cannot be read, apart from files that are named.
 pub fn find(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Vec<Input>, Failure> {
+    let Found { inputs, unreadable } = search(paths, import_dirs)?;
+    match unreadable.into_iter().next() {
+        Some(words) => Err(Failure::Environment(words)),
+        None => Ok(inputs),
+    }
+}
+
+/// As [`find`], leaving out whatever cannot be read.
+pub fn find_readable(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Found, Failure> {
+    let mut found = search(paths, import_dirs)?;
+    found.inputs.retain(|input| match input {
+        Input::Text { .. } => true,
+        Input::Path(path) => match open(path) {
+            Ok(_) => true,
+            Err(error) => {
+                found.unreadable.push(unreadable(path, &error));
+                false
+            }
+        },
+    });
+    Ok(found)
+}
+
+fn search(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Found, Failure> {
     let mut inputs = Vec::new();
+    let mut unreadable = Vec::new();
     let mut seen = HashSet::new();
     let mut add = |inputs: &mut Vec<Input>, path: PathBuf| {
         if seen.insert(fs::canonicalize(&path).unwrap_or_else(|_| path.clone())) {
@@ -30,17 +66,31 @@ pub fn find(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Vec<Input>, Fa
                 bytes: stdin()?,
             });
         } else if path.is_dir() {
-            for file in walk(path)? {
+            for file in walk(path, &mut unreadable)? {
                 add(&mut inputs, file);
             }
         } else {
             add(&mut inputs, locate(path, import_dirs));
         }
     }
-    Ok(inputs)
+    Ok(Found { inputs, unreadable })
 }
 
-/// All that stands on standard input.
+/// Why a file cannot be read.
+pub fn unreadable(path: &Path, error: &io::Error) -> String {
+    let target = fs::read_link(path).ok();
+    let target = target.filter(|_| error.kind() == io::ErrorKind::NotFound);
+    match target {
+        Some(target) => format!(
+            "cannot read {}: it is a link to {}, which does not exist",
+            path.display(),
+            target.display()
+        ),
+        None => format!("cannot read {}: {error}", path.display()),
+    }
+}
+
+/// All that is on standard input.
 pub fn stdin() -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::Environment(format!("cannot read standard input: {error}"));
     read_limited(io::stdin().lock()).map_err(failed)
@@ -58,13 +108,18 @@ fn locate(path: &Path, import_dirs: &[PathBuf]) -> PathBuf {
 }
 
 /// All protocol files below a directory, sorted; hidden files and what git ignores are left out.
-fn walk(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn walk(directory: &Path, unreadable: &mut Vec<String>) -> Result<Vec<PathBuf>, Failure> {
+    let failures = unreadable.len();
     let mut files = Vec::new();
     for entry in WalkBuilder::new(directory).build() {
-        let entry = entry.map_err(|error| Failure::Environment(error.to_string()))?;
-        let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let path = entry.into_path();
-        if !is_directory && path.extension().is_some_and(|ending| ending == "proto") {
+        let path = match entry {
+            Ok(entry) => entry.into_path(),
+            Err(error) => {
+                unreadable.push(unsearchable(directory, error));
+                continue;
+            }
+        };
+        if is_protocol_file(&path) {
             let path = path
                 .strip_prefix(".")
                 .map(Path::to_path_buf)
@@ -72,10 +127,71 @@ fn walk(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
             files.push(path);
         }
     }
-    if files.is_empty() {
+    if files.is_empty() && unreadable.len() == failures {
         let words = format!("no .proto files under {}", directory.display());
         return Err(Failure::Usage(words));
     }
     files.sort();
     Ok(files)
+}
+
+/// Why a directory cannot be searched. The walk wraps the system's error and its place into words of its own.
+fn unsearchable(directory: &Path, error: ignore::Error) -> String {
+    let mut place = directory.to_path_buf();
+    let mut inner = &error;
+    while let ignore::Error::WithPath { err, .. } | ignore::Error::WithDepth { err, .. } = inner {
+        if let ignore::Error::WithPath { path, .. } = inner {
+            place.clone_from(path);
+        }
+        inner = err;
+    }
+    let place = place
+        .strip_prefix(".")
+        .unwrap_or(&place)
+        .display()
+        .to_string();
+    match error.into_io_error() {
+        Some(error) => {
+            // The walk repeats the place in the text of the error, and keeps the error that it got as the source.
+            let reason = match std::error::Error::source(&error) {
+                Some(source) => source.to_string(),
+                None => error.to_string(),
+            };
+            format!("cannot search {place}: {reason}")
+        }
+        None => format!("cannot search {place}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_be_searched_is_named_once() {
+        let io = || ignore::Error::Io(io::Error::from(io::ErrorKind::PermissionDenied));
+        let error = ignore::Error::WithDepth {
+            depth: 1,
+            err: Box::new(ignore::Error::WithPath {
+                path: PathBuf::from("./perm/no"),
+                err: Box::new(io()),
+            }),
+        };
+        let words = unsearchable(Path::new("."), error);
+        assert_eq!(words, "cannot search perm/no: permission denied");
+        let words = unsearchable(Path::new("perm"), io());
+        assert_eq!(words, "cannot search perm: permission denied");
+    }
+
+    /// What the walk itself says, which is of a directory that is not there.
+    #[test]
+    fn the_words_of_the_walk_do_not_show_through() {
+        let missing = Path::new("there/is/no/such/directory");
+        let entry = WalkBuilder::new(missing).build().next();
+        let error = entry.expect("one entry").expect_err("it is not there");
+        let words = unsearchable(missing, error);
+        let start = "cannot search there/is/no/such/directory: ";
+        assert!(words.starts_with(start), "{words}");
+        assert!(!words[start.len()..].contains("there/is"), "{words}");
+    }
 }

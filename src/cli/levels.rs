@@ -11,14 +11,19 @@ use duologue::name::nearest;
 pub struct Levels(Vec<(String, Level)>);
 
 const OPTIONS: [(&str, char, Level, &str); 3] = [
-    ("allow", 'A', Level::Allow, "Do not report a rule"),
-    ("warn", 'W', Level::Warn, "Report a rule, and still succeed"),
     (
-        "deny",
-        'D',
-        Level::Deny,
-        "Report a rule, and fail; `all` stands for every rule",
+        "allow",
+        'A',
+        Level::Allow,
+        "Do not report a rule; `all` means every rule, and of several levels the last counts",
     ),
+    (
+        "warn",
+        'W',
+        Level::Warn,
+        "Report a rule or `all`, and still succeed",
+    ),
+    ("deny", 'D', Level::Deny, "Report a rule or `all`, and fail"),
 ];
 
 impl Levels {

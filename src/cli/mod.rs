@@ -1,34 +1,36 @@
 //! The command line: one file per command. The only room that reads, writes and prints.
 
 mod args;
+mod baseline;
 mod breaking;
 mod check;
+mod completions;
 mod config;
 mod depfile;
 mod diff;
 mod drift;
 mod dual;
-mod duality;
+mod dual_compare;
 mod explain;
 mod fingerprint;
 mod fix;
 mod fmt;
 mod generate;
+mod git;
 mod graph;
 mod inputs;
 mod levels;
-mod older;
-mod overview;
+mod man;
 mod protoc;
+mod protocol_table;
 mod reports;
-mod revision;
 mod rules;
 mod summary;
 mod terminal;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use terminal::Terminal;
 
@@ -40,12 +42,12 @@ const EXAMPLES: &str = "\
                                                      fail if generated files are not up to date
   duologue --rust_out=gen -I protocols bank.proto    the same, as protoc users type it
   duologue fmt                                       bring every .proto file into one layout
-  duologue explain stuck-state                       what a rule wants, and how to please it
+  duologue explain stuck-state                       what a rule requires, and how to meet it
 ";
 
 const EXITS: &str = "\
 \x1b[1;32mExit codes:\x1b[0m
-  0  nothing to complain about
+  0  no errors
   1  the protocols have errors, a change is incompatible, or files are not up to date or not formatted
   2  the command line is wrong
   3  a file cannot be read or written";
@@ -62,7 +64,6 @@ const TEMPLATE: &str =
     help_template = TEMPLATE,
     styles = terminal::STYLES,
     max_term_width = 100,
-    disable_help_subcommand = true,
 )]
 struct Cli {
     #[command(flatten)]
@@ -83,6 +84,8 @@ enum Command {
     Graph(graph::Graph),
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 /// Why a command did not succeed.
@@ -94,8 +97,6 @@ enum Failure {
     Usage(String),
     /// A file cannot be read or written.
     Environment(String),
-    /// Nobody reads our output any more, which is not a failure.
-    Unread,
     /// We were about to do something wrong and did nothing.
     Mistake(String),
 }
@@ -103,9 +104,6 @@ enum Failure {
 impl From<io::Error> for Failure {
     /// The answer to a failed write to standard output or standard error.
     fn from(error: io::Error) -> Failure {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            return Failure::Unread;
-        }
         Failure::Environment(format!("cannot print: {error}"))
     }
 }
@@ -114,15 +112,13 @@ type Outcome = Result<(), Failure>;
 
 /// Runs the command that the arguments, the program's own name first, ask for.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    let command = Cli::command();
+    let command = command();
     let arguments = protoc::as_gen(arguments, &command);
     let parsed = command.try_get_matches_from(arguments);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(answer) => {
-            // Help and version come as an "error" with code 0. If they cannot be printed, nobody is there to tell.
-            let _ = answer.print();
-            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
+            return ExitCode::from(show(&answer));
         }
     };
     let terminal = Terminal::new(&cli.terminal);
@@ -136,14 +132,83 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Graph(graph) => graph.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
+        Command::Completions(completions) => completions.run(&terminal),
+        Command::Man(man) => man.run(&terminal),
     };
     ExitCode::from(exit_code(outcome, &terminal))
+}
+
+/// The command line, in which each command lists the options that it uses.
+fn command() -> clap::Command {
+    let unused: [(&str, &[&str]); 9] = [
+        ("explain", &["ascii", "quiet", "verbose"]),
+        ("rules", &["quiet", "verbose"]),
+        ("dual", &["verbose"]),
+        ("graph", &["quiet", "verbose"]),
+        ("fingerprint", &["verbose"]),
+        ("completions", &["color", "ascii", "quiet", "verbose"]),
+        ("man", &["color", "ascii", "quiet", "verbose"]),
+        ("fmt", &[]),
+        ("breaking", &[]),
+    ];
+    let words = [
+        (
+            "check",
+            "Also print the states and the capacity of each protocol",
+        ),
+        ("gen", "Also print every protocol and every file"),
+        ("fmt", "Also print the path of each file that was formatted"),
+        (
+            "breaking",
+            "Print the table of versions also where every pair is sound",
+        ),
+    ];
+    let mut command = Cli::command();
+    let shared: Vec<clap::Arg> = command.get_arguments().cloned().collect();
+    let own = |id: &str, change: &dyn Fn(clap::Arg) -> clap::Arg| {
+        let found = shared.iter().find(|argument| argument.get_id() == id);
+        found.cloned().map(change)
+    };
+    for (name, ids) in unused {
+        for id in ids {
+            let hidden = own(id, &|argument| argument.hide(true));
+            command = command.mut_subcommand(name, |command| command.args(hidden));
+        }
+    }
+    for (name, help) in words {
+        let verbose = own("verbose", &|argument| argument.help(help));
+        command = command.mut_subcommand(name, |command| command.args(verbose));
+    }
+    command
+}
+
+/// Shows help, the version, or what is wrong with the arguments; gives the exit code.
+fn show(answer: &clap::Error) -> u8 {
+    let text = answer.render();
+    let text = text.ansi();
+    let printed = match answer.use_stderr() {
+        true => write!(anstream::stderr().lock(), "{text}"),
+        false => {
+            let mut out = anstream::stdout().lock();
+            write!(out, "{text}").and_then(|()| out.flush())
+        }
+    };
+    match terminal::unless_unread(printed) {
+        Ok(()) => u8::try_from(answer.exit_code()).unwrap_or(2),
+        Err(error) => {
+            let style = terminal::ERROR;
+            let words = format_args!("{style}error{style:#}: cannot print: {error}\n");
+            // If that fails, only the exit code is left.
+            let _ = write!(anstream::stderr().lock(), "{words}");
+            3
+        }
+    }
 }
 
 /// Says what has not been said, and gives the exit code.
 fn exit_code(outcome: Outcome, terminal: &Terminal) -> u8 {
     let (message, code) = match outcome {
-        Ok(()) | Err(Failure::Unread) => return 0,
+        Ok(()) => return 0,
         Err(Failure::Findings) => return 1,
         Err(Failure::Usage(message)) => (message, 2),
         Err(Failure::Environment(message)) => (message, 3),

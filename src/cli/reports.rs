@@ -11,7 +11,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What is reported to whom.
+/// Which reports are written, and where.
 #[derive(Debug, Args)]
 pub struct Reports {
     /// Also write a report: json=FILE, sarif=FILE, junit=FILE, or github; may be given more than once. Annotations for GitHub are
@@ -55,7 +55,7 @@ fn parse(text: &str) -> Result<Report, String> {
     match file {
         Some(file) if !file.is_empty() => Ok(Report::File(kind, file.into())),
         _ => Err(format!(
-            "where to? write `{text}=FILE`, or print it with `--format`"
+            "no file is given: write `{text}=FILE`, or print the report with `--format`"
         )),
     }
 }

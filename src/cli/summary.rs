@@ -1,6 +1,6 @@
 //! What `gen` tells when it is done: what was checked, what was written where, and what comes next.
 
-use super::overview::overview;
+use super::protocol_table::overview;
 use super::terminal::{GOOD, NAME, PATH, QUIET, Terminal, WARNING, styled};
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;

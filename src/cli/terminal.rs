@@ -4,9 +4,10 @@ use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
 use clap::{Args, ValueEnum};
 use duologue::report::Look;
+use std::borrow::Cow;
 use std::env;
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// The colours of help texts.
 pub const STYLES: Styles = Styles::styled()
@@ -101,15 +102,18 @@ impl Terminal {
     /// Writes the command's product.
     pub fn print(&self, text: impl Display) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
-        write!(out, "{text}")?;
-        out.flush()
+        unless_unread(write!(out, "{text}").and_then(|()| out.flush()))
     }
 
-    /// Writes a product that is text of the user's, in which nothing may be lost, control characters included.
+    /// Writes a product that is text of the user's, in which nothing may be lost, control characters included. Only on a terminal,
+    /// which would obey them, they are shown.
     pub fn print_exactly(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
+        let text = match out.is_terminal() {
+            true => harmless(text),
+            false => text.into(),
+        };
+        unless_unread(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
     /// Writes what goes along with the product, unless it is to be quiet.
@@ -123,13 +127,40 @@ impl Terminal {
 
     /// Writes to standard error also when it is to be quiet.
     pub fn insist(&self, text: impl Display) -> io::Result<()> {
-        write!(anstream::stderr().lock(), "{text}")
+        unless_unread(write!(anstream::stderr().lock(), "{text}"))
     }
 
     /// Writes an error. If that fails, only the exit code is left to tell.
     pub fn complain(&self, message: &str) {
         let _ = self.insist(format_args!("{ERROR}error{ERROR:#}: {message}\n"));
     }
+}
+
+/// The answer to a write, where it is no failure that nobody reads the output any more, as after `| head -1`: the rest is dropped,
+/// and the exit code is what it would have been.
+pub fn unless_unread(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// A text with its control characters as pictures, line ends and tabs aside, and without overrides of the direction of writing.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let shown = |letter: char| match letter {
+        '\n' | '\t' => letter,
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('?'),
+        '\u{7f}' => '\u{2421}',
+        '\u{80}'..='\u{9f}'
+        | '\u{200e}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}' => char::REPLACEMENT_CHARACTER,
+        _ => letter,
+    };
+    if text.chars().all(|letter| shown(letter) == letter) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").chars().map(shown).collect())
 }
 
 /// `text` in a style.
@@ -160,4 +191,18 @@ fn shows_links() -> bool {
             "TERM",
             &["xterm-kitty", "xterm-ghostty", "alacritty", "foot"],
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_obeys_nothing_in_a_text_of_the_users() {
+        let text = "a\u{1b}[31m\tb\u{7}\u{7f}\u{9b}1m\u{202e}\r\nc\rd\n";
+        let shown = "a\u{241b}[31m\tb\u{2407}\u{2421}\u{fffd}1m\u{fffd}\nc\u{240d}d\n";
+        assert_eq!(harmless(text), shown);
+        let plain = "// caf\u{e9}\n\tb\n";
+        assert!(matches!(harmless(plain), Cow::Borrowed(same) if same == plain));
+    }
 }

@@ -21,11 +21,18 @@ pub fn protocol_files(root: &Path) -> Result<Vec<PathBuf>, (PathBuf, io::Error)>
             let path = entry.path();
             if entry.file_type().map_err(failed)?.is_dir() {
                 pending.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "proto") && path.is_file() {
+            } else if is_protocol_file(&path) {
                 found.push(path);
             }
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// Whether what was found under this path is a protocol file: a file, or a link to one, with the ending `.proto`. Pipes, sockets,
+/// devices and links that lead nowhere are none, whatever they are called.
+#[must_use]
+pub fn is_protocol_file(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "proto") && path.is_file()
 }

@@ -6,7 +6,7 @@ mod find;
 mod outputs;
 mod staging;
 
-pub use find::protocol_files;
+pub use find::{is_protocol_file, protocol_files};
 pub use outputs::{Change, MARKER, OutputError, Outputs, Planned, Tree};
 
 use crate::compile::Files;
@@ -24,26 +24,59 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "this is a directory",
-            ));
-        }
-        if metadata.len() > LARGEST {
-            return Err(too_large());
-        }
-        read_limited(file)
+        read_limited(open(path)?)
     }
 
     fn identity(&self, path: &Path) -> io::Result<PathBuf> {
-        fs::canonicalize(path)
+        match fs::canonicalize(path) {
+            // A pipe that a shell passes has no name but this one.
+            Err(_) if fs::metadata(path).is_ok() => Ok(path.to_path_buf()),
+            other => other,
+        }
     }
 }
 
-/// Reads to the end, giving up behind [`LARGEST`] bytes: a device or a pipe does not tell its size beforehand.
+/// Opens a file for reading, if it is one and not too large. A named pipe or a device would keep us waiting, or never end; pipes
+/// without a name, as shells pass them, can be read.
+///
+/// # Errors
+/// What the system says, or what it is instead of a file.
+pub fn open(path: &Path) -> io::Result<File> {
+    let metadata = fs::metadata(path)?;
+    if metadata.is_dir() {
+        let words = "this is a directory";
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, words));
+    }
+    // What has no name has no canonical one.
+    if !metadata.is_file() && fs::canonicalize(path).is_ok() {
+        let words = format!("this is {}, not a file", special(metadata.file_type()));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+    }
+    if metadata.len() > LARGEST {
+        return Err(too_large());
+    }
+    File::open(path)
+}
+
+/// What is neither a file nor a directory, in words.
+#[cfg(unix)]
+fn special(kind: fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: fs::FileType) -> &'static str {
+    "a device"
+}
+
+/// Reads to the end, giving up after [`LARGEST`] bytes: a pipe does not say its size beforehand.
 ///
 /// # Errors
 /// What the system says, or that there is more than [`LARGEST`] bytes.
@@ -79,6 +112,7 @@ pub fn replace<P: AsRef<Path>, T: AsRef<str>>(
 }
 
 fn too_large() -> io::Error {
-    let words = "larger than 64 MiB, which no protocol file needs to be; split it and use `import`";
+    let words =
+        "it is larger than 64 MiB, the limit for a protocol file; split it and use `import`";
     io::Error::new(io::ErrorKind::FileTooLarge, words)
 }

@@ -5,7 +5,7 @@
 //! is the one who *says*, so that a protocol and its dual have the same text. `docs/wire.md` has the grammar.
 
 use super::View;
-use super::quotient::{Look, Order, Parts, classes};
+use super::quotient::{Order, Parts, Signature, classes};
 use super::shape::{Node, Origin, Shapes};
 use crate::protocol::Direction;
 use crate::protocol::text::builtin_word;
@@ -52,7 +52,12 @@ pub fn canonical(view: View<'_>) -> Canonical {
         Some(_) | None => view,
     };
     let mut shapes = Shapes::new(view.program, view.program);
-    let start = shapes.start(Origin::Left, view.protocol, view.arguments, view.is_turned);
+    let start = shapes.start(
+        Origin::Left,
+        view.protocol,
+        view.arguments(),
+        view.is_turned,
+    );
     let classes = classes(&mut shapes, Order::Written);
     let mut text = Text {
         shapes,
@@ -111,20 +116,20 @@ impl<'a> Text<'a> {
         let (look, parts) = self.shapes.look(node, Order::Written);
         let mut rest = parts.iter().map(|(_, _, part)| *part);
         match look {
-            Look::Over => "over".to_owned(),
-            Look::State(direction, messages) => self.state(node, direction, &messages, &parts),
-            Look::Builtin(builtin) => builtin_word(builtin).to_owned(),
-            Look::Parameter(index) => format!("parameter {index}"),
-            Look::Host(name) => format!("extern {name}"),
-            Look::List => format!("list {}", self.numbered(&mut rest, 1)),
-            Look::Option => format!("option {}", self.numbered(&mut rest, 1)),
-            Look::Tuple(count) => format!("tuple {}", self.numbered(&mut rest, count)),
-            Look::Struct(names) => {
+            Signature::Over => "over".to_owned(),
+            Signature::State(direction, messages) => self.state(node, direction, &messages, &parts),
+            Signature::Builtin(builtin) => builtin_word(builtin).to_owned(),
+            Signature::Parameter(index) => format!("parameter {index}"),
+            Signature::Host(name) => format!("extern {name}"),
+            Signature::List => format!("list {}", self.numbered(&mut rest, 1)),
+            Signature::Option => format!("option {}", self.numbered(&mut rest, 1)),
+            Signature::Tuple(count) => format!("tuple {}", self.numbered(&mut rest, count)),
+            Signature::Struct(names) => {
                 let field = |name: &&str| format!(" {name}: {}", self.numbered(&mut rest, 1));
                 let fields: Vec<String> = names.iter().map(field).collect();
                 format!("struct{}", fields.join(","))
             }
-            Look::Enum(variants) => {
+            Signature::Enum(variants) => {
                 let variant = |(name, count): &(&str, usize)| match count {
                     0 => format!(" {name}"),
                     count => format!(" {name}({})", self.numbered(&mut rest, *count)),
@@ -132,7 +137,7 @@ impl<'a> Text<'a> {
                 let variants: Vec<String> = variants.iter().map(variant).collect();
                 format!("enum{}", variants.join(","))
             }
-            Look::Nothing => "nothing".to_owned(),
+            Signature::Nothing => "nothing".to_owned(),
         }
     }
 
@@ -175,16 +180,16 @@ impl<'a> Text<'a> {
             }
             let (look, parts) = self.shapes.look(part, Order::Written);
             let what = match look {
-                Look::Over | Look::State(..) => "an endpoint".to_owned(),
-                Look::Host(name) => format!("the external type `{name}`"),
-                Look::Parameter(_) => "a type parameter".to_owned(),
-                Look::Builtin(_)
-                | Look::List
-                | Look::Option
-                | Look::Tuple(_)
-                | Look::Struct(_)
-                | Look::Enum(_)
-                | Look::Nothing => {
+                Signature::Over | Signature::State(..) => "an endpoint".to_owned(),
+                Signature::Host(name) => format!("the external type `{name}`"),
+                Signature::Parameter(_) => "a type parameter".to_owned(),
+                Signature::Builtin(_)
+                | Signature::List
+                | Signature::Option
+                | Signature::Tuple(_)
+                | Signature::Struct(_)
+                | Signature::Enum(_)
+                | Signature::Nothing => {
                     open.extend(parts.iter().rev().map(|(_, _, part)| *part));
                     continue;
                 }

@@ -1,6 +1,6 @@
 //! Disagreements in words.
 
-use super::{Clash, Disagreement, Mixture, Origin, Place, Said, View, difference};
+use super::{Disagreement, Mismatch, Mixture, Origin, Place, Said, View, difference};
 use crate::diagnostic::{Diagnostic, Label, counted};
 use crate::protocol::text::type_text;
 use crate::protocol::{Direction, Message, Program, State};
@@ -9,14 +9,14 @@ use std::fmt::Write as _;
 
 /// What is wrong, with a label on each side; each lies in the sources of its own program.
 #[derive(Debug)]
-pub struct Told {
+pub struct Explanation {
     /// One sentence without a final stop.
     pub headline: String,
     /// What the left protocol says.
     pub left: Label,
     /// What the right protocol says.
     pub right: Label,
-    /// The dialogue, or that they disagree from the start on.
+    /// The dialogue, or that they disagree at the start.
     pub note: Option<String>,
     /// The dialogue message by message, with the program in which each is written.
     pub steps: Vec<(Origin, Label)>,
@@ -24,7 +24,7 @@ pub struct Told {
     pub help: String,
 }
 
-impl Told {
+impl Explanation {
     /// The whole as a finding at `primary`, or at its place on the side that `mainly` names; spans of each side go through its own
     /// function.
     #[must_use]
@@ -67,7 +67,7 @@ impl Told {
 
 /// Why `ours` is not the dual of `theirs`; `None` if it is.
 #[must_use]
-pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
+pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Explanation> {
     let (our, their) = (ours.description(), theirs.description());
     let headline = format!("`{}` is not the dual of `{}`", our.name, their.name);
     let counts = (our.start().parameters.len(), their.start().parameters.len());
@@ -76,7 +76,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
             span: state.name.span,
             text: counted(state.parameters.len(), "type parameter"),
         };
-        return Some(Told {
+        return Some(Explanation {
             headline,
             left: label(our.start()),
             right: label(their.start()),
@@ -87,7 +87,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
     }
     let found = difference(ours, theirs.turned())?;
     let (left, right, help) = match found.clash {
-        Clash::Turn(Some(turn), Some(_)) => {
+        Mismatch::Turn(Some(turn), Some(_)) => {
             let text = match turn {
                 Direction::Send => "the client sends in this state",
                 Direction::Recv => "the client receives in this state",
@@ -95,41 +95,41 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Told> {
             let help = "where the client of one sends, the client of the other has to receive";
             (text.to_owned(), text.to_owned(), help.to_owned())
         }
-        Clash::Turn(left, right) => {
+        Mismatch::Turn(left, right) => {
             let text = |turn: Option<Direction>| match turn {
                 None => "the session is over here".to_owned(),
-                Some(_) => "here it goes on".to_owned(),
+                Some(_) => "the session goes on here".to_owned(),
             };
-            let help = "both have to end here, or both to go on".to_owned();
+            let help = "both have to end here, or neither".to_owned();
             (text(left), text(right), help)
         }
-        Clash::Left(message) => (
-            format!("`{}` may be said here", message.name),
+        Mismatch::Left(message) => (
+            format!("`{}` may be sent here", message.name),
             format!("there is no `{}`{}", message.name, inside(&found.right)),
             add(message, &found.right, &found.left),
         ),
-        Clash::Right(message) => (
+        Mismatch::Right(message) => (
             format!("there is no `{}`{}", message.name, inside(&found.left)),
-            format!("`{}` may be said here", message.name),
+            format!("`{}` may be sent here", message.name),
             add(message, &found.left, &found.right),
         ),
-        Clash::Payload(left, right) => (
-            carries(ours.program, &found.left, left),
-            carries(theirs.program, &found.right, right),
-            format!("let `{}` carry the same types in both", left.name),
-        ),
-        Clash::Place(..) | Clash::Silence => (String::new(), String::new(), String::new()),
+        Mismatch::Payload(left, right) => {
+            let [left, right] = payload_texts(&found, [ours, theirs], [left, right]);
+            let help = "write the same type in both".to_owned();
+            (left, right, help)
+        }
+        Mismatch::Place(..) | Mismatch::Silence => (String::new(), String::new(), String::new()),
     };
     let note = match dialogue(&found.dialogue) {
         Some(text) => {
             format!(
-                "they disagree on this dialogue, told as in `{}`:{text}",
+                "they disagree after this dialogue, as written in `{}`:{text}",
                 our.name
             )
         }
-        None => "they disagree from the start on".to_owned(),
+        None => "they disagree at the start".to_owned(),
     };
-    Some(told(headline, &found, (left, right), note, help))
+    Some(explained(headline, &found, (left, right), note, help))
 }
 
 /// Why a client and a server of two versions do not fit. Left is the client.
@@ -139,8 +139,8 @@ pub fn misfit(
     server: View<'_>,
     mixture: Mixture,
     found: &Disagreement<'_>,
-) -> Told {
-    let name = &client.description().name;
+) -> Explanation {
+    let name = client.name();
     let (old, new) = match mixture {
         Mixture::OldClient => ("old", "new"),
         Mixture::OldServer => ("new", "old"),
@@ -151,50 +151,55 @@ pub fn misfit(
         Some(Direction::Recv) => format!("for the {version} {side} it is the server's turn here"),
     };
     let (headline, left, right) = match found.clash {
-        Clash::Left(message) => {
+        Mismatch::Left(message) => {
             let message = &message.name;
             (
                 format!(
-                    "{old} clients of `{name}` may say `{message}`, which {new} servers do not know"
+                    "{old} clients of `{name}` may send `{message}`, which {new} servers do not know"
                 ),
-                format!("the {old} client may say `{message}`"),
+                format!("the {old} client may send `{message}`"),
                 format!("the {new} server does not know `{message}` here"),
             )
         }
-        Clash::Right(message) => {
+        Mismatch::Right(message) => {
             let message = &message.name;
             (
                 format!(
-                    "{new} servers of `{name}` may say `{message}`, which {old} clients do not know"
+                    "{new} servers of `{name}` may send `{message}`, which {old} clients do not know"
                 ),
                 format!("the {old} client does not know `{message}` here"),
-                format!("the {new} server may say `{message}`"),
+                format!("the {new} server may send `{message}`"),
             )
         }
-        Clash::Payload(ours, theirs) => (
+        Mismatch::Payload(ours, theirs) => {
+            let message = &ours.name;
+            let what = match &found.part {
+                Some(part) if !part.path.is_empty() => {
+                    format!("`{}` of message `{message}`", part.path)
+                }
+                Some(_) | None => format!("what `{message}` carries"),
+            };
+            let headline =
+                format!("{old} clients and {new} servers of `{name}` disagree about {what}");
+            let [ours, theirs] = payload_texts(found, [client, server], [ours, theirs]);
+            (headline, ours, theirs)
+        }
+        Mismatch::Place(ours, _) => (
             format!(
-                "`{}` of `{name}` is not the same to {old} clients and {new} servers",
-                ours.name
-            ),
-            carries(client.program, &found.left, ours),
-            carries(server.program, &found.right, theirs),
-        ),
-        Clash::Place(ours, _) => (
-            format!(
-                "`{}` of `{name}` has another position to {old} clients than to {new} servers",
+                "`{}` of `{name}` has another position for {old} clients than for {new} servers",
                 ours.name
             ),
             position(&found.left, ours),
             position(&found.right, ours),
         ),
-        Clash::Turn(ours, theirs) => {
+        Mismatch::Turn(ours, theirs) => {
             let headline = match (ours, theirs) {
-                (Some(Direction::Send), Some(_)) => format!(
-                    "{old} clients and {new} servers of `{name}` come to speak at the same time"
-                ),
-                (Some(Direction::Recv), Some(_)) => format!(
-                    "{old} clients and {new} servers of `{name}` come to wait for each other"
-                ),
+                (Some(Direction::Send), Some(_)) => {
+                    format!("{old} clients and {new} servers of `{name}` send at the same time")
+                }
+                (Some(Direction::Recv), Some(_)) => {
+                    format!("{old} clients and {new} servers of `{name}` wait for each other")
+                }
                 (None, _) => format!(
                     "a session of `{name}` is over for {old} clients while it goes on for {new} servers"
                 ),
@@ -208,35 +213,36 @@ pub fn misfit(
                 turn_text(theirs, new, "server"),
             )
         }
-        Clash::Silence => (
-            format!("{old} clients and {new} servers of `{name}` come to wait for ever"),
-            "nothing can be said here".to_owned(),
-            "nothing can be said here".to_owned(),
+        Mismatch::Silence => (
+            format!("{old} clients and {new} servers of `{name}` both wait forever"),
+            "no message can be sent here".to_owned(),
+            "no message can be sent here".to_owned(),
         ),
     };
     let note = match dialogue(&found.dialogue) {
         Some(text) => format!("the shortest dialogue that fails:{text}"),
-        None => "it fails from the start on".to_owned(),
+        None => "it fails at the start".to_owned(),
     };
-    told(headline, found, (left, right), note, String::new())
+    explained(headline, found, (left, right), note, String::new())
 }
 
-fn told(
+fn explained(
     headline: String,
     found: &Disagreement<'_>,
     (left, right): (String, String),
     note: String,
     help: String,
-) -> Told {
-    let (ours, theirs) = match found.clash {
-        Clash::Left(message) => (message.name.span, found.right.span()),
-        Clash::Right(message) => (found.left.span(), message.name.span),
-        Clash::Payload(left, right) | Clash::Place(left, right) => {
+) -> Explanation {
+    let (ours, theirs) = match (found.clash, &found.part) {
+        (Mismatch::Left(message), _) => (message.name.span, found.right.span()),
+        (Mismatch::Right(message), _) => (found.left.span(), message.name.span),
+        (Mismatch::Payload(..), Some(part)) => (part.left.span, part.right.span),
+        (Mismatch::Payload(left, right) | Mismatch::Place(left, right), _) => {
             (left.name.span, right.name.span)
         }
-        Clash::Turn(..) | Clash::Silence => (found.left.span(), found.right.span()),
+        (Mismatch::Turn(..) | Mismatch::Silence, _) => (found.left.span(), found.right.span()),
     };
-    Told {
+    Explanation {
         headline,
         left: Label {
             span: ours,
@@ -292,7 +298,26 @@ fn position(place: &Place<'_>, message: &Message) -> String {
         .iter()
         .position(|own| own.name.text() == name);
     let position = found.map_or_else(String::new, |at| format!(" at position {at}"));
-    format!("`{name}` of state `{}` stands{position} here", state.name)
+    format!("`{name}` of state `{}` is{position} here", state.name)
+}
+
+/// What each side says about the payload: of the part that differs, or of the whole if that is all there is to say.
+fn payload_texts(
+    found: &Disagreement<'_>,
+    views: [View<'_>; 2],
+    messages: [&Message; 2],
+) -> [String; 2] {
+    if let Some(part) = &found.part {
+        let texts = [&part.left.text, &part.right.text];
+        if texts[0] != texts[1] {
+            return texts.map(Clone::clone);
+        }
+    }
+    let [left, right] = messages;
+    [
+        carries(views[0].program, &found.left, left),
+        carries(views[1].program, &found.right, right),
+    ]
 }
 
 fn carries(program: &Program, place: &Place<'_>, message: &Message) -> String {

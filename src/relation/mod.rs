@@ -20,8 +20,8 @@
 //! Let `c` be a state of the client's machine and `s` one of the server's, both written from the client's side. The two *fit* if
 //!
 //! * both are over; or
-//! * in both the client has its turn, every message of `c` is one of `s` with the same payload, and the states behind it fit; or
-//! * in both the server has its turn, every message of `s` is one of `c` with the same payload, and the states behind it fit.
+//! * in both the client has its turn, every message of `c` is one of `s` with the same payload, and the states after it fit; or
+//! * in both the server has its turn, every message of `s` is one of `c` with the same payload, and the states after it fit.
 //!
 //! This is session subtyping, of Gay and Hole ("Subtyping for session types in the pi calculus", Acta Informatica 42, 2005),
 //! between the client's machine and the dual of the server's: who speaks may say less, who listens must understand at least as
@@ -40,7 +40,7 @@
 //! 1. the message at the head of a queue is one that its receiver, once it listens, understands;
 //! 2. nobody has its turn while a message for it is unread, so that messages are under way in one direction at a time;
 //! 3. nobody is over while a message for it is unread;
-//! 4. nobody waits for ever, unless a party has come into a state in which it must speak and has nothing to say, which it would
+//! 4. neither side waits forever, unless a party has come into a state in which it must speak and has nothing to say, which it would
 //!    have come into by the same dialogue with a partner of its own version (the rule `stuck-state`).
 //!
 //! If they do not fit, there is a run that breaks one of these.
@@ -50,7 +50,7 @@
 //! under way. It holds at the start with nothing under way. If the speaker says a message `m`, its turn came from `c0` through
 //! states of its own turn, so the listener has not its turn, and the claim still holds: what is under way is longer by `m`. If the
 //! listener reads a message, it is the first that the speaker said in `c0`, so by the definition it is understood, and the states
-//! behind it fit. Hence 1 to 3, since the listener is in a state in which it listens as long as something is under way. When
+//! after it fit. Hence 1 to 3, since the listener is in a state in which it listens as long as something is under way. When
 //! nothing is under way, `c` and `s` fit themselves: both are over, or one has its turn and something to say, or nothing to say,
 //! which is 4. Conversely take a dialogue of least length after which the states do not fit, and let every message be read at
 //! once: then the next thing that the speaker says is not understood (1), or it speaks to one who is over (3) or has its turn as
@@ -68,20 +68,27 @@
 
 mod canonical;
 mod explain;
+mod payload;
 mod quotient;
+mod rename;
 mod rollout;
 mod shape;
 mod verdict;
 mod versions;
 mod walk;
+mod wire;
 
 pub use canonical::{Canonical, Obstacle, canonical};
-pub use explain::{Told, dialogue, not_dual};
-pub use rollout::{Change, Mixture, Renamed, Rollout};
+pub use explain::{Explanation, dialogue, not_dual};
+pub use payload::Part;
+pub use rename::Renamed;
+pub use rollout::{Change, Mixture, Rollout};
 pub use shape::Origin;
 pub use verdict::{Outcome, Verdict};
-pub use versions::{Fate, Require, Versions, versions};
+pub use versions::{Fate, Require, Travel, Versions, versions};
+pub use wire::refusal;
 
+use crate::name::Name;
 use crate::protocol::{
     Direction, Instance, Message, Program, Protocol, ProtocolId, Side, State, Type,
 };
@@ -95,8 +102,8 @@ pub struct View<'a> {
     pub program: &'a Program,
     /// The protocol; it has at least one state.
     pub protocol: ProtocolId,
-    /// Arguments for the start; without them, its parameters stand for themselves.
-    pub arguments: Option<&'a [Type]>,
+    /// The instance that is meant, which has arguments for the start; without one, the start's parameters are themselves.
+    pub instance: Option<&'a Instance>,
     /// Whether it is seen from the server's side.
     pub is_turned: bool,
 }
@@ -108,7 +115,7 @@ impl<'a> View<'a> {
         View {
             program,
             protocol,
-            arguments: None,
+            instance: None,
             is_turned: false,
         }
     }
@@ -117,7 +124,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn instance(program: &'a Program, instance: &'a Instance) -> View<'a> {
         View {
-            arguments: Some(&instance.arguments),
+            instance: Some(instance),
             ..View::of(program, instance.protocol)
         }
     }
@@ -128,6 +135,21 @@ impl<'a> View<'a> {
         View {
             is_turned: !self.is_turned,
             ..self
+        }
+    }
+
+    /// Arguments for the start, if this is an instance.
+    #[must_use]
+    pub fn arguments(self) -> Option<&'a [Type]> {
+        self.instance.map(|instance| &instance.arguments[..])
+    }
+
+    /// The name by which programs find it: the instance's, or the protocol's.
+    #[must_use]
+    pub fn name(self) -> &'a Name {
+        match self.instance {
+            Some(instance) => &instance.name,
+            None => &self.description().name,
         }
     }
 
@@ -148,7 +170,9 @@ pub struct Disagreement<'a> {
     /// Where the right protocol is.
     pub right: Place<'a>,
     /// What they disagree about.
-    pub clash: Clash<'a>,
+    pub clash: Mismatch<'a>,
+    /// If that is what a message carries: the innermost part that differs, unless the numbers of values do.
+    pub part: Option<Part>,
 }
 
 /// A message of a dialogue.
@@ -184,7 +208,7 @@ impl Place<'_> {
 
 /// What two protocols disagree about.
 #[derive(Clone, Copy, Debug)]
-pub enum Clash<'a> {
+pub enum Mismatch<'a> {
     /// Whose turn it is, as each protocol is seen; `None` where the session is over.
     Turn(Option<Direction>, Option<Direction>),
     /// This message of the left protocol is not one of the right.
@@ -193,7 +217,7 @@ pub enum Clash<'a> {
     Right(&'a Message),
     /// What a message carries, left and right.
     Payload(&'a Message, &'a Message),
-    /// At which position of its state a message stands, left and right.
+    /// At which position of its state a message is, left and right.
     Place(&'a Message, &'a Message),
     /// Nothing: whoever has its turn has nothing to say.
     Silence,
@@ -202,19 +226,19 @@ pub enum Clash<'a> {
 /// Where two protocols cease to be equal; `None` if they are.
 #[must_use]
 pub fn difference<'a>(left: View<'a>, right: View<'a>) -> Option<Disagreement<'a>> {
-    Walk::new(left, right, Demand::Equal).run(|_, _| {})
+    Walk::new(left, right, Demand::Equal).run()
 }
 
 /// Where a client of one protocol and a server of another cease to understand each other; `None` if they always do.
-/// States in which both wait for ever, since who has its turn has nothing to say, are let pass: each is in one of the two
+/// States in which both wait forever, since who has its turn has nothing to say, are let pass: each is in one of the two
 /// protocols itself.
 #[must_use]
 pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {
-        minds_silence: false,
-        minds_places: false,
+        rejects_deadlock: false,
+        compares_positions: false,
     };
-    Walk::new(client, server, demand).run(|_, _| {})
+    Walk::new(client, server, demand).run()
 }
 
 /// As [`misfit`], where messages travel as their positions: so a message of both must stand at the same one in corresponding states.
@@ -222,18 +246,18 @@ pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>
 #[must_use]
 pub fn displacement<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {
-        minds_silence: false,
-        minds_places: true,
+        rejects_deadlock: false,
+        compares_positions: true,
     };
-    Walk::new(client, server, demand).run(|_, _| {})
+    Walk::new(client, server, demand).run()
 }
 
-/// As [`misfit`], and neither of the two may come to wait for ever.
+/// As [`misfit`], and neither of the two may come to wait forever.
 #[must_use]
 pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {
-        minds_silence: true,
-        minds_places: false,
+        rejects_deadlock: true,
+        compares_positions: false,
     };
-    Walk::new(client, server, demand).run(|_, _| {})
+    Walk::new(client, server, demand).run()
 }

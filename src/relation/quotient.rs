@@ -19,7 +19,7 @@ pub enum Order {
 
 /// What is to be seen of a node itself: nodes with different looks differ whatever they lead to.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub enum Look<'a> {
+pub enum Signature<'a> {
     Over,
     /// Whose turn it is, and the messages with the numbers of their entries.
     State(Direction, Vec<(&'a str, usize)>),
@@ -45,7 +45,7 @@ pub type Parts<'a> = Vec<(&'a str, usize, Node)>;
 ///
 /// Messages of a state are told apart by their names, and by `order` also by their positions.
 pub fn classes(shapes: &mut Shapes<'_>, order: Order) -> Vec<u32> {
-    let mut looks: HashMap<Look<'_>, u32> = HashMap::new();
+    let mut looks: HashMap<Signature<'_>, u32> = HashMap::new();
     let mut labels: HashMap<(&str, usize), u32> = HashMap::new();
     let mut colours = Vec::new();
     let mut edges = Vec::new();
@@ -71,32 +71,32 @@ pub fn classes(shapes: &mut Shapes<'_>, order: Order) -> Vec<u32> {
 
 impl<'a> Shapes<'a> {
     /// What is to be seen of a node, and what it leads to. An alias is what it stands for.
-    pub fn look(&mut self, node: Node, order: Order) -> (Look<'a>, Parts<'a>) {
+    pub fn look(&mut self, node: Node, order: Order) -> (Signature<'a>, Parts<'a>) {
         let node = self.meaning(node);
         match self.shape(node).clone() {
-            Shape::Over => (Look::Over, Vec::new()),
-            Shape::Builtin(builtin) => (Look::Builtin(builtin), Vec::new()),
-            Shape::Parameter(index) => (Look::Parameter(index), Vec::new()),
-            Shape::Host(name) => (Look::Host(name), Vec::new()),
-            Shape::List(item) => (Look::List, vec![("", 0, item)]),
-            Shape::Option(item) => (Look::Option, vec![("", 0, item)]),
+            Shape::Over => (Signature::Over, Vec::new()),
+            Shape::Builtin(builtin) => (Signature::Builtin(builtin), Vec::new()),
+            Shape::Parameter(index) => (Signature::Parameter(index), Vec::new()),
+            Shape::Host(name) => (Signature::Host(name), Vec::new()),
+            Shape::List(item) => (Signature::List, vec![("", 0, item)]),
+            Shape::Option(item) => (Signature::Option, vec![("", 0, item)]),
             Shape::Tuple(items) => {
                 let parts = items.iter().enumerate();
                 let parts = parts.map(|(position, item)| ("", position, *item));
-                (Look::Tuple(items.len()), parts.collect())
+                (Signature::Tuple(items.len()), parts.collect())
             }
             Shape::Declared(origin, id) => self.look_of_declared(origin, id),
             Shape::State(_) => self.look_of_state(node, order),
         }
     }
 
-    fn look_of_declared(&mut self, origin: Origin, id: TypeId) -> (Look<'a>, Parts<'a>) {
+    fn look_of_declared(&mut self, origin: Origin, id: TypeId) -> (Signature<'a>, Parts<'a>) {
         match &self.program(origin).ty(id).definition {
             Definition::Struct(fields) => {
                 let names = fields.iter().map(|field| field.name.text()).collect();
                 let types = fields.iter().enumerate();
                 let parts = types.map(|(at, field)| ("", at, self.lower(origin, &field.ty, &[])));
-                (Look::Struct(names), parts.collect())
+                (Signature::Struct(names), parts.collect())
             }
             Definition::Enum(variants) => {
                 let names = variants.iter();
@@ -104,17 +104,17 @@ impl<'a> Shapes<'a> {
                 let entries = variants.iter().flat_map(|variant| &variant.entries);
                 let types = entries.enumerate();
                 let parts = types.map(|(at, entry)| ("", at, self.lower(origin, &entry.ty, &[])));
-                (Look::Enum(names.collect()), parts.collect())
+                (Signature::Enum(names.collect()), parts.collect())
             }
             Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
-                (Look::Nothing, Vec::new())
+                (Signature::Nothing, Vec::new())
             }
         }
     }
 
-    fn look_of_state(&mut self, node: Node, order: Order) -> (Look<'a>, Parts<'a>) {
+    fn look_of_state(&mut self, node: Node, order: Order) -> (Signature<'a>, Parts<'a>) {
         let Some((_, state, turn)) = self.stand(node) else {
-            return (Look::Over, Vec::new());
+            return (Signature::Over, Vec::new());
         };
         let messages = state.messages.iter();
         let messages = messages.map(|message| (message.name.text(), message.entries.len()));
@@ -130,6 +130,6 @@ impl<'a> Shapes<'a> {
             let entries = self.entries_of(node, &message.entries);
             parts.extend((1..).zip(entries).map(|(at, entry)| (name, at, entry)));
         }
-        (Look::State(turn, messages), parts)
+        (Signature::State(turn, messages), parts)
     }
 }

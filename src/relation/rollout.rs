@@ -1,9 +1,7 @@
 //! Two versions of a protocol: whether they can be deployed side by side, and which side goes first.
 
-use super::walk::{Demand, Walk};
-use super::{Disagreement, View, difference, misfit};
-use crate::protocol::State;
-use std::collections::HashSet;
+use super::rename::{Renamed, renaming};
+use super::{Disagreement, View, difference, displacement, misfit};
 
 /// In which order the two sides of a change can be deployed. From the mildest to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,17 +52,6 @@ pub struct Change<'a> {
     pub renamed: Option<Renamed>,
 }
 
-/// Two versions that differ only in a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renamed {
-    /// Of what, such as `state`.
-    pub what: &'static str,
-    /// As it was called; empty where there was none.
-    pub old: String,
-    /// As it is called; empty where there is none.
-    pub new: String,
-}
-
 impl<'a> Change<'a> {
     /// Compares two versions.
     #[must_use]
@@ -81,6 +68,18 @@ impl<'a> Change<'a> {
             old_client: misfit(old, new),
             old_server: misfit(new, old),
             renamed: None,
+        }
+    }
+
+    /// Compares two versions as processes do, where a message travels as its position in its state.
+    #[must_use]
+    pub fn between_processes(old: View<'a>, new: View<'a>) -> Change<'a> {
+        let (old_client, old_server) = (displacement(old, new), displacement(new, old));
+        let is_same = old_client.is_none() && old_server.is_none();
+        Change {
+            old_client,
+            old_server,
+            renamed: is_same.then(|| renaming(old, new)).flatten(),
         }
     }
 
@@ -104,48 +103,4 @@ impl<'a> Change<'a> {
             Mixture::OldServer => self.old_server.as_ref(),
         }
     }
-}
-
-/// The first name that programs use and that differs between two equal versions: of states, of payload entries, of parameters.
-fn renaming(old: View<'_>, new: View<'_>) -> Option<Renamed> {
-    let mut found: Option<Renamed> = None;
-    let mut differ = |what, old: &str, new: &str| {
-        if found.is_none() && old != new {
-            let (old, new) = (old.to_owned(), new.to_owned());
-            found = Some(Renamed { what, old, new });
-        }
-    };
-    let walk = Walk::new(old, new, Demand::Equal);
-    // The two are equal, so there is no disagreement to look at.
-    let _ = walk.run(|old, new| {
-        differ("state", old.name.text(), new.name.text());
-        let count = |state: &State| format!("{} type parameters", state.parameters.len());
-        differ("state", &count(old), &count(new));
-        let Ok(matches) = super::shape::matches(old, new) else {
-            return;
-        };
-        for (old_at, new_at) in matches {
-            let entries = old.messages[old_at].entries.iter();
-            for (old, new) in entries.zip(&new.messages[new_at].entries) {
-                differ("payload entry", old.name.text(), new.name.text());
-            }
-        }
-    });
-    let (old_states, new_states) = (&old.description().states, &new.description().states);
-    let lacking = |states: &[State], from: &'_ [State]| {
-        let names: HashSet<&str> = states.iter().map(|state| state.name.text()).collect();
-        let mut from = from.iter().map(|state| state.name.text());
-        from.find(|name| !names.contains(name)).map(str::to_owned)
-    };
-    if found.is_none() {
-        let what = "state";
-        if let Some(new) = lacking(old_states, new_states) {
-            let old = String::new();
-            found = Some(Renamed { what, old, new });
-        } else if let Some(old) = lacking(new_states, old_states) {
-            let new = String::new();
-            found = Some(Renamed { what, old, new });
-        }
-    }
-    found
 }

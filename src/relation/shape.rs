@@ -33,7 +33,7 @@ impl Node {
 
 /// A state that a session is in: of which protocol, seen from which side, with which arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Stand {
+pub struct StateInstance {
     pub origin: Origin,
     pub protocol: ProtocolId,
     pub state: StateId,
@@ -57,7 +57,7 @@ pub enum Shape<'a> {
     Tuple(Box<[Node]>),
     /// An alias, a struct or an enum.
     Declared(Origin, TypeId),
-    State(Stand),
+    State(StateInstance),
 }
 
 /// The graph.
@@ -69,6 +69,10 @@ pub struct Shapes<'a> {
     parents: Vec<u32>,
     /// What aliases that were looked into stand for.
     meanings: HashMap<Node, Node>,
+    /// These aliases, in the order in which they were looked into.
+    aliases: Vec<Node>,
+    /// Nodes that were united, in order.
+    united: Vec<(Node, Node)>,
 }
 
 /// Pairs of messages of the same name in two states, by their positions.
@@ -82,6 +86,8 @@ impl<'a> Shapes<'a> {
             nodes: HashMap::new(),
             parents: Vec::new(),
             meanings: HashMap::new(),
+            aliases: Vec::new(),
+            united: Vec::new(),
         }
     }
 
@@ -102,7 +108,7 @@ impl<'a> Shapes<'a> {
                     .collect()
             }
         };
-        self.node(Shape::State(Stand {
+        self.node(Shape::State(StateInstance {
             origin,
             protocol,
             state: StateId::new(0),
@@ -151,7 +157,7 @@ impl<'a> Shapes<'a> {
                     }
                 }
             }
-            Type::Endpoint(endpoint) => Shape::State(Stand {
+            Type::Endpoint(endpoint) => Shape::State(StateInstance {
                 origin,
                 protocol: endpoint.protocol,
                 state: endpoint.state,
@@ -190,6 +196,9 @@ impl<'a> Shapes<'a> {
                 break;
             }
         }
+        if at != node {
+            self.aliases.push(node);
+        }
         // All on the way have the same meaning: so each step of a long chain is taken once.
         self.meanings
             .extend(chain.into_iter().map(|node| (node, at)));
@@ -197,7 +206,7 @@ impl<'a> Shapes<'a> {
     }
 
     /// The state a node is, if it is one and the session is not over there.
-    pub fn stand(&self, node: Node) -> Option<(&Stand, &'a State, Direction)> {
+    pub fn stand(&self, node: Node) -> Option<(&StateInstance, &'a State, Direction)> {
         let Shape::State(stand) = &self.shapes[node.0 as usize] else {
             return None;
         };
@@ -234,7 +243,7 @@ impl<'a> Shapes<'a> {
         let stand = stand.clone();
         let next = match &self.message(node, position).next {
             Next::End => Shape::Over,
-            Next::State { state, arguments } => Shape::State(Stand {
+            Next::State { state, arguments } => Shape::State(StateInstance {
                 state: *state,
                 arguments: self.lower_all(stand.origin, arguments, &stand.arguments),
                 ..stand
@@ -261,9 +270,28 @@ impl<'a> Shapes<'a> {
 
     /// Unites two nodes; whether they were apart before.
     pub fn unite(&mut self, one: Node, other: Node) -> bool {
+        let pair = (one, other);
         let (one, other) = (self.root(one), self.root(other));
         self.parents[one as usize] = other;
+        if one != other {
+            self.united.push(pair);
+        }
         one != other
+    }
+
+    /// All pairs that were united, in order. If everything turned out to be equal, they are equal.
+    pub fn united(&self) -> &[(Node, Node)] {
+        &self.united
+    }
+
+    /// The aliases that were looked into, in order.
+    pub fn aliases(&self) -> &[Node] {
+        &self.aliases
+    }
+
+    /// Sets all nodes apart again, so that other questions can be asked.
+    pub fn forget_unions(&mut self) {
+        self.parents = (0..).take(self.shapes.len()).collect();
     }
 
     fn root(&mut self, node: Node) -> u32 {
@@ -314,7 +342,7 @@ impl<'a> Shapes<'a> {
 
     /// Whether all these pairs are equal: what is left to compare is kept in a list, and no two nodes are compared that were
     /// united before.
-    fn are_equal(&mut self, mut open: Vec<(Node, Node)>) -> bool {
+    pub fn are_equal(&mut self, mut open: Vec<(Node, Node)>) -> bool {
         while let Some((left, right)) = open.pop() {
             let (left, right) = (self.meaning(left), self.meaning(right));
             if !self.unite(left, right) {

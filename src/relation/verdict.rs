@@ -1,6 +1,7 @@
 //! What a change to a protocol comes to, in a few words.
 
-use super::{Change, Fate, Mixture, Renamed, Rollout, Versions};
+use super::versions::can_leave;
+use super::{Change, Fate, Mixture, Renamed, Rollout, Versions, refusal};
 
 /// What a change to a protocol comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,9 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// Why, in a few words; may be empty.
     pub reason: String,
+    /// Why neither side may accept the other version between processes, where a message travels as its position, although they
+    /// understand each other by names.
+    pub wire: Option<String>,
 }
 
 /// What became of a protocol.
@@ -35,23 +39,27 @@ impl Verdict {
     /// The verdict on one protocol.
     #[must_use]
     pub fn on(versions: &Versions<'_>) -> Verdict {
-        let (outcome, reason) = match &versions.fate {
-            Fate::Added => (Outcome::Added, String::new()),
-            Fate::Removed(..) => (Outcome::Removed, String::new()),
-            Fate::Kept(_, _, change) => {
+        let (outcome, reason, wire) = match &versions.fate {
+            Fate::Added => (Outcome::Added, String::new(), None),
+            Fate::Removed(..) => (Outcome::Removed, String::new(), None),
+            Fate::Kept(old, new, change) => {
                 let is_sound = |mixture| change.failure(mixture).is_none();
                 let outcome = Outcome::Kept {
                     rollout: change.rollout(),
                     old_client: is_sound(Mixture::OldClient),
                     new_client: is_sound(Mixture::OldServer),
                 };
-                (outcome, reason(change))
+                let is_sound = change.rollout() != Rollout::Incompatible;
+                let wire = is_sound.then(|| refusal(*old, *new)).flatten();
+                let wire = wire.filter(|_| can_leave(*old) && can_leave(*new));
+                (outcome, reason(change), wire)
             }
         };
         Verdict {
             name: versions.name.clone(),
             outcome,
             reason,
+            wire,
         }
     }
 }
@@ -89,10 +97,10 @@ fn reason(change: &Change<'_>) -> String {
         (Rollout::AnyOrder, Some(Renamed { what, old, new })) => {
             let change = match (old.as_str(), new.as_str()) {
                 ("", new) => format!("{what} `{new}` is new"),
-                (old, "") => format!("{what} `{old}` is gone"),
+                (old, "") => format!("{what} `{old}` was removed"),
                 (old, new) => format!("{what} `{old}` became `{new}`"),
             };
-            format!("{change}; nothing that travels has changed")
+            format!("{change}; messages are the same")
         }
         (Rollout::ServerFirst, _) => "new servers understand old clients".to_owned(),
         (Rollout::ClientFirst, _) => "new clients understand old servers".to_owned(),

@@ -1,7 +1,9 @@
 //! Two versions of everything that some files declare.
 
 use super::explain::misfit;
-use super::{Change, Mixture, Origin, Rollout, View, difference};
+use super::{
+    Change, Disagreement, Mismatch, Mixture, Origin, Rollout, View, canonical, difference,
+};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
 use crate::protocol::{FileId, Program};
@@ -37,6 +39,15 @@ pub enum Require {
     SomeOrder,
 }
 
+/// How messages travel between the two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Travel {
+    /// Within a process: as what the languages make of their names.
+    Names,
+    /// Between processes: as their positions in their states. Protocols that cannot leave their process are compared by names.
+    Positions,
+}
+
 /// A protocol or an instance, by the name with which programs find it.
 struct Declared<'a> {
     name: &'a Name,
@@ -46,13 +57,19 @@ struct Declared<'a> {
 
 /// Compares whatever the input files of two programs declare, in the order of names.
 #[must_use]
-pub fn versions<'a>(old: &'a Program, new: &'a Program) -> Vec<Versions<'a>> {
+pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<Versions<'a>> {
+    let between = |old: View<'a>, new: View<'a>| match travel {
+        Travel::Positions if can_leave(old) && can_leave(new) => {
+            Change::between_processes(old, new)
+        }
+        Travel::Positions | Travel::Names => Change::between(old, new),
+    };
     let (old, new) = (declared(old), declared(new));
     let mut found = Vec::new();
     for (name, before) in old.iter().filter(|(_, before)| before.is_input) {
         let fate = match new.get(name) {
             Some(after) => {
-                let change = Change::between(before.view, after.view);
+                let change = between(before.view, after.view);
                 Fate::Kept(before.view, after.view, Box::new(change))
             }
             None => {
@@ -73,7 +90,7 @@ pub fn versions<'a>(old: &'a Program, new: &'a Program) -> Vec<Versions<'a>> {
                 found.push(Versions { name, fate });
             }
             Some(before) if after.is_input && !before.is_input => {
-                let change = Box::new(Change::between(before.view, after.view));
+                let change = Box::new(between(before.view, after.view));
                 let fate = Fate::Kept(before.view, after.view, change);
                 found.push(Versions { name, fate });
             }
@@ -82,6 +99,12 @@ pub fn versions<'a>(old: &'a Program, new: &'a Program) -> Vec<Versions<'a>> {
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     found
+}
+
+/// Whether sessions of a protocol can be between processes: it has no type parameters, and nothing in it stays in its process.
+pub fn can_leave(view: View<'_>) -> bool {
+    let is_generic = view.description().is_generic() && view.instance.is_none();
+    !is_generic && canonical(view).obstacle.is_none()
 }
 
 fn declared(program: &Program) -> BTreeMap<String, Declared<'_>> {
@@ -121,15 +144,15 @@ impl Versions<'_> {
         match &self.fate {
             Fate::Added => Vec::new(),
             Fate::Removed(name, equal) => {
-                let headline = format!("the protocol `{}` is not there any more", self.name);
+                let headline = format!("the protocol `{}` has been removed", self.name);
                 let error = Diagnostic::error("protocol-removed", old.span(name.span), headline)
                     .label("it was declared here")
-                    .note("programs that speak it find no partner among new programs");
+                    .note("old programs that use it cannot talk with any new program");
                 vec![match equal {
                     Some(other) => error.help(format!(
-                        "`{other}` is equal to it: keep the old name, or both"
+                        "`{other}` is the same protocol: keep the old name, or both"
                     )),
-                    None => error.help("keep it until nobody speaks it any more"),
+                    None => error.help("keep it until no program uses it any more"),
                 }]
             }
             Fate::Kept(before, after, change) => {
@@ -146,20 +169,20 @@ impl Versions<'_> {
                             Mixture::OldClient => (*before, *after),
                             Mixture::OldServer => (*after, *before),
                         };
-                        let told = misfit(client, server, mixture, found);
+                        let explanation = misfit(client, server, mixture, found);
                         // What goes wrong is shown where the new version is written, and beside it what the old one says.
                         let (here, there) = (|span| span, |span| old.span(span));
                         let finding = match mixture {
                             Mixture::OldClient => {
                                 let rule = "incompatible-with-old-client";
-                                told.finding(rule, None, Origin::Right, &there, &here)
+                                explanation.finding(rule, None, Origin::Right, &there, &here)
                             }
                             Mixture::OldServer => {
                                 let rule = "incompatible-with-old-server";
-                                told.finding(rule, None, Origin::Left, &here, &there)
+                                explanation.finding(rule, None, Origin::Left, &here, &there)
                             }
                         };
-                        let finding = finding.help(advice(rollout, require));
+                        let finding = finding.help(advice(rollout, require, mixture, found));
                         Diagnostic { level, ..finding }
                     })
                     .collect()
@@ -168,19 +191,57 @@ impl Versions<'_> {
     }
 }
 
-fn advice(rollout: Rollout, require: Require) -> String {
+fn advice(
+    rollout: Rollout,
+    require: Require,
+    mixture: Mixture,
+    found: &Disagreement<'_>,
+) -> String {
     let order = match rollout {
         Rollout::ServerFirst => "deploy all servers before the first client",
         Rollout::ClientFirst => "deploy all clients before the first server",
         Rollout::Incompatible => {
-            "no order is safe: first let listeners understand what is new, and let it be said in a later change"
+            return format!("no rollout order is safe: {}", way_out(mixture, found));
         }
-        Rollout::Same | Rollout::AnyOrder => "nothing is to be done",
+        Rollout::Same | Rollout::AnyOrder => "nothing has to be done",
     };
     match require {
-        Require::AnyOrder if rollout < Rollout::Incompatible => {
-            format!("{order}; or do without the change, since any order is required to be safe")
+        Require::AnyOrder => format!(
+            "{order}; or leave the change out: with `--require any-order` no order may be needed"
+        ),
+        Require::SomeOrder => order.to_owned(),
+    }
+}
+
+/// What to do about a change that neither order makes safe.
+fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
+    let (message, senders, receivers, is_sender_new) = match found.clash {
+        Mismatch::Left(message) => (message, "client", "server", mixture == Mixture::OldServer),
+        Mismatch::Right(message) => (message, "server", "client", mixture == Mixture::OldClient),
+        Mismatch::Payload(message, _) => {
+            return format!(
+                "leave `{}` as it was and add a message with the new type after the old messages, or give the new \
+                 protocol a new name",
+                message.name
+            );
         }
-        Require::AnyOrder | Require::SomeOrder => order.to_owned(),
+        Mismatch::Turn(..) | Mismatch::Silence => {
+            return "give the new protocol a new name, and keep the old one until no program uses it any more"
+                .to_owned();
+        }
+        Mismatch::Place(message, _) => {
+            return format!(
+                "leave `{}` at its old position, and add new messages after the old ones",
+                message.name
+            );
+        }
+    };
+    let message = &message.name;
+    if is_sender_new {
+        format!(
+            "first release {receivers}s that accept `{message}`, and {senders}s that send it in a later release"
+        )
+    } else {
+        format!("keep `{message}` until no old {senders} is left that sends it")
     }
 }

@@ -1,9 +1,10 @@
 //! Two protocols walked side by side, breadth first, up to the first disagreement.
 
+use super::payload::{self, Bindings, Part};
 use super::quotient::{Order, classes};
 use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
-use super::{Clash, Disagreement, Place, Said, View};
-use crate::protocol::{Direction, Message, Side, State};
+use super::{Disagreement, Mismatch, Place, Said, View};
+use crate::protocol::{Direction, Message, Next, Side, State};
 use std::collections::HashSet;
 
 /// What must hold at every pair of states.
@@ -13,18 +14,20 @@ pub enum Demand {
     Equal,
     /// The left client can talk with the server of the right protocol.
     Fit {
-        /// Whether a state without messages, in which both wait for ever, is a disagreement.
-        minds_silence: bool,
+        /// Whether a state without messages, in which both wait forever, is a disagreement.
+        rejects_deadlock: bool,
         /// Whether a message that has another position in its state on the other side is one.
-        minds_places: bool,
+        compares_positions: bool,
     },
 }
 
 impl Demand {
-    fn minds_places(self) -> bool {
+    fn compares_positions(self) -> bool {
         match self {
             Demand::Equal => false,
-            Demand::Fit { minds_places, .. } => minds_places,
+            Demand::Fit {
+                compares_positions, ..
+            } => compares_positions,
         }
     }
 }
@@ -40,6 +43,7 @@ struct Pair {
 
 /// A walk that is under way.
 pub struct Walk<'a> {
+    views: [View<'a>; 2],
     shapes: Shapes<'a>,
     demand: Demand,
     pairs: Vec<Pair>,
@@ -50,12 +54,14 @@ pub struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub fn new(left: View<'a>, right: View<'a>, demand: Demand) -> Walk<'a> {
+        let views = [left, right];
         let mut shapes = Shapes::new(left.program, right.program);
         let mut start = |origin, view: View<'a>| {
-            shapes.start(origin, view.protocol, view.arguments, view.is_turned)
+            shapes.start(origin, view.protocol, view.arguments(), view.is_turned)
         };
         let (left, right) = (start(Origin::Left, left), start(Origin::Right, right));
         let mut walk = Walk {
+            views,
             shapes,
             demand,
             pairs: Vec::new(),
@@ -73,14 +79,10 @@ impl<'a> Walk<'a> {
     ///
     /// That holds also where equality unites states: a pair is passed over only if a chain of pairs that were met before, and
     /// hence not later, makes it equal, and one of these disagrees wherever the pair does.
-    pub fn run(mut self, mut visit: impl FnMut(&State, &State)) -> Option<Disagreement<'a>> {
+    pub fn run(&mut self) -> Option<Disagreement<'a>> {
         let mut at = 0;
         while at < self.pairs.len() {
             let (left, right) = (self.pairs[at].left, self.pairs[at].right);
-            if let (Some(ours), Some(theirs)) = (self.shapes.state(left), self.shapes.state(right))
-            {
-                visit(ours, theirs);
-            }
             match self.compare(left, right) {
                 Ok(matches) => {
                     for (our, their) in matches {
@@ -102,10 +104,15 @@ impl<'a> Walk<'a> {
         None
     }
 
+    /// The states and types that were met.
+    pub fn into_shapes(self) -> Shapes<'a> {
+        self.shapes
+    }
+
     /// A clash over a message takes one message more than one over whose turn it is, which another pair that was reached by as
     /// many messages may have.
-    fn sooner(&self, at: usize, clash: Clash<'a>) -> (usize, Clash<'a>) {
-        if matches!(clash, Clash::Turn(..) | Clash::Silence) {
+    fn sooner(&self, at: usize, clash: Mismatch<'a>) -> (usize, Mismatch<'a>) {
+        if matches!(clash, Mismatch::Turn(..) | Mismatch::Silence) {
             return (at, clash);
         }
         let depth = self.pairs[at].depth;
@@ -113,7 +120,7 @@ impl<'a> Walk<'a> {
         let mut rest = rest.take_while(|(_, pair)| pair.depth == depth);
         let sooner = rest.find_map(|(index, pair)| {
             let clash = self.face(pair.left, pair.right).err()?;
-            matches!(clash, Clash::Turn(..) | Clash::Silence).then_some((index, clash))
+            matches!(clash, Mismatch::Turn(..) | Mismatch::Silence).then_some((index, clash))
         });
         sooner.unwrap_or((at, clash))
     }
@@ -125,7 +132,7 @@ impl<'a> Walk<'a> {
         if self.demand == Demand::Equal || self.classes.is_some() || !is_worth_it() {
             return;
         }
-        let order = match self.demand.minds_places() {
+        let order = match self.demand.compares_positions() {
             true => Order::Written,
             false => Order::Free,
         };
@@ -141,14 +148,16 @@ impl<'a> Walk<'a> {
     fn meet(&mut self, left: Node, right: Node, came_by: Option<(usize, usize, usize)>) {
         let is_new = match self.demand {
             Demand::Equal => self.shapes.unite(left, right),
-            Demand::Fit { minds_silence, .. } => {
+            Demand::Fit {
+                rejects_deadlock, ..
+            } => {
                 let class = |node: Node| match &self.classes {
                     Some(classes) => classes[node.index() as usize],
                     None => node.index(),
                 };
                 let pair = (class(left), class(right));
                 // What behaves alike fits, and only who minds silence has to look for it there.
-                let is_alike = self.classes.is_some() && !minds_silence && pair.0 == pair.1;
+                let is_alike = self.classes.is_some() && !rejects_deadlock && pair.0 == pair.1;
                 !is_alike && self.met.insert(pair)
             }
         };
@@ -164,18 +173,18 @@ impl<'a> Walk<'a> {
     }
 
     /// The messages that both may exchange in a pair of states, or why they disagree there.
-    fn compare(&mut self, left: Node, right: Node) -> Result<Matches, Clash<'a>> {
+    fn compare(&mut self, left: Node, right: Node) -> Result<Matches, Mismatch<'a>> {
         let matches = self.face(left, right)?;
         let displaced = matches.iter().find(|(our, their)| our != their);
-        if let Some((our, their)) = displaced.filter(|_| self.demand.minds_places()) {
-            return Err(Clash::Place(
+        if let Some((our, their)) = displaced.filter(|_| self.demand.compares_positions()) {
+            return Err(Mismatch::Place(
                 self.shapes.message(left, *our),
                 self.shapes.message(right, *their),
             ));
         }
         for (our, their) in &matches {
             if !self.shapes.carry_the_same((left, *our), (right, *their)) {
-                return Err(Clash::Payload(
+                return Err(Mismatch::Payload(
                     self.shapes.message(left, *our),
                     self.shapes.message(right, *their),
                 ));
@@ -185,7 +194,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The same without a look at what messages carry.
-    fn face(&self, left: Node, right: Node) -> Result<Matches, Clash<'a>> {
+    fn face(&self, left: Node, right: Node) -> Result<Matches, Mismatch<'a>> {
         let stand = |node: Node| {
             self.shapes
                 .stand(node)
@@ -198,7 +207,7 @@ impl<'a> Walk<'a> {
             }
             (ours, theirs) => {
                 let turn = |stand: Option<(&State, Direction)>| stand.map(|(_, turn)| turn);
-                Err(Clash::Turn(turn(ours), turn(theirs)))
+                Err(Mismatch::Turn(turn(ours), turn(theirs)))
             }
         }
     }
@@ -208,12 +217,12 @@ impl<'a> Walk<'a> {
         ours: &'a State,
         theirs: &'a State,
         turn: Direction,
-    ) -> Result<Matches, Clash<'a>> {
+    ) -> Result<Matches, Mismatch<'a>> {
         let forward =
-            || match_messages(ours, theirs).map_err(|our| Clash::Left(&ours.messages[our]));
+            || match_messages(ours, theirs).map_err(|our| Mismatch::Left(&ours.messages[our]));
         let backward = || {
-            let found =
-                match_messages(theirs, ours).map_err(|their| Clash::Right(&theirs.messages[their]));
+            let found = match_messages(theirs, ours)
+                .map_err(|their| Mismatch::Right(&theirs.messages[their]));
             found.map(|pairs| {
                 let turned = pairs.into_iter().map(|(their, our)| (our, their));
                 turned.collect::<Matches>()
@@ -230,20 +239,28 @@ impl<'a> Walk<'a> {
             (Demand::Fit { .. }, Direction::Send) => forward()?,
             (Demand::Fit { .. }, Direction::Recv) => backward()?,
         };
-        let minds_silence = matches!(
+        let rejects_deadlock = matches!(
             self.demand,
             Demand::Fit {
-                minds_silence: true,
+                rejects_deadlock: true,
                 ..
             }
         );
-        if minds_silence && found.is_empty() {
-            return Err(Clash::Silence);
+        if rejects_deadlock && found.is_empty() {
+            return Err(Mismatch::Silence);
         }
         Ok(found)
     }
 
-    fn disagreement(&self, at: usize, clash: Clash<'a>) -> Disagreement<'a> {
+    fn disagreement(&mut self, at: usize, clash: Mismatch<'a>) -> Disagreement<'a> {
+        let part = match clash {
+            Mismatch::Payload(ours, theirs) => self.part(at, ours, theirs),
+            Mismatch::Turn(..)
+            | Mismatch::Left(_)
+            | Mismatch::Right(_)
+            | Mismatch::Place(..)
+            | Mismatch::Silence => None,
+        };
         let pair = &self.pairs[at];
         let speaker = |node: Node| match self.shapes.stand(node) {
             Some((_, _, Direction::Recv)) => Side::Server,
@@ -251,11 +268,11 @@ impl<'a> Walk<'a> {
         };
         let mut dialogue = Vec::new();
         let last: Option<(&'a Message, Origin)> = match clash {
-            Clash::Left(message) | Clash::Payload(message, _) | Clash::Place(message, _) => {
-                Some((message, Origin::Left))
-            }
-            Clash::Right(message) => Some((message, Origin::Right)),
-            Clash::Turn(..) | Clash::Silence => None,
+            Mismatch::Left(message)
+            | Mismatch::Payload(message, _)
+            | Mismatch::Place(message, _) => Some((message, Origin::Left)),
+            Mismatch::Right(message) => Some((message, Origin::Right)),
+            Mismatch::Turn(..) | Mismatch::Silence => None,
         };
         if let Some((message, origin)) = last {
             dialogue.push(Said {
@@ -294,7 +311,55 @@ impl<'a> Walk<'a> {
             left: place(pair.left, Origin::Left),
             right: place(pair.right, Origin::Right),
             clash,
+            part,
             dialogue,
         }
+    }
+
+    /// Which part of what two messages carry differs.
+    fn part(&mut self, at: usize, ours: &'a Message, theirs: &'a Message) -> Option<Part> {
+        let bindings = self.bindings(at);
+        let pair = &self.pairs[at];
+        let sides = (pair.left, pair.right);
+        self.shapes.forget_unions();
+        payload::part(&mut self.shapes, sides, (ours, theirs), &bindings)
+    }
+
+    /// What the type parameters of both states of a pair are, those of the pair before it, and so on to the start.
+    fn bindings(&self, at: usize) -> Vec<[Bindings<'a>; 2]> {
+        let mut found = Vec::new();
+        let mut at = Some(at);
+        while let Some(index) = at {
+            let pair = &self.pairs[index];
+            let parameters = |node: Node| match self.shapes.state(node) {
+                Some(state) => &state.parameters[..],
+                None => &[],
+            };
+            let parameters = [parameters(pair.left), parameters(pair.right)];
+            let arguments = match pair.came_by {
+                Some((before, our, their)) => {
+                    let before = &self.pairs[before];
+                    [(before.left, our), (before.right, their)].map(|(node, message)| {
+                        let message = self.shapes.message(node, message);
+                        match &message.next {
+                            Next::End => (&[][..], message.next_span),
+                            Next::State { arguments, .. } => (&arguments[..], message.next_span),
+                        }
+                    })
+                }
+                None => self.views.map(|view| match view.instance {
+                    Some(instance) => (&instance.arguments[..], instance.span),
+                    None => (&[][..], view.name().span),
+                }),
+            };
+            let sides = [0, 1].map(|side| Bindings {
+                parameters: parameters[side],
+                arguments: arguments[side].0,
+                span: arguments[side].1,
+            });
+            found.push(sides);
+            at = pair.came_by.map(|(before, ..)| before);
+        }
+        found
     }
 }

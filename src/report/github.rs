@@ -82,12 +82,20 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
             } => [old_client, new_client]
                 .map(|is_sound| if is_sound { "sound" } else { "**unsound**" }),
         };
+        let mut reason = verdict.reason.clone();
+        if let Some(wire) = &verdict.wire {
+            let between = format!("between processes neither side may accept the other: {wire}");
+            reason = match reason.as_str() {
+                "" => between,
+                reason => format!("{reason}; {between}"),
+            };
+        }
         let _ = writeln!(
             text,
             "| `{}` | {} | {old_client} | {new_client} | {} |",
             verdict.name,
             verdict.outcome.words(),
-            cell(&verdict.reason),
+            cell(&reason),
         );
     }
     text + "\n"

@@ -22,6 +22,8 @@ struct Protocol<'a> {
     name: &'a str,
     verdict: &'static str,
     reason: &'a str,
+    /// Why neither side may accept the other version between processes, if by names one may.
+    wire: Option<&'a str>,
     /// For a protocol that is in both versions, which clients can talk with which servers.
     sound: Option<Clients>,
 }
@@ -61,6 +63,7 @@ impl Protocol<'_> {
             name: &verdict.name,
             verdict: verdict.outcome.word(),
             reason: &verdict.reason,
+            wire: verdict.wire.as_deref(),
             sound,
         }
     }

@@ -45,7 +45,7 @@ pub struct Place {
 pub struct Range {
     /// The first character.
     pub start: Point,
-    /// The character behind the last.
+    /// The character after the last.
     pub end: Point,
 }
 
@@ -56,7 +56,7 @@ pub struct Point {
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
-    /// In bytes from the start of the text.
+    /// In bytes from the start of the file.
     pub byte: usize,
 }
 
@@ -143,11 +143,12 @@ fn place(label: &Label, sources: &Sources) -> Place {
 fn range(span: Span, sources: &Sources) -> Range {
     let point = |byte: u32| {
         let byte = byte as usize;
-        let position = sources.get(span.source).position(byte);
+        let source = sources.get(span.source);
+        let position = source.position(byte);
         Point {
             line: position.line,
             column: position.column,
-            byte,
+            byte: source.byte_in_file(byte),
         }
     };
     Range {

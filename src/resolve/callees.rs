@@ -50,8 +50,10 @@ impl Resolver {
                     };
                     let near = nearest(name.text(), visible.iter().map(String::as_str));
                     let error = match near {
-                        Some(near) => error.fix(format!("did you mean `{near}`?"), name.span, near, false),
-                        None => error.help("declare it, import the file that does, or compile that file in the same call"),
+                        Some(near) => {
+                            error.fix(format!("did you mean `{near}`?"), name.span, near, false)
+                        }
+                        None => error.help("declare it, or import the file that declares it"),
                     };
                     self.report(error);
                 }

@@ -17,8 +17,7 @@ pub fn decode(
     };
     let valid = error.utf8_error().valid_up_to();
     let byte = error.as_bytes()[valid];
-    let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-    let source = sources.add(name, text);
+    let source = sources.add_lossy(name, error.as_bytes());
     let span = Span::new(source, valid, valid + '\u{fffd}'.len_utf8());
     let error = Diagnostic::error("syntax", span, "this file is not valid UTF-8")
         .label(format!(

@@ -1,5 +1,8 @@
 //! The command line: commands, exit codes, what is printed and what is written.
 
+mod manual;
+mod unreadable;
+
 use crate::support::program::{Scratch, run, transcript};
 use insta::assert_snapshot;
 
@@ -72,42 +75,6 @@ mod check {
         assert_snapshot!(scratch.transcript("check p.proto -Ilib"));
         assert_snapshot!(scratch.transcript("check -I lib money.proto p.proto"));
     }
-
-    #[test]
-    fn a_closed_pipe_ends_it_quietly() {
-        let mut text = String::new();
-        for number in 0..5000 {
-            text += &format!("proto! p{number} {{ s:send {{ m -> nowhere }} }}\n");
-        }
-        let scratch = Scratch::with("check-pipe", &[("many.proto", &text)]);
-        let mut command = scratch.duologue("check many.proto");
-        let command = command.stdout(std::process::Stdio::piped());
-        let mut child = command
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        drop(child.stdout.take());
-        let output = child.wait_with_output().expect("it ends");
-        assert!(output.status.success(), "{output:?}");
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_is_no_success() {
-    let scratch = Scratch::with("full-disk", &[("bank.proto", BANK)]);
-    let full = std::fs::File::options().write(true).open("/dev/full");
-    let mut command = scratch.duologue("dual bank.proto");
-    command
-        .stdout(full.expect("Linux has it"))
-        .stderr(std::process::Stdio::piped());
-    let output = command
-        .spawn()
-        .and_then(|child| child.wait_with_output())
-        .expect("it ends");
-    assert_eq!(output.status.code(), Some(3), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot print"));
 }
 
 mod colour {
@@ -228,6 +195,32 @@ mod views {
         assert_snapshot!(scratch.transcript("graph -A all tricky.proto"));
         assert_snapshot!(scratch.transcript("graph -A all tricky.proto --format mermaid"));
     }
+
+    /// Mermaid and SPIN take one protocol at a time; Graphviz draws all that it reads.
+    #[test]
+    fn graphs_of_one_protocol() {
+        let two = "proto! p { s:send { m -> ! } }\nproto! q { s:send { n -> ! } }\n";
+        let scratch = Scratch::with("graph-one", &[("two.proto", two)]);
+        for language in ["mermaid", "promela"] {
+            let answer = scratch.transcript(&format!("graph two.proto --format {language}"));
+            assert!(
+                answer.contains("shows one protocol: name it, as in two.proto#p"),
+                "{answer}"
+            );
+            assert!(answer.ends_with("--- exit 2 ---\n"), "{answer}");
+        }
+        let both = scratch.transcript("graph two.proto");
+        assert_eq!(both.matches("digraph").count(), 2, "{both}");
+        let one = scratch.transcript("graph two.proto#q --format mermaid");
+        assert!(one.contains(": n\n") && !one.contains(": m\n"), "{one}");
+        let words = scratch.transcript("graph two.proto q --format mermaid");
+        assert_eq!(
+            one.lines().skip(1).collect::<Vec<_>>(),
+            words.lines().skip(1).collect::<Vec<_>>()
+        );
+        let unknown = scratch.transcript("graph two.proto#r");
+        assert!(unknown.contains("there is no protocol `r`"), "{unknown}");
+    }
 }
 
 mod usage {
@@ -247,6 +240,8 @@ mod usage {
             "graph ",
             "breaking ",
             "fingerprint ",
+            "completions ",
+            "man ",
         ] {
             let arguments = format!("{command}--help");
             let name = format!("help_{}", command.trim());
@@ -272,6 +267,8 @@ mod usage {
             "graph",
             "breaking",
             "fingerprint",
+            "completions",
+            "man",
         ] {
             let name = format!("duologue {command}");
             let output = run(scratch.duologue(&format!("{command} --help")), b"");

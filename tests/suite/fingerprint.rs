@@ -174,3 +174,30 @@ fn an_older_version_may_be_accepted() {
     scratch.git(&["init", "--quiet"]);
     insta::assert_snapshot!(scratch.transcript("fingerprint all.proto --against nowhere"));
 }
+
+/// A protocol and its dual have one fingerprint, but a client of one cannot talk with a server of the other.
+#[test]
+fn exchanged_sides_are_not_the_old_version() {
+    let files = [
+        (
+            "old.proto",
+            "proto! p { s:send { m -> t } t:recv { n -> s, o -> ! } }\n",
+        ),
+        (
+            "new.proto",
+            "proto! p { s:recv { m -> t } t:send { n -> s, o -> ! } }\n",
+        ),
+    ];
+    let scratch = Scratch::with("exchanged-sides", &files);
+    let answer = scratch.transcript("fingerprint new.proto --against old.proto");
+    assert!(
+        answer.contains("client and server have changed sides"),
+        "{answer}"
+    );
+    assert!(answer.ends_with("--- exit 1 ---\n"), "{answer}");
+    let same = scratch.transcript("fingerprint old.proto --against old.proto");
+    assert!(
+        same.ends_with("as in the old version\n--- exit 0 ---\n"),
+        "{same}"
+    );
+}

@@ -83,3 +83,17 @@ fn files_that_reports_cannot_tell_apart_are_left_alone() {
         assert_eq!(now, text(name));
     }
 }
+
+/// A file that cannot be written is named as the user named it.
+#[test]
+fn a_file_that_cannot_be_written_is_named_as_it_was_given() {
+    let text = "proto! p { a:send { x -> done } done { } }\n";
+    let scratch = Scratch::with("fix-read-only", &[("p.proto", text)]);
+    let path = scratch.path("p.proto");
+    let mut permissions = std::fs::metadata(&path).expect("it is there").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).expect("it can be protected");
+    let answer = scratch.transcript("check --fix p.proto");
+    assert!(answer.contains("error: cannot write p.proto: "), "{answer}");
+    assert!(answer.ends_with("--- exit 3 ---\n"), "{answer}");
+}

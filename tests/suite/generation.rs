@@ -268,3 +268,20 @@ fn no_method_of_scala_is_too_large() {
     assert_eq!(methods.iter().map(values).sum::<usize>(), 25_600);
     assert!(methods.iter().map(values).max() < Some(3_000));
 }
+
+/// A second run into the same folder leaves the files of the first, and says which modules `mod.rs` has no longer.
+#[test]
+fn a_module_that_another_run_has_written_is_missed() {
+    let protocol = |name: &str| format!("proto! {name} {{ s:send {{ m -> ! }} }}\n");
+    let scratch = Scratch::new("generation-shared");
+    scratch.write("a.proto", protocol("a"));
+    scratch.write("b.proto", protocol("b"));
+    let first = scratch.transcript("gen a.proto --rust d");
+    assert!(!first.contains("note"), "{first}");
+    let second = scratch.transcript("gen b.proto --rust d");
+    let note = "note d/mod.rs no longer has the module `a`, whose file d/a.rs another run has written; give all \
+                protocol files to one run, or use another directory\n";
+    assert!(second.contains(note), "{second}");
+    let both = scratch.transcript("gen a.proto b.proto --rust d");
+    assert!(!both.contains("note"), "{both}");
+}

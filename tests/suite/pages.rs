@@ -119,3 +119,108 @@ fn the_documentation_knows_every_command() {
         assert!(page.contains(&shown), "docs/cli.md does not know `{name}`");
     }
 }
+
+/// Each limit of the language: the words in the table of `docs/language.md`, the constant that sets it, and its value.
+const LIMITS: &[(&str, &str, &str, &str)] = &[
+    (
+        "characters in a name",
+        "src/syntax/build/mod.rs",
+        "NAME_LIMIT: usize = 100;",
+        "100",
+    ),
+    (
+        "messages in a state",
+        "src/check/too_many_messages.rs",
+        "MOST: usize = 256;",
+        "256 ",
+    ),
+    (
+        "values of a message",
+        "src/check/too_many_values.rs",
+        "MOST: usize = 100;",
+        "100 ",
+    ),
+    (
+        "depth of a payload type",
+        "src/check/deep_type.rs",
+        "LIMIT: u32 = 96;",
+        "96 ",
+    ),
+    (
+        "where a list counts 4",
+        "src/check/deep_type.rs",
+        "LIST: u32 = 4;",
+        "96 ",
+    ),
+    (
+        "parts of a type argument",
+        "src/check/expanding_recursion.rs",
+        "PARTS: usize = 128;",
+        "128 ",
+    ),
+    (
+        "versions of a protocol's states",
+        "src/check/expanding_recursion.rs",
+        "MORE_VERSIONS: usize = 10_000;",
+        "10,000 ",
+    ),
+    (
+        "brackets inside brackets",
+        "src/syntax/lex.rs",
+        "DEPTH_LIMIT: usize = 64;",
+        "64",
+    ),
+    (
+        "rules that the attributes",
+        "src/syntax/build/mod.rs",
+        "LEVEL_LIMIT: usize = 64;",
+        "64",
+    ),
+    (
+        "size of a file",
+        "src/files/mod.rs",
+        "LARGEST: u64 = 64 << 20;",
+        "64 MiB",
+    ),
+    (
+        "size of a file",
+        "src/syntax/mod.rs",
+        "SIZE_LIMIT: usize = 64 * 1024 * 1024;",
+        "64 MiB",
+    ),
+];
+
+#[test]
+fn the_table_of_limits_is_complete_and_true() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
+    let page = read("docs/language.md");
+    let section = page.split("\n## Limits\n").nth(1).expect("it has limits");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows: Vec<&str> = section
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .collect();
+    for (words, file, constant, value) in LIMITS {
+        let code = read(file);
+        assert!(
+            code.contains(&format!("const {constant}")),
+            "{file} has no {constant}"
+        );
+        let mut rows = rows.iter().filter(|row| row.contains(words));
+        let row = rows.next().unwrap_or_else(|| panic!("no row for {words}"));
+        let cell = row.split('|').nth(2).unwrap_or_default().trim();
+        let is_value = cell == value.trim() || cell.starts_with(value);
+        assert!(is_value, "{row} should say {value}");
+    }
+    let described: BTreeSet<&str> = LIMITS.iter().map(|(words, ..)| *words).collect();
+    let rows = rows.iter().skip(2);
+    let unknown: Vec<_> = rows
+        .filter(|row| !described.iter().any(|words| row.contains(words)))
+        .collect();
+    assert!(unknown.is_empty(), "which constant sets {unknown:?}?");
+    let rules = duologue::check::every_rule();
+    for rule in rules.filter(|rule| rule.name.starts_with("too-") || rule.name.starts_with("deep-"))
+    {
+        assert!(section.contains(rule.name), "{} is a limit", rule.name);
+    }
+}

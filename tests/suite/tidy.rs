@@ -92,6 +92,8 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("askama", "target"),
     ("blake3", "fingerprint report"),
     ("clap", "cli"),
+    ("clap_complete", "cli"),
+    ("clap_mangen", "cli"),
     ("heck", "target"),
     ("ignore", "cli"),
     ("pest", "syntax"),

@@ -278,7 +278,7 @@ fn verdicts_are_part_of_json() {
             "new_client": { "old_server": new_client, "new_server": true },
         })
     };
-    let verdict = |name: &str, verdict: &str, reason: &str, sound: Value| json!({ "name": name, "verdict": verdict, "reason": reason, "sound": sound });
+    let verdict = |name: &str, verdict: &str, reason: &str, sound: Value| json!({ "name": name, "verdict": verdict, "reason": reason, "wire": null, "sound": sound });
     let expected = [
         verdict(
             "asks",
@@ -303,7 +303,7 @@ fn verdicts_are_part_of_json() {
         verdict(
             "light",
             "any-order",
-            "state `on` became `shining`; nothing that travels has changed",
+            "state `on` became `shining`; messages are the same",
             sound(true, true),
         ),
     ];
@@ -342,4 +342,89 @@ fn files_that_are_gone_are_removed_protocols() {
     }
     let answer = scratch.transcript("breaking protocols/never --against v1");
     assert!(answer.ends_with("--- exit 3 ---\n"), "{answer}");
+}
+
+/// Each way in which two versions can fail has its own way out.
+#[test]
+fn advice_fits_the_change() {
+    let rows = [
+        (
+            "s:send { m -> ! }",
+            "s:recv { m -> ! }",
+            "give the new protocol a new name, and keep the old one until no program uses it any more",
+        ),
+        (
+            "s:send { m -> ! }",
+            "s:send { m -> t } t:send { m -> ! }",
+            "give the new protocol a new name, and keep the old one until no program uses it any more",
+        ),
+        (
+            "s:send { m(u8) -> ! }",
+            "s:send { m(u16) -> ! }",
+            "leave `m` as it was and add a message with the new type after the old messages, or give the new protocol a new name",
+        ),
+        (
+            "s:send { m -> ! }",
+            "s:send { n -> ! }",
+            "keep `m` until no old client is left that sends it",
+        ),
+        (
+            "s:send { m -> ! }",
+            "s:send { n -> ! }",
+            "first release servers that accept `n`, and clients that send it in a later release",
+        ),
+        (
+            "s:recv { m -> ! }",
+            "s:recv { n -> ! }",
+            "keep `m` until no old server is left that sends it",
+        ),
+        (
+            "s:recv { m -> ! }",
+            "s:recv { n -> ! }",
+            "first release clients that accept `n`, and servers that send it in a later release",
+        ),
+    ];
+    for (number, (old, new, advice)) in rows.into_iter().enumerate() {
+        let scratch = Scratch::new(&format!("breaking-advice-{number}"));
+        scratch.write("old.proto", format!("proto! p {{ {old} }}\n"));
+        scratch.write("new.proto", format!("proto! p {{ {new} }}\n"));
+        let answer = scratch.transcript("breaking new.proto --against old.proto --ascii");
+        let help = format!("help: no rollout order is safe: {advice}\n");
+        assert!(answer.contains(&help), "{answer}");
+    }
+}
+
+/// By names two versions may be the same that cannot talk between processes, where messages travel as their positions.
+#[test]
+fn moved_positions_are_noted_and_with_wire_an_error() {
+    let old = "proto! moved { a:send { x -> !, y -> a } }\n\
+               proto! grown { a:send { x -> !, y -> a } }\n\
+               proto! inside { a:send { x -> !, y(inside::client::a) -> a } }\n";
+    let new = "proto! moved { a:send { y -> a, x -> ! } }\n\
+               proto! grown { a:send { z -> !, x -> !, y -> a } }\n\
+               proto! inside { a:send { y(inside::client::a) -> a, x -> ! } }\n";
+    let scratch = Scratch::with("breaking-wire", &[("old.proto", old), ("new.proto", new)]);
+    let command = "breaking new.proto --against old.proto --format short";
+    assert_snapshot!("wire-note", scratch.transcript(command));
+    assert_snapshot!(
+        "wire-error",
+        scratch.transcript(&format!("{command} --wire"))
+    );
+    let found = printed(
+        &scratch,
+        "breaking new.proto --against old.proto --format json",
+    );
+    let wire = |at: usize| found["protocols"][at]["wire"].as_str();
+    assert_eq!(
+        [wire(0), wire(1), wire(2)],
+        [
+            Some(
+                "message `x` has position 0 in state `a` of the old version and 1 in `a` of the new one"
+            ),
+            None,
+            Some(
+                "message `x` has position 0 in state `a` of the old version and 1 in `a` of the new one"
+            ),
+        ]
+    );
 }

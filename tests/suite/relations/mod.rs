@@ -4,6 +4,7 @@ mod commands;
 mod judge;
 mod machine;
 mod oracle;
+mod parts;
 mod versions;
 
 use crate::support::texts::Texts;

@@ -49,7 +49,7 @@ impl Revision {
             Ok(top) => PathBuf::from(line(&top)),
             Err(said) => {
                 return Err(Failure::Environment(format!(
-                    "`{name}` is no file and no directory, and git does not find a revision of that name for {}: {}",
+                    "`{name}` is neither a file nor a directory, and git finds no revision of that name for {}: {}",
                     folder.display(),
                     first_line(&said)
                 )));

@@ -1,6 +1,6 @@
 //! The older version of some files, in another place or in git.
 
-use super::revision::Revision;
+use super::git::Revision;
 use super::{Failure, inputs};
 use duologue::compile::{Compilation, Files, Request, compile};
 use duologue::diagnostic::Level;
@@ -76,8 +76,6 @@ impl<'a> Old<'a> {
 
 /// Reads and checks one version.
 pub fn checked(request: &Request, files: &dyn Files) -> Result<Compilation, Failure> {
-    compile(request, files).map_err(|unreadable| {
-        let path = unreadable.path.display();
-        Failure::Environment(format!("cannot read {path}: {}", unreadable.error))
-    })
+    compile(request, files)
+        .map_err(|found| Failure::Environment(inputs::unreadable(&found.path, &found.error)))
 }

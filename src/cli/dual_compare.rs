@@ -1,8 +1,8 @@
 //! `duologue dual --against`: whether a protocol is the other side of one that somebody else has written.
 
 use super::args::{self, Findings, Format, Sources};
+use super::baseline::checked;
 use super::dual::select;
-use super::older::checked;
 use super::terminal::{GOOD, Terminal, styled};
 use super::{Failure, Outcome, inputs};
 use duologue::check::CheckedProgram;
@@ -106,9 +106,9 @@ fn compare_checked(
             let name = |view: View<'_>| view.description().name.to_string();
             Some((name(our_view), name(their_view)))
         }
-        Some(told) => {
+        Some(explanation) => {
             let there = |span| moved.span(span);
-            let finding = told.finding("not-dual", None, Origin::Left, &|span| span, &there);
+            let finding = explanation.finding("not-dual", None, Origin::Left, &|span| span, &there);
             our_compilation.diagnostics.push(finding);
             None
         }

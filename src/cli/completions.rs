@@ -1,0 +1,32 @@
+//! `duologue completions`: what a shell needs to complete command lines.
+
+use super::terminal::Terminal;
+use super::{Outcome, TEMPLATE, command};
+use clap::Args;
+use clap_complete::{Shell, generate};
+
+const EXAMPLES: &str = "\
+\x1b[1;32mExamples:\x1b[0m
+  duologue completions bash > ~/.local/share/bash-completion/completions/duologue
+  duologue completions zsh > ~/.zfunc/_duologue
+                                      a folder of fpath, before compinit
+  duologue completions fish > ~/.config/fish/completions/duologue.fish
+";
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, help_template = TEMPLATE)]
+pub struct Completions {
+    /// bash, elvish, fish, powershell or zsh
+    #[arg(value_enum, hide_possible_values = true)]
+    shell: Shell,
+}
+
+impl Completions {
+    pub fn run(self, terminal: &Terminal) -> Outcome {
+        let mut script = Vec::new();
+        generate(self.shell, &mut command(), "duologue", &mut script);
+        terminal.print_exactly(&String::from_utf8_lossy(&script))?;
+        Ok(())
+    }
+}

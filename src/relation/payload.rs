@@ -1,0 +1,454 @@
+//! Which part of a payload differs between two protocols, and where each of them writes it.
+//!
+//! The types of both sides are walked in pairs, breadth first, so that the part that is found is one of the outermost. As where
+//! two protocols are compared, pairs that are assumed to be equal are united, so that types which contain themselves end.
+
+mod words;
+
+use super::shape::{Node, Origin, Shape, Shapes, matches};
+use crate::diagnostic::Label;
+use crate::protocol::{Definition, Entry, Message, Parameter, State, Type, TypeDeclaration};
+use crate::source::Span;
+use std::collections::HashSet;
+use words::{turn_label, values};
+
+/// The innermost part of a payload that two protocols do not share.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// How it is reached from the message, such as `item.price.amount`; empty where a value without a name of its own differs.
+    pub path: String,
+    /// What the left protocol writes there.
+    pub left: Label,
+    /// What the right protocol writes there.
+    pub right: Label,
+}
+
+/// What the type parameters of a state are: each argument in terms of the parameters of the state before.
+#[derive(Clone, Copy, Debug)]
+pub struct Bindings<'a> {
+    /// The state's own parameters.
+    pub parameters: &'a [Parameter],
+    /// The arguments for them; none at a start whose parameters are themselves.
+    pub arguments: &'a [Type],
+    /// Where the arguments are written.
+    pub span: Span,
+}
+
+/// How a part is reached from the one around it. Where two names are given, the left side calls it by the first.
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    /// A value of the message that the payload belongs to.
+    Entry(&'a Entry, &'a Entry),
+    /// A field.
+    Field(&'a str),
+    /// A value of a variant.
+    Variant(&'a str, &'a str, &'a str),
+    /// A value of a message that an endpoint sends or receives.
+    Message(&'a str, &'a str, &'a str),
+    /// The state of an endpoint after a message.
+    Next,
+    /// What an alias or a type parameter of this name is, written where it gets its meaning.
+    Meaning(&'a str),
+    /// An item of a list.
+    Item,
+    /// The value of an option.
+    Value,
+    /// A part of a tuple.
+    Position(usize),
+}
+
+/// A part on one side.
+#[derive(Clone, Copy, Debug)]
+struct Here<'a> {
+    node: Node,
+    span: Span,
+    /// The type as it is written, and the number of the bindings in force there; `None` where it has no type parameters.
+    written: Option<(&'a Type, usize)>,
+}
+
+struct Pair<'a> {
+    sides: [Here<'a>; 2],
+    step: Step<'a>,
+    within: Option<usize>,
+}
+
+struct Search<'a, 's> {
+    shapes: &'s mut Shapes<'a>,
+    bindings: &'s [[Bindings<'a>; 2]],
+    pairs: Vec<Pair<'a>>,
+    /// Aliases of one name that were looked into: an alias of itself, which is an error elsewhere, must not keep us.
+    looked_into: HashSet<(Node, Node)>,
+    /// The message as both sides name it.
+    message: &'a str,
+    /// Whether the part that was found is a value without a name of its own.
+    is_nameless: bool,
+}
+
+const SIDES: [Origin; 2] = [Origin::Left, Origin::Right];
+
+/// The first part of what two messages of two states carry that differs; `None` if they carry different numbers of values. No nodes
+/// may be united yet.
+pub fn part<'a>(
+    shapes: &mut Shapes<'a>,
+    (left, right): (Node, Node),
+    (ours, theirs): (&'a Message, &'a Message),
+    bindings: &[[Bindings<'a>; 2]],
+) -> Option<Part> {
+    if ours.entries.len() != theirs.entries.len() {
+        return None;
+    }
+    let nodes = shapes.entries_of(left, &ours.entries);
+    let others = shapes.entries_of(right, &theirs.entries);
+    let mut search = Search {
+        shapes,
+        bindings,
+        pairs: Vec::new(),
+        looked_into: HashSet::new(),
+        message: ours.name.text(),
+        is_nameless: false,
+    };
+    let entries = ours.entries.iter().zip(&theirs.entries);
+    for ((our, their), (node, other)) in entries.zip(nodes.into_iter().zip(others)) {
+        let here = |node, entry: &'a Entry| Here {
+            node,
+            span: entry.ty_span,
+            written: Some((&entry.ty, 0)),
+        };
+        search.pairs.push(Pair {
+            sides: [here(node, our), here(other, their)],
+            step: Step::Entry(our, their),
+            within: None,
+        });
+    }
+    let mut at = 0;
+    while at < search.pairs.len() {
+        if let Some([left, right]) = search.compare(at) {
+            let path = match search.is_nameless {
+                true => String::new(),
+                false => search.path(at, Origin::Left),
+            };
+            return Some(Part { path, left, right });
+        }
+        at += 1;
+    }
+    None
+}
+
+impl<'a> Search<'a, '_> {
+    /// Adds the parts of a pair, or says how the two differ themselves.
+    fn compare(&mut self, at: usize) -> Option<[Label; 2]> {
+        let [left, right] = self.pairs[at].sides;
+        if self.look_up(at, left, right) || self.look_into(at, left, right) {
+            return None;
+        }
+        let nodes = [
+            self.shapes.meaning(left.node),
+            self.shapes.meaning(right.node),
+        ];
+        if !self.shapes.unite(nodes[0], nodes[1]) {
+            return None;
+        }
+        let shapes = nodes.map(|node| self.shapes.shape(node).clone());
+        match shapes {
+            [Shape::List(ours), Shape::List(theirs)] => {
+                self.add(at, [(left, ours), (right, theirs)], Step::Item);
+                None
+            }
+            [Shape::Option(ours), Shape::Option(theirs)] => {
+                self.add(at, [(left, ours), (right, theirs)], Step::Value);
+                None
+            }
+            [Shape::Tuple(ours), Shape::Tuple(theirs)] if ours.len() == theirs.len() => {
+                for (position, (our, their)) in ours.iter().zip(&theirs).enumerate() {
+                    let sides = [(left, *our), (right, *their)];
+                    self.add(at, sides, Step::Position(position));
+                }
+                None
+            }
+            [Shape::Declared(_, our), Shape::Declared(_, their)] => {
+                let program = |origin| self.shapes.program(origin);
+                let ours = program(Origin::Left).ty(our);
+                let theirs = program(Origin::Right).ty(their);
+                match (&ours.definition, &theirs.definition) {
+                    (Definition::Struct(_), Definition::Struct(_)) => {
+                        self.compare_structs(at, ours, theirs)
+                    }
+                    (Definition::Enum(_), Definition::Enum(_)) => {
+                        self.compare_enums(at, ours, theirs)
+                    }
+                    (
+                        Definition::Alias(_)
+                        | Definition::Struct(_)
+                        | Definition::Enum(_)
+                        | Definition::Extern(..)
+                        | Definition::Undeclared,
+                        _,
+                    ) => Some(self.types_differ(at)),
+                }
+            }
+            [Shape::Over | Shape::State(_), Shape::Over | Shape::State(_)] => {
+                self.compare_states(at, nodes)
+            }
+            [
+                Shape::Over
+                | Shape::Builtin(_)
+                | Shape::Parameter(_)
+                | Shape::Host(_)
+                | Shape::List(_)
+                | Shape::Option(_)
+                | Shape::Tuple(_)
+                | Shape::Declared(..)
+                | Shape::State(_),
+                _,
+            ] => Some(self.types_differ(at)),
+        }
+    }
+
+    /// Where both sides write a type parameter, goes on where its arguments are written.
+    fn look_up(&mut self, at: usize, left: Here<'a>, right: Here<'a>) -> bool {
+        let argument = |here: Here<'a>, origin: Origin| {
+            let (ty, number) = here.written?;
+            let Type::Parameter(index) = ty else {
+                return None;
+            };
+            let bindings = self.bindings.get(number)?[origin as usize];
+            let name = bindings.parameters.get(*index as usize)?.name.text();
+            let argument = bindings.arguments.get(*index as usize)?;
+            let here = Here {
+                span: bindings.span,
+                written: Some((argument, number + 1)),
+                ..here
+            };
+            Some((name, here))
+        };
+        let (ours, theirs) = (argument(left, Origin::Left), argument(right, Origin::Right));
+        let (Some((name, ours)), Some((_, theirs))) = (ours, theirs) else {
+            return false;
+        };
+        self.pairs.push(Pair {
+            sides: [ours, theirs],
+            step: Step::Meaning(name),
+            within: Some(at),
+        });
+        true
+    }
+
+    /// Where both sides write aliases of one name, goes on with what they are declared as.
+    fn look_into(&mut self, at: usize, left: Here<'a>, right: Here<'a>) -> bool {
+        let alias = |shapes: &mut Shapes<'a>, here: Here<'a>| {
+            let Shape::Declared(origin, id) = *shapes.shape(here.node) else {
+                return None;
+            };
+            let declared = shapes.program(origin).ty(id);
+            let Definition::Alias(ty) = &declared.definition else {
+                return None;
+            };
+            let here = Here {
+                node: shapes.lower(origin, ty, &[]),
+                span: declared.name.span,
+                written: None,
+            };
+            Some((declared.name.text(), here))
+        };
+        let (ours, theirs) = (alias(self.shapes, left), alias(self.shapes, right));
+        let (Some((name, ours)), Some((other, theirs))) = (ours, theirs) else {
+            return false;
+        };
+        if name != other || !self.looked_into.insert((left.node, right.node)) {
+            return false;
+        }
+        self.pairs.push(Pair {
+            sides: [ours, theirs],
+            step: Step::Meaning(name),
+            within: Some(at),
+        });
+        true
+    }
+
+    /// Adds a part that is written inside of the type at the same place.
+    fn add(&mut self, at: usize, sides: [(Here<'a>, Node); 2], step: Step<'a>) {
+        let sides = sides.map(|(here, node)| {
+            let written = here.written.and_then(|(ty, number)| {
+                let inside = match (ty, step) {
+                    (Type::List(item), Step::Item) | (Type::Option(item), Step::Value) => item,
+                    (Type::Tuple(items), Step::Position(position)) => items.get(position)?,
+                    (
+                        Type::Builtin(_)
+                        | Type::List(_)
+                        | Type::Option(_)
+                        | Type::Tuple(_)
+                        | Type::Named(_)
+                        | Type::Parameter(_)
+                        | Type::Endpoint(_),
+                        _,
+                    ) => return None,
+                };
+                Some((inside, number))
+            });
+            Here {
+                node,
+                written,
+                ..here
+            }
+        });
+        let within = Some(at);
+        self.pairs.push(Pair {
+            sides,
+            step,
+            within,
+        });
+    }
+
+    /// Adds a part that has a place of its own.
+    fn add_elsewhere(&mut self, at: usize, sides: [(Node, Span); 2], step: Step<'a>) {
+        let sides = sides.map(|(node, span)| Here {
+            node,
+            span,
+            written: None,
+        });
+        let within = Some(at);
+        self.pairs.push(Pair {
+            sides,
+            step,
+            within,
+        });
+    }
+
+    fn compare_structs(
+        &mut self,
+        at: usize,
+        ours: &'a TypeDeclaration,
+        theirs: &'a TypeDeclaration,
+    ) -> Option<[Label; 2]> {
+        let (Definition::Struct(our_fields), Definition::Struct(their_fields)) =
+            (&ours.definition, &theirs.definition)
+        else {
+            return None;
+        };
+        let names = |fields: &'a [crate::protocol::Field]| {
+            let names = fields
+                .iter()
+                .map(|field| (field.name.text(), field.name.span));
+            names.collect::<Vec<_>>()
+        };
+        let names = [names(our_fields), names(their_fields)];
+        if let Some(labels) = self.names_differ(at, [ours, theirs], &names, "field") {
+            return Some(labels);
+        }
+        for (our, their) in our_fields.iter().zip(their_fields) {
+            let sides = [(Origin::Left, our), (Origin::Right, their)];
+            let sides = sides
+                .map(|(origin, field)| (self.shapes.lower(origin, &field.ty, &[]), field.ty_span));
+            self.add_elsewhere(at, sides, Step::Field(our.name.text()));
+        }
+        None
+    }
+
+    fn compare_enums(
+        &mut self,
+        at: usize,
+        ours: &'a TypeDeclaration,
+        theirs: &'a TypeDeclaration,
+    ) -> Option<[Label; 2]> {
+        let (Definition::Enum(our_variants), Definition::Enum(their_variants)) =
+            (&ours.definition, &theirs.definition)
+        else {
+            return None;
+        };
+        let names = |variants: &'a [crate::protocol::Variant]| {
+            let names = variants.iter();
+            let names = names.map(|variant| (variant.name.text(), variant.name.span));
+            names.collect::<Vec<_>>()
+        };
+        let names = [names(our_variants), names(their_variants)];
+        if let Some(labels) = self.names_differ(at, [ours, theirs], &names, "variant") {
+            return Some(labels);
+        }
+        for (our, their) in our_variants.iter().zip(their_variants) {
+            let variant = our.name.text();
+            if our.entries.len() != their.entries.len() {
+                return Some([our, their].map(|variant| Label {
+                    span: variant.name.span,
+                    text: values(variant.name.text(), &variant.entries),
+                }));
+            }
+            for (our, their) in our.entries.iter().zip(&their.entries) {
+                let sides = [(Origin::Left, our), (Origin::Right, their)];
+                let sides = sides.map(|(origin, entry)| {
+                    (self.shapes.lower(origin, &entry.ty, &[]), entry.ty_span)
+                });
+                let step = Step::Variant(variant, our.name.text(), their.name.text());
+                self.add_elsewhere(at, sides, step);
+            }
+        }
+        None
+    }
+
+    /// Endpoints, and the states that follow: their holders may do the same in equal ones.
+    fn compare_states(&mut self, at: usize, nodes: [Node; 2]) -> Option<[Label; 2]> {
+        let pair = &self.pairs[at];
+        let texts = pair.sides.map(|here| self.text(here.node));
+        let is_type = !matches!(pair.step, Step::Next) && texts[0] != texts[1];
+        let spans = pair.sides.map(|here| here.span);
+        let turns = nodes.map(|node| self.shapes.stand(node).map(|(_, _, turn)| turn));
+        let states = nodes.map(|node| self.shapes.state(node));
+        let (ours, theirs) = match (states, turns) {
+            (_, [None, None]) => return None,
+            ([Some(ours), Some(theirs)], [Some(our), Some(their)]) if our == their => {
+                (ours, theirs)
+            }
+            _ if is_type => return Some(self.types_differ(at)),
+            _ => {
+                let label = |side: usize| turn_label(states[side], spans[side]);
+                return Some([label(0), label(1)]);
+            }
+        };
+        let only = |ours: &'a State, theirs: &'a State| {
+            let lacking = matches(ours, theirs).err()?;
+            Some(&ours.messages[lacking])
+        };
+        let lacking = [only(ours, theirs), only(theirs, ours)];
+        if is_type && lacking.iter().any(Option::is_some) {
+            return Some(self.types_differ(at));
+        }
+        let lacks = |state: &State, message: &Message| Label {
+            span: state.name.span,
+            text: format!("there is no `{}` in state `{}`", message.name, state.name),
+        };
+        let has = |message: &Message| Label {
+            span: message.name.span,
+            text: format!("`{}` may be sent here", message.name),
+        };
+        match lacking {
+            [Some(message), _] => return Some([has(message), lacks(theirs, message)]),
+            [None, Some(message)] => return Some([lacks(ours, message), has(message)]),
+            [None, None] => {}
+        }
+        for (our, their) in matches(ours, theirs).unwrap_or_default() {
+            let messages = [(nodes[0], our), (nodes[1], their)];
+            let messages = messages.map(|(node, at)| (node, at, self.shapes.message(node, at)));
+            let counts = messages.map(|(_, _, message)| message.entries.len());
+            if counts[0] != counts[1] {
+                return Some(messages.map(|(_, _, message)| Label {
+                    span: message.name.span,
+                    text: values(message.name.text(), &message.entries),
+                }));
+            }
+            let entries =
+                messages.map(|(node, _, message)| self.shapes.entries_of(node, &message.entries));
+            let name = messages[0].2.name.text();
+            let [ours, theirs] = messages.map(|(_, _, message)| &message.entries);
+            let [our_nodes, their_nodes] = entries;
+            let nodes = our_nodes.into_iter().zip(their_nodes);
+            for ((our, their), (node, other)) in ours.iter().zip(theirs).zip(nodes) {
+                let sides = [(node, our.ty_span), (other, their.ty_span)];
+                let step = Step::Message(name, our.name.text(), their.name.text());
+                self.add_elsewhere(at, sides, step);
+            }
+            let next = messages
+                .map(|(node, at, message)| (self.shapes.after(node, at), message.next_span));
+            self.add_elsewhere(at, next, Step::Next);
+        }
+        None
+    }
+}

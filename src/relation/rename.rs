@@ -1,0 +1,342 @@
+//! Two equal versions of a protocol: whether programs in every target language compile with the new one as they did with the old one.
+//!
+//! Programs name states, values, declared types and the modules and headers in which these are, and generic programs rely on bounds.
+//! None of that travels, so equal versions may differ in it.
+
+use super::View;
+use super::shape::{Node, Origin, Shape, Shapes, StateInstance, matches};
+use super::walk::{Demand, Walk};
+use crate::protocol::{
+    Bound, Definition, Entry, FileId, Mapping, Mappings, Program, Side, State, Type,
+    TypeDeclaration, TypeId,
+};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// What has another name for programs, or asks something else of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renamed {
+    /// Of what, such as `state`.
+    pub what: &'static str,
+    /// As it was called; empty where there was none.
+    pub old: String,
+    /// As it is called; empty where there is none.
+    pub new: String,
+}
+
+/// The first thing that programs use and that differs between two equal versions.
+pub fn renaming(old: View<'_>, new: View<'_>) -> Option<Renamed> {
+    let mut walk = Walk::new(old, new, Demand::Equal);
+    // The two are equal, so there is no disagreement to look at.
+    let _ = walk.run();
+    let mut comparison = Comparison {
+        shapes: walk.into_shapes(),
+        programs: [old.program, new.program],
+        views: [old, new],
+    };
+    comparison
+        .of_nodes()
+        .or_else(|| comparison.of_lists_of_states())
+        .or_else(|| comparison.of_host_types())
+        .or_else(|| comparison.of_aliases())
+}
+
+struct Comparison<'a> {
+    shapes: Shapes<'a>,
+    programs: [&'a Program; 2],
+    views: [View<'a>; 2],
+}
+
+fn differ(what: &'static str, old: &str, new: &str) -> Option<Renamed> {
+    let (old, new) = (old.to_owned(), new.to_owned());
+    (old != new).then_some(Renamed { what, old, new })
+}
+
+impl Comparison<'_> {
+    /// States and declared types that were found to be equal.
+    fn of_nodes(&self) -> Option<Renamed> {
+        let united = self.shapes.united().iter();
+        let mut found = united.filter_map(|(one, other)| {
+            match (self.shapes.shape(*one), self.shapes.shape(*other)) {
+                (Shape::State(old), Shape::State(new)) if old.origin != new.origin => {
+                    self.of_states([*one, *other], [old, new])
+                }
+                (Shape::Declared(_, old), Shape::Declared(_, new)) => self.of_types([*old, *new]),
+                (
+                    Shape::Over
+                    | Shape::Builtin(_)
+                    | Shape::Parameter(_)
+                    | Shape::Host(_)
+                    | Shape::List(_)
+                    | Shape::Option(_)
+                    | Shape::Tuple(_)
+                    | Shape::Declared(..)
+                    | Shape::State(_),
+                    _,
+                ) => None,
+            }
+        });
+        found.next()
+    }
+
+    fn of_states(&self, nodes: [Node; 2], stands: [&StateInstance; 2]) -> Option<Renamed> {
+        let [old, new] = nodes.map(|node| self.shapes.state(node));
+        let (old, new) = (old?, new?);
+        let is_own = |side: usize| stands[side].protocol == self.views[side].protocol;
+        let names = if is_own(0) && is_own(1) {
+            differ("state", old.name.text(), new.name.text())
+        } else {
+            let [old, new] = [0, 1].map(|side| self.endpoint(stands[side], [old, new][side]));
+            differ("endpoint", &old, &new)
+        };
+        let count = |state: &State| format!("{} type parameters", state.parameters.len());
+        let bounds = || {
+            let parameters = old.parameters.iter().zip(&new.parameters);
+            let mut pairs = parameters.map(|(old, new)| {
+                let texts = [(0, &old.bounds), (1, &new.bounds)]
+                    .map(|(side, bounds)| self.bounds(self.programs[side], bounds));
+                differ("bound of a type parameter", &texts[0], &texts[1])
+            });
+            pairs.find_map(|found| found)
+        };
+        let entries = || {
+            let pairs = matches(old, new).ok()?;
+            let mut pairs = pairs.into_iter();
+            pairs.find_map(|(old_at, new_at)| {
+                let entries = (&old.messages[old_at].entries, &new.messages[new_at].entries);
+                of_entries("payload entry", entries.0, entries.1)
+            })
+        };
+        names
+            .or_else(|| differ("state", &count(old), &count(new)))
+            .or_else(bounds)
+            .or_else(entries)
+    }
+
+    /// An endpoint as programs name it.
+    fn endpoint(&self, stand: &StateInstance, state: &State) -> String {
+        let program = self.shapes.program(stand.origin);
+        let protocol = program.protocol(stand.protocol);
+        let side = match stand.is_turned {
+            true => Side::Server,
+            false => Side::Client,
+        };
+        let name = qualified(program, protocol.file, protocol.name.text());
+        format!("{name}::{}::{}", side.word(), state.name)
+    }
+
+    fn of_types(&self, ids: [TypeId; 2]) -> Option<Renamed> {
+        let [old, new] = [0, 1].map(|side| self.programs[side].ty(ids[side]));
+        let [old_name, new_name] = [(0, old), (1, new)]
+            .map(|(side, ty)| qualified(self.programs[side], ty.file, ty.name.text()));
+        let [old_file, new_file] =
+            [(0, old), (1, new)].map(|(side, ty)| &self.programs[side].file(ty.file).stem);
+        let variants = || match (&old.definition, &new.definition) {
+            (Definition::Enum(old), Definition::Enum(new)) => {
+                let mut variants = old.iter().zip(new);
+                variants.find_map(|(old, new)| {
+                    of_entries("variant's value", &old.entries, &new.entries)
+                })
+            }
+            (
+                Definition::Alias(_)
+                | Definition::Struct(_)
+                | Definition::Enum(_)
+                | Definition::Extern(..)
+                | Definition::Undeclared,
+                _,
+            ) => None,
+        };
+        differ("type", &old_name, &new_name)
+            .or_else(|| differ("file of a type", old_file, new_file))
+            .or_else(variants)
+    }
+
+    /// The names of all states, those included that no session comes to.
+    fn of_lists_of_states(&self) -> Option<Renamed> {
+        let [old, new] = self.views.map(|view| &view.description().states);
+        let lacking = |states: &[State], from: &[State]| {
+            let names: HashSet<&str> = states.iter().map(|state| state.name.text()).collect();
+            let mut from = from.iter().map(|state| state.name.text());
+            from.find(|name| !names.contains(name)).map(str::to_owned)
+        };
+        let added = lacking(old, new).and_then(|name| differ("state", "", &name));
+        added.or_else(|| lacking(new, old).and_then(|name| differ("state", &name, "")))
+    }
+
+    /// Types of the host program, of which nothing but the name travels.
+    fn of_host_types(&self) -> Option<Renamed> {
+        let nodes = (0..).map_while(|index| self.shapes.nth(index));
+        let mut hosts = nodes.filter_map(|node| match self.shapes.shape(node) {
+            Shape::Host(name) => Some(*name),
+            Shape::Over
+            | Shape::Builtin(_)
+            | Shape::Parameter(_)
+            | Shape::List(_)
+            | Shape::Option(_)
+            | Shape::Tuple(_)
+            | Shape::Declared(..)
+            | Shape::State(_) => None,
+        });
+        let declared = self.programs.map(|program| {
+            let mut found: HashMap<&str, BTreeSet<String>> = HashMap::new();
+            for ty in &program.types {
+                if let Some(text) = self.host(program, ty) {
+                    found.entry(ty.name.text()).or_default().insert(text);
+                }
+            }
+            found
+        });
+        hosts.find_map(|name| {
+            let text = |side: usize| {
+                let found = declared[side].get(name).into_iter().flatten();
+                found.map(String::as_str).collect::<Vec<_>>().join(", ")
+            };
+            differ("external type", &text(0), &text(1))
+        })
+    }
+
+    /// What programs have to supply for a type of the host program.
+    fn host(&self, program: &Program, ty: &TypeDeclaration) -> Option<String> {
+        let name = qualified(program, ty.file, ty.name.text());
+        let file = &program.file(ty.file).stem;
+        match &ty.definition {
+            Definition::Extern(mappings, bounds) => {
+                let bounds = self.bounds(program, bounds);
+                Some(format!("{name} of {file}{}: {bounds}", mapped(mappings)))
+            }
+            Definition::Undeclared => Some(format!("{name} of {file}: no bounds")),
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => None,
+        }
+    }
+
+    /// Aliases of the old version, which programs may name although they do not travel.
+    fn of_aliases(&mut self) -> Option<Renamed> {
+        let mut aliases: Vec<TypeId> = self
+            .shapes
+            .aliases()
+            .iter()
+            .filter_map(|node| match self.shapes.shape(*node) {
+                Shape::Declared(Origin::Left, id) => Some(*id),
+                Shape::Declared(Origin::Right, _)
+                | Shape::Over
+                | Shape::Builtin(_)
+                | Shape::Parameter(_)
+                | Shape::Host(_)
+                | Shape::List(_)
+                | Shape::Option(_)
+                | Shape::Tuple(_)
+                | Shape::State(_) => None,
+            })
+            .collect();
+        aliases.sort_unstable();
+        let [old, new] = self.programs;
+        let mut met: BTreeSet<TypeId> = aliases.iter().copied().collect();
+        let mut at = 0;
+        while let Some(id) = aliases.get(at).copied() {
+            at += 1;
+            let Definition::Alias(ty) = &old.ty(id).definition else {
+                continue;
+            };
+            ty.walk(&mut |part| match part {
+                Type::Named(id) if matches!(old.ty(*id).definition, Definition::Alias(_)) => {
+                    if met.insert(*id) {
+                        aliases.push(*id);
+                    }
+                }
+                Type::Named(_)
+                | Type::Builtin(_)
+                | Type::List(_)
+                | Type::Option(_)
+                | Type::Tuple(_)
+                | Type::Parameter(_)
+                | Type::Endpoint(_) => {}
+            });
+        }
+        let place = |program: &Program, ty: &TypeDeclaration| {
+            let name = qualified(program, ty.file, ty.name.text());
+            (name, program.file(ty.file).stem.clone())
+        };
+        let there: HashMap<(String, String), usize> = new
+            .types
+            .iter()
+            .enumerate()
+            .map(|(index, ty)| (place(new, ty), index))
+            .collect();
+        for id in aliases {
+            let (name, file) = place(old, old.ty(id));
+            let Some(index) = there.get(&(name.clone(), file)) else {
+                return differ("alias", &name, "");
+            };
+            let Definition::Alias(ours) = &old.ty(id).definition else {
+                continue;
+            };
+            let node = self.shapes.lower(Origin::Left, ours, &[]);
+            let theirs = match &new.types[*index].definition {
+                Definition::Alias(ty) => self.shapes.lower(Origin::Right, ty, &[]),
+                Definition::Struct(_)
+                | Definition::Enum(_)
+                | Definition::Extern(..)
+                | Definition::Undeclared => return differ("alias", &name, ""),
+            };
+            if !self.shapes.are_equal(vec![(node, theirs)]) {
+                let text = |program, ty: &Type| crate::protocol::text::type_text(program, &[], ty);
+                let Definition::Alias(ty) = &new.types[*index].definition else {
+                    continue;
+                };
+                let (old, new) = (text(old, ours), text(new, ty));
+                return differ("meaning of an alias", &old, &new);
+            }
+        }
+        None
+    }
+
+    /// Bounds in words, in an order of their own. That a payload can move to another thread holds always.
+    fn bounds(&self, program: &Program, bounds: &[Bound]) -> String {
+        let words = bounds.iter().filter_map(|bound| match bound {
+            Bound::Send => None,
+            Bound::Extern(id) => {
+                let declared = program.bound(*id);
+                let name = qualified(program, declared.file, declared.name.text());
+                Some(name + &mapped(&declared.mappings))
+            }
+            Bound::Copy | Bound::Clone | Bound::Eq | Bound::Ord | Bound::Hash | Bound::Debug => {
+                let mut words = Bound::BUILTINS.iter();
+                let word = words.find(|(_, known)| known == bound);
+                word.map(|(word, _)| (*word).to_owned())
+            }
+        });
+        let words: BTreeSet<String> = words.collect();
+        if words.is_empty() {
+            return "no bounds".to_owned();
+        }
+        words.into_iter().collect::<Vec<_>>().join(" + ")
+    }
+}
+
+fn of_entries(what: &'static str, old: &[Entry], new: &[Entry]) -> Option<Renamed> {
+    let mut pairs = old.iter().zip(new);
+    pairs.find_map(|(old, new)| differ(what, old.name.text(), new.name.text()))
+}
+
+/// A name with the package of its file.
+fn qualified(program: &Program, file: FileId, name: &str) -> String {
+    let package = program.file(file).package.iter().map(|part| part.text());
+    let parts: Vec<&str> = package.chain([name]).collect();
+    parts.join(".")
+}
+
+/// Where the host program has a type or a trait.
+fn mapped(mappings: &Mappings) -> String {
+    let Mappings { rust, c, scala } = mappings;
+    let line = |word: &str, mapping: &Option<Mapping>| match mapping {
+        Some(Mapping {
+            name, from, drop, ..
+        }) => {
+            let parts = [Some(name), from.as_ref(), drop.as_ref()];
+            let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+            format!(", in {word} {}", parts.join(" "))
+        }
+        None => String::new(),
+    };
+    line("Rust", rust) + &line("C", c) + &line("Scala", scala)
+}

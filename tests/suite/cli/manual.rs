@@ -1,0 +1,131 @@
+//! What a command says about itself: help, completions, manual pages, explanations.
+
+use super::LIGHT;
+use crate::support::program::{Scratch, run};
+
+/// `help` answers as `--help` does, for the program and for each command.
+#[test]
+fn help_is_a_command_too() {
+    let scratch = Scratch::new("help-command");
+    for command in ["", "check", "breaking", "man"] {
+        let asked = run(scratch.duologue(&format!("help {command}")), b"");
+        let usual = run(scratch.duologue(&format!("{command} --help")), b"");
+        assert!(asked.status.success(), "{asked:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&asked.stdout),
+            String::from_utf8_lossy(&usual.stdout)
+        );
+    }
+}
+
+/// Commands list the options that they use, and take the others for the sake of scripts.
+#[test]
+fn options_without_an_effect_are_not_listed() {
+    let scratch = Scratch::with("unused-options", &[("light.proto", LIGHT)]);
+    let help = |command: &str| {
+        let output = run(scratch.duologue(&format!("{command} --help")), b"");
+        String::from_utf8(output.stdout).expect("help is UTF-8")
+    };
+    for command in [
+        "explain",
+        "rules",
+        "dual",
+        "graph",
+        "fingerprint",
+        "completions",
+        "man",
+    ] {
+        assert!(!help(command).contains("--verbose"), "{command}");
+    }
+    for command in ["check", "gen", "fmt", "breaking"] {
+        assert!(help(command).contains("--verbose"), "{command}");
+    }
+    for command in ["explain", "rules", "graph", "completions", "man"] {
+        assert!(!help(command).contains("--quiet"), "{command}");
+    }
+    for line in [
+        "graph light.proto -v",
+        "-v -v graph light.proto",
+        "-q explain syntax",
+        "-v check",
+    ] {
+        let answer = scratch.transcript(&line.replace("-v -v", "-v"));
+        assert!(answer.ends_with("--- exit 0 ---\n"), "{answer}");
+    }
+    let verbose = scratch.transcript("-v check");
+    assert!(verbose.contains("capacity"), "{verbose}");
+}
+
+#[test]
+fn completions() {
+    let scratch = Scratch::new("completions");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = run(scratch.duologue(&format!("completions {shell}")), b"");
+        assert!(output.status.success(), "{output:?}");
+        let script = String::from_utf8(output.stdout).expect("it is UTF-8");
+        for word in ["duologue", "breaking", "fingerprint", "require"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+    }
+    let wrong = scratch.transcript("completions tcsh");
+    assert!(wrong.ends_with("--- exit 2 ---\n"), "{wrong}");
+    let bash = run(scratch.duologue("completions bash"), b"").stdout;
+    scratch.write("duologue.bash", bash);
+    let line = "source ./duologue.bash; COMP_WORDS=(duologue bre); COMP_CWORD=1; \
+                _duologue duologue bre duologue; echo \"${COMPREPLY[@]}\"";
+    let output = std::process::Command::new("bash")
+        .args(["-c", line])
+        .current_dir(scratch.path("."))
+        .output()
+        .expect("bash runs; install it with `apt-get install bash`");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "breaking\n",
+        "{output:?}"
+    );
+}
+
+#[test]
+fn manual_pages() {
+    let scratch = Scratch::new("manual");
+    let page = run(scratch.duologue("man"), b"");
+    let page = String::from_utf8(page.stdout).expect("it is UTF-8");
+    for section in [
+        ".TH DUOLOGUE 1",
+        ".SH NAME",
+        ".SH EXAMPLES",
+        ".SH \"EXIT STATUS\"",
+    ] {
+        assert!(page.contains(section), "{section}: {page}");
+    }
+    assert!(!page.contains('\u{1b}'), "{page}");
+    let answer = scratch.transcript("man --dir man1");
+    assert!(answer.ends_with("--- exit 0 ---\n"), "{answer}");
+    let pages = scratch.files("man1");
+    assert!(pages.contains(&"man1/duologue.1".to_owned()), "{pages:?}");
+    let check = run(scratch.duologue("man check"), b"");
+    assert_eq!(
+        scratch.read("man1/duologue-check.1").into_bytes(),
+        check.stdout
+    );
+    let listed = page.matches("duologue\\-").count();
+    assert_eq!(pages.len() - 1, 11, "{listed}");
+    let wrong = scratch.transcript("man chek");
+    assert!(wrong.contains("did you mean `check`?"), "{wrong}");
+}
+
+/// Whatever is in brackets can be explained.
+#[test]
+fn the_configuration_is_explained_too() {
+    let scratch = Scratch::with("explain-configuration", &[("duologue.toml", "[rules]\n")]);
+    scratch.write("light.proto", LIGHT);
+    let answer = scratch.transcript("check light.proto --ascii");
+    assert!(answer.contains("error[configuration]"), "{answer}");
+    assert!(
+        answer.contains("help: write `version = 1` in the first line"),
+        "{answer}"
+    );
+    let answer = scratch.transcript("explain configuration");
+    assert!(answer.contains("# configuration"), "{answer}");
+    assert!(answer.ends_with("--- exit 0 ---\n"), "{answer}");
+}
