@@ -22,6 +22,7 @@ declare_errors! {
     DUPLICATE_NAME, "duplicate-name", "a name is declared twice";
     EMPTY_PROTOCOL, "empty-protocol", "a protocol has no state";
     UNKNOWN_STATE, "unknown-state", "a transition or an endpoint type leads to a state that is not there";
+    UNKNOWN_SIDE, "unknown-side", "an endpoint type does not say which side it is";
     UNKNOWN_PROTOCOL, "unknown-protocol", "a protocol is used that is not there";
     UNKNOWN_BOUND, "unknown-bound", "a bound is neither built in nor declared";
     TYPE_ARGUMENT_COUNT, "type-argument-count", "there are more or fewer type arguments than type parameters";

@@ -194,7 +194,7 @@ fn package_and_imports_come_first() {
             "type a = u8; import \"t.proto\"; proto! p { s:send { m(a) -> ! } }",
             &["syntax", "unresolved-import"],
         ),
-        "imports stand before",
+        "imports come before",
     );
     says(
         &fires(
