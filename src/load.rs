@@ -177,7 +177,7 @@ impl Loader<'_> {
                     missed.push(path)
                 }
                 Err(error) => {
-                    let text = format!("cannot look for `{}`", slashed(&path));
+                    let text = format!("cannot search for `{}`", slashed(&path));
                     let error =
                         Diagnostic::error("unresolved-import", span, text).note(error.to_string());
                     self.into.diagnostics.push(error);
@@ -191,7 +191,7 @@ impl Loader<'_> {
             .collect();
         let error = Diagnostic::error("unresolved-import", span, format!("cannot find `{wanted}`"))
             .label("no such file")
-            .note(format!("looked for {}", looked.join(", ")))
+            .note(format!("searched for {}", looked.join(", ")))
             .help("an import is relative to the importing file, then to each directory given with `-I`");
         self.into.diagnostics.push(error);
         self.into.files_missed.append(&mut missed);
@@ -275,7 +275,7 @@ impl Loader<'_> {
         let error = error.help(if others.is_empty() {
             "remove the import: a file sees its own declarations"
         } else {
-            "move what both need into a third file that imports neither"
+            "move what the files share into another file that imports none of them"
         });
         self.into.diagnostics.push(error);
     }

@@ -63,9 +63,9 @@ fn report(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings
     let state = case.protocol.state(id);
     findings.report(&RULE, Place::state(case.protocol, state), || {
         let name = &state.name;
-        let message = format!("`!` says the same as state `{name}`");
+        let message = format!("state `{name}` can be written as `!`");
         let mut finding =
-            Diagnostic::error(RULE.name, name.span, message).label("the session is over here");
+            Diagnostic::error(RULE.name, name.span, message).label("the session ends here");
         if let Some(first) = leading.first() {
             finding = finding.related(*first, "`!` can be written here");
         }

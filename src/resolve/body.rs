@@ -17,7 +17,7 @@ impl Resolver {
                 name.span,
                 format!("the protocol `{name}` has no state"),
             )
-            .help("a protocol needs a state: the first one written is the start");
+            .help("write a state: a session starts in the first one");
             self.report(error);
         }
         self.duplicate_states(&protocol.states);

@@ -40,7 +40,7 @@ pub fn parse(source: SourceId, text: &str) -> (ast::File, Vec<Diagnostic>) {
             Span::new(source, 0, 0),
             "this file is larger than 64 MiB",
         )
-        .help("split it: `import` brings the parts together");
+        .help("split it, and import the parts");
         return (ast::File::default(), vec![error]);
     }
     let scan = scan::scan(text);

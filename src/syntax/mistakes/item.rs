@@ -183,9 +183,9 @@ impl<'a> Context<'a> {
                         ),
                 )
             }
-            ("=", "|") | (_, "|") => Some(self.error("an alias stands for one type").help(
-                format!("a choice of values is an enum: `enum {name} {{ one, other(type) }}`"),
-            )),
+            (_, "|") => Some(self.error("an alias stands for one type").help(format!(
+                "a choice of values is an enum: `enum {name} {{ one, other(type) }}`"
+            ))),
             (before, found) if self.expects(";") && is_word(before) && is_word(found) => Some(
                 self.error("the name of a type is one word")
                     .help("numbers are `u8` to `u64`, `i8` to `i64`, `f32` and `f64`"),
