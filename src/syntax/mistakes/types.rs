@@ -39,7 +39,7 @@ impl<'a> Context<'a> {
                     .label("a `)` is missing before this")
                     .fix("add it", self.end_of_last(), ")", false),
             ),
-            (_, "[") if !is_start && self.token_ahead(1) != "" => self.list_after(),
+            (_, "[") if !is_start && !self.token_ahead(1).is_empty() => self.list_after(),
             (before, ".") if is_word(before) => self.dots(),
             (_, "=") if in_payload => Some(
                 self.error("the entries of a payload have no numbers and no default values")
