@@ -104,6 +104,11 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
     );
     compilation.checked = outcome.checked.filter(|_| !has_errors);
     compilation.diagnostics.extend(outcome.diagnostics);
+    let helps = compilation.diagnostics.iter_mut();
+    for help in helps.flat_map(|found| &mut found.helps) {
+        let mut edits = help.edits.iter();
+        help.is_safe &= !edits.any(|edit| edit.removes_comment(&compilation.sources));
+    }
     compilation
         .diagnostics
         .sort_by_key(|found| (found.primary.span, found.rule));

@@ -32,16 +32,24 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// Whether a comment is in what is replaced. A `//` in a string counts too; no repair replaces one unseen.
+    #[must_use]
+    pub fn removes_comment(&self, sources: &Sources) -> bool {
+        let text = sources.get(self.span.source).text();
+        let replaced = text.get(self.span.range()).unwrap_or_default();
+        replaced.contains("//") || replaced.contains("/*")
+    }
+
     /// What is to be replaced: the span, and for a removal of all that stands on its lines, the whole lines.
     #[must_use]
     pub fn place(&self, sources: &Sources) -> Span {
         let text = sources.get(self.span.source).text();
         let range = self.span.range();
-        let (Some(before), Some(behind)) = (text.get(..range.start), text.get(range.end..)) else {
+        let (Some(before), Some(after)) = (text.get(..range.start), text.get(range.end..)) else {
             return self.span;
         };
         let start = before.trim_end_matches([' ', '\t']).len();
-        let end = behind.trim_start_matches([' ', '\t']);
+        let end = after.trim_start_matches([' ', '\t']);
         let end = text.len() - end.len();
         let is_line_start = start == 0 || text[..start].ends_with('\n');
         let ending = ["\r\n", "\n", ""];
@@ -55,7 +63,15 @@ impl Edit {
         // With the line break before it, so that what follows is not touched.
         match text[..start].strip_suffix('\n') {
             Some(before) => {
-                let start = before.strip_suffix('\r').unwrap_or(before).len();
+                let before = before.strip_suffix('\r').unwrap_or(before);
+                // A blank line that only kept what is removed apart from something else goes too.
+                let after = text[end..].trim_start();
+                let is_last = after.is_empty() || after.starts_with(['}', ')']);
+                let trimmed = before.trim_end_matches([' ', '\t', '\r']);
+                let start = match trimmed.strip_suffix('\n') {
+                    Some(before) if is_last => before.strip_suffix('\r').unwrap_or(before).len(),
+                    _ => before.len(),
+                };
                 Span::new(self.span.source, start, end)
             }
             None => Span::new(
@@ -74,7 +90,8 @@ pub struct Help {
     pub text: String,
     /// The edits that do it; empty if only a person can. All lie in one source.
     pub edits: Vec<Edit>,
-    /// Whether the edits keep the meaning, so that they may be applied unseen.
+    /// Whether the edits may be applied unseen: there is no second reading of what was written, a text without errors keeps its
+    /// meaning, and no comment is lost.
     pub is_safe: bool,
 }
 
@@ -211,5 +228,20 @@ mod tests {
         assert_eq!(place(6, 9, "2"), 6..9);
         assert_eq!(place(10, 15, ""), 10..15);
         assert_eq!(place(6, 6, ""), 6..6);
+    }
+
+    #[test]
+    fn a_removal_before_a_closing_bracket_takes_the_blank_line_before_it_along() {
+        let mut sources = Sources::default();
+        let id = sources.add("a.proto", "p {\n    a\n\n    b\n}\n\n    c\n\nd\n");
+        let place = |start, end| {
+            let edit = Edit {
+                span: Span::new(id, start, end),
+                text: String::new(),
+            };
+            edit.place(&sources).range()
+        };
+        assert_eq!(place(15, 16), 9..16);
+        assert_eq!(place(24, 25), 19..25);
     }
 }

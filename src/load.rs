@@ -1,7 +1,7 @@
 //! From the inputs to every text they import: which files there are, parsed, and who imports whom.
 
 use crate::compile::{Compilation, Files, Input, Request, Unreadable};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, counted};
 use crate::source::SourceId;
 use crate::syntax::{self, ast};
 use std::collections::{HashMap, VecDeque};
@@ -24,6 +24,9 @@ pub struct Loaded {
     /// Whether it was asked for.
     pub is_input: bool,
 }
+
+/// How many imports of a cycle are shown besides the one that closes it.
+const LINKS: usize = 8;
 
 struct Loader<'a> {
     request: &'a Request,
@@ -174,7 +177,7 @@ impl Loader<'_> {
                     missed.push(path)
                 }
                 Err(error) => {
-                    let text = format!("cannot look for `{}`", slashed(&path));
+                    let text = format!("cannot search for `{}`", slashed(&path));
                     let error =
                         Diagnostic::error("unresolved-import", span, text).note(error.to_string());
                     self.into.diagnostics.push(error);
@@ -188,7 +191,7 @@ impl Loader<'_> {
             .collect();
         let error = Diagnostic::error("unresolved-import", span, format!("cannot find `{wanted}`"))
             .label("no such file")
-            .note(format!("looked for {}", looked.join(", ")))
+            .note(format!("searched for {}", looked.join(", ")))
             .help("an import is relative to the importing file, then to each directory given with `-I`");
         self.into.diagnostics.push(error);
         self.into.files_missed.append(&mut missed);
@@ -236,7 +239,7 @@ impl Loader<'_> {
         }
     }
 
-    /// `path` holds the open files with the position behind the import that was followed; the last leads back to `target`.
+    /// `path` holds the open files with the position after the import that was followed; the last leads back to `target`.
     fn report_cycle(&mut self, path: &[(usize, usize)], target: usize) {
         let start = path
             .iter()
@@ -261,13 +264,18 @@ impl Loader<'_> {
             format!("this import closes a cycle back to `{}`", name_of(target))
         };
         let mut error = Diagnostic::error("import-cycle", span_of(last), text);
-        for (link, (next, _)) in others.iter().zip(&cycle[1..]) {
+        let links = others.len();
+        for (link, (next, _)) in others.iter().zip(&cycle[1..]).take(LINKS) {
             error = error.related(span_of(link), format!("imports `{}`", name_of(*next)));
+        }
+        if links > LINKS {
+            let more = counted(links - LINKS, "more import");
+            error = error.note(format!("the cycle goes on through {more}"));
         }
         let error = error.help(if others.is_empty() {
             "remove the import: a file sees its own declarations"
         } else {
-            "move what both need into a third file that imports neither"
+            "move what the files share into another file that imports none of them"
         });
         self.into.diagnostics.push(error);
     }

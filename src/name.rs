@@ -48,9 +48,11 @@ impl fmt::Display for Name {
     }
 }
 
-/// The candidate that `wrong` was most likely meant to be, if one is near enough to be worth proposing.
+/// The candidate that `wrong` was most likely meant to be, if one is near enough to be worth proposing: a third of the longer
+/// name's characters may differ, and at most three. Names of one or two characters are too short for that to say anything.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (wrong.chars().count() / 3).clamp(1, 3);
+    const MOST: usize = 3;
+    let limit = |candidate: &str| (wrong.len().max(candidate.len()) / 3).min(MOST);
     let distance = |candidate: &str| {
         if norm(candidate) == norm(wrong) {
             return 0;
@@ -59,10 +61,11 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
     };
     let scored = candidates
         .into_iter()
-        .filter(|c| *c != wrong && c.len().abs_diff(wrong.len()) <= limit.max(2));
+        .filter(|c| *c != wrong && c.len().abs_diff(wrong.len()) <= MOST);
     let scored = scored.map(|candidate| (distance(candidate), candidate));
+    let scored = scored.filter(|(distance, candidate)| *distance <= limit(candidate));
     let best = scored.min_by_key(|(distance, _)| *distance)?;
-    (best.0 <= limit).then_some(best.1)
+    Some(best.1)
 }
 
 #[cfg(test)]
@@ -77,5 +80,13 @@ mod tests {
         );
         assert_eq!(nearest("Connected", ["connected"]), Some("connected"));
         assert_eq!(nearest("quit", ["login", "deposit"]), None);
+    }
+
+    #[test]
+    fn short_names_are_near_to_nothing() {
+        assert_eq!(nearest("b", ["a"]), None);
+        assert_eq!(nearest("s2", ["s1"]), None);
+        assert_eq!(nearest("B", ["b"]), Some("b"));
+        assert_eq!(nearest("snd", ["send"]), Some("send"));
     }
 }

@@ -1,5 +1,5 @@
-//! Errors that are found elsewhere, and only listed here: some while texts are read and names are resolved, others where two versions
-//! are compared.
+//! Errors that other stages find, and that are only listed here: some while texts are read and names are resolved, others where two
+//! versions are compared.
 
 use super::Rule;
 
@@ -16,16 +16,17 @@ macro_rules! declare_errors {
 }
 
 declare_errors! {
-    SYNTAX, "syntax", "the text is not written in the language";
-    UNRESOLVED_IMPORT, "unresolved-import", "an imported file is not there";
-    IMPORT_CYCLE, "import-cycle", "files import each other in a circle";
+    SYNTAX, "syntax", "the text cannot be parsed";
+    UNRESOLVED_IMPORT, "unresolved-import", "an imported file does not exist";
+    IMPORT_CYCLE, "import-cycle", "files import each other in a cycle";
     DUPLICATE_NAME, "duplicate-name", "a name is declared twice";
     EMPTY_PROTOCOL, "empty-protocol", "a protocol has no state";
-    UNKNOWN_STATE, "unknown-state", "a transition or an endpoint type leads to a state that is not there";
-    UNKNOWN_PROTOCOL, "unknown-protocol", "a protocol is used that is not there";
+    UNKNOWN_STATE, "unknown-state", "a message or an endpoint type names a state that does not exist";
+    UNKNOWN_SIDE, "unknown-side", "an endpoint type does not say which side it is";
+    UNKNOWN_PROTOCOL, "unknown-protocol", "a protocol is used that does not exist";
     UNKNOWN_BOUND, "unknown-bound", "a bound is neither built in nor declared";
     TYPE_ARGUMENT_COUNT, "type-argument-count", "there are more or fewer type arguments than type parameters";
     INCOMPATIBLE_WITH_OLD_CLIENT, "incompatible-with-old-client", "old clients and new servers do not understand each other";
     INCOMPATIBLE_WITH_OLD_SERVER, "incompatible-with-old-server", "new clients and old servers do not understand each other";
-    PROTOCOL_REMOVED, "protocol-removed", "a protocol of the old version is not there any more";
+    PROTOCOL_REMOVED, "protocol-removed", "a protocol of the old version has been removed";
 }

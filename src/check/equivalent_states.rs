@@ -1,4 +1,4 @@
-//! States that nobody could tell apart.
+//! States with equivalent behavior.
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Allowed, because two names for one behaviour often tell where in a dialogue one is.
 pub const RULE: Rule = Rule {
     name: "equivalent-states",
-    summary: "two states say the same for ever after",
+    summary: "two states are behaviorally equivalent",
     default: Some(Level::Allow),
     page: include_str!("../../docs/rules/equivalent-states.md"),
     find: Some(find),
@@ -43,7 +43,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 Diagnostic::error(RULE.name, state.name.span, message)
                     .label("the same dialogues are possible from here")
                     .related(first.name.span, "as from here")
-                    .help(format!("lead to `{}` instead and remove this state, unless the two names tell a reader something", first.name))
+                    .help(format!("lead to `{}` instead and remove this state, unless the two names mean something to a reader", first.name))
             });
         }
     }

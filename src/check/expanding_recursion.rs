@@ -206,9 +206,9 @@ impl<'a> Flow<'a> {
         let twice = text(&twice);
         let (headline, help) = if edge.is_by_endpoint {
             (
-                format!("`{parameter}` grows without end in endpoints that hand on endpoints"),
+                format!("`{parameter}` grows without end in endpoints that carry endpoints"),
                 format!(
-                    "hand on `{parameter}` itself, or an endpoint that does not lead back here"
+                    "pass `{parameter}` itself on, or an endpoint that does not lead back here"
                 ),
             )
         } else {
@@ -218,17 +218,17 @@ impl<'a> Flow<'a> {
                     state.name
                 ),
                 format!(
-                    "hand on `{parameter}` itself, or lead to a state from which no dialogue leads back"
+                    "pass `{parameter}` itself on, or lead to a state from which no dialogue leads back"
                 ),
             )
         };
         Diagnostic::error(RULE.name, *at, headline)
-            .label(format!("`{parameter}` is handed on as `{argument}`"))
+            .label(format!("`{parameter}` is passed on as `{argument}`"))
             .related(
                 parameter.span,
                 format!("first `{parameter}`, then `{argument}`, then `{twice}` ..."),
             )
-            .note("each turn would need a type of its own, without end")
+            .note("each turn of the loop would need another type, without end")
             .help(help)
     }
 }
@@ -315,12 +315,15 @@ fn too_big(next: &State, message: &Message) -> Diagnostic {
     Diagnostic::error(
         RULE.name,
         message.next_span,
-        format!("the type arguments of state `{}` become too big", next.name),
+        format!(
+            "the type arguments of state `{}` become too large",
+            next.name
+        ),
     )
     .label(format!(
         "more than {PARTS} parts, counted from the start of the protocol"
     ))
-    .help("name a part of the type with a `struct`, or hand on smaller types")
+    .help("name a part of the type with a `struct`, or pass smaller types on")
 }
 
 fn too_many(case: Case<'_>) -> Diagnostic {
@@ -334,5 +337,5 @@ fn too_many(case: Case<'_>) -> Diagnostic {
         "more than {MORE_VERSIONS} beyond one for each state"
     ))
     .note("each list of type arguments with which a state can be reached makes a version of it")
-    .help("hand fewer type parameters on, or hand them on in the same order")
+    .help("pass fewer type parameters on, or pass them on in the same order")
 }

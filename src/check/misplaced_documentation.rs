@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Level};
 
 pub const RULE: Rule = Rule {
     name: "misplaced-documentation",
-    summary: "a documentation comment stands where it documents nothing",
+    summary: "a documentation comment documents nothing",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/misplaced-documentation.md"),
     find: Some(find),
@@ -19,7 +19,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             findings.report(&RULE, Place::outside(), || {
                 Diagnostic::error(RULE.name, *span, "this documentation belongs to nothing")
                     .label("it would not reach the generated code")
-                    .note("`///` stands before an item, state, message, field or variant; `//!` at the top of a file")
+                    .note("`///` goes before a declaration, state, message, field or variant; `//!` at the top of a file")
                     .help("move it, or make it an ordinary comment: `//`")
             });
         }

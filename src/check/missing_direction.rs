@@ -7,7 +7,7 @@ use crate::protocol::State;
 
 pub const RULE: Rule = Rule {
     name: "missing-direction",
-    summary: "a state has messages, but does not say who sends them",
+    summary: "a state has messages, but does not say which side sends them",
     default: None,
     page: include_str!("../../docs/rules/missing-direction.md"),
     find: Some(find),
@@ -16,7 +16,7 @@ pub const RULE: Rule = Rule {
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let protocols = subject.program.protocols.iter();
     let states = protocols.flat_map(|protocol| &protocol.states);
-    // Where something stands in the direction's place, it was reported as what it is.
+    // A word that is no direction was reported when it was parsed.
     let lacking =
         |state: &&State| state.direction.is_none() && state.direction_span.range().is_empty();
     for state in states.filter(lacking) {
@@ -29,10 +29,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             Diagnostic::error(
                 RULE.name,
                 name.span,
-                format!("state `{name}` does not say who sends its messages"),
+                format!("state `{name}` does not say which side sends its messages"),
             )
             .label("`:send` or `:recv` is missing")
-            .related(first.name.span, "sent by whom?")
+            .related(first.name.span, "sent by which side?")
             .fix("if the client sends", at, ":send", false)
             .fix("if the client receives", at, ":recv", false),
         );

@@ -63,7 +63,7 @@ fn report(what: &str, name: &Name, docs: &Docs, place: Place<'_>, findings: &mut
                 name.span,
                 format!("the {what} `{name}` has no documentation"),
             )
-            .help("say before it what it is for: `/// ...`; it reaches the generated code")
+            .help("describe it in a comment before it: `/// ...`; generated code repeats it")
         });
     }
 }

@@ -71,6 +71,7 @@ pub static RULES: &[Rule] = &[
     elsewhere::DUPLICATE_NAME,
     elsewhere::EMPTY_PROTOCOL,
     elsewhere::UNKNOWN_STATE,
+    elsewhere::UNKNOWN_SIDE,
     elsewhere::UNKNOWN_PROTOCOL,
     elsewhere::UNKNOWN_BOUND,
     elsewhere::TYPE_ARGUMENT_COUNT,

@@ -9,7 +9,7 @@ use crate::protocol::{Next, Protocol};
 /// Allowed, because streams and services are meant to go on until a side leaves.
 pub const RULE: Rule = Rule {
     name: "never-ends",
-    summary: "a protocol has no terminal: sessions end only when a side leaves",
+    summary: "a protocol has no terminal: sessions end only when a side disconnects",
     default: Some(Level::Allow),
     page: include_str!("../../docs/rules/never-ends.md"),
     find: Some(find),
@@ -41,7 +41,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 format!("protocol `{name}` never ends"),
             )
             .label("no message leads to `!`")
-            .note("a session of it is over only when one side leaves, and the other is told so")
+            .note("a session ends only when one side disconnects")
             .help("add a message such as `quit -> !`")
         });
     }

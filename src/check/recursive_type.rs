@@ -108,9 +108,9 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
     let is_alias = |id: TypeId| matches!(program.ty(id).definition, Definition::Alias(_));
     let only_aliases = way.iter().all(|mention| is_alias(mention.to));
     let message = match (way.len(), only_aliases) {
-        (_, true) => format!("type `{name}` stands for itself"),
+        (_, true) => format!("type `{name}` is an alias of itself"),
         (1, false) => format!("type `{name}` contains itself"),
-        (_, false) => format!("type `{name}` contains itself, by way of other types"),
+        (_, false) => format!("type `{name}` contains itself, through other types"),
     };
     let mut error = Diagnostic::error(RULE.name, name.span, message);
     let mut from = name.text();
@@ -131,7 +131,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
     }
     if way.len() > SHOWN {
         let more = way.len() - SHOWN;
-        error = error.note(format!("and so on, by {more} more, back to `{name}`"));
+        error = error.note(format!("and so on, through {more} more, back to `{name}`"));
     }
     if only_aliases {
         match way {
@@ -139,7 +139,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
                 "if the host program supplies the type, write `extern type {name};`"
             )),
             _ if way.iter().all(|mention| mention.is_direct) => {
-                error.help("say at one of them what the type is: an alias is only another name")
+                error.help("define one of them by another type: an alias is only another name")
             }
             _ => error
                 .note("an alias is only another name for a type")

@@ -1,4 +1,4 @@
-//! A state in which one side has the word and nothing to say.
+//! A state in which it is one side's turn to send, and that has no messages.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -11,7 +11,7 @@ use crate::source::Span;
 /// Warned of and not refused, as the compiler of 2012 did: its own tutorial began with such a state.
 pub const RULE: Rule = Rule {
     name: "stuck-state",
-    summary: "a state has a direction, but no messages: both sides wait for ever",
+    summary: "a state has a direction, but no messages: both sides wait forever",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/stuck-state.md"),
     find: Some(find),
@@ -35,17 +35,17 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             let direction = state.direction.expect("a stuck state has a direction");
             findings.report(&RULE, Place::state(case.protocol, state), || {
                 let name = &state.name;
-                let message = format!("both sides wait for ever in state `{name}`");
+                let message = format!("both sides wait forever in state `{name}`");
                 let (speaks, waits) = (speaker(direction), speaker(direction.dual()));
                 let mut finding = Diagnostic::error(RULE.name, name.span, message)
                     .label(format!(
-                        "the {speaks} may speak here, but there is no message"
+                        "it is the {speaks}'s turn to send, but the state has no messages"
                     ))
                     .note(format!(
                         "the {waits} waits for a message that the {speaks} cannot send"
                     ));
                 if let Some(message) = entrances[id.index()] {
-                    finding = finding.related(message.next_span, "a session comes here");
+                    finding = finding.related(message.next_span, "this leads here");
                 }
                 repair(id, &few_entrances[id.index()], direction, finding)
             });
@@ -74,7 +74,7 @@ fn repair(
         text: "!".to_owned(),
     });
     finding.helps.push(Help {
-        text: "if the session is over there, say so with `!` and remove the state".to_owned(),
+        text: "to end the session there, write `!` and remove the state".to_owned(),
         edits: edits.collect(),
         is_safe: false,
     });

@@ -30,7 +30,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             Diagnostic::error(
                 RULE.name,
                 name.span,
-                format!("state `{name}` has {many} messages, {MOST} are possible"),
+                format!("state `{name}` has {many} messages; at most {MOST} are possible"),
             )
             .related(beyond.name.span, "the first one too many")
             .note("a message travels as one byte: its position among the messages of its state")

@@ -32,11 +32,11 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 let states = run.iter().take(4).map(|id| protocol.state(*id));
                 let going_on = states.flat_map(|state| state.messages.iter().find(|message| inside(&message.next)));
                 for message in going_on {
-                    finding = finding.related(message.next_span, "and goes on without a turn");
+                    finding = finding.related(message.next_span, "and the direction does not change here");
                 }
                 finding
-                    .note("such a run has no longest length, so its pipe is a ring of fixed size and a send waits when it is full")
-                    .help("let the other side answer once in a while, or allow it")
+                    .note("the number of messages in a row has no limit, so the pipe is a ring of fixed size, and sending waits when it is full")
+                    .help("let the other side answer from time to time, or allow the rule")
             });
         }
     }

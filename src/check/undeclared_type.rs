@@ -136,17 +136,18 @@ impl Search<'_, '_> {
                     self.program,
                     if self.told <= COMPARED { usize::MAX } else { 0 },
                 );
-                self.findings
-                    .report(&RULE, place, || tell(program, id, at, meant, candidates));
+                self.findings.report(&RULE, place, || {
+                    describe(program, id, (at, place), meant, candidates)
+                });
             }
         }
     }
 }
 
-fn tell(
+fn describe(
     program: &Program,
     id: TypeId,
-    (file, span): (FileId, Span),
+    ((file, span), place): ((FileId, Span), Place<'_>),
     meant: Option<&Entry>,
     candidates: usize,
 ) -> Diagnostic {
@@ -166,37 +167,57 @@ fn tell(
         .map(|id| program.ty(*id).name.text())
         .take(candidates);
     let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
-    let near = foreign(name.text()).or_else(|| nearest(name.text(), visible.chain(builtin)));
-    let finding = if let Some(near) = near {
-        finding.fix(format!("did you mean `{near}`?"), span, near, false)
+    let near = Builtin::of_another_language(name.text())
+        .or_else(|| nearest(name.text(), visible.chain(builtin)));
+    let state = place.protocol.and_then(|protocol| {
+        let states = protocol.states.iter().take(candidates);
+        let named = states.filter(|state| state.name.text() == name.text());
+        named.map(|state| (protocol, state)).next()
+    });
+    let finding = if let Some((protocol, state)) = state {
+        let finding = finding
+            .label(format!("`{name}` is a state, not a type"))
+            .related(state.name.span, "the state is declared here");
+        ["client", "server"]
+            .into_iter()
+            .fold(finding, |finding, side| {
+                let endpoint = format!("{}::{side}::{name}", protocol.name);
+                finding.fix(
+                    format!("to send the {side}'s endpoint"),
+                    span,
+                    endpoint,
+                    false,
+                )
+            })
+    } else if let Some(state) = place.state.filter(|_| is_parameter_like(name.text())) {
+        let finding = finding.label("a type parameter is declared by its state");
+        if state.parameters.is_empty() && state.direction.is_some() {
+            let after = state.direction_span.after();
+            finding.fix("declare it", after, format!("<{name}>"), false)
+        } else {
+            finding.help(format!(
+                "declare it: `{}:send<{name}> {{ ... }}`",
+                state.name
+            ))
+        }
+    } else if let Some(near) = near {
+        finding
+            .label("the host program would have to supply it")
+            .fix(format!("did you mean `{near}`?"), span, near, false)
     } else if let Some(meant) = meant {
         let ty = type_text(program, &[], &meant.ty);
         let finding = finding.label("this is a type, not a name");
         let text = format!("did you mean `{name}: {ty}`? each entry has a type of its own");
         return finding.fix(text, span.after(), format!(": {ty}"), false);
     } else {
-        finding
+        finding.label("the host program would have to supply it")
     };
-    finding
-        .label("the host program would have to supply it")
-        .help(format!("if that is meant, say so: `extern type {name};`"))
+    finding.help(format!(
+        "if the host program supplies it, declare that: `extern type {name};`"
+    ))
 }
 
-/// Built-in types as other languages call them.
-fn foreign(name: &str) -> Option<&'static str> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "string" | "text" => "str",
-        "boolean" => "bool",
-        "byte" | "uint8" | "uint8_t" => "u8",
-        "uint16" | "uint16_t" => "u16",
-        "uint32" | "uint32_t" => "u32",
-        "uint64" | "uint64_t" | "usize" => "u64",
-        "int8" | "int8_t" => "i8",
-        "int16" | "int16_t" | "short" => "i16",
-        "int32" | "int32_t" => "i32",
-        "int64" | "int64_t" | "isize" | "long" | "integer" => "i64",
-        "float32" => "f32",
-        "float64" | "double" => "f64",
-        _ => return None,
-    })
+/// Whether a name is one that type parameters usually have.
+fn is_parameter_like(name: &str) -> bool {
+    name.len() == 1 && name.bytes().all(|letter| letter.is_ascii_uppercase())
 }

@@ -62,9 +62,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                     let names: Vec<String> =
                         names.map(|state| format!("`{}`", state.name)).collect();
                     let verb = if names.len() == 1 { "is" } else { "are" };
-                    let names = and(&names);
                     finding =
-                        finding.note(format!("neither {verb} {names} reached, except from here"));
+                        finding.note(format!("{} {verb} reached only from here", and(&names)));
                 }
                 finding.help(format!("let a message lead to `{name}`, or remove it"))
             });

@@ -12,7 +12,7 @@ use crate::source::Span;
 
 pub const RULE: Rule = Rule {
     name: "unsatisfied-bound",
-    summary: "a type argument cannot do what the bounds of the type parameter ask for",
+    summary: "a type argument does not satisfy the bounds of the type parameter",
     default: None,
     page: include_str!("../../docs/rules/unsatisfied-bound.md"),
     find: Some(find),
@@ -153,7 +153,7 @@ impl Search<'_, '_> {
     /// The offender is a parameter of the state itself.
     fn ask_more(&self, error: Diagnostic, parameter: &Parameter, word: &str) -> Diagnostic {
         let name = &parameter.name;
-        let text = format!("ask the same of `{name}` here");
+        let text = format!("require the same of `{name}` here");
         let error = error.related(name.span, format!("nothing says that `{name}` is `{word}`"));
         match parameter.bounds.first() {
             None => error.fix(text, name.span.after(), format!(": {word}"), false),
@@ -177,7 +177,7 @@ impl Search<'_, '_> {
                 Definition::Undeclared => {
                     return error
                         .note(format!(
-                            "`{name}` is the host program's: nothing is known about it"
+                            "the host program supplies `{name}`, so nothing is known about it"
                         ))
                         .help(format!(
                             "declare what it can do: `extern type {name}: {word};`"
@@ -185,7 +185,7 @@ impl Search<'_, '_> {
                 }
                 Definition::Extern(_, bounds) => {
                     let error = error.related(name.span, format!("not declared to be `{word}`"));
-                    let text = "if the host program's type can do it, say so";
+                    let text = "if the host program's type satisfies it, declare that";
                     return match bounds.first() {
                         None => error.fix(text, name.span.after(), format!(": {word}"), false),
                         Some(_) => error.help(format!("{text}: add `{word}` to its bounds")),

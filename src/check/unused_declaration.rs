@@ -65,7 +65,7 @@ fn report(what: &str, name: &Name, findings: &mut Findings) {
             name.span,
             format!("nothing uses the {what} `{name}`"),
         )
-        .label("declared here, and nowhere mentioned")
+        .label("declared here, and not mentioned anywhere")
         .help("remove it, or move it to a file that others import")
     });
 }

@@ -27,9 +27,9 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         for (import, span) in imports {
             if !uses.of_file(FileId::new(index), *import) {
                 findings.report(&RULE, Place::outside(), || {
-                    Diagnostic::error(RULE.name, *span, "nothing of this import is used")
+                    Diagnostic::error(RULE.name, *span, "this import is not used")
                         .label("no type, bound or protocol of it is mentioned here")
-                        .note("imports are not passed on: who needs the file imports it itself")
+                        .note("imports are not passed on: each file imports what it needs itself")
                         .help("remove the import")
                 });
             }

@@ -8,7 +8,7 @@ use crate::protocol::LevelAttribute;
 
 pub const RULE: Rule = Rule {
     name: "unused-suppression",
-    summary: "an attribute allows what does not occur",
+    summary: "an attribute allows a rule that is not broken there",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/unused-suppression.md"),
     find: Some(find),

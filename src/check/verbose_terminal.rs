@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 pub const RULE: Rule = Rule {
     name: "verbose-terminal",
-    summary: "a state without direction and messages stands where `!` says the same",
+    summary: "a state without direction and messages is used where `!` would do",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/verbose-terminal.md"),
     find: Some(find),
@@ -35,7 +35,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         for id in terminals {
             if !named.contains(&(case.id, id)) {
                 let leading = entrances.remove(&id).unwrap_or_default();
-                tell(case, id, &leading, findings);
+                report(case, id, &leading, findings);
             }
         }
     }
@@ -59,15 +59,15 @@ fn entrances(case: Case<'_>, to: &HashSet<StateId>) -> HashMap<StateId, Vec<Span
     found
 }
 
-fn tell(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings) {
+fn report(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings) {
     let state = case.protocol.state(id);
     findings.report(&RULE, Place::state(case.protocol, state), || {
         let name = &state.name;
-        let message = format!("`!` says the same as state `{name}`");
+        let message = format!("state `{name}` can be written as `!`");
         let mut finding =
-            Diagnostic::error(RULE.name, name.span, message).label("the session is over here");
+            Diagnostic::error(RULE.name, name.span, message).label("the session ends here");
         if let Some(first) = leading.first() {
-            finding = finding.related(*first, "`!` can stand here");
+            finding = finding.related(*first, "`!` can be written here");
         }
         let over = leading.iter().map(|span| Edit {
             span: *span,
@@ -77,7 +77,7 @@ fn tell(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings) 
             span: state.span,
             text: String::new(),
         };
-        // What stands before the state would be left behind.
+        // What precedes the state would be left over.
         let is_bare = state.docs.is_empty() && state.levels.is_empty();
         let edits = over.chain([removal]).filter(|_| is_bare);
         finding.helps.push(Help {

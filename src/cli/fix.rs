@@ -6,7 +6,7 @@ use super::baseline::checked;
 use duologue::compile::{Compilation, Files, Input, Request};
 use duologue::diagnostic::Edit;
 use duologue::files::{Disk, replace};
-use duologue::source::SourceId;
+use duologue::source::{SourceId, Span};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,8 +59,9 @@ pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
             };
             let text = compilation.sources.get(source).text();
             fixed.repairs += edits.len();
-            let edits: Vec<&Edit> = edits.into_iter().flatten().collect();
-            texts.insert(identity.clone(), applied(text, edits));
+            let edits = edits.into_iter().flatten();
+            let edits = edits.map(|edit| (edit.place(&compilation.sources), edit.text.as_str()));
+            texts.insert(identity.clone(), applied(text, edits.collect()));
             changed = true;
         }
         if !changed {
@@ -143,15 +144,17 @@ fn edits(compilation: &Compilation) -> BTreeMap<SourceId, Vec<&[Edit]>> {
     chosen
 }
 
-fn applied(text: &str, mut edits: Vec<&Edit>) -> String {
-    edits.sort_by_key(|edit| edit.span);
+/// The text with each place replaced. Places of two removals may share a line break or the blank line between them, and the
+/// later one then begins where the earlier one ends.
+fn applied(text: &str, mut edits: Vec<(Span, &str)>) -> String {
+    edits.sort_by_key(|(place, _)| *place);
     let mut result = String::with_capacity(text.len());
     let mut at = 0;
-    for edit in edits {
-        let range = edit.span.range();
-        result += &text[at..range.start];
-        result += &edit.text;
-        at = range.end;
+    for (place, with) in edits {
+        let range = place.range();
+        result += &text[at..range.start.max(at)];
+        result += with;
+        at = range.end.max(at);
     }
     result + &text[at..]
 }

@@ -172,6 +172,26 @@ impl Builtin {
         let found = Builtin::WORDS.iter().find(|(known, _)| *known == word);
         found.map(|(_, builtin)| *builtin)
     }
+
+    /// The word for the built-in type that other languages, or C's headers, call `name`.
+    #[must_use]
+    pub fn of_another_language(name: &str) -> Option<&'static str> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "string" | "text" => "str",
+            "boolean" => "bool",
+            "byte" | "uint8" | "uint8_t" => "u8",
+            "uint16" | "uint16_t" => "u16",
+            "uint32" | "uint32_t" => "u32",
+            "uint64" | "uint64_t" | "usize" => "u64",
+            "int8" | "int8_t" => "i8",
+            "int16" | "int16_t" | "short" => "i16",
+            "int32" | "int32_t" => "i32",
+            "int64" | "int64_t" | "isize" | "long" | "integer" => "i64",
+            "float32" => "f32",
+            "float64" | "double" => "f64",
+            _ => return None,
+        })
+    }
 }
 
 /// One side of a protocol in one of its states, as a payload type.

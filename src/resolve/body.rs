@@ -5,6 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::{FileId, InstanceId, Message, Next, Parameter, ProtocolId, State, StateId};
 use crate::syntax::ast;
+use std::collections::{HashMap, HashSet};
 
 impl Resolver {
     pub(super) fn protocol(&mut self, file: FileId, protocol: ast::Protocol, id: ProtocolId) {
@@ -16,14 +17,11 @@ impl Resolver {
                 name.span,
                 format!("the protocol `{name}` has no state"),
             )
-            .help("a protocol needs a state: the first one written is the start");
+            .help("write a state: a session starts in the first one");
             self.report(error);
         }
-        duplicates(
-            protocol.states.iter().map(|state| &state.name),
-            "states",
-            &mut self.diagnostics,
-        );
+        self.duplicate_states(&protocol.states);
+        self.remember_senders(&protocol.states, id);
         let dual_of = protocol.dual_of.iter().filter_map(|name| {
             let dual = self.protocol_named(file, name)?;
             Some((dual, name.span))
@@ -40,6 +38,56 @@ impl Resolver {
         resolved.dual_of = dual_of;
         resolved.levels = protocol.levels;
         resolved.is_broken |= has_errors;
+    }
+
+    /// Two states of one name; if their directions differ, they are one state in which both sides would send.
+    fn duplicate_states(&mut self, states: &[ast::State]) {
+        let mut seen: HashMap<&str, &ast::State> = HashMap::new();
+        for state in states {
+            let name = &state.name;
+            let Some(first) = seen.get(name.text()) else {
+                seen.insert(name.text(), state);
+                continue;
+            };
+            let text = format!("there are two states named `{name}`");
+            let error = Diagnostic::error("duplicate-name", name.span, text)
+                .label("declared again here")
+                .related(first.name.span, "first declared here");
+            let is_mixed = first.direction.is_some()
+                && state.direction.is_some()
+                && first.direction != state.direction;
+            self.report(if is_mixed {
+                error
+                    .note("a state belongs to one side: if both could send at once, the two messages could cross")
+                    .help(format!(
+                        "rename this one, for example to `{name}_answer`, and let the messages of `{name}` that are answered lead to it"
+                    ))
+            } else {
+                error.help("rename one of them")
+            });
+        }
+    }
+
+    /// For each name after an arrow that no state has, the first state with a message of this name: beginners write the message
+    /// that comes next.
+    fn remember_senders(&mut self, states: &[ast::State], id: ProtocolId) {
+        let known = &self.states[id.index()];
+        let messages = || states.iter().flat_map(|state| &state.messages);
+        let next = messages().filter_map(|message| message.next.as_ref());
+        let unknown = next.filter(|(name, _)| !known.contains_key(name.text()));
+        let unknown: HashSet<&str> = unknown.map(|(name, _)| name.text()).collect();
+        if unknown.is_empty() {
+            return;
+        }
+        for state in states {
+            for message in &state.messages {
+                if unknown.contains(message.name.text()) {
+                    self.senders
+                        .entry((id, message.name.text().into()))
+                        .or_insert_with(|| state.name.clone());
+                }
+            }
+        }
     }
 
     fn state(&mut self, file: FileId, protocol: ProtocolId, state: ast::State) -> State {

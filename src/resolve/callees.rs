@@ -3,11 +3,14 @@
 use super::types::UNKNOWN;
 use super::{Callee, Lookup, Resolver, quoted};
 use crate::diagnostic::Diagnostic;
-use crate::name::{Name, nearest};
-use crate::protocol::{EndpointType, FileId, Parameter, ProtocolId, Side, StateId, Type};
+use crate::name::{Name, nearest, norm};
+use crate::protocol::{Builtin, EndpointType, FileId, Parameter, ProtocolId, Side, StateId, Type};
 use crate::source::Span;
 use crate::syntax::ast;
 use std::collections::{HashMap, HashSet};
+
+/// How many states a message lists at most.
+const LISTED: usize = 8;
 
 impl Resolver {
     /// A protocol or instance by name: of the file, of what it imports, of its package.
@@ -19,7 +22,7 @@ impl Resolver {
         }
     }
 
-    /// The protocol that a name means. An instance is none: its states are those of the protocol behind it.
+    /// The protocol that a name means. An instance is none: its states are those of its protocol.
     pub(super) fn protocol_named(&mut self, file: FileId, name: &Name) -> Option<ProtocolId> {
         match self.callee(file, name) {
             Lookup::One(Callee::Protocol(id)) => Some(id),
@@ -28,7 +31,9 @@ impl Resolver {
                 let text = format!("`{name}` is an instance, not a protocol");
                 let error = Diagnostic::error("unknown-protocol", name.span, text)
                     .related(declared, "named here");
-                self.report(error.help("name the protocol behind it, with the type arguments"));
+                self.report(
+                    error.help("name the protocol it is an instance of, with the type arguments"),
+                );
                 None
             }
             Lookup::Several(one, other) => {
@@ -90,12 +95,14 @@ impl Resolver {
             "server" => Some(Side::Server),
             other => {
                 let text = format!("a side is `client` or `server`, not `{other}`");
-                let error = Diagnostic::error("syntax", side.span, text);
+                let error = Diagnostic::error("unknown-side", side.span, text);
                 let error = match nearest(other, ["client", "server"]) {
                     Some(near) => {
                         error.fix(format!("did you mean `{near}`?"), side.span, near, false)
                     }
-                    None => error,
+                    None => error.help(format!(
+                        "write `{protocol}::client::{state}` or `{protocol}::server::{state}`"
+                    )),
                 };
                 self.report(error);
                 None
@@ -116,6 +123,74 @@ impl Resolver {
             state,
             arguments,
         }))
+    }
+
+    /// A path of two parts: an endpoint without its side or its state, or a type of another language.
+    pub(super) fn incomplete_endpoint(
+        &mut self,
+        file: FileId,
+        protocol: &Name,
+        second: &Name,
+        span: Span,
+    ) -> Type {
+        let written = Builtin::named(second.text()).map(|_| second.text());
+        let builtin = written.or_else(|| Builtin::of_another_language(second.text()));
+        if let (Lookup::None, Some(word)) = (self.callee(file, protocol), builtin) {
+            let text = format!("`{protocol}::{second}` is no type of this language");
+            let error = Diagnostic::error("unknown-protocol", span, text).fix(
+                format!("did you mean `{word}`?"),
+                span,
+                word,
+                false,
+            );
+            self.report(error);
+            return UNKNOWN;
+        }
+        let Some(id) = self.protocol_named(file, protocol) else {
+            return UNKNOWN;
+        };
+        let is_state = self.states[id.index()].contains_key(second.text());
+        let is_side = matches!(second.text(), "client" | "server");
+        let error = if is_side && !is_state {
+            let text = format!("`{protocol}::{second}` lacks its state");
+            let error = Diagnostic::error("unknown-state", span, text);
+            let after = second.span.after();
+            match self.states_in_order(id).as_slice() {
+                [only] => error.fix(
+                    format!("the only state of `{protocol}` is `{only}`"),
+                    after,
+                    format!("::{only}"),
+                    false,
+                ),
+                states if (2..=LISTED).contains(&states.len()) => error.help(format!(
+                    "write `{protocol}::{second}::{}`; the states of `{protocol}` are {}",
+                    states[0],
+                    quoted(states)
+                )),
+                _ => error.help(format!("write `{protocol}::{second}::state`")),
+            }
+        } else {
+            let text = format!("`{protocol}::{second}` lacks its side");
+            let error = Diagnostic::error("unknown-side", span, text);
+            let before = Span {
+                end: second.span.start,
+                ..second.span
+            };
+            let error = error.fix("for the client's endpoint", before, "client::", false);
+            error.fix("for the server's endpoint", before, "server::", false)
+        };
+        let declared = self.program.protocol(id).name.span;
+        self.report(error.related(declared, "the protocol is declared here"));
+        UNKNOWN
+    }
+
+    /// The names of a protocol's states as they are declared, as far as they are few enough to be listed.
+    fn states_in_order(&self, protocol: ProtocolId) -> Vec<&str> {
+        let heads = self.parameters[protocol.index()].iter();
+        heads
+            .map(|head| head.name.text())
+            .take(LISTED + 1)
+            .collect()
     }
 
     /// Whether a state has as many parameters as it is given arguments; reports it if not.
@@ -149,12 +224,21 @@ impl Resolver {
                 head.name
             )),
             (_, 0) => error
-                .note("type parameters belong to states; none is handed on in silence")
-                .help("write the arguments behind the state, in `<` and `>`"),
+                .note("type parameters belong to states, and no argument is passed on implicitly")
+                .help("write the arguments after the state, in `<` and `>`"),
             _ => error,
         };
         self.report(error);
         false
+    }
+
+    /// The state of a protocol whose name is most like a name that none has.
+    fn similar_state(&self, protocol: ProtocolId, name: &str) -> Option<&str> {
+        if !self.may_propose() {
+            return None;
+        }
+        let heads = self.parameters[protocol.index()].iter();
+        nearest(name, heads.map(|head| head.name.text()))
     }
 
     /// The state of a protocol by name; reports it if there is none.
@@ -174,29 +258,51 @@ impl Resolver {
         if !broken.contains(name.text()) {
             let text = format!("there is no state `{name}` in `{declared}`");
             let error = Diagnostic::error("unknown-state", span, text);
-            let mut known: Vec<&str> = Vec::new();
-            if self.may_propose() {
-                known.extend(states.keys().map(AsRef::as_ref));
-                known.sort_unstable();
-            }
-            let error = match nearest(name.text(), known.iter().copied()) {
-                Some(near) => {
-                    let place = &self.parameters[protocol.index()][states[near]].name;
-                    error
-                        .related(place.span, "a state with a similar name is declared here")
-                        .fix(format!("did you mean `{near}`?"), span, near, false)
+            let near = self.similar_state(protocol, name.text());
+            let is_over = matches!(
+                name.text().to_ascii_lowercase().as_str(),
+                "end"
+                    | "done"
+                    | "stop"
+                    | "finish"
+                    | "finished"
+                    | "close"
+                    | "closed"
+                    | "terminate"
+                    | "exit"
+                    | "quit"
+                    | "fin"
+                    | "bye"
+                    | "halt"
+                    | "nil"
+                    | "none"
+                    | "null"
+                    | "void"
+                    | "over"
+                    | "final"
+                    | "eof"
+                    | "return"
+            );
+            let same = near.filter(|near| norm(near) == norm(name.text()));
+            let error = if let Some(near) = same.or(near.filter(|_| !is_over)) {
+                let place = &self.parameters[protocol.index()][states[near]].name;
+                error
+                    .related(place.span, "a state with a similar name is declared here")
+                    .fix(format!("did you mean `{near}`?"), span, near, false)
+            } else if is_over {
+                error.fix("to end the session, write `!`", span, "!", false)
+            } else if let Some(owner) = self.senders.get(&(protocol, name.text().into())) {
+                error
+                    .related(owner.span, format!("`{name}` is a message of this state"))
+                    .fix("an arrow leads to a state", span, owner.text(), false)
+            } else {
+                match self.states_in_order(protocol).as_slice() {
+                    [only] => error.help(format!("the only state is `{only}`")),
+                    known if (2..=LISTED).contains(&known.len()) => {
+                        error.help(format!("the states are {}", quoted(known)))
+                    }
+                    _ => error.help(format!("declare it: `{name}:send {{ ... }}`")),
                 }
-                None if matches!(
-                    name.text(),
-                    "end" | "done" | "stop" | "finish" | "close" | "terminate"
-                ) =>
-                {
-                    error.fix("if the session is over here, say so", span, "!", false)
-                }
-                None if known.len() <= 8 && !known.is_empty() => {
-                    error.help(format!("the states are {}", quoted(&known)))
-                }
-                None => error.help(format!("declare it: `{name}:send {{ ... }}`")),
             };
             self.report(error);
         }

@@ -73,6 +73,8 @@ struct Resolver {
     resolved_instances: HashSet<InstanceId>,
     /// For each protocol its states by name.
     states: Vec<HashMap<Box<str>, usize>>,
+    /// For names that are used as states and are none, the state that has a message of this name.
+    senders: HashMap<(ProtocolId, Box<str>), Name>,
     /// For each protocol and state the spans and number of its parameters.
     parameters: Vec<Vec<StateHead>>,
 }

@@ -66,26 +66,12 @@ impl Resolver {
         );
         let mut mappings = Mappings::default();
         for line in lines {
-            let is_c = line.target.text() == "c";
             let slot = match line.target.text() {
                 "rust" => &mut mappings.rust,
                 "c" => &mut mappings.c,
                 "scala" => &mut mappings.scala,
-                other => {
-                    let text = format!("there is no target `{other}`");
-                    let error = Diagnostic::error("syntax", line.target.span, text);
-                    let error = match nearest(other, ["rust", "c", "scala"]) {
-                        Some(near) => error.fix(
-                            format!("did you mean `{near}`?"),
-                            line.target.span,
-                            near,
-                            false,
-                        ),
-                        None => error.help("the targets are `rust`, `c` and `scala`"),
-                    };
-                    self.report(error);
-                    continue;
-                }
+                // Reported by the parser.
+                _ => continue,
             };
             *slot = Some(Mapping {
                 name: line.name,
@@ -93,14 +79,6 @@ impl Resolver {
                 drop: line.drop,
                 span: line.span,
             });
-            let only_c = slot
-                .as_ref()
-                .is_some_and(|line| line.from.is_some() || line.drop.is_some());
-            if only_c && !is_c {
-                let error =
-                    Diagnostic::error("syntax", line.span, "`from` and `drop` are for C only");
-                self.report(error.help("Rust and Scala find and destroy a type by its path"));
-            }
         }
         mappings
     }
@@ -204,24 +182,12 @@ impl Resolver {
                     arguments,
                     ty.span,
                 ),
-                [protocol, state] => {
-                    let text =
-                        format!("an endpoint names its side: client or server of `{protocol}`?");
-                    let error = Diagnostic::error("syntax", ty.span, text);
-                    let help = format!(
-                        "write `{protocol}::client::{state}` or `{protocol}::server::{state}`"
-                    );
-                    self.report(error.help(help));
-                    UNKNOWN
-                }
+                [protocol, second] => self.incomplete_endpoint(file, protocol, second, ty.span),
                 _ => {
-                    let error = Diagnostic::error(
-                        "syntax",
-                        ty.span,
-                        "this path is too long to be an endpoint",
-                    );
+                    let text = "an endpoint has three parts: a protocol, a side and a state";
+                    let error = Diagnostic::error("unknown-side", ty.span, text);
                     self.report(error.help(
-                        "an endpoint is `protocol::client::state` or `protocol::server::state`",
+                        "write `protocol::client::state` or `protocol::server::state`, without the package",
                     ));
                     UNKNOWN
                 }
@@ -250,28 +216,8 @@ impl Resolver {
         span: Span,
     ) -> Type {
         if !arguments.is_empty() {
-            let mut error = Diagnostic::error(
-                "type-argument-count",
-                span,
-                format!("`{name}` takes no type arguments"),
-            );
-            if matches!(self.callee(file, name), Lookup::One(_)) {
-                error = error.help(format!(
-                    "an endpoint is written `{name}::client::state<...>`"
-                ));
-            } else {
-                error = error.help(match name.text() {
-                    "Vec" | "vec" | "List" | "list" | "Array" | "array" => {
-                        "a list is written `[T]`"
-                    }
-                    "Option" | "option" | "Maybe" | "Optional" | "optional" => {
-                        "an optional value is written `T?`"
-                    }
-                    "Box" | "Rc" | "Arc" => "payloads are always owned: write the type alone",
-                    _ => "only states of protocols have type parameters",
-                });
-            }
-            self.report(error);
+            let is_protocol = matches!(self.callee(file, name), Lookup::One(_));
+            self.report(with_arguments(name, arguments, span, is_protocol));
             return UNKNOWN;
         }
         let parameter = parameters
@@ -308,6 +254,52 @@ impl Resolver {
             });
             TypeId::new(types.len() - 1)
         })
+    }
+}
+
+/// Type arguments after the name of something that has none: containers of other languages, or a protocol.
+fn with_arguments(
+    name: &Name,
+    arguments: &[ast::Type],
+    span: Span,
+    is_protocol: bool,
+) -> Diagnostic {
+    let text = format!("`{name}` takes no type arguments");
+    let error = Diagnostic::error("type-argument-count", span, text);
+    if is_protocol {
+        let help = format!("an endpoint is written `{name}::client::state<...>`");
+        return error.help(help);
+    }
+    let inside: Vec<String> = arguments.iter().map(ast::Type::to_string).collect();
+    let instead = |error: Diagnostic, words: &str, ty: String| {
+        error.fix(format!("{words} `{ty}`"), span, ty.clone(), false)
+    };
+    let lower = name.text().to_ascii_lowercase();
+    match (lower.as_str(), inside.as_slice()) {
+        (
+            "vec" | "list" | "array" | "seq" | "set" | "vector" | "slice" | "arraylist" | "repeated",
+            [item],
+        ) => instead(error, "a list is written", format!("[{item}]")),
+        ("option" | "maybe" | "optional" | "nullable", [value]) => {
+            instead(error, "an optional value is written", format!("{value}?"))
+        }
+        ("map" | "hashmap" | "dict" | "dictionary" | "table" | "record", [key, value]) => instead(
+            error,
+            "a map travels as a list of pairs, written",
+            format!("[({key}, {value})]"),
+        ),
+        ("tuple" | "pair", [_, _, ..]) => {
+            instead(error, "a tuple is written", format!("({})", inside.join(", ")))
+        }
+        ("box" | "rc" | "arc" | "ref" | "unique_ptr" | "shared_ptr", [value]) => {
+            instead(error, "payloads are always owned: write", value.clone())
+        }
+        ("result" | "either", _) => error.help(
+            "declare an enum: `enum outcome { success(type), failure(type) }`; or write one message for each outcome",
+        ),
+        _ => error.help(
+            "only states of protocols have type parameters: declare a type of its own for each use, such as `struct name { ... }`",
+        ),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::name::Name;
 use crate::protocol::{Direction, Docs};
 use crate::source::Span;
 use std::collections::HashSet;
+use std::fmt;
 
 /// A file.
 #[derive(Debug, Default)]
@@ -218,4 +219,38 @@ pub enum TypeKind {
     Tuple(Vec<Type>),
     /// `name`, or `a::b::c<T>`
     Path(Vec<Name>, Vec<Type>),
+}
+
+impl fmt::Display for Type {
+    /// The type as one would write it. Recurses as deeply as types nest, which the scanner bounds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, types: &[Type]| -> fmt::Result {
+            for (index, ty) in types.iter().enumerate() {
+                let comma = if index > 0 { ", " } else { "" };
+                write!(f, "{comma}{ty}")?;
+            }
+            Ok(())
+        };
+        match &self.kind {
+            TypeKind::List(item) => write!(f, "[{item}]"),
+            TypeKind::Option(value) => write!(f, "{value}?"),
+            TypeKind::Tuple(parts) => {
+                f.write_str("(")?;
+                list(f, parts)?;
+                f.write_str(")")
+            }
+            TypeKind::Path(names, arguments) => {
+                for (index, name) in names.iter().enumerate() {
+                    let colons = if index > 0 { "::" } else { "" };
+                    write!(f, "{colons}{name}")?;
+                }
+                if !arguments.is_empty() {
+                    f.write_str("<")?;
+                    list(f, arguments)?;
+                    f.write_str(">")?;
+                }
+                Ok(())
+            }
+        }
+    }
 }

@@ -21,7 +21,7 @@ pub fn decode(
     let span = Span::new(source, valid, valid + '\u{fffd}'.len_utf8());
     let error = Diagnostic::error("syntax", span, "this file is not valid UTF-8")
         .label(format!(
-            "the byte {byte:#04x} does not belong to any letter here"
+            "the byte {byte:#04x} is not part of a character here"
         ))
         .help("save it as UTF-8");
     (source, Some(error))

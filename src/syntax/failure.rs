@@ -1,9 +1,11 @@
-//! A parse that failed, told in our words.
+//! Explains a parse that failed.
 
 // `Rule` has a variant for every rule of the grammar, most of which are no pieces.
 #![allow(clippy::wildcard_enum_match_arm)]
 
+use super::declared::Declared;
 use super::grammar::Rule;
+use super::tokens::{last_token, next_token, tokens};
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::source::{SourceId, Span};
@@ -15,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 /// Held while pest tracks attempts: its switch is one for the whole process.
 static DETAIL: Mutex<()> = Mutex::new(());
 
-/// What could have stood where the parse failed.
+/// What could have been written where the parse failed.
 #[derive(Default)]
 pub(super) struct Expected {
     pub(super) name: bool,
@@ -29,24 +31,25 @@ pub fn explain(
     rule: Rule,
     at: Range<usize>,
     error: &Error<Rule>,
+    declared: &Declared<'_>,
 ) -> Diagnostic {
     let piece = &text[at.clone()];
     let (offset, expected) = attempts(rule, piece, error);
     let here = next_token(piece, offset);
-    let found = &piece[here.clone()];
-    let before = last_token(piece, here.start);
-    let place =
-        |range: &Range<usize>| Span::new(source, at.start + range.start, at.start + range.end);
+    let last = last_token(piece, here.start);
     let context = Context {
+        source,
+        base: at.start,
         rule,
         piece,
-        found,
-        behind: &text[next_token(text, at.end)],
-        before: &piece[before.clone()],
+        found: &piece[here.clone()],
+        following: &text[next_token(text, at.end)],
+        before: &piece[last.clone()],
         is_first: piece[..here.start].trim().is_empty() || next_token(piece, 0).start == here.start,
-        span: place(&here),
-        before_span: place(&before),
+        here,
+        last,
         expected,
+        declared,
     };
     context.special().unwrap_or_else(|| context.general())
 }
@@ -54,9 +57,7 @@ pub fn explain(
 /// Where the farthest attempt failed and what it looked for. pest tracks that only when told to, which slows it down, so the
 /// piece is parsed a second time.
 fn attempts(rule: Rule, piece: &str, error: &Error<Rule>) -> (usize, Expected) {
-    let first = match error.location {
-        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
-    };
+    let first = position(error);
     let again = {
         let _one_at_a_time = DETAIL.lock().unwrap_or_else(PoisonError::into_inner);
         pest::set_error_detail(true);
@@ -86,33 +87,81 @@ fn attempts(rule: Rule, piece: &str, error: &Error<Rule>) -> (usize, Expected) {
     (offset, expected)
 }
 
-/// A parse that failed: where, on what, and what stands around it.
-pub(super) struct Context<'a> {
-    pub(super) rule: Rule,
-    pub(super) piece: &'a str,
-    pub(super) found: &'a str,
-    /// What stands behind the piece.
-    pub(super) behind: &'a str,
-    pub(super) before: &'a str,
-    pub(super) is_first: bool,
-    pub(super) span: Span,
-    pub(super) before_span: Span,
-    pub(super) expected: Expected,
+/// Where the farthest attempt failed.
+fn position(error: &Error<Rule>) -> usize {
+    match error.location {
+        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
+    }
 }
 
-impl Context<'_> {
+/// A parse that failed: where, on what, and what surrounds it.
+pub(super) struct Context<'a> {
+    source: SourceId,
+    /// Where the piece begins in the text.
+    base: usize,
+    pub(super) rule: Rule,
+    pub(super) piece: &'a str,
+    /// The token that does not fit.
+    pub(super) found: &'a str,
+    /// Where it is in the piece.
+    pub(super) here: Range<usize>,
+    /// The token before it.
+    pub(super) before: &'a str,
+    /// Where that one is in the piece.
+    pub(super) last: Range<usize>,
+    /// The token after the piece.
+    pub(super) following: &'a str,
+    /// Whether nothing precedes the token that does not fit.
+    pub(super) is_first: bool,
+    pub(super) expected: Expected,
+    pub(super) declared: &'a Declared<'a>,
+}
+
+impl<'a> Context<'a> {
     pub(super) fn expects(&self, sign: &str) -> bool {
         self.expected.signs.iter().any(|expected| expected == sign)
     }
 
     pub(super) fn error(&self, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error("syntax", self.span, message)
+        self.error_at(self.here.clone(), message)
+    }
+
+    pub(super) fn error_at(&self, at: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error("syntax", self.span(at), message)
+    }
+
+    /// A range of the piece as a place in the text.
+    pub(super) fn span(&self, at: Range<usize>) -> Span {
+        Span::new(self.source, self.base + at.start, self.base + at.end)
+    }
+
+    /// The token that does not fit.
+    pub(super) fn found_span(&self) -> Span {
+        self.span(self.here.clone())
+    }
+
+    /// The end of the token before the one that does not fit.
+    pub(super) fn end_of_last(&self) -> Span {
+        self.span(self.last.end..self.last.end)
+    }
+
+    /// Where the token is that comes `count` tokens after the one that does not fit; the end of the piece without one.
+    pub(super) fn ahead(&self, count: usize) -> Range<usize> {
+        let end = self.piece.len()..self.piece.len();
+        tokens(self.piece, self.here.start)
+            .nth(count)
+            .unwrap_or(end)
+    }
+
+    /// The token that comes `count` tokens after the one that does not fit; empty without one.
+    pub(super) fn token_ahead(&self, count: usize) -> &'a str {
+        &self.piece[self.ahead(count)]
     }
 
     fn general(&self) -> Diagnostic {
         let choices = self.choices();
         let expected = match choices.as_slice() {
-            [] => return self.error(format!("{} cannot stand here", self.what_is_found())),
+            [] => return self.error(format!("{} is not expected here", self.what_is_found())),
             [only] => only.clone(),
             [first @ .., last] => format!("{} or {last}", first.join(", ")),
         };
@@ -127,12 +176,17 @@ impl Context<'_> {
             .map(String::as_str)
             .filter(|sign| sign.len() > 2);
         match nearest(self.found, keywords) {
-            Some(near) => error.fix(format!("did you mean `{near}`?"), self.span, near, false),
+            Some(near) => error.fix(
+                format!("did you mean `{near}`?"),
+                self.found_span(),
+                near,
+                false,
+            ),
             None => error,
         }
     }
 
-    /// What could stand here, in words. Of the signs that could go on with a type those that end it are enough.
+    /// What could be written here, in words. Of the signs that could continue a type those that end it are enough.
     fn choices(&self) -> Vec<String> {
         let mut choices = Vec::new();
         let is_type = self.expected.name && self.expects("[");
@@ -156,85 +210,12 @@ impl Context<'_> {
 
     pub(super) fn what_is_found(&self) -> String {
         match self.found {
-            "" if self.behind.is_empty() => "the end of the text".to_owned(),
-            "" => format!("`{}`", self.behind),
+            "" if self.following.is_empty() => "the end of the text".to_owned(),
+            "" => format!("`{}`", self.following),
             found if found.chars().all(|letter| letter.is_control()) => {
                 format!("the control character {}", found.escape_default())
             }
             found => format!("`{found}`"),
         }
-    }
-
-    pub(super) fn next_word_end(&self) -> usize {
-        let start = self.found.as_ptr() as usize - self.piece.as_ptr() as usize;
-        start + self.found.len()
-    }
-}
-
-/// The first word or sign at or behind `from`; the end of the piece if there is none.
-pub fn next_token(piece: &str, from: usize) -> Range<usize> {
-    let mut at = from.min(piece.len());
-    loop {
-        let rest = &piece[at..];
-        let trimmed =
-            rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
-        at += rest.len() - trimmed.len();
-        if trimmed.starts_with("//") {
-            at += trimmed.find('\n').unwrap_or(trimmed.len());
-        } else if trimmed.starts_with("/*") {
-            at += comment_length(trimmed);
-        } else {
-            return at..at + token_length(trimmed);
-        }
-    }
-}
-
-fn comment_length(text: &str) -> usize {
-    let mut depth = 0usize;
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at + 1 < bytes.len() {
-        match &bytes[at..at + 2] {
-            b"/*" => depth += 1,
-            b"*/" => depth -= 1,
-            _ => {
-                at += 1;
-                continue;
-            }
-        }
-        at += 2;
-        if depth == 0 {
-            return at;
-        }
-    }
-    text.len()
-}
-
-fn token_length(text: &str) -> usize {
-    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let word = text.len() - text.trim_start_matches(is_word).len();
-    let sign = ["->", "::"]
-        .into_iter()
-        .find(|sign| text.starts_with(sign))
-        .map(str::len);
-    let single = text.chars().next().map_or(0, char::len_utf8);
-    if word > 0 {
-        word
-    } else {
-        sign.unwrap_or(single)
-    }
-}
-
-/// The last word or sign that ends at or before `to`, so that something can be inserted behind it.
-fn last_token(piece: &str, to: usize) -> Range<usize> {
-    let mut last = 0..0;
-    let mut at = 0;
-    loop {
-        let token = next_token(piece, at);
-        if token.start >= to || token.is_empty() {
-            return last;
-        }
-        at = token.end;
-        last = token;
     }
 }

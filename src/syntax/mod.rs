@@ -1,25 +1,31 @@
-//! Text -> syntax tree. The only room that knows pest; failures are told in our words.
+//! Text -> syntax tree. The only room that knows pest; its failures are explained in the language's own terms.
 
 pub mod ast;
 mod build;
+mod declared;
 mod decode;
 mod failure;
+mod foreign;
 pub mod format;
 mod grammar;
 mod lex;
 mod mistakes;
 mod scan;
+mod tokens;
 
 pub use decode::decode;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
 use build::Builder;
+use declared::Declared;
 use grammar::{Grammar, Rule};
 use pest::Parser as _;
 use pest::iterators::Pair;
-use scan::{Body, Piece, PieceKind};
+use scan::{Body, Fault, Piece, PieceKind};
+use std::cell::OnceCell;
 use std::ops::Range;
+use tokens::next_token;
 
 /// The largest text that is read, in bytes.
 pub const SIZE_LIMIT: usize = 64 * 1024 * 1024;
@@ -34,18 +40,19 @@ pub fn parse(source: SourceId, text: &str) -> (ast::File, Vec<Diagnostic>) {
             Span::new(source, 0, 0),
             "this file is larger than 64 MiB",
         )
-        .help("split it: `import` brings the parts together");
+        .help("split it, and import the parts");
         return (ast::File::default(), vec![error]);
     }
+    let scan = scan::scan(text);
     let mut reader = Reader {
         source,
         text,
         builder: Builder::new(source, text),
+        pieces: &scan.pieces,
+        declared: OnceCell::new(),
     };
-    let scan = scan::scan(text);
     reader.builder.take_docs(scan.docs);
-    let faults = reader.faults(&scan.faults);
-    let mut faults = faults.into_iter().peekable();
+    let mut faults = scan.faults.into_iter().peekable();
     reader.lead(scan.lead.clone(), &mut faults);
     for piece in &scan.pieces {
         reader.piece(piece, &mut faults);
@@ -53,37 +60,36 @@ pub fn parse(source: SourceId, text: &str) -> (ast::File, Vec<Diagnostic>) {
     reader.builder.finish()
 }
 
-type Faults = std::iter::Peekable<std::vec::IntoIter<(usize, Diagnostic)>>;
+type Faults = std::iter::Peekable<std::vec::IntoIter<Fault>>;
 
 struct Reader<'a> {
     source: SourceId,
     text: &'a str,
     builder: Builder<'a>,
+    pieces: &'a [Piece],
+    /// What the text declares, once a mistake needs it.
+    declared: OnceCell<Declared<'a>>,
 }
 
-impl<'a> Reader<'a> {
-    fn faults(&self, faults: &[scan::Fault]) -> Vec<(usize, Diagnostic)> {
-        let explain = |fault: &scan::Fault| {
-            let span = Span::new(self.source, fault.at.start, fault.at.end);
-            let error = Diagnostic::error("syntax", span, fault.message).help(fault.help);
-            (fault.at.start, error)
-        };
-        faults.iter().map(explain).collect()
-    }
+/// How many characters one repair replaces at most.
+const REPLACED: usize = 64;
 
-    /// Reports the first fault before `end`; says whether there was one.
+impl<'a> Reader<'a> {
+    /// Reports the first fault before `end`, with a repair of all that are like it; says whether there was one.
     fn faulty(&mut self, at: &Range<usize>, faults: &mut Faults) -> bool {
-        let mut is_faulty = false;
-        while let Some((_, error)) = faults.next_if(|(start, _)| *start < at.end) {
-            if !is_faulty {
-                self.builder.report(error);
+        let Some(first) = faults.next_if(|fault| fault.at.start < at.end) else {
+            return false;
+        };
+        let mut edits = first.replacements(self.text);
+        while let Some(more) = faults.next_if(|fault| fault.at.start < at.end) {
+            if !edits.is_empty() && edits.len() < REPLACED {
+                edits.extend(more.replacements(self.text));
             }
-            is_faulty = true;
         }
-        if is_faulty {
-            self.builder.broken(at.clone());
-        }
-        is_faulty
+        self.builder
+            .report(first.explain(self.source, self.text, edits));
+        self.builder.broken(at.clone());
+        true
     }
 
     fn lead(&mut self, at: Range<usize>, faults: &mut Faults) {
@@ -112,13 +118,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands between two items: nothing. A semicolon, which may stand behind a protocol only and once, is reported.
+    /// Between two items there is nothing. A semicolon, which may follow a protocol only and once, is reported.
     fn parse_nothing(&mut self, at: Range<usize>) {
         if !self.parse_piece(Rule::tail_piece, at.clone(), |_, _| {}) {
             return;
         }
         let text = &self.text[..at.end];
-        let stray = failure::next_token(text, at.start);
+        let stray = next_token(text, at.start);
         if stray.is_empty() {
             return;
         }
@@ -140,7 +146,10 @@ impl<'a> Reader<'a> {
         let is_open = !self.faulty(&header, faults)
             && self.parse_piece(Rule::header_piece, header, Builder::header);
         if !is_open {
-            while faults.next_if(|(start, _)| *start < piece.at.end).is_some() {}
+            while faults
+                .next_if(|fault| fault.at.start < piece.at.end)
+                .is_some()
+            {}
             self.builder.broken(piece.at.clone());
             return;
         }
@@ -150,15 +159,15 @@ impl<'a> Reader<'a> {
                 self.parse_piece(Rule::state_piece, state, Builder::state);
             }
         }
-        let behind_states = body.states.last().map_or(body.open + 1, |state| state.end);
-        let rest = behind_states..body.close.unwrap_or(piece.at.end);
+        let after_states = body.states.last().map_or(body.open + 1, |state| state.end);
+        let rest = after_states..body.close.unwrap_or(piece.at.end);
         if !self.faulty(&rest, faults) {
             self.rest(rest, body, reported);
         }
         if let Some(close) = body.close {
             let tail = close + 1..piece.at.end;
             if !self.faulty(&tail, faults) {
-                let first = failure::next_token(&self.text[..tail.end], tail.start);
+                let first = next_token(&self.text[..tail.end], tail.start);
                 let is_end = &self.text[first.clone()] == ";";
                 let start = if is_end { first.end } else { tail.start };
                 self.parse_nothing(start..tail.end);
@@ -168,22 +177,31 @@ impl<'a> Reader<'a> {
         self.builder.end_protocol(is_broken);
     }
 
-    /// The piece behind a comma or semicolon that separates it from the state before; reports the sign.
+    /// The piece after a comma or semicolon that separates it from the state before; reports the sign. It is removed unseen only
+    /// where a state or nothing follows: before a message it is the bracket before it that is wrong.
     fn without_separator(&mut self, state: Range<usize>) -> Range<usize> {
-        let token = failure::next_token(self.text, state.start);
+        let token = next_token(self.text, state.start);
         let name = match &self.text[token.clone()] {
             "," => "comma",
             ";" => "semicolon",
             _ => return state,
         };
         let span = Span::new(self.source, token.start, token.end);
-        let text = format!("states stand side by side, without a {name}");
+        let text = format!("states are not separated by a {name}");
+        let mut next = tokens::tokens(&self.text[..state.end], token.end);
+        let mut next = || next.next().map_or("", |at| &self.text[at]);
+        let is_message = tokens::is_word(next()) && !matches!(next(), ":" | "<" | "{");
         self.builder
-            .report(Diagnostic::error("syntax", span, text).fix("remove it", span, "", true));
+            .report(Diagnostic::error("syntax", span, text).fix(
+                "remove it",
+                span,
+                "",
+                !is_message,
+            ));
         token.end..state.end
     }
 
-    /// What stands between the last complete state and the end of the protocol: nothing, in a protocol that is complete.
+    /// The rest after the last complete state, which is empty in a protocol that is complete.
     fn rest(&mut self, rest: Range<usize>, body: &Body, reported: usize) {
         let is_blank = Grammar::parse(Rule::tail_piece, &self.text[rest.clone()])
             .is_ok_and(|pairs| !pairs.as_str().contains(';'));
@@ -200,7 +218,7 @@ impl<'a> Reader<'a> {
             self.builder.report(
                 Diagnostic::error("syntax", span, "this protocol is never closed")
                     .label(format!("this `{open}` has no `{close}`"))
-                    .help(format!("close it with `{close}` behind its last state")),
+                    .help(format!("close it with `{close}` after its last state")),
             );
         }
     }
@@ -224,8 +242,12 @@ impl<'a> Reader<'a> {
                 true
             }
             Err(error) => {
-                let error = failure::explain(self.source, text, rule, at.clone(), &error);
-                self.builder.report(error);
+                let declared = self
+                    .declared
+                    .get_or_init(|| Declared::of(text, self.pieces));
+                let explained =
+                    failure::explain(self.source, text, rule, at.clone(), &error, declared);
+                self.builder.report(explained);
                 self.builder.broken(at);
                 false
             }

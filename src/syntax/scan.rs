@@ -16,19 +16,32 @@ pub struct Scan {
     pub lead: Range<usize>,
     /// Documentation comments, in order.
     pub docs: Vec<Doc>,
-    /// What is wrong already: a place and words about it, in order. Pieces that contain such a place need not be parsed.
+    /// What is wrong already, in order. Pieces that contain such a place need not be parsed.
     pub faults: Vec<Fault>,
 }
 
-/// Something wrong that no grammar has to say.
+/// Something wrong with the characters of a text, before any grammar.
 #[derive(Debug)]
 pub struct Fault {
     /// The place.
     pub at: Range<usize>,
     /// What is wrong.
-    pub message: &'static str,
-    /// What to do.
-    pub help: &'static str,
+    pub kind: FaultKind,
+}
+
+/// What can be wrong with the characters of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A block comment lasts to the end of the text.
+    OpenComment,
+    /// Comments are nested deeper than the limit.
+    DeepComment,
+    /// A string lasts to the end of its line.
+    OpenString,
+    /// Characters beyond ASCII outside of comments and strings.
+    Foreign,
+    /// Brackets or type operators are nested deeper than the limit.
+    DeepNesting,
 }
 
 /// A documentation comment of one line.
@@ -146,8 +159,8 @@ impl Scanner<'_> {
         }
     }
 
-    fn fault(&mut self, at: Range<usize>, message: &'static str, help: &'static str) {
-        self.scan.faults.push(Fault { at, message, help });
+    fn fault(&mut self, at: Range<usize>, kind: FaultKind) {
+        self.scan.faults.push(Fault { at, kind });
     }
 
     /// Reads one token, comment or blank at `at` and says where the next begins.
@@ -157,33 +170,17 @@ impl Scanner<'_> {
             Lexeme::Break => self.starts_line = true,
             Lexeme::Blank | Lexeme::BlockComment => {}
             Lexeme::LineComment => self.line_comment(&text[at..end], at),
-            Lexeme::OpenComment => self.fault(
-                at..at + 2,
-                "this comment is never closed",
-                "close it with `*/`",
-            ),
+            Lexeme::OpenComment => self.fault(at..at + 2, FaultKind::OpenComment),
             Lexeme::DeepComment => {
-                self.fault(
-                    at..end,
-                    "comments are nested too deeply",
-                    "64 levels are allowed",
-                );
+                self.fault(at..end, FaultKind::DeepComment);
                 return text.len();
             }
             Lexeme::String => self.token(at, end, STRING),
-            Lexeme::OpenString => self.fault(
-                at..end,
-                "this string is never closed",
-                "close it with `\"` on the same line",
-            ),
+            Lexeme::OpenString => self.fault(at..end, FaultKind::OpenString),
             Lexeme::Word => self.token(at, end, WORD),
             Lexeme::Arrow => self.token(at, end, b'-'),
             Lexeme::Sign(sign) => self.token(at, end, sign),
-            Lexeme::Foreign => self.fault(
-                at..end,
-                "names consist of the letters a to z, digits and `_`",
-                "other letters may stand in comments only",
-            ),
+            Lexeme::Foreign => self.fault(at..end, FaultKind::Foreign),
         }
         end
     }
@@ -341,11 +338,7 @@ impl Scanner<'_> {
         let depth = self.open.len() + self.angles;
         if depth.max(self.operators) > DEPTH_LIMIT && !self.too_deep {
             self.too_deep = true;
-            self.fault(
-                at..at + 1,
-                "this is nested too deeply",
-                "64 levels are allowed",
-            );
+            self.fault(at..at + 1, FaultKind::DeepNesting);
         }
     }
 

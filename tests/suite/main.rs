@@ -2,6 +2,7 @@
 
 mod support;
 
+mod beginners;
 mod bench;
 mod build_script;
 mod c;

@@ -43,7 +43,7 @@ fn short_report(compilation: &Compilation) -> String {
 }
 
 /// The fixtures of a rule: `case.proto`, or a folder `case/` of which `main.proto` is compiled, or all files without one.
-fn fixtures(rule: &Path) -> Vec<(String, Texts, Vec<PathBuf>)> {
+pub fn fixtures(rule: &Path) -> Vec<(String, Texts, Vec<PathBuf>)> {
     let entries = fs::read_dir(rule).expect("the folder of a rule can be read");
     let paths: BTreeSet<PathBuf> = entries
         .map(|entry| entry.expect("an entry").path())

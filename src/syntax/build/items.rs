@@ -4,7 +4,7 @@
 
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
-use crate::name::Name;
+use crate::name::{Name, nearest};
 use crate::syntax::ast::{Field, Import, Item, ItemKind, Mapping, Variant};
 use crate::syntax::grammar::Rule;
 use pest::iterators::Pair;
@@ -20,8 +20,8 @@ impl<'a> Builder<'a> {
             let error = Diagnostic::error("syntax", span, "a file has one package");
             self.report(error.related(first, "the package is named here"));
         } else if self.has_items || !self.file.imports.is_empty() {
-            let error = Diagnostic::error("syntax", span, "the package stands first in a file");
-            self.report(error.help("move it before all imports and items"));
+            let error = Diagnostic::error("syntax", span, "the package comes first in a file");
+            self.report(error.help("move it before all imports and declarations"));
         } else {
             self.file.package = names;
         }
@@ -29,8 +29,11 @@ impl<'a> Builder<'a> {
 
     pub fn import(&mut self, pair: Pair<'a, Rule>) {
         if self.has_items {
-            let error =
-                Diagnostic::error("syntax", self.span(&pair), "imports stand before all items");
+            let error = Diagnostic::error(
+                "syntax",
+                self.span(&pair),
+                "imports come before all declarations",
+            );
             self.report(error.help("move it to the top of the file"));
         }
         let mut parts = pair.into_inner();
@@ -107,6 +110,27 @@ impl<'a> Builder<'a> {
         };
         let from = optional(Rule::from);
         let drop = optional(Rule::drop);
+        let has_more = from.is_some() || drop.is_some();
+        match target.text() {
+            "c" => {}
+            "rust" | "scala" if has_more => {
+                let error = Diagnostic::error("syntax", span, "`from` and `drop` are for C only");
+                self.report(error.help("Rust and Scala find and destroy a type by its path"));
+            }
+            "rust" | "scala" => {}
+            other => {
+                let text = format!("there is no target `{other}`");
+                let error = Diagnostic::error("syntax", target.span, text);
+                let error = match nearest(other, ["rust", "c", "scala"]) {
+                    Some(near) => {
+                        let help = format!("did you mean `{near}`?");
+                        error.fix(help, target.span, near, false)
+                    }
+                    None => error.help("the targets are `rust`, `c` and `scala`"),
+                };
+                self.report(error);
+            }
+        }
         Mapping {
             target,
             name,

@@ -146,8 +146,11 @@ impl<'a> Builder<'a> {
             let error = Diagnostic::error("syntax", name.span, "a name needs a letter or a digit");
             self.report(error.label("only underscores"));
         } else if name.text().len() > NAME_LIMIT {
-            let error =
-                Diagnostic::error("syntax", name.span, "this name is longer than 100 letters");
+            let error = Diagnostic::error(
+                "syntax",
+                name.span,
+                "this name is longer than 100 characters",
+            );
             self.report(error.note("names become file names").help("shorten it"));
         }
         name
@@ -237,8 +240,7 @@ impl<'a> Builder<'a> {
             } else if attribute.name.text() == "dual_of" && is_protocol {
                 duals.extend(attribute.arguments);
             } else if attribute.name.text() == "dual_of" {
-                let error =
-                    Diagnostic::error("syntax", span, "`dual_of` speaks of whole protocols");
+                let error = Diagnostic::error("syntax", span, "`dual_of` is for whole protocols");
                 self.report(error.help("put it before a `proto!`"));
             } else {
                 let known = ["allow", "warn", "deny", "dual_of"];
@@ -264,7 +266,7 @@ impl<'a> Builder<'a> {
         for attribute in attributes {
             let text = format!("{what} has no attributes");
             let error = Diagnostic::error("syntax", attribute.span, text);
-            self.report(error.help("attributes stand before protocols, states and messages"));
+            self.report(error.help("attributes go before protocols, states and messages"));
         }
     }
 }

@@ -85,17 +85,18 @@ impl<'a> Builder<'a> {
             "send" => return Some(Direction::Send),
             "recv" => return Some(Direction::Recv),
             other => match norm(other).as_str() {
-                "receive" | "receives" | "received" | "rcv" => Some("recv"),
-                "sends" | "snd" | "sent" => Some("send"),
+                "receive" | "receives" | "received" | "rcv" | "in" | "input" | "read"
+                | "server" => Some("recv"),
+                "sends" | "snd" | "sent" | "out" | "output" | "write" | "client" => Some("send"),
                 _ => nearest(other, ["send", "recv"]),
             },
         };
         let text = format!("a direction is `send` or `recv`, not `{}`", word.as_str());
         let error = Diagnostic::error("syntax", span, text);
-        let error = error.note("the direction is the client's: `send` where the client speaks, `recv` where the server does");
+        let error = error.note("the direction is the client's: `send` where the client sends, `recv` where the server does");
         let error = match repair {
             Some(near) => error.fix(format!("did you mean `{near}`?"), span, near, false),
-            None => error,
+            None => error.help("write `send` or `recv`"),
         };
         self.report(error);
         None

@@ -194,7 +194,7 @@ fn package_and_imports_come_first() {
             "type a = u8; import \"t.proto\"; proto! p { s:send { m(a) -> ! } }",
             &["syntax", "unresolved-import"],
         ),
-        "imports stand before",
+        "imports come before",
     );
     says(
         &fires(
@@ -233,4 +233,23 @@ fn bytes_that_are_no_text_are_an_error_with_a_place() {
         .get(span.source)
         .position(span.start as usize);
     assert_eq!((place.line, place.column), (2, 4));
+}
+
+/// A cycle of many files is one finding of a few lines.
+#[test]
+fn a_long_cycle_of_imports_is_cut_short() {
+    let names: Vec<String> = (0..40).map(|index| format!("f{index}.proto")).collect();
+    let texts: Vec<String> = (0..40)
+        .map(|index| format!("import \"f{}.proto\";\n", (index + 1) % 40))
+        .collect();
+    let files: Vec<(&str, &str)> = names
+        .iter()
+        .map(String::as_str)
+        .zip(texts.iter().map(String::as_str))
+        .collect();
+    let compilation = fire(&files, &["import-cycle"]);
+    assert_eq!(compilation.diagnostics.len(), 1);
+    let found = &compilation.diagnostics[0];
+    assert_eq!(found.related.len(), 8);
+    assert_eq!(found.notes, ["the cycle goes on through 31 more imports"]);
 }

@@ -227,8 +227,12 @@ fn endpoint_types_say_protocol_side_and_state() {
     let user = |ty: &str| format!("{q}\n{p}\nproto! r {{ s:send {{ m({ty}) -> ! }} }}");
     clean(&user("p::client::s<q::server::t<u64>>"));
     clean(&user("p :: client :: s < q::server::t< u64 > >"));
-    says(&fires(&user("p::s"), &["syntax"]), "side");
-    fires(&user("p::middle::s"), &["syntax"]);
+    says(&fires(&user("p::s"), &["unknown-side"]), "side");
+    fires(&user("p::middle::s"), &["unknown-side"]);
+    fires(&user("a::p::client::s"), &["unknown-side"]);
+    says(&fires(&user("p::client"), &["unknown-state"]), "`p` is `s`");
+    says(&fires(&user("p::client<u8>"), &["unknown-state"]), "::s");
+    fires(&user("nobody::client"), &["unknown-protocol"]);
     fires(&user("nobody::client::s"), &["unknown-protocol"]);
     fires(&user("p::client::nowhere"), &["unknown-state"]);
 }

@@ -165,11 +165,12 @@ impl Writer {
                 self.put(target);
                 self.put("=");
                 self.string();
-                if self.choices.once_in(2) {
+                let is_c = target == "c";
+                if is_c && self.choices.once_in(2) {
                     self.put("from");
                     self.string();
                 }
-                if self.choices.once_in(2) {
+                if is_c && self.choices.once_in(2) {
                     self.put("drop");
                     self.string();
                 }

@@ -22,6 +22,11 @@ impl Texts {
         self.0.contains_key(name)
     }
 
+    /// One of the texts.
+    pub fn bytes(&self, name: &Path) -> &[u8] {
+        &self.0[name]
+    }
+
     /// The names of all texts.
     pub fn names(&self) -> Vec<PathBuf> {
         self.0.keys().cloned().collect()

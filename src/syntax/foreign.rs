@@ -1,0 +1,131 @@
+//! Faults of a text's characters in words: what is never closed, nested too deeply, or beyond ASCII.
+
+use super::scan::{Fault, FaultKind};
+use crate::diagnostic::{Diagnostic, Edit, Help};
+use crate::source::{SourceId, Span};
+use std::ops::Range;
+
+/// The ASCII that a character beyond it was probably meant to be, as word processors and input methods write it. The language has
+/// no use for any of these outside of comments and strings, so there is no second reading.
+fn meant(character: char) -> Option<&'static str> {
+    Some(match character {
+        '\u{2192}' | '\u{27f6}' | '\u{21d2}' | '\u{27f9}' | '\u{279c}' | '\u{2794}' => "->",
+        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}'
+        | '\u{ff02}' => "\"",
+        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => " ",
+        '\u{ff01}' => "!",
+        '\u{ff08}' => "(",
+        '\u{ff09}' => ")",
+        '\u{ff0c}' => ",",
+        '\u{ff1a}' => ":",
+        '\u{ff1b}' => ";",
+        '\u{ff1c}' => "<",
+        '\u{ff1d}' => "=",
+        '\u{ff1e}' => ">",
+        '\u{ff1f}' => "?",
+        '\u{ff3b}' => "[",
+        '\u{ff3d}' => "]",
+        '\u{ff5b}' => "{",
+        '\u{ff5d}' => "}",
+        _ => return None,
+    })
+}
+
+/// A character as a message shows it: letters and what has a meaning as they are, others by number, so that none of them can turn
+/// the terminal's line round.
+fn shown(character: char) -> String {
+    let is_visible =
+        character.is_alphanumeric() || meant(character).is_some_and(|meant| meant != " ");
+    let number = u32::from(character);
+    if is_visible {
+        format!("`{character}` (U+{number:04X})")
+    } else {
+        format!("the character U+{number:04X}")
+    }
+}
+
+impl Fault {
+    /// For characters that all have one meaning in ASCII, what to write instead of each.
+    pub fn replacements(&self, text: &str) -> Vec<(Range<usize>, &'static str)> {
+        let found = &text[self.at.clone()];
+        if self.kind != FaultKind::Foreign || !found.chars().all(|one| meant(one).is_some()) {
+            return Vec::new();
+        }
+        let each = found.char_indices().filter_map(|(at, one)| {
+            let start = self.at.start + at;
+            Some((start..start + one.len_utf8(), meant(one)?))
+        });
+        each.collect()
+    }
+
+    /// Explains the fault; `edits` replace it and those like it.
+    pub fn explain(
+        &self,
+        source: SourceId,
+        text: &str,
+        edits: Vec<(Range<usize>, &'static str)>,
+    ) -> Diagnostic {
+        let span = |at: &Range<usize>| Span::new(source, at.start, at.end);
+        let here = span(&self.at);
+        let error = |message: &str| Diagnostic::error("syntax", here, message);
+        match self.kind {
+            FaultKind::OpenComment => {
+                error("this comment is never closed").help("close it with `*/`")
+            }
+            FaultKind::DeepComment => {
+                error("comments are nested too deeply").help("at most 64 levels are allowed")
+            }
+            FaultKind::DeepNesting => {
+                error("this is nested too deeply").help("at most 64 levels are allowed")
+            }
+            FaultKind::OpenString => open_string(here, &text[self.at.clone()]),
+            FaultKind::Foreign => {
+                let found = &text[self.at.clone()];
+                let first = found.chars().next().map_or_else(String::new, shown);
+                let Some((_, with)) = edits.first() else {
+                    return error(&format!("{first} cannot be part of a name"))
+                        .help("names consist of `a` to `z`, `A` to `Z`, digits and `_`; other characters are allowed in comments only");
+                };
+                let (what, repair) = match *with {
+                    "->" => (format!("{first} is not an arrow here"), "write `->`"),
+                    "\"" => (
+                        format!("{first} is not a quotation mark here"),
+                        "write `\"`",
+                    ),
+                    " " => (format!("{first} is not whitespace here"), "write a space"),
+                    sign => (format!("{first} is not `{sign}`"), "write it in ASCII"),
+                };
+                let edits = edits.iter().map(|(at, with)| Edit {
+                    span: span(at),
+                    text: (*with).to_owned(),
+                });
+                let mut error = error(&what);
+                error.helps.push(Help {
+                    text: repair.to_owned(),
+                    edits: edits.collect(),
+                    is_safe: true,
+                });
+                error
+            }
+        }
+    }
+}
+
+/// A string without its second quote, which may have been written as another character.
+fn open_string(here: Span, found: &str) -> Diagnostic {
+    let error = Diagnostic::error("syntax", here, "this string is never closed");
+    let quote = found
+        .char_indices()
+        .find(|(_, one)| meant(*one) == Some("\""));
+    let Some((at, quote)) = quote else {
+        return error.help("close it with `\"` on the same line");
+    };
+    let start = here.start as usize + at;
+    let place = Span::new(here.source, start, start + quote.len_utf8());
+    error.fix(
+        format!("if {} is meant to close it, write `\"`", shown(quote)),
+        place,
+        "\"",
+        false,
+    )
+}

@@ -1,0 +1,222 @@
+//! Mistakes in the messages of a state.
+
+use crate::diagnostic::Diagnostic;
+use crate::syntax::failure::Context;
+use crate::syntax::tokens::{is_word, tokens};
+use std::ops::Range;
+
+/// Which of the two sides a word or sign before a message makes the sender.
+fn side(word: &str) -> Option<bool> {
+    match word {
+        "send" | "sends" | "!" | "out" => Some(true),
+        "recv" | "receive" | "receives" | "?" | "in" => Some(false),
+        _ => None,
+    }
+}
+
+impl<'a> Context<'a> {
+    /// A message is complete, and neither `,` nor `}` follows.
+    pub(super) fn after_message(&self) -> Option<Diagnostic> {
+        let next = self.token_ahead(1);
+        if self.found.is_empty() {
+            return Some(
+                self.error("the state is never closed")
+                    .label("a `}` is missing before this")
+                    .help("close the state with `}`, and its protocol after it"),
+            );
+        }
+        if self.is_word() || self.found == "#" {
+            if next == ":" {
+                return Some(self.unclosed_state(self.here.clone(), self.end_of_last()));
+            }
+            // A state cannot be followed by a payload or an arrow, so a message begins here.
+            let is_safe = self.is_word() && matches!(next, "->" | "(" | "=");
+            return Some(
+                self.error("messages are separated by commas")
+                    .label("a comma is missing before this")
+                    .fix("add it", self.end_of_last(), ",", is_safe),
+            );
+        }
+        match self.found {
+            ";" | "|" => {
+                let what = if self.found == ";" { "semicolons" } else { "`|`" };
+                // Before a state the sign may have been meant to end this one.
+                let is_safe = !matches!(self.token_ahead(2), ":" | "<" | "{");
+                Some(
+                    self.error(format!("messages are separated by commas, not {what}"))
+                        .fix("write a comma", self.found_span(), ",", is_safe),
+                )
+            }
+            "?" => Some(
+                self.error("only a payload can be optional")
+                    .help("remove the `?`; where the session can go on or end, write two messages"),
+            ),
+            "::" | "." => Some(
+                self.error("a message leads to a state of its own protocol")
+                    .help("name the state alone; an endpoint of another protocol can be a payload"),
+            ),
+            ":" => Some(
+                self.error("the sender and the receiver are not named").help(format!(
+                    "the direction of the state says which side sends: `{0}:send {{ message -> next_state }}` if it is the client, `{0}:recv` if it is the server",
+                    self.state_name()
+                )),
+            ),
+            "->" => Some(self.error("a message leads to one state").help(format!(
+                "what follows `{0}` is written in the state `{0}`: `{0}:recv {{ message -> next_state }}`",
+                self.before
+            ))),
+            "(" if is_word(self.before) => Some(
+                self.error("a next state has no payload")
+                    .help(format!("values belong to the message, in parentheses before the `->`; type arguments are written `{}<T>`", self.before)),
+            ),
+            "{" if is_word(self.before) => Some(self.written_inside()),
+            _ => None,
+        }
+    }
+
+    fn unclosed_state(&self, at: Range<usize>, end: crate::source::Span) -> Diagnostic {
+        let found = &self.piece[at.clone()];
+        self.error_at(
+            at,
+            format!("expected `}}` before the next state, found `{found}`"),
+        )
+        .label("is this a new state?")
+        .fix("close the state before it", end, "\n}", false)
+    }
+
+    fn written_inside(&self) -> Diagnostic {
+        self.error("a state cannot be written inside another").help(
+            "name the state that follows, as in `-> answer`, and write it after this one: `answer:recv { ... }`",
+        )
+    }
+
+    /// Something other than the state that follows is written after `->`.
+    pub(super) fn next_state(&self) -> Diagnostic {
+        match self.found {
+            "{" => self.written_inside(),
+            "!" | "?" if is_word(self.token_ahead(1)) => self.session_type(),
+            _ => {
+                let error = self.error(format!(
+                    "expected a state or `!` after `->`, found {}",
+                    self.what_is_found()
+                ));
+                error.help("name the state that follows, or write `!` to end the session")
+            }
+        }
+    }
+
+    /// A message that has a name, perhaps a payload, and then something other than `->`.
+    pub(super) fn instead_of_arrow(&self) -> Diagnostic {
+        let rest = &self.piece[self.here.start..];
+        for arrow in ["=>", "-->", "~>", "==>", "- >"] {
+            if rest.starts_with(arrow) {
+                let at = self.here.start..self.here.start + arrow.len();
+                let error = self.error_at(
+                    at.clone(),
+                    format!("an arrow is written `->`, not `{arrow}`"),
+                );
+                return error.fix("write the arrow", self.span(at), "->", true);
+            }
+        }
+        let is_name = self.expects("(") && is_word(self.before);
+        match self.found {
+            found if is_name && is_word(found) && side(self.before).is_some() => {
+                self.own_direction(self.last.clone())
+            }
+            "!" | "?" if is_name => self.own_direction(self.here.clone()),
+            found if is_name && is_word(found) => self.two_names(),
+            "{" if is_name => self.payload_in_braces(),
+            ":" if is_name && side(self.token_ahead(1)).is_some() => {
+                let comma = tokens(self.piece, 0).take_while(|at| at.end <= self.last.start);
+                let end = comma.last().map_or(self.last.start, |at| at.end);
+                self.unclosed_state(self.last.clone(), self.span(end..end))
+            }
+            ":" if is_name => self
+                .error("a payload is written in parentheses")
+                .help(format!("write `{}({})`", self.before, self.token_ahead(1))),
+            ":" => self.error("a message has no result").help(
+                "the answer is a message of its own: lead to a state with the other direction, and write it there",
+            ),
+            "<" if is_name => self
+                .error("messages have no type parameters")
+                .help(format!(
+                    "declare them at the state: `{}:send<T> {{ ... }}`",
+                    self.state_name()
+                )),
+            _ => self
+                .error(format!("expected `->`, found {}", self.what_is_found()))
+                .help("say what follows the message: `-> state`, or `-> !` to end the session"),
+        }
+    }
+
+    /// Two words where a message begins: the first is a keyword of another language, or the second its payload.
+    fn two_names(&self) -> Diagnostic {
+        let (before, found) = (self.before, self.found);
+        if matches!(self.token_ahead(1), "(" | "->") && !self.declared.is_type(found) {
+            let keyword = self.span(self.last.start..self.here.start);
+            return self
+                .error(format!("a message begins with its name, found `{before}`"))
+                .fix(format!("remove `{before}`"), keyword, "", false);
+        }
+        self.error("a payload is written in parentheses").fix(
+            "add them",
+            self.span(self.last.end..self.here.end),
+            format!("({found})"),
+            false,
+        )
+    }
+
+    fn payload_in_braces(&self) -> Diagnostic {
+        let inner = self.here.end..self.piece.len();
+        let rest = &self.piece[inner.clone()];
+        let inside = rest.split(['{', '}', '\n']).next().unwrap_or_default();
+        let is_short = rest[inside.len()..].starts_with('}') && inside.len() <= 60;
+        let inside = if is_short { inside.trim() } else { "..." };
+        self.error("a payload is written in parentheses")
+            .help(format!("write `{}({inside})`", self.before))
+    }
+
+    /// A message with a direction of its own, at `at`.
+    pub(super) fn own_direction(&self, at: Range<usize>) -> Diagnostic {
+        let state = self.state_name();
+        let word = &self.piece[at.clone()];
+        match self.first_of_each_side() {
+            (Some(sent), Some(received)) => self
+                .error_at(at, "both sides send in this state, but a state belongs to one side")
+                .label("this direction is only one message's")
+                .note("if both could send at once, the two messages could cross")
+                .help(format!(
+                    "split the state, for example into `{state}:send {{ {sent} -> {state}_answer }}` and `{state}_answer:recv {{ {received} -> {state} }}`"
+                )),
+            (sent, received) => {
+                let name = sent.or(received).unwrap_or("message");
+                let direction = if side(word) == Some(false) { "recv" } else { "send" };
+                self.error_at(at, "the direction belongs to the state, not to a message")
+                    .help(format!(
+                        "write it once, after the name of the state: `{state}:{direction} {{ {name} -> next_state }}`"
+                    ))
+            }
+        }
+    }
+
+    /// The first message that its own direction makes the client's, and the first that it makes the server's.
+    fn first_of_each_side(&self) -> (Option<&'a str>, Option<&'a str>) {
+        let piece = self.piece;
+        let mut found = (None, None);
+        let mut previous = ["", ""];
+        for at in tokens(piece, 0) {
+            let token = &piece[at];
+            let is_start =
+                matches!(previous[0], "{" | "," | ";" | "|" | "}" | "!") || is_word(previous[0]);
+            if is_word(token) && is_start {
+                match side(previous[1]) {
+                    Some(true) if found.0.is_none() => found.0 = Some(token),
+                    Some(false) if found.1.is_none() => found.1 = Some(token),
+                    _ => {}
+                }
+            }
+            previous = [previous[1], token];
+        }
+        found
+    }
+}

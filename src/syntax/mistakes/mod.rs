@@ -1,0 +1,110 @@
+//! Mistakes that are known well enough to say more than what was expected. Each is recognised by the tokens around the place
+//! where the parse failed, in time linear in the piece.
+
+// `Rule` has a variant for every rule of the grammar, most of which are no pieces.
+#![allow(clippy::wildcard_enum_match_arm)]
+
+mod item;
+mod messages;
+mod outside;
+mod state;
+mod types;
+
+use super::failure::Context;
+use super::grammar::Rule;
+use super::tokens::is_word;
+use crate::diagnostic::Diagnostic;
+
+impl<'a> Context<'a> {
+    /// What is wrong, if it is one of these mistakes.
+    pub(super) fn special(&self) -> Option<Diagnostic> {
+        let anywhere = self.comment().or_else(|| self.dashed_name());
+        anywhere.or_else(|| match self.rule {
+            Rule::tail_piece => Some(self.outside()),
+            Rule::header_piece => self.in_header(),
+            Rule::state_piece if self.is_first => self.state_start(),
+            Rule::state_piece => self.in_state(),
+            Rule::item_piece | Rule::import_piece | Rule::package_piece => self.in_item(),
+            _ => None,
+        })
+    }
+
+    /// Comments as other languages begin them.
+    fn comment(&self) -> Option<Diagnostic> {
+        let hash = match (self.before, self.found) {
+            ("#", found) if found != "[" => Some((self.last.clone(), found)),
+            (_, "#") if self.token_ahead(1) != "[" => {
+                Some((self.here.clone(), self.token_ahead(1)))
+            }
+            _ => None,
+        };
+        if let Some((at, word)) = hash {
+            return Some(match word {
+                "allow" | "warn" | "deny" | "dual_of" => self
+                    .error_at(at, "an attribute is written in brackets")
+                    .help(format!("write `#[{word}(...)]`")),
+                "include" | "import" => self
+                    .error_at(at, "there are no directives that begin with `#`")
+                    .help("an import is written `import \"file.proto\";`"),
+                _ => self
+                    .error_at(at.clone(), "a comment begins with `//`, not with `#`")
+                    .fix("if this is a comment", self.span(at), "//", false),
+            });
+        }
+        let rest = &self.piece[self.here.start..];
+        (rest.starts_with("--") && !rest.starts_with("-->")).then(|| {
+            let at = self.here.start..self.here.start + 2;
+            self.error_at(at.clone(), "a comment begins with `//`, not with `--`")
+                .fix("if this is a comment", self.span(at), "//", false)
+        })
+    }
+
+    /// A name with `-` in it.
+    fn dashed_name(&self) -> Option<Diagnostic> {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let rest = &self.piece[self.here.end..];
+        let is_dashed = self.found == "-"
+            && is_word(self.before)
+            && self.last.end == self.here.start
+            && rest.starts_with(is_part);
+        is_dashed.then(|| {
+            let more = rest
+                .char_indices()
+                .find(|(at, letter)| {
+                    let is_inner = *letter == '-' && rest[at + 1..].starts_with(is_part);
+                    !is_part(*letter) && !is_inner
+                })
+                .map_or(rest.len(), |(at, _)| at);
+            let whole = self.last.start..self.here.end + more;
+            let repaired = self.piece[whole.clone()].replace('-', "_");
+            let words = "names consist of letters, digits and `_`";
+            self.error("a name cannot contain `-`")
+                .fix(words, self.span(whole), repaired, false)
+        })
+    }
+
+    fn in_header(&self) -> Option<Diagnostic> {
+        match (self.before, self.found) {
+            ("!", "{" | "(") => Some(
+                self.error("a protocol needs a name")
+                    .help("write `proto! name { ... }`"),
+            ),
+            (_, "<") => Some(
+                self.error("protocols have no type parameters")
+                    .help("declare them at the first state: `start:send<T> { ... }`"),
+            ),
+            _ => self.in_attribute(),
+        }
+    }
+
+    fn in_attribute(&self) -> Option<Diagnostic> {
+        (self.expects("(") && self.expects("]")).then(|| {
+            self.error("the arguments of an attribute are written in parentheses")
+                .help("write `#[allow(rule)]`")
+        })
+    }
+
+    fn is_word(&self) -> bool {
+        is_word(self.found)
+    }
+}

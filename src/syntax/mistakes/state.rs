@@ -1,0 +1,144 @@
+//! Mistakes in the head of a state.
+
+use crate::diagnostic::Diagnostic;
+use crate::syntax::failure::Context;
+use crate::syntax::tokens::{is_word, tokens};
+
+impl<'a> Context<'a> {
+    pub(super) fn state_start(&self) -> Option<Diagnostic> {
+        let opening = match self.found {
+            "}" => '(',
+            ")" => '{',
+            "!" | "?" | "+" | "&" => return Some(self.session_type()),
+            _ => return None,
+        };
+        let text = format!(
+            "this `{}` does not match how the protocol was opened",
+            self.found
+        );
+        let closing = if opening == '(' { ')' } else { '}' };
+        let help = format!("a protocol that begins with `{opening}` ends with `{closing}`");
+        Some(self.error(text).help(help))
+    }
+
+    pub(super) fn in_state(&self) -> Option<Diagnostic> {
+        if self.expects(",") && self.expects("}") {
+            return self.after_message().or_else(|| self.in_type());
+        }
+        if self.expected.name && self.expects("}") {
+            return self.message_start();
+        }
+        if self.expects("->") && !self.expects("::") {
+            return Some(self.instead_of_arrow());
+        }
+        if self.before == "->" {
+            return Some(self.next_state());
+        }
+        let is_type = self.expects("[");
+        if self.before == ":" && !is_type && matches!(self.found, "!" | "?" | "+" | "&") {
+            return Some(self.session_type());
+        }
+        if self.expects("{") {
+            return Some(self.head());
+        }
+        self.in_digit().or_else(|| self.in_type())
+    }
+
+    /// The `{` of a state is expected.
+    fn head(&self) -> Diagnostic {
+        let (before, found) = (self.before, self.found);
+        if found == ":" && before == ">" {
+            return self
+                .error("type parameters come after the direction")
+                .help("write `name:send<T>`, not `name<T>:send`");
+        }
+        if matches!(before, "send" | "recv")
+            && self.is_word()
+            && !self.piece[..self.last.start].contains(':')
+        {
+            let whole = self.span(self.last.start..self.here.end);
+            return self
+                .error("the direction goes after the name of the state")
+                .fix("swap them", whole, format!("{found}:{before}"), false);
+        }
+        if matches!(found, "send" | "recv") && is_word(before) {
+            let gap = self.span(self.last.end..self.here.start);
+            return self
+                .error("a `:` is missing between the state and its direction")
+                .fix("add it", gap, ":", false);
+        }
+        if self.is_word() && is_word(before) && matches!(self.token_ahead(1), ":" | "{" | "<") {
+            let keyword = self.span(self.last.start..self.here.start);
+            return self
+                .error(format!("a state begins with its name, found `{before}`"))
+                .fix(format!("remove `{before}`"), keyword, "", false);
+        }
+        if found == "->" && self.token_ahead(2) == ":" {
+            return self
+                .error("the sender and the receiver are not named")
+                .help("the direction of a state says which side sends: in `name:send { message -> next_state }` it is the client, with `:recv` the server");
+        }
+        if matches!(found, "(" | "->") && is_word(before) {
+            return self
+                .error("a message is written inside a state")
+                .label(format!("`{before}` looks like a message"))
+                .help(format!(
+                    "write `name:send {{ {before} -> next_state }}` if the client sends it; a session begins in the first state"
+                ));
+        }
+        let text = format!("expected `{{`, found {}", self.what_is_found());
+        self.error(text)
+            .help("a state is written `name:send { message -> next_state, ... }`")
+    }
+
+    /// `!int.?bool` and its like, as papers write protocols.
+    pub(super) fn session_type(&self) -> Diagnostic {
+        let choice = matches!(self.found, "+" | "&");
+        let error = self.error("session types in mathematical notation are written as states");
+        if choice {
+            error.help("of `+{...}` make a state in which the client sends, `name:send { one -> next, other -> ! }`; of `&{...}` one with `:recv`")
+        } else {
+            error.help("of `!int.?bool.end` make `first:send { ask(int) -> second }` and `second:recv { answer(bool) -> ! }`")
+        }
+    }
+
+    /// The name of the state, if its head got that far.
+    pub(super) fn state_name(&self) -> &'a str {
+        let piece = self.piece;
+        let mut depth = 0usize;
+        for at in tokens(piece, 0) {
+            match &piece[at.clone()] {
+                "[" => depth += 1,
+                "]" => depth = depth.saturating_sub(1),
+                word if depth == 0 && is_word(word) => return word,
+                _ => {}
+            }
+        }
+        "state"
+    }
+
+    fn in_digit(&self) -> Option<Diagnostic> {
+        let is_digit = self.found.starts_with(|first: char| first.is_ascii_digit());
+        (is_digit && self.expected.name).then(|| {
+            self.error("a name begins with a letter or `_`")
+                .help(format!("for example `_{}`", self.found))
+        })
+    }
+
+    /// Where a message or the end of the state is expected.
+    fn message_start(&self) -> Option<Diagnostic> {
+        match self.found {
+            "!" | "?" if is_word(self.token_ahead(1)) => {
+                Some(self.own_direction(self.here.clone()))
+            }
+            "!" | "?" | "+" | "&" => Some(self.session_type()),
+            "|" => Some(self.error("messages are separated by commas").fix(
+                "remove the `|`",
+                self.found_span(),
+                "",
+                false,
+            )),
+            _ => self.in_digit(),
+        }
+    }
+}
