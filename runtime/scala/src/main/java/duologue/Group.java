@@ -90,11 +90,10 @@ class Group {
         }
         Side.Outcome outcome = Side.Outcome.READY;
         while (outcome == Side.Outcome.READY) {
-            waiter.lower();
             if (find()) {
                 break;
             }
-            outcome = Side.park(this, nanos, deadline);
+            outcome = Side.park(waiter, this, nanos, deadline);
         }
         return settle() ? Side.reconcile(outcome) : outcome;
     }

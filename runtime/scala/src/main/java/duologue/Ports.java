@@ -209,7 +209,7 @@ final class Ports {
         Side.Outcome outcome = Side.Outcome.READY;
         if (doorbell.sleep(waiter)) {
             while (outcome == Side.Outcome.READY && doorbell.sleeps(waiter)) {
-                outcome = Side.park(this, nanos, deadline);
+                outcome = Side.park(waiter, this, nanos, deadline);
             }
             doorbell.retract(waiter);
         }

@@ -3,7 +3,6 @@ package duologue;
 import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.LockSupport;
 
 /** One side of a session, for as long as it is in the same hands. Endpoints come and go with every message; the side stays. */
 final class Side {
@@ -116,36 +115,31 @@ final class Side {
         Outcome outcome = Outcome.READY;
         long interval = Eagerness.SOON;
         while (outcome == Outcome.READY) {
-            waiter.lower();
             if (seat.isReady()) {
                 break;
             }
             if (seat.isUnsure()) {
-                outcome = park(seat, nanos, deadline, interval);
+                outcome = park(waiter, seat, nanos, deadline, interval);
                 interval = Math.min(Eagerness.LATE, 2 * interval);
             } else {
-                outcome = park(seat, nanos, deadline, Long.MAX_VALUE);
+                outcome = park(waiter, seat, nanos, deadline, Long.MAX_VALUE);
             }
         }
         return outcome;
     }
 
     /** Sleeps until woken, or until the deadline unless `nanos` is below 0. READY says only that it is worth a look. */
-    static Outcome park(Object blocker, long nanos, long deadline) {
-        return park(blocker, nanos, deadline, Long.MAX_VALUE);
+    static Outcome park(Waiter.Parked waiter, Object blocker, long nanos, long deadline) {
+        return park(waiter, blocker, nanos, deadline, Long.MAX_VALUE);
     }
 
-    /** As the other, and READY also after so many nanoseconds. */
-    private static Outcome park(Object blocker, long nanos, long deadline, long most) {
+    /** As the other, and READY also after `most` nanoseconds. */
+    private static Outcome park(Waiter.Parked waiter, Object blocker, long nanos, long deadline, long most) {
         long left = nanos < 0 ? most : Math.min(most, deadline - System.nanoTime());
         if (left <= 0) {
             return Outcome.TIMEOUT;
         }
-        if (left == Long.MAX_VALUE) {
-            LockSupport.park(blocker);
-        } else {
-            LockSupport.parkNanos(blocker, left);
-        }
+        waiter.park(blocker, left);
         return Thread.interrupted() ? Outcome.INTERRUPTED : Outcome.READY;
     }
 

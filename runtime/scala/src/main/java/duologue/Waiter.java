@@ -24,8 +24,9 @@ abstract class Waiter {
     }
 
     /**
-     * A thread in `park`; virtual threads too. Who wakes it raises a flag first, so that several messages wake it once. The thread
-     * lowers the flag before it looks: with a fence between, it sees what was published before a waker found the flag raised.
+     * A thread in `park`; virtual threads too. A waker raises a flag first, so that several messages wake the thread once. The thread
+     * lowers the flag whenever it returns from {@link #park}, so the flag is down before every look but the first, and before the first
+     * nobody has raised it. With a fence between, the look sees what was published before a waker found the flag raised.
      */
     static final class Parked extends Waiter {
         private final Thread thread = Thread.currentThread();
@@ -39,8 +40,16 @@ abstract class Waiter {
             }
         }
 
-        /** For the thread itself, before it looks and then sleeps. */
-        void lower() {
+        /**
+         * For the thread itself: sleeps until woken, or for this many nanoseconds unless there are Long.MAX_VALUE of them. It may also return
+         * for no reason: the thread looks for what it waits for after every return.
+         */
+        void park(Object blocker, long nanos) {
+            if (nanos == Long.MAX_VALUE) {
+                LockSupport.park(blocker);
+            } else {
+                LockSupport.parkNanos(blocker, nanos);
+            }
             if (isWoken) {
                 isWoken = false;
                 VarHandle.fullFence();

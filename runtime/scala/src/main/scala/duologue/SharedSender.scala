@@ -84,7 +84,7 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
     var outcome = Side.Outcome.READY
     try {
       while (outcome == Side.Outcome.READY && core.insist(message, waiter) == Attempt.Full) {
-        outcome = Side.park(core, nanos, deadline)
+        outcome = Side.park(waiter, core, nanos, deadline)
         core.crowd.leave(waiter)
       }
     } finally core.crowd.leave(waiter)
