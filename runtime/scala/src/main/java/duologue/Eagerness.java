@@ -68,7 +68,7 @@ final class Eagerness {
         public void run() {
             Sign sign = this.sign.get();
             if (sign != null && sign.waiter == this && !sign.left) {
-                waiter.wake();
+                Waiter.wake(waiter);
                 interval = Math.min(LATE, 2 * interval);
                 start();
             }

@@ -118,6 +118,11 @@ class Group {
         return true;
     }
 
+    /** Restores the chosen one, too, from which nothing was taken. */
+    void unchoose() {
+        ends[chosen].$side.restore(ends[chosen]);
+    }
+
     private int place(int step) {
         int at = start + step;
         return at < ends.length ? at : at - ends.length;
@@ -182,7 +187,7 @@ class Group {
         /** Ends the wait, unless a side is ready. Nothing happens if it is over. */
         final void giveUp() {
             isGivenUp = true;
-            waiter.wake();
+            Waiter.wake(waiter);
         }
 
         /** All are claimed. */

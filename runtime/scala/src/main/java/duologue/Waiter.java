@@ -4,8 +4,8 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Someone who waits for a message or for room. To be woken is a hint to look again: it may come late or too often, never
- * too seldom. Subclasses keep what they need in final or volatile fields, because a late waker reads them without synchronisation.
+ * A thread, a callback or a set that waits for a message or for room. To be woken is a hint to look again: it may come late or too often,
+ * never too seldom. Subclasses keep what they need in final or volatile fields, because a late waker reads them without synchronisation.
  */
 abstract class Waiter {
     /** Nobody waits, and the sender of a run may leave its fences out: see {@link Eagerness}. */
@@ -14,19 +14,40 @@ abstract class Waiter {
         void wake() {}
     };
 
+    /** May run the program's own code, and then throw what that throws: call {@link #wake(Waiter)}. */
     abstract void wake();
 
-    /** Wakes `waiter`, if it is someone who waits. */
+    /**
+     * Wakes `waiter`, unless nobody waits. Nothing that it throws gets to the caller, which is in the middle of an operation of its own and may
+     * have others to wake.
+     */
     static void wake(Waiter waiter) {
         if (waiter != null && waiter != EAGER) {
-            waiter.wake();
+            try {
+                waiter.wake();
+            } catch (Throwable thrown) {
+                report(thrown);
+            }
+        }
+    }
+
+    /** Hands what the program's own code threw to the handler of the thread in which it ran. Never throws. */
+    static void report(Throwable thrown) {
+        Thread thread = Thread.currentThread();
+        if (thrown instanceof InterruptedException) {
+            thread.interrupt();
+        }
+        try {
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, thrown);
+        } catch (Throwable ignored) {
+            // As the virtual machine does with what a handler throws.
         }
     }
 
     /**
-     * A thread in `park`; virtual threads too. A waker raises a flag first, so that several messages wake the thread once. The thread
-     * lowers the flag whenever it returns from {@link #park}, so the flag is down before every look but the first, and before the first
-     * nobody has raised it. With a fence between, the look sees what was published before a waker found the flag raised.
+     * A thread in `park`; virtual threads too. A waker raises a flag first, so that several messages wake the thread once. {@link #park}
+     * returns at once if the flag is raised, and lowers it whenever it returns. The thread looks after that, with a fence between, so it
+     * sees what was published before a waker found the flag raised.
      */
     static final class Parked extends Waiter {
         private final Thread thread = Thread.currentThread();
@@ -45,9 +66,10 @@ abstract class Waiter {
          * for no reason: the thread looks for what it waits for after every return.
          */
         void park(Object blocker, long nanos) {
-            if (nanos == Long.MAX_VALUE) {
+            // If it is raised, the permit of the waker may have gone to another wait of this thread, inside a lock for example.
+            if (!isWoken && nanos == Long.MAX_VALUE) {
                 LockSupport.park(blocker);
-            } else {
+            } else if (!isWoken) {
                 LockSupport.parkNanos(blocker, nanos);
             }
             if (isWoken) {

@@ -47,10 +47,7 @@ abstract class Watch extends PhantomReference<Side> {
             } catch (InterruptedException ignored) {
                 // Nobody but the virtual machine's end stops this thread.
             } catch (Throwable thrown) {
-                Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
-                if (handler != null) {
-                    handler.uncaughtException(Thread.currentThread(), thrown);
-                }
+                Waiter.report(thrown);
             }
         }
     }

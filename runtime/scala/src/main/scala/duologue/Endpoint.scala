@@ -1,5 +1,6 @@
 package duologue
 
+import java.util.Objects
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.Using
@@ -137,8 +138,9 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
 
   /** As `recv`, but waits no longer than `timeout`. `None`: nothing came, and this endpoint can still be used. */
   def recvWithin(timeout: FiniteDuration): Option[M] = {
+    val nanos = math.max(0L, timeout.toNanos)
     start()
-    if ($side.seat.arrived() || arrives(math.max(0L, timeout.toNanos))) takeSome() else None
+    if ($side.seat.arrived() || arrives(nanos)) takeSome() else None
   }
 
   /** The message when it comes, without a thread that waits for it. The future fails with [[SessionClosed]] if the peer
@@ -151,31 +153,36 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   }
 
   /** Calls back with the message when it comes, or with the news that the peer has left: once, and at once if it is there. The
-    * caller is the thread that sends, so `callback` must neither wait nor throw, and should hand over long work.
+    * caller is the thread that sends, so `callback` must not wait, and should hand over long work. What it throws goes to the handler of
+    * uncaught exceptions of that thread.
     */
   def recvThen(callback: Either[SessionClosed, M] => Unit): Unit = {
+    Objects.requireNonNull(callback, "callback"): Unit
     start()
-    if ($side.seat.arrived()) callback(takeIn(left = false))
+    if ($side.seat.arrived()) Handover.call(callback, takeIn(left = false))
     else {
       $side.seat.occupy()
       val task = new Group.Task(Array[Handle](this)) {
-        def chose(): Unit = callback(takeIn(isLeft))
+        def chose(): Unit = Handover.call(callback, takeIn(isLeft))
       }
       task.start()
     }
   }
 
   /** This endpoint in a [[Select]], with what to do with its message. If the peer has left, the select throws [[SessionClosed]]. */
-  def on[R](handler: M => R): Select.Case[R] = new Select.Case(this, left => {
-    val outcome = takeIn(left)
-    () => outcome.fold(closed => throw closed, handler)
-  })
+  def on[R](handler: M => R): Select.Case[R] = {
+    Objects.requireNonNull(handler, "handler"): Unit
+    onOrClosed(_.fold(closed => throw closed, handler))
+  }
 
   /** As `on`, with ''closed'' as a value. */
-  def onOrClosed[R](handler: Either[SessionClosed, M] => R): Select.Case[R] = new Select.Case(this, left => {
-    val outcome = takeIn(left)
-    () => handler(outcome)
-  })
+  def onOrClosed[R](handler: Either[SessionClosed, M] => R): Select.Case[R] = {
+    Objects.requireNonNull(handler, "handler"): Unit
+    new Select.Case(this, left => {
+      val outcome = takeIn(left)
+      () => handler(outcome)
+    })
+  }
 
   /** Whether a message is there, and not the news that the peer has left. */
   private[duologue] def hasMessage: Boolean = {

@@ -1,5 +1,6 @@
 package duologue
 
+import java.util.Objects
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 
@@ -79,15 +80,17 @@ final class PortSet[M, A] private () extends AutoCloseable {
   }
 
   /** Calls back with what `recv` gives: once, and at once if it is there. The caller is the thread that sends, so `callback` must
-    * neither wait nor throw. It may use the set. Throws `NoSuchElementException` if the set is empty.
+    * not wait. What it throws goes to the handler of uncaught exceptions of that thread. It may use the set. Throws
+    * `NoSuchElementException` if the set is empty.
     */
   def recvThen(callback: Event[M, A] => Unit): Unit = {
+    Objects.requireNonNull(callback, "callback"): Unit
     if (isEmpty) throw nothing
     ports.enter()
     ports.awaitThen { member =>
       val take = release(member)
       ports.exit()
-      callback(take())
+      Handover.call(callback, take())
     }
   }
 

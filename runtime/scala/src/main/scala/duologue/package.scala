@@ -1,3 +1,4 @@
+import java.util.Objects
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.Using
@@ -56,17 +57,19 @@ package object duologue {
   /** Calls back when an operation on `endpoint` would not wait: a message has come or can be sent, or the peer has left. Nothing is used
     * up: the endpoint is as it was when `callback` runs, and cannot be used before. `Left`: the endpoint's own side was left
     * meanwhile. The callback comes once, at once if the endpoint is ready, and also after [[Wait.end]]. The caller is the thread
-    * that makes the endpoint ready, so `callback` must neither wait nor throw. This is what libraries of effects build upon.
+    * that makes the endpoint ready, so `callback` must not wait. What it throws goes to the handler of uncaught exceptions of that thread.
+    * This is what libraries of effects build upon.
     */
   def whenReady(endpoint: Endpoint)(callback: Either[SessionClosed, Unit] => Unit): Wait = {
+    Objects.requireNonNull(callback, "callback"): Unit
     val task = new Group.Task(Array[Handle](endpoint)) {
       def chose(): Unit =
-        if (isLeft) callback(Left(Endpoint.closed(endpoint)))
+        if (isLeft) Handover.call(callback, Left(Endpoint.closed(endpoint)))
         else {
           endpoint.$side.restore(endpoint)
-          callback(Right(()))
+          Handover.call(callback, Right(()))
         }
-      override def gaveUp(): Unit = callback(Right(()))
+      override def gaveUp(): Unit = Handover.call(callback, Right(()))
     }
     if (task.claim() >= 0) throw new EndpointUsed(Endpoint.place(endpoint))
     task.start()
