@@ -82,17 +82,19 @@ object generated {
   def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.END, null)
 
-  /** As `stay`, with a payload that was [[Moving]]. */
-  def stay(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    if (moving.isEmpty) stay(endpoint, index, payload)
-    else send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.STAY, moving)
+  /** As `stay`, with a payload that is made by [[Moving]]. */
+  def stay(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
+    val cargo = moving.cargo(payload)
+    if (moving.isEmpty) stay(endpoint, index, cargo)
+    else send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, cargo, 0L, Pipe.STAY, moving)
+  }
 
-  /** As `turn`, with a payload that was [[Moving]]. */
-  def turn(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
+  /** As `turn`, with a payload that is made by [[Moving]]. */
+  def turn(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.TURN, moving)
 
-  /** As `end`, with a payload that was [[Moving]]. */
-  def end(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
+  /** As `end`, with a payload that is made by [[Moving]]. */
+  def end(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.END, moving)
 
   /** Takes what an endpoint is made of instead of the endpoint, which the compiler does without where it goes nowhere. */
@@ -160,12 +162,11 @@ object generated {
     private var from: List[Endpoint] = Nil
     private var to: List[Endpoint] = Nil
 
-    private def used(endpoint: Endpoint): Nothing = {
-      restore()
-      throw Endpoint.used(endpoint.$side, endpoint.$state())
-    }
+    private def used(endpoint: Endpoint): Nothing = throw Endpoint.used(endpoint.$side, endpoint.$state())
 
-    /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it. */
+    /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it; whoever calls this restores the
+      * others, as [[cargo]] does, whatever is thrown between two of them.
+      */
     def take[E <: Endpoint](endpoint: E): E = endpoint match {
       case done: DoneEndpoint => done.asInstanceOf[E]
       case _ =>
@@ -209,7 +210,7 @@ object generated {
       case Some(inner)                      => kind(inner)
       case values: Vector[_]                => values.iterator.map(kind).collectFirst { case Some(answer) => answer }
       case tuple: Product if isTuple(tuple) => kindOfTuple(tuple.productIterator.map(kind).toList)
-      case _                                => Some(false)
+      case other                            => if (other.asInstanceOf[AnyRef] eq null) None else Some(false)
     }
 
     private def kindOfTuple(kinds: List[Option[Boolean]]): Option[Boolean] =
@@ -220,8 +221,16 @@ object generated {
     /** Whether there were no endpoints in the payload. */
     private[duologue] def isEmpty: Boolean = to.isEmpty
 
-    private[duologue] def cargo(payload: Any): Any =
-      if (to.isEmpty) payload else new Cargo(payload, to.toArray[Handle])
+    /** The payload, as it lies in the ring. If it cannot be made, because of a `null` for example, the endpoints in it are the sender's again. */
+    private[duologue] def cargo(payload: => Any): Any =
+      try {
+        val moved = payload
+        if (to.isEmpty) moved else new Cargo(moved, to.toArray[Handle])
+      } catch {
+        case thrown: Throwable =>
+          restore()
+          throw thrown
+      }
 
     private[duologue] def restore(): Unit = {
       from.zip(to).foreach { case (endpoint, moved) => endpoint.$side.takeBack(moved.$side, endpoint) }

@@ -20,6 +20,10 @@ final class SharedSuite extends RuntimeSuite {
 
   private def next(server: log.server.Log): ((Int, Int), log.server.Log) = server.recv() match {
     case log.Log.Line(from, number, next) => ((from, number), next)
+    case log.Log.Both(one, other, next) =>
+      abandon(one)
+      abandon(other)
+      ((0, 0), next)
     case log.Log.Follow(numbers, next) =>
       abandon(numbers)
       ((0, 0), next)
