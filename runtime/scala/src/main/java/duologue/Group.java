@@ -1,5 +1,6 @@
 package duologue;
 
+import java.lang.ref.Reference;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -95,7 +96,10 @@ class Group {
             }
             outcome = Side.park(waiter, this, nanos, deadline);
         }
-        return settle() ? Side.reconcile(outcome) : outcome;
+        boolean isChosen = settle();
+        // The collector must not find a side forgotten while a thread waits by it.
+        Reference.reachabilityFence(this);
+        return isChosen ? Side.reconcile(outcome) : outcome;
     }
 
     /** Looks for one that is ready or was left; all are claimed. */

@@ -2,6 +2,7 @@ package duologue;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -213,6 +214,8 @@ final class Ports {
             }
             doorbell.retract(waiter);
         }
+        // The collector must not find the sides of the members forgotten while a thread waits for them: bells do not refer to the set.
+        Reference.reachabilityFence(this);
         return outcome;
     }
 

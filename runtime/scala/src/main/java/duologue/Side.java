@@ -1,5 +1,6 @@
 package duologue;
 
+import java.lang.ref.Reference;
 import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -39,9 +40,9 @@ final class Side {
         }
     }
 
-    /** Begins a use by the endpoint of this turn that does not wait; false if the endpoint is not the live one. */
-    boolean begin(long turn) {
-        return seat.begin(watch, turn);
+    /** Begins a use by the endpoint of this turn that does not wait, as {@link Claims#begin}; false if the endpoint is not the live one. */
+    boolean begin(long turn, boolean owned) {
+        return seat.begin(watch, turn, owned);
     }
 
     /** Sends a number by `endpoint`, which speaks again, by the lane; false, and nothing is done, if that cannot be. */
@@ -86,14 +87,16 @@ final class Side {
 
     // ---- waiting
 
-    enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT }
+    enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT, USED }
 
     /**
-     * Waits for what the next operation needs: the next message, or room for one. The use has begun; it goes on with READY, and not
-     * with LEFT. `nanos` below 0 means for ever.
+     * Waits for what the next operation needs: the next message, or room for one. The use has begun; it goes on with READY, no longer as an
+     * owner's, and not with LEFT, or USED, which says that another use has come into this one. `nanos` below 0 means without end.
      */
-    Outcome await(long nanos) {
-        seat.occupy();
+    Outcome await(long nanos, boolean owned) {
+        if (!seat.occupy(owned)) {
+            return Outcome.USED;
+        }
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
         Patience patience = seat.patience();
         Outcome outcome = Outcome.READY;
@@ -105,6 +108,8 @@ final class Side {
             }
             patience.slept();
         }
+        // The collector must not find the side forgotten while a thread waits by it, and nothing of the above refers to it.
+        Reference.reachabilityFence(this);
         if (isLeft()) {
             return Outcome.LEFT;
         }
@@ -120,7 +125,7 @@ final class Side {
             }
             if (seat.isUnsure()) {
                 outcome = park(waiter, seat, nanos, deadline, interval);
-                interval = Math.min(Eagerness.LATE, 2 * interval);
+                interval = Eagerness.after(interval);
             } else {
                 outcome = park(waiter, seat, nanos, deadline, Long.MAX_VALUE);
             }

@@ -35,7 +35,7 @@ final class PortSet[M, A] private () extends AutoCloseable {
     * set already.
     */
   def add(endpoint: RecvEndpoint[M], value: A): Unit =
-    if (!used(ports.add(endpoint, value))) throw new EndpointUsed(Endpoint.place(endpoint))
+    if (!used(ports.add(endpoint, value))) throw Endpoint.used(endpoint)
 
   /** Takes an endpoint out again and gives its value. The endpoint can then be used. `None`: it is not in the set. */
   def remove(endpoint: RecvEndpoint[M]): Option[A] = used {
@@ -131,7 +131,7 @@ final class PortSet[M, A] private () extends AutoCloseable {
     val value = member.value.asInstanceOf[A]
     val left = member.left
     ports.release(member)
-    () => endpoint.takeIn(left) match {
+    () => endpoint.takeIn(left, owned = false) match {
       case Right(message) => PortSet.Received(value, message)
       case Left(why)      => PortSet.Closed(value, why)
     }

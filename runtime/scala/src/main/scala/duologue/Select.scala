@@ -80,7 +80,7 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
   private def claim(group: Group): Unit = {
     val used = group.claim()
-    if (used >= 0) throw new EndpointUsed(Endpoint.place(cases(used).endpoint))
+    if (used >= 0) throw Endpoint.used(cases(used).endpoint)
   }
 
   // The cases are `Case[R]`: the array says `Any` only because arrays are invariant.

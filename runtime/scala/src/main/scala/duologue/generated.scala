@@ -1,5 +1,7 @@
 package duologue
 
+import java.lang.ref.Reference
+
 /** What generated code calls. Programs have no use for it. */
 object generated {
 
@@ -54,8 +56,11 @@ object generated {
   def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
     val side = endpoint.$side
     val pushed =
-      if (payload.asInstanceOf[AnyRef] eq null) side.pushNumber(endpoint, index, 0L)
-      else side.pushObject(endpoint, index, payload.asInstanceOf[AnyRef])
+      try {
+        if (payload.asInstanceOf[AnyRef] eq null) side.pushNumber(endpoint, index, 0L)
+        else side.pushObject(endpoint, index, payload.asInstanceOf[AnyRef])
+      } catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
+    Reference.reachabilityFence(side)
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.STAY, null)
   }
 
@@ -70,7 +75,10 @@ object generated {
   /** As `stay`, with a payload that is one primitive value. */
   def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
     val side = endpoint.$side
-    val pushed = side.pushNumber(endpoint, index, number)
+    val pushed =
+      try side.pushNumber(endpoint, index, number)
+      catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
+    Reference.reachabilityFence(side)
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.STAY, null)
   }
 
@@ -109,11 +117,21 @@ object generated {
       moving: Moving
   ): Unit = {
     val seat = side.seat
-    if (!side.begin(turn)) throw restored(moving, Endpoint.used(side, state))
-    if (!seat.hasRoom() && seat.pipe.unbounded) awaitRoom(side, turn, state, moving)
-    if (!seat.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)) throw restored(moving, Endpoint.closed(side, state))
-    seat.release(turn + 1)
+    var owned = seat.isMine
+    if (!side.begin(turn, owned)) throw restored(moving, Endpoint.used(side, turn, state))
+    if (!seat.hasRoom() && seat.pipe.unbounded) {
+      awaitRoom(side, turn, state, owned, moving)
+      owned = false
+    }
+    val sent =
+      try seat.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)
+      catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
+    if (!sent) throw restored(moving, Endpoint.closed(side, state))
+    val isKept = seat.end(turn + 1, owned)
     seat.wakePeer()
+    // The collector must not find the side forgotten, and leave, before its last message is there.
+    Reference.reachabilityFence(side)
+    if (!isKept) throw Endpoint.used(side, turn, state)
   }
 
   /** Why nothing is sent; what was to be sent is the sender's again. */
@@ -122,9 +140,10 @@ object generated {
     refusal
   }
 
-  private def awaitRoom(side: Side, turn: Long, state: String, moving: Moving): Unit = {
-    val refusal: Exception = side.await(-1L) match {
+  private def awaitRoom(side: Side, turn: Long, state: String, owned: Boolean, moving: Moving): Unit = {
+    val refusal: Exception = side.await(-1L, owned) match {
       case Side.Outcome.LEFT => Endpoint.closed(side, state)
+      case Side.Outcome.USED => Endpoint.used(side, turn, state)
       case Side.Outcome.INTERRUPTED =>
         side.restore(turn)
         new InterruptedException()
@@ -162,7 +181,7 @@ object generated {
     private var from: List[Endpoint] = Nil
     private var to: List[Endpoint] = Nil
 
-    private def used(endpoint: Endpoint): Nothing = throw Endpoint.used(endpoint.$side, endpoint.$state())
+    private def used(endpoint: Endpoint): Nothing = throw Endpoint.used(endpoint)
 
     /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it; whoever calls this restores the
       * others, as [[cargo]] does, whatever is thrown between two of them.
