@@ -97,13 +97,13 @@ final class Talk(capacity: Int) {
 
   def call(what: Int): Unit = if (!called.compareAndSet(Talk.Nothing, what)) called.set(called.get * 10)
 
-  private var wait = Option.empty[Wait]
+  private var pending = Option.empty[Wait]
 
   /** Lets [[heard]] know, by 1, that a message has come, or that the wait was given up. Nothing is used up. */
-  def await(): Unit = wait = Some(whenReady(server)(outcome => call(if (outcome.isRight) 1 else Talk.Closed)))
+  def await(): Unit = pending = Some(whenReady(server)(outcome => call(if (outcome.isRight) 1 else Talk.Closed)))
 
   /** Gives the wait up. */
-  def end(): Unit = wait.foreach(_.end())
+  def end(): Unit = pending.foreach(_.end())
 
   /** Sends when there is room; lets [[heard]] know, by 1. */
   def sendLater(value: Int): Unit =
@@ -221,11 +221,9 @@ final class Crowd {
     1
   }
 
-  /** Sends so many messages in a row, by the first sender. */
-  def sendMany(count: Int): Int = Talk.outcome {
-    one.send(endpoint => (1 to count).foldLeft(endpoint)((endpoint, _) => endpoint.line(0, 0)))
-    1
-  }
+  /** Sends this many messages in a row when there is room, by the first sender. */
+  def sendManyLater(count: Int): Unit =
+    one.sendAsync(endpoint => (1 to count).foldLeft(endpoint)((endpoint, _) => endpoint.line(0, 0)))(ExecutionContext.parasitic): Unit
 
   private val called = new AtomicInteger(Talk.Nothing)
 

@@ -6,13 +6,14 @@ import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
 import scala.util.{Failure, Try}
 
+/** What the callbacks of [[ForeignSuite]] throw. */
+final class Broken extends RuntimeException("a callback throws")
+
 /** Executors that refuse, callbacks that throw, and `null`: they harm nobody but those that brought them. */
 final class ForeignSuite extends RuntimeSuite {
 
   private type Server = stream.server.Stream[Int]
   private type Client = stream.client.Stream[Int]
-
-  private final class Broken extends RuntimeException("a callback throws")
 
   private def refuse(): Nothing = throw new RejectedExecutionException("no more")
 

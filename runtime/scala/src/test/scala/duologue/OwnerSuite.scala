@@ -128,14 +128,20 @@ final class OwnerSuite extends RuntimeSuite {
   test("who comes late takes nothing from a newer owner") {
     val (_, client) = stream.init[Int]()
     val last = new AtomicReference(client)
-    new Beside(last.set((1 to 20).foldLeft(client)((client, number) => client.send(number)))).join()
     val seat = client.$side.seat
+    def send(): Unit = last.set((1 to 40).foldLeft(last.get)((client, number) => client.send(number)))
+    new Beside(send()).join()
     val dead = seat.owner
+    send()
+    assert(seat.isMine)
+    val living = seat.owner
     new Beside({
-      (1 to 40).foldLeft(last.get)((client, number) => client.send(number)): Unit
-      assert(seat.isMine)
-      assert(!seat.disown(dead))
-      assert(seat.isMine)
+      send()
+      for (before <- List(dead, living)) {
+        assert(seat.isMine)
+        assert(!seat.disown(before))
+        assert(seat.isMine)
+      }
     }).join()
   }
 

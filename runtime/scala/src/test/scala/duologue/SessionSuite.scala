@@ -1,6 +1,7 @@
 package duologue
 
 import duologue.protocols.{bank, stream}
+import java.util.concurrent.CountDownLatch
 import scala.concurrent.duration._
 import scala.util.Using
 
@@ -9,8 +10,9 @@ final class SessionSuite extends RuntimeSuite {
 
   test("receiving right after one's own send waits for the slow peer, and does not read one's own message") {
     val (server, client) = bank.init()
+    val looked = new CountDownLatch(1)
     val beside = new Beside({
-      Thread.sleep(50)
+      looked.await()
       server.recv() match {
         case bank.Login.Login(username, password, next) =>
           assertEquals((username, password), ("holk", "1234"))
@@ -21,6 +23,7 @@ final class SessionSuite extends RuntimeSuite {
     val response = client.login("holk", "1234")
     assertEquals(response.tryRecv(), None)
     assertEquals(response.recvWithin(1.milli), None)
+    looked.countDown()
     response.recv() match {
       case bank.LoginResponse.Ok(next)    => abandon(next)
       case bank.LoginResponse.Invalid(_) => fail("not what was sent")

@@ -57,7 +57,7 @@ final class CatsSuite extends munit.FunSuite {
 
   test("a service hears all that was sent before its client was left, and how it ended")(succeed {
     def sum(server: numbers.server.Stream, so: Long): IO[Long] =
-      receive[IO, numbers.Stream.Send](server).attempt.flatMap {
+      receive(server)(IO.asyncForIO).attempt.flatMap {
         case Right(message)                                => sum(message.next, so + message.value)
         case Left(closed: SessionClosed) if closed.isByPeer => IO.pure(so)
         case Left(other)                                   => IO.raiseError(other)

@@ -60,7 +60,7 @@ final class ZioSuite extends munit.FunSuite {
       server.receive.foldZIO(closed => if (closed.isByPeer) ZIO.succeed(so) else ZIO.fail(closed), message => sum(message.next, so + message.value))
     def round(number: Int): IO[SessionClosed, Unit] = for {
       total <- Promise.make[SessionClosed, Long]
-      _ <- ZIO.scoped(service(numbers.init())(sum(_, 0L).intoPromise(total)).flatMap { client =>
+      _ <- ZIO.scoped[Any](service(numbers.init())(sum(_, 0L).intoPromise(total)).flatMap { client =>
         ZIO.succeed((1 to number).foldLeft(client)((client, value) => client.send(value.toLong)): Unit)
       })
       heard <- total.await
@@ -69,14 +69,14 @@ final class ZioSuite extends munit.FunSuite {
   })
 
   test("a service's side is left when it ends or fails, and it can be interrupted inside")(succeed {
-    def asked(serving: IO[String, Unit]) = ZIO.scoped {
+    def asked(serving: IO[String, Unit]) = ZIO.scoped[Any] {
       service(bank.init())(_ => serving).flatMap(client => ZIO.attempt(client.login("holk", "1234")).flatMap(_.receive).either)
     }
     for {
       ended <- asked(ZIO.unit)
       failed <- asked(ZIO.fail("no"))
       stopped <- Promise.make[Nothing, Boolean]
-      _ <- ZIO.scoped(service(bank.init())(_ => ZIO.never.fork.flatMap(_.interrupt).flatMap(exit => stopped.succeed(exit.isInterrupted))))
+      _ <- ZIO.scoped[Any](service(bank.init())(_ => ZIO.never.fork.flatMap(_.interrupt).flatMap(exit => stopped.succeed(exit.isInterrupted))))
       interrupted <- stopped.await
     } yield assert(ended.isLeft && failed.isLeft && interrupted)
   })
