@@ -199,29 +199,7 @@ fn maven() {
     let project = project("maven");
     let main = project.join("src/main");
     copy(&repository().join("tests/sbt/src/main"), &main);
-    let plugins = text("Maven", "xml");
-    let pom = format!(
-        "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>example</groupId>
-  <artifactId>thermostat</artifactId>
-  <version>1</version>
-  <properties>
-    <maven.compiler.source>17</maven.compiler.source>
-    <maven.compiler.target>17</maven.compiler.target>
-    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-  </properties>
-  <dependencies><dependency>
-    <groupId>org.scala-lang</groupId>
-    <artifactId>scala3-library_3</artifactId>
-    <version>3.3.7</version>
-  </dependency></dependencies>
-  <build><plugins>
-{plugins}  </plugins></build>
-</project>
-"
-    );
-    fs::write(project.join("pom.xml"), pom).expect("it can be written");
+    fs::write(project.join("pom.xml"), text("Maven", "xml")).expect("it can be written");
     hold(&main.join("protocols"), || {
         let mut compile = jvm_tool("mvn");
         compile.args(["-B", "compile"]).env("PATH", path());

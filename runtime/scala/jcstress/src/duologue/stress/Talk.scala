@@ -1,9 +1,10 @@
 package duologue.stress
 
-import duologue.{EndpointUsed, PortSet, Select, SessionClosed, SharedSender, abandon}
+import duologue.{EndpointUsed, PortSet, Select, SessionClosed, SharedSender, Wait, abandon, sendAsync, whenReady}
 import duologue.protocols.{log, stream}
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicInteger
+import scala.concurrent.ExecutionContext
 import scala.concurrent.duration.FiniteDuration
 
 /** A session in which numbers are sent, and numbers for whatever may happen: what was received or, if it was sent, 1; otherwise one
@@ -96,6 +97,20 @@ final class Talk(capacity: Int) {
 
   def call(what: Int): Unit = if (!called.compareAndSet(Talk.Nothing, what)) called.set(called.get * 10)
 
+  private var pending = Option.empty[Wait]
+
+  /** Lets [[heard]] know, by 1, that a message has come, or that the wait was given up. Nothing is used up. */
+  def await(): Unit = pending = Some(whenReady(server)(outcome => call(if (outcome.isRight) 1 else Talk.Closed)))
+
+  /** Gives the wait up. */
+  def end(): Unit = pending.foreach(_.end())
+
+  /** Sends when there is room; lets [[heard]] know, by 1. */
+  def sendLater(value: Int): Unit =
+    sendAsync(client)(_.send(value))(ExecutionContext.parasitic).onComplete(outcome => call(if (outcome.isSuccess) 1 else Talk.Closed))(
+      ExecutionContext.parasitic
+    )
+
   def leaveServer(): Unit = abandon(server)
 
   def leaveClient(): Unit = abandon(client)
@@ -178,6 +193,9 @@ final class Pair {
   set.add(one.server, one)
   set.add(two.server, two)
 
+  /** Takes the first one out; 1 if it was there. */
+  def remove(): Int = set.remove(one.server).size
+
   def recv(): Int = set.recv() match {
     case PortSet.Received(talk, message) => talk.take(message)
     case PortSet.Closed(_, _)            => Talk.Closed
@@ -203,6 +221,20 @@ final class Crowd {
     1
   }
 
+  /** Sends this many messages in a row when there is room, by the first sender. */
+  def sendManyLater(count: Int): Unit =
+    one.sendAsync(endpoint => (1 to count).foldLeft(endpoint)((endpoint, _) => endpoint.line(0, 0)))(ExecutionContext.parasitic): Unit
+
+  private val called = new AtomicInteger(Talk.Nothing)
+
+  /** Sends when there is room, by the second sender; lets [[heard]] know, by 1. */
+  def sendLater(value: Int): Unit =
+    two.sendAsync(_.line(1, value))(ExecutionContext.parasitic).onComplete(outcome => called.addAndGet(if (outcome.isSuccess) 1 else 10): Unit)(
+      ExecutionContext.parasitic
+    )
+
+  def heard: Int = called.get
+
   def leaveOne(): Unit = one.close()
 
   def leaveTwo(): Unit = two.close()
@@ -218,4 +250,47 @@ final class Crowd {
 
   /** Receives so many messages; the sum of their numbers. */
   def recvSome(count: Int): Int = (1 to count).map(_ => recv()).sum
+}
+
+/** A session whose client one thread uses many times in a row, and another thread, too, by whatever endpoint it sees. */
+final class Theft {
+  private val session = stream.init[Int]()
+  @volatile private var live = session._2
+  private val sent = new AtomicInteger()
+
+  private def send(): Int = Talk.outcome {
+    live = live.send(1)
+    sent.incrementAndGet(): Unit
+    1
+  }
+
+  /** Sends so many numbers, as long as nothing is refused. */
+  def own(count: Int): Int = {
+    var outcome = 1
+    for (_ <- 1 to count) if (outcome == 1) outcome = send()
+    outcome
+  }
+
+  /** Sends one number, when some were sent. */
+  def steal(): Int = {
+    while (sent.get < 20) Thread.onSpinWait()
+    send()
+  }
+
+  /** How many numbers arrive: 0 if as many as were sent, or else 1. */
+  def lost: Int = {
+    abandon(session._2)
+    var server = session._1
+    var received = 0
+    val end = Talk.outcome {
+      while (true) server.recv() match {
+        case stream.Stream.Send(_, next) =>
+          received += 1
+          server = next
+        case other => throw new AssertionError(other)
+      }
+      0
+    }
+    if (end == Talk.Closed && received == sent.get) 0 else 1
+  }
 }

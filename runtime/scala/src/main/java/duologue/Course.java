@@ -129,6 +129,9 @@ abstract class Course extends Lane {
             return null;
         }
         Object payload = segment.take(slot);
+        if (payload == null) {
+            throw new IllegalStateException("the payload was taken by another use");
+        }
         return (word & Pipe.CARGO) != 0 ? ((Cargo) payload).payload : payload;
     }
 }

@@ -25,7 +25,7 @@ final class Crowd extends Waiter {
             if (waiter == null) {
                 return;
             }
-            waiter.wake();
+            Waiter.wake(waiter);
         }
     }
 

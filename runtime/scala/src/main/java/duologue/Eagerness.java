@@ -18,8 +18,10 @@ import java.util.concurrent.TimeUnit;
  * A receiver that goes to sleep after all stores its real waiter, then a fence, then it looks once more. From here until it
  * is <em>sure</em> it looks again from time to time, at growing intervals: a sender that has still seen EAGER may publish without
  * a fence and miss the waiter, and nothing more than that its message becomes visible some time is relied upon, as in every loop
- * that spins. The waiter is seen by the sender in all but some nanoseconds of the cases, so looking again costs much
- * less than it seems; the intervals only bound what happens otherwise.
+ * that spins. To miss the waiter for a time T, the sender must have been stopped for as long, between its look at the waiter and its
+ * store a few instructions later. Each interval is as long as all before it together. So a message that was missed is found late by no more
+ * than its sender was late itself, and in no case by more than {@link #LATE}; and a receiver that is idle looks twenty times in its first
+ * minute, and then once a minute. No handshake takes the place of that: the sender of an idle receiver runs nothing that could answer.
  *
  * <p>The receiver is sure once it has taken a message without EAGER since it found the ring empty behind that fence. Be this
  * message n. Its sender did not see EAGER, so it has made a fence behind n. The receiver's fence came first, since its look did not
@@ -37,11 +39,16 @@ final class Eagerness {
     /** How many messages of runs a receiver has to find without sleeping. */
     static final int CALM = 32;
 
-    /** The first interval, and the longest one, in nanoseconds. */
+    /** The first interval, and the longest one, in nanoseconds: one minute. */
     static final long SOON = 100_000;
-    static final long LATE = 1_000_000_000;
+    static final long LATE = 60_000_000_000L;
 
     private Eagerness() {}
+
+    /** After which interval to look again, after this one. */
+    static long after(long interval) {
+        return Math.min(LATE, 2 * interval);
+    }
 
     /** Looks again in place of a waiter that is no thread, for as long as it waits, in the common pool of the Java library. */
     static final class Unsure extends Waiter implements Runnable {
@@ -68,8 +75,8 @@ final class Eagerness {
         public void run() {
             Sign sign = this.sign.get();
             if (sign != null && sign.waiter == this && !sign.left) {
-                waiter.wake();
-                interval = Math.min(LATE, 2 * interval);
+                Waiter.wake(waiter);
+                interval = after(interval);
                 start();
             }
         }

@@ -1,5 +1,6 @@
 package duologue;
 
+import java.lang.ref.Reference;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -90,13 +91,15 @@ class Group {
         }
         Side.Outcome outcome = Side.Outcome.READY;
         while (outcome == Side.Outcome.READY) {
-            waiter.lower();
             if (find()) {
                 break;
             }
-            outcome = Side.park(this, nanos, deadline);
+            outcome = Side.park(waiter, this, nanos, deadline);
         }
-        return settle() ? Side.reconcile(outcome) : outcome;
+        boolean isChosen = settle();
+        // The collector must not find a side forgotten while a thread waits by it.
+        Reference.reachabilityFence(this);
+        return isChosen ? Side.reconcile(outcome) : outcome;
     }
 
     /** Looks for one that is ready or was left; all are claimed. */
@@ -117,6 +120,11 @@ class Group {
         chosen = at;
         left = side.isLeft();
         return true;
+    }
+
+    /** Restores the chosen one, too, from which nothing was taken. */
+    void unchoose() {
+        ends[chosen].$side.restore(ends[chosen]);
     }
 
     private int place(int step) {
@@ -183,7 +191,7 @@ class Group {
         /** Ends the wait, unless a side is ready. Nothing happens if it is over. */
         final void giveUp() {
             isGivenUp = true;
-            waiter.wake();
+            Waiter.wake(waiter);
         }
 
         /** All are claimed. */

@@ -84,7 +84,7 @@ abstract class Lane extends Claims {
         Pipe.WORD.setRelease(segment.words, Segment.at(slot), word);
     }
 
-    /** The word of the message of this turn, if the lane leads to it and it is there; else 0. What follows {@link #release}s. */
+    /** The word of the message of this turn, if the lane leads to it and it is there; else 0. What follows ends the use as an owner's. */
     final long peek(long turn) {
         if (!leads(turn)) {
             return 0;

@@ -60,6 +60,8 @@ final class Pipe {
     static final int STAY = 0;
     /** A message with endpoints that has been taken. */
     static final int TAKEN = 32;
+    /** In a word that a receiver has taken, not in the ring: its use is an owner's, see {@link Claims#begin}. */
+    static final int OWNED = TAKEN;
     /** The client has sent the message. */
     static final int CLIENT = 64;
 

@@ -2,6 +2,7 @@ package duologue;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -209,10 +210,12 @@ final class Ports {
         Side.Outcome outcome = Side.Outcome.READY;
         if (doorbell.sleep(waiter)) {
             while (outcome == Side.Outcome.READY && doorbell.sleeps(waiter)) {
-                outcome = Side.park(this, nanos, deadline);
+                outcome = Side.park(waiter, this, nanos, deadline);
             }
             doorbell.retract(waiter);
         }
+        // The collector must not find the sides of the members forgotten while a thread waits for them: bells do not refer to the set.
+        Reference.reachabilityFence(this);
         return outcome;
     }
 

@@ -30,6 +30,7 @@ final class Seat extends Course {
 
     /** What is promised to the sender, as {@link Eagerness} says. */
     private byte promise;
+    private volatile boolean broken;
     private Patience patience;
 
     Seat(Side side, Pipe pipe, boolean isClient, boolean speaks) {
@@ -65,8 +66,8 @@ final class Seat extends Course {
     // ---- who may act
 
     /** Begins a use by an endpoint of the side with this watch, as {@link Claims#begin}. */
-    boolean begin(Watch watch, long turn) {
-        if (this.watch != watch || !begin(turn)) {
+    boolean begin(Watch watch, long turn, boolean owned) {
+        if (this.watch != watch || !begin(turn, owned)) {
             return false;
         }
         if (isOpen()) {
@@ -77,11 +78,22 @@ final class Seat extends Course {
 
     /** As {@link #begin}, for a use that others may come in between. */
     boolean claim(Watch watch, long turn) {
-        if (!begin(watch, turn)) {
-            return false;
-        }
-        occupy();
-        return true;
+        boolean owned = isMine();
+        return begin(watch, turn, owned) && occupy(owned);
+    }
+
+    /** As {@link Claims#hold}. False, and the session is broken off, if another use has come into the owner's. */
+    boolean occupy(boolean owned) {
+        return hold(owned) || isLeft() || breakOff();
+    }
+
+    /**
+     * Ends a use, an owner's or not: the endpoint of this turn is live. False, and the session is broken off, if another use has come into the
+     * owner's. Whoever leaves the side from elsewhere takes it from its owner, too, which is no such case.
+     */
+    boolean end(long turn, boolean owned) {
+        release(turn);
+        return !owned || isMine() || isLeft() || breakOff();
     }
 
     /** Gives the seat from one watch to another; false if it no longer had the first. */
@@ -113,8 +125,9 @@ final class Seat extends Course {
     }
 
     /**
-     * Sends a number, after which this side speaks again, by the lane. False, and nothing is done, if that cannot be: there is no room, a side
-     * has left, or the lane is for messages with fences where there need not be any, or the reverse.
+     * Sends a number, after which this side speaks again, by the lane. False if that cannot be, because there is no room, a side
+     * has left, or the lane is for messages with fences where there need not be any, or the reverse: nothing was done. False also if another use
+     * has come into this one: then no endpoint of this side can be used any more.
      */
     boolean pushNumber(long turn, int index, long number) {
         boolean isEager = isEager();
@@ -122,8 +135,7 @@ final class Seat extends Course {
             return false;
         }
         storeNumber(turn, index, number);
-        pushed(turn, isEager);
-        return true;
+        return pushed(turn, isEager);
     }
 
     /** As {@link #pushNumber}, an object. */
@@ -133,8 +145,7 @@ final class Seat extends Course {
             return false;
         }
         storeObject(turn, index, payload);
-        pushed(turn, isEager);
-        return true;
+        return pushed(turn, isEager);
     }
 
     private boolean flows(long turn, boolean isEager) {
@@ -150,14 +161,14 @@ final class Seat extends Course {
     }
 
     /** Ends the use by which a message was stored in the lane. The fence and the look at the waiter are those of {@link #send}. */
-    private void pushed(long turn, boolean isEager) {
+    private boolean pushed(long turn, boolean isEager) {
         if (isEager) {
-            release(turn + 1);
-        } else {
-            VarHandle.fullFence();
-            release(turn + 1);
-            wakePeer();
+            return end(turn + 1, true);
         }
+        VarHandle.fullFence();
+        boolean isKept = end(turn + 1, true);
+        wakePeer();
+        return isKept;
     }
 
     /**
@@ -248,7 +259,13 @@ final class Seat extends Course {
 
     /** Whether the next message, or the news that the peer has left, is there. */
     boolean arrived() {
-        return hasMessage() || there.left;
+        try {
+            return hasMessage() || there.left;
+        } catch (RuntimeException torn) {
+            // Another use has come into this one: see Claims.
+            breakOff();
+            return true;
+        }
     }
 
     /**
@@ -325,21 +342,20 @@ final class Seat extends Course {
         return word;
     }
 
-    /** Goes on behind the message with this word, and ends the use by which it was taken. */
-    void pass(long word, long turn) {
+    /** Goes on after the message with this word, and {@link #end}s the use by which it was taken. */
+    boolean pass(long word, long turn) {
         sequence++;
         if ((word & (Pipe.TURN | Pipe.END)) == 0) {
-            passInRun(word, turn);
-            return;
+            return passInRun(word, turn);
         }
         if (promise == Eagerness.WITHDRAWN) {
             promise = Eagerness.NONE;
         }
         turn((int) word & (Pipe.TURN | Pipe.END));
-        release(turn + 1);
+        return end(turn + 1, (word & Pipe.OWNED) != 0);
     }
 
-    private void passInRun(long word, long turn) {
+    private boolean passInRun(long word, long turn) {
         step();
         calm++;
         if (promise == Eagerness.WITHDRAWN && (word & Pipe.EAGER) == 0) {
@@ -353,11 +369,12 @@ final class Seat extends Course {
         if (promise != Eagerness.WITHDRAWN && mayOpen()) {
             open(turn + 1, Pipe.PROGRESS - 1 - progress, (sequence + 1 << Pipe.NUMBER) + mark(!isClient));
         }
-        release(turn + 1);
+        boolean isKept = end(turn + 1, (word & Pipe.OWNED) != 0);
         if (tells) {
             // Others may go on in this very thread, which is not for the middle of a use.
             Waiter.wake(there.room);
         }
+        return isKept;
     }
 
     /** Promises the sender that there will be no need of fences, if that is worth while. */
@@ -369,9 +386,8 @@ final class Seat extends Course {
     }
 
     private void promiseIfFree() {
-        if (sign.waiter == null && !speaks && !Patience.isVirtual()) {
+        if (sign.waiter == null && !speaks && !Patience.isVirtual() && sign.promise()) {
             promise = Eagerness.PROMISED;
-            sign.waiter = Waiter.EAGER;
         }
     }
 
@@ -394,16 +410,41 @@ final class Seat extends Course {
     void leave(Watch by) {
         ArrayDeque<Side> unread = new ArrayDeque<>(0);
         leave(by, unread);
+        leaveAll(unread);
+    }
+
+    private static void leaveAll(ArrayDeque<Side> unread) {
         for (Side side = unread.poll(); side != null; side = unread.poll()) {
             side.leave(unread);
         }
     }
 
+    /**
+     * Leaves the session, whoever has the seat: two uses have met, and nobody knows how far this side is. False, for those that end a use
+     * by it.
+     */
+    boolean breakOff() {
+        watch = Watch.LEFT;
+        broken = true;
+        ArrayDeque<Side> unread = new ArrayDeque<>(0);
+        depart(unread);
+        leaveAll(unread);
+        return false;
+    }
+
+    /** Whether it was {@link #breakOff} that left the session. */
+    boolean isBroken() {
+        return broken;
+    }
+
     /** As {@link #leave}, and collects the sides in unread messages. */
     void leave(Watch by, ArrayDeque<Side> unread) {
-        if (by == null || !move(by, Watch.LEFT)) {
-            return;
+        if (by != null && move(by, Watch.LEFT)) {
+            depart(unread);
         }
+    }
+
+    private void depart(ArrayDeque<Side> unread) {
         vacate();
         sign.left = true;
         VarHandle.fullFence();
@@ -420,8 +461,8 @@ final class Seat extends Course {
             for (int i = 0; i < each.slots(); i++) {
                 long word = (long) Pipe.WORD.getAcquire(each.words, Segment.at(i));
                 boolean isCargo = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) == mark(!isClient);
-                if (isCargo && takeCargo(each.words, Segment.at(i), word)) {
-                    Cargo cargo = (Cargo) each.payloads[i];
+                // The payload is another one only if two uses of the peer's have met.
+                if (isCargo && takeCargo(each.words, Segment.at(i), word) && each.payload(i) instanceof Cargo cargo) {
                     each.payloads[i] = null;
                     for (Handle endpoint : cargo.endpoints) {
                         unread.add(endpoint.$side);

@@ -67,6 +67,11 @@ final class Segment {
         payloads[slot] = payload;
     }
 
+    /** The object of a slot, or null. */
+    Object payload(int slot) {
+        return payloads == null ? null : payloads[slot];
+    }
+
     /** The object of a slot, once. */
     Object take(int slot) {
         Object payload = payloads[slot];

@@ -1,9 +1,9 @@
 package duologue;
 
+import java.lang.ref.Reference;
 import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.LockSupport;
 
 /** One side of a session, for as long as it is in the same hands. Endpoints come and go with every message; the side stays. */
 final class Side {
@@ -40,9 +40,9 @@ final class Side {
         }
     }
 
-    /** Begins a use by the endpoint of this turn that does not wait; false if the endpoint is not the live one. */
-    boolean begin(long turn) {
-        return seat.begin(watch, turn);
+    /** Begins a use by the endpoint of this turn that does not wait, as {@link Claims#begin}; false if the endpoint is not the live one. */
+    boolean begin(long turn, boolean owned) {
+        return seat.begin(watch, turn, owned);
     }
 
     /** Sends a number by `endpoint`, which speaks again, by the lane; false, and nothing is done, if that cannot be. */
@@ -87,14 +87,16 @@ final class Side {
 
     // ---- waiting
 
-    enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT }
+    enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT, USED }
 
     /**
-     * Waits for what the next operation needs: the next message, or room for one. The use has begun; it goes on with READY, and not
-     * with LEFT. `nanos` below 0 means for ever.
+     * Waits for what the next operation needs: the next message, or room for one. The use has begun; it goes on with READY, no longer as an
+     * owner's, and not with LEFT, or USED, which says that another use has come into this one. `nanos` below 0 means without end.
      */
-    Outcome await(long nanos) {
-        seat.occupy();
+    Outcome await(long nanos, boolean owned) {
+        if (!seat.occupy(owned)) {
+            return Outcome.USED;
+        }
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
         Patience patience = seat.patience();
         Outcome outcome = Outcome.READY;
@@ -106,6 +108,8 @@ final class Side {
             }
             patience.slept();
         }
+        // The collector must not find the side forgotten while a thread waits by it, and nothing of the above refers to it.
+        Reference.reachabilityFence(this);
         if (isLeft()) {
             return Outcome.LEFT;
         }
@@ -116,36 +120,31 @@ final class Side {
         Outcome outcome = Outcome.READY;
         long interval = Eagerness.SOON;
         while (outcome == Outcome.READY) {
-            waiter.lower();
             if (seat.isReady()) {
                 break;
             }
             if (seat.isUnsure()) {
-                outcome = park(seat, nanos, deadline, interval);
-                interval = Math.min(Eagerness.LATE, 2 * interval);
+                outcome = park(waiter, seat, nanos, deadline, interval);
+                interval = Eagerness.after(interval);
             } else {
-                outcome = park(seat, nanos, deadline, Long.MAX_VALUE);
+                outcome = park(waiter, seat, nanos, deadline, Long.MAX_VALUE);
             }
         }
         return outcome;
     }
 
     /** Sleeps until woken, or until the deadline unless `nanos` is below 0. READY says only that it is worth a look. */
-    static Outcome park(Object blocker, long nanos, long deadline) {
-        return park(blocker, nanos, deadline, Long.MAX_VALUE);
+    static Outcome park(Waiter.Parked waiter, Object blocker, long nanos, long deadline) {
+        return park(waiter, blocker, nanos, deadline, Long.MAX_VALUE);
     }
 
-    /** As the other, and READY also after so many nanoseconds. */
-    private static Outcome park(Object blocker, long nanos, long deadline, long most) {
+    /** As the other, and READY also after `most` nanoseconds. */
+    private static Outcome park(Waiter.Parked waiter, Object blocker, long nanos, long deadline, long most) {
         long left = nanos < 0 ? most : Math.min(most, deadline - System.nanoTime());
         if (left <= 0) {
             return Outcome.TIMEOUT;
         }
-        if (left == Long.MAX_VALUE) {
-            LockSupport.park(blocker);
-        } else {
-            LockSupport.parkNanos(blocker, left);
-        }
+        waiter.park(blocker, left);
         return Thread.interrupted() ? Outcome.INTERRUPTED : Outcome.READY;
     }
 

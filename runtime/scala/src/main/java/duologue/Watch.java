@@ -1,7 +1,6 @@
 package duologue;
 
 import java.lang.ref.PhantomReference;
-import java.lang.ref.ReferenceQueue;
 
 /**
  * What shows that a seat is a side's, and leaves the session after the garbage collector has found that side unreachable. The seat holds
@@ -12,13 +11,12 @@ import java.lang.ref.ReferenceQueue;
  * <p>The fields are {@link Padding} for a seat's, less what a reference has of its own, which only the collector changes.
  */
 abstract class Watch extends PhantomReference<Side> {
-    int $0;
+    /** Padding, too, where references have 32 bits. */
+    private final Reaper reaper;
     long $1, $2, $3;
 
-    private static final ReferenceQueue<Side> UNREACHABLE = new ReferenceQueue<>();
-
     /** The watch over the seat of a side that has been left. */
-    static final Watch LEFT = new Watch(null) {
+    static final Watch LEFT = new Watch() {
         @Override
         Seat seat() {
             throw new IllegalStateException("nobody's seat");
@@ -26,32 +24,20 @@ abstract class Watch extends PhantomReference<Side> {
     };
 
     Watch(Side side) {
-        super(side, UNREACHABLE);
+        this(side, Reaper.current());
+    }
+
+    private Watch(Side side, Reaper reaper) {
+        super(side, reaper.unreachable);
+        this.reaper = reaper;
+    }
+
+    /** Watches nothing, and keeps no reaper. */
+    private Watch() {
+        super(null, null);
+        this.reaper = null;
     }
 
     /** The seat that is watched. */
     abstract Seat seat();
-
-    static {
-        Thread reaper = new Thread(null, Watch::reap, "duologue-reaper", 0, false);
-        reaper.setDaemon(true);
-        reaper.setContextClassLoader(null);
-        reaper.start();
-    }
-
-    private static void reap() {
-        for (;;) {
-            try {
-                Watch watch = (Watch) UNREACHABLE.remove();
-                watch.seat().leave(watch);
-            } catch (InterruptedException ignored) {
-                // Nobody but the virtual machine's end stops this thread.
-            } catch (Throwable thrown) {
-                Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
-                if (handler != null) {
-                    handler.uncaughtException(Thread.currentThread(), thrown);
-                }
-            }
-        }
-    }
 }

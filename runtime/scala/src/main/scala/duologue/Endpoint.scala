@@ -1,5 +1,7 @@
 package duologue
 
+import java.lang.ref.Reference
+import java.util.Objects
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.Using
@@ -7,8 +9,8 @@ import scala.util.Using
 /** One side of a session, in one state. It is used once: the operation that uses it gives the endpoint of the next state.
   *
   * An endpoint may be given to another thread, as any object may. The second use of an endpoint throws [[EndpointUsed]], also if two
-  * threads try at the same moment; only where one of them has used the side many times in a row, a use in the very nanoseconds of its
-  * own may be missed.
+  * threads try at the same moment. Where one of them has used the side many times in a row, the two uses may meet: then one of them throws or
+  * both do, and the session is closed.
   *
   * A side that will not go on with its session has to say so, or the peer waits: by [[abandon]], or by `scala.util.Using`,
   * for which the companion has the instance. An endpoint that is simply forgotten closes its session too, but only after the
@@ -36,39 +38,69 @@ object Endpoint {
 
   private[duologue] def place(side: Side, state: String): String = side.seat.pipe.protocol + "." + state
 
-  private[duologue] def used(side: Side, state: String): EndpointUsed = new EndpointUsed(place(side, state))
+  private[duologue] def used(endpoint: Endpoint): EndpointUsed = used(endpoint.$side, endpoint.$turn, endpoint.$state())
+
+  /** Why the endpoint of this turn was refused. */
+  private[duologue] def used(side: Side, turn: Long, state: String): EndpointUsed = {
+    val seat = side.seat
+    val why =
+      if (seat.isBroken) "was used by two threads at the same moment, or its side was; the session is closed"
+      else if (seat.isLeft && seat.turn == turn) "cannot be used any more: this side has closed the session"
+      else "was used before; go on with the endpoint that its first use returned"
+    new EndpointUsed(place(side, state), why)
+  }
 
   private[duologue] def closed(endpoint: Endpoint): SessionClosed = closed(endpoint.$side, endpoint.$state())
 
-  private[duologue] def closed(side: Side, state: String): SessionClosed = new SessionClosed(side.seat.pipe.protocol, state)
+  private[duologue] def closed(side: Side, state: String): SessionClosed =
+    new SessionClosed(side.seat.pipe.protocol, state, !side.isLeft)
+
+  /** What is thrown in place of what the virtual machine threw where two uses of one side have met: at either of them, or at the peer, which
+    * finds in the ring what neither of them meant. The session is over then.
+    */
+  private[duologue] def torn(side: Side, turn: Long, state: String, thrown: RuntimeException): RuntimeException = thrown match {
+    case _: SessionClosed | _: EndpointUsed => thrown
+    case _ =>
+      val seat = side.seat
+      val mine = seat.isContested
+      val instead = if (mine) null else closed(side, state)
+      seat.breakOff(): Unit
+      val refusal = if (mine) used(side, turn, state) else instead
+      refusal.initCause(thrown): Unit
+      refusal
+  }
 
   /** The word of the next message, when it has come; the use has begun. Takes what an endpoint is made of instead of the endpoint, which
     * the compiler does without where it goes nowhere.
     */
   private[duologue] def await(side: Side, turn: Long, state: String): Long = {
-    if (!side.begin(turn)) throw used(side, state)
     val seat = side.seat
+    var owned = seat.isMine
+    if (!side.begin(turn, owned)) throw used(side, turn, state)
     var word = seat.poll()
     if (word == 0L) {
-      arrives(side, turn, state, -1L): Unit
+      arrives(side, turn, state, -1L, owned): Unit
+      owned = false
       word = seat.take()
       if (word == 0L) throw closed(side, state)
     }
     seat.promise()
-    word
+    if (owned) word | Pipe.OWNED else word
   }
 
-  /** Waits for a message; false after the time is over. Below 0 there is no end to it. */
-  private[duologue] def arrives(side: Side, turn: Long, state: String, nanos: Long): Boolean = side.await(nanos) match {
-    case Side.Outcome.READY => true
-    case Side.Outcome.TIMEOUT =>
-      side.restore(turn)
-      false
-    case Side.Outcome.INTERRUPTED =>
-      side.restore(turn)
-      throw new InterruptedException()
-    case Side.Outcome.LEFT => throw closed(side, state)
-  }
+  /** Waits for a message, and the use is no longer an owner's then; false after the time is over. Below 0 there is no end to it. */
+  private[duologue] def arrives(side: Side, turn: Long, state: String, nanos: Long, owned: Boolean): Boolean =
+    side.await(nanos, owned) match {
+      case Side.Outcome.READY => true
+      case Side.Outcome.TIMEOUT =>
+        side.restore(turn)
+        false
+      case Side.Outcome.INTERRUPTED =>
+        side.restore(turn)
+        throw new InterruptedException()
+      case Side.Outcome.LEFT => throw closed(side, state)
+      case Side.Outcome.USED => throw used(side, turn, state)
+    }
 }
 
 /** An endpoint whose side speaks. It has one method for each message of its state, and no other member.
@@ -101,44 +133,54 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     */
   def recv(): M = {
     val side = $side
-    val seat = side.seat
-    val passing = side.peek(this)
-    val word = if (passing == 0L) Endpoint.await(side, $turn, $state()) else passing
-    val slot = if (passing == 0L) seat.slot else seat.slotOf($turn)
-    // In one place for both ways, so that the compiler can do without the message where the program takes it apart.
-    val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
-    if (passing == 0L) seat.pass(word, $turn) else seat.release($turn + 1)
-    message
+    val turn = $turn
+    val state = $state()
+    try {
+      val seat = side.seat
+      val passing = side.peek(this)
+      val word = if (passing == 0L) Endpoint.await(side, turn, state) else passing
+      val slot = if (passing == 0L) seat.slot else seat.slotOf(turn)
+      // In one place for both ways, so that the compiler can do without the message where the program takes it apart.
+      val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
+      val isKept = if (passing == 0L) seat.pass(word, turn) else seat.end(turn + 1, true)
+      if (!isKept) throw Endpoint.used(side, turn, state)
+      Reference.reachabilityFence(side)
+      message
+    } catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
   }
 
   /** As `recv`, with ''closed'' as a value. */
   def recvOrClosed(): Either[SessionClosed, M] = {
-    start()
+    var owned = start()
     val seat = $side.seat
     if (!seat.arrived()) {
-      try arrives(-1L): Unit
+      try arrives(-1L, owned): Unit
       catch { case closed: SessionClosed => return Left(closed) }
+      owned = false
     }
     seat.promise()
-    takeIn(left = false)
+    takeIn(left = false, owned)
   }
 
   /** The message if it is there. Never waits. `None`: nothing yet, and this endpoint can still be used. Throws
     * [[SessionClosed]] if the peer has left.
     */
   def tryRecv(): Option[M] = {
-    start()
-    if ($side.seat.arrived()) takeSome()
+    val owned = start()
+    if ($side.seat.arrived()) takeSome(owned)
     else {
-      $side.restore(this)
+      unused(owned)
       None
     }
   }
 
   /** As `recv`, but waits no longer than `timeout`. `None`: nothing came, and this endpoint can still be used. */
   def recvWithin(timeout: FiniteDuration): Option[M] = {
-    start()
-    if ($side.seat.arrived() || arrives(math.max(0L, timeout.toNanos))) takeSome() else None
+    val nanos = math.max(0L, timeout.toNanos)
+    val owned = start()
+    if ($side.seat.arrived()) takeSome(owned)
+    else if (arrives(nanos, owned)) takeSome(owned = false)
+    else None
   }
 
   /** The message when it comes, without a thread that waits for it. The future fails with [[SessionClosed]] if the peer
@@ -151,37 +193,42 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   }
 
   /** Calls back with the message when it comes, or with the news that the peer has left: once, and at once if it is there. The
-    * caller is the thread that sends, so `callback` must neither wait nor throw, and should hand over long work.
+    * caller is the thread that sends, so `callback` must not wait, and should hand over long work. What it throws goes to the handler of
+    * uncaught exceptions of that thread.
     */
   def recvThen(callback: Either[SessionClosed, M] => Unit): Unit = {
-    start()
-    if ($side.seat.arrived()) callback(takeIn(left = false))
+    Objects.requireNonNull(callback, "callback"): Unit
+    val owned = start()
+    if ($side.seat.arrived()) Handover.call(callback, takeIn(left = false, owned))
     else {
-      $side.seat.occupy()
+      if (!$side.seat.occupy(owned)) throw Endpoint.used(this)
       val task = new Group.Task(Array[Handle](this)) {
-        def chose(): Unit = callback(takeIn(isLeft))
+        def chose(): Unit = Handover.call(callback, takeIn(isLeft, owned = false))
       }
       task.start()
     }
   }
 
   /** This endpoint in a [[Select]], with what to do with its message. If the peer has left, the select throws [[SessionClosed]]. */
-  def on[R](handler: M => R): Select.Case[R] = new Select.Case(this, left => {
-    val outcome = takeIn(left)
-    () => outcome.fold(closed => throw closed, handler)
-  })
+  def on[R](handler: M => R): Select.Case[R] = {
+    Objects.requireNonNull(handler, "handler"): Unit
+    onOrClosed(_.fold(closed => throw closed, handler))
+  }
 
   /** As `on`, with ''closed'' as a value. */
-  def onOrClosed[R](handler: Either[SessionClosed, M] => R): Select.Case[R] = new Select.Case(this, left => {
-    val outcome = takeIn(left)
-    () => handler(outcome)
-  })
+  def onOrClosed[R](handler: Either[SessionClosed, M] => R): Select.Case[R] = {
+    Objects.requireNonNull(handler, "handler"): Unit
+    new Select.Case(this, left => {
+      val outcome = takeIn(left, owned = false)
+      () => handler(outcome)
+    })
+  }
 
   /** Whether a message is there, and not the news that the peer has left. */
   private[duologue] def hasMessage: Boolean = {
-    start()
+    val owned = start()
     val has = $side.seat.hasMessage
-    $side.restore(this)
+    unused(owned)
     has
   }
 
@@ -192,31 +239,47 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
       case _: EndpointUsed if $side.isLeft && $side.seat.turn == $turn =>
         val word = $side.seat.poll()
         if (word == 0L) throw Endpoint.closed(this)
-        opened(word)
+        opened(word, owned = false)
     }
 
-  private def start(): Unit = if (!$side.begin($turn)) throw Endpoint.used($side, $state())
-
-  private def arrives(nanos: Long): Boolean = Endpoint.arrives($side, $turn, $state(), nanos)
-
-  /** What has arrived at this endpoint, unless somebody has `left` by it. */
-  private[duologue] def takeIn(left: Boolean): Either[SessionClosed, M] = {
-    val word = if (left) 0L else $side.seat.take()
-    if (word == 0L) Left(Endpoint.closed(this)) else Right(opened(word))
+  /** Begins a use; whether it is an owner's. */
+  private def start(): Boolean = {
+    val owned = $side.seat.isMine
+    if (!$side.begin($turn, owned)) throw Endpoint.used(this)
+    owned
   }
 
+  /** Ends it as if it had not been. */
+  private def unused(owned: Boolean): Unit = if (!$side.seat.end($turn, owned)) throw Endpoint.used(this)
+
+  private def arrives(nanos: Long, owned: Boolean): Boolean = Endpoint.arrives($side, $turn, $state(), nanos, owned)
+
+  /** What has arrived at this endpoint, unless somebody has `left` by it. */
+  private[duologue] def takeIn(left: Boolean, owned: Boolean): Either[SessionClosed, M] =
+    try {
+      val word = if (left) 0L else $side.seat.take()
+      if (word == 0L) Left(Endpoint.closed(this)) else Right(opened(word, owned))
+    } catch {
+      case used: EndpointUsed       => throw used
+      case thrown: RuntimeException =>
+        // Who hears of it may be a callback, which has no other way.
+        val closed = Endpoint.closed(this)
+        $side.seat.breakOff(): Unit
+        closed.initCause(thrown): Unit
+        Left(closed)
+    }
+
   /** The message with this word, which was taken. */
-  private def opened(word: Long): M = {
+  private def opened(word: Long, owned: Boolean): M = {
     val seat = $side.seat
     val slot = seat.slot
     val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
-    seat.pass(word, $turn)
+    if (!seat.pass(if (owned) word | Pipe.OWNED else word, $turn)) throw Endpoint.used(this)
     message
   }
 
-  private def takeSome(): Option[M] = {
-    val word = $side.seat.take()
-    if (word == 0L) throw Endpoint.closed(this)
-    Some(opened(word))
+  private def takeSome(owned: Boolean): Option[M] = takeIn(left = false, owned) match {
+    case Right(message) => Some(message)
+    case Left(closed)   => throw closed
   }
 }

@@ -1,5 +1,6 @@
 package duologue
 
+import java.util.Objects
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 
@@ -34,7 +35,7 @@ final class PortSet[M, A] private () extends AutoCloseable {
     * set already.
     */
   def add(endpoint: RecvEndpoint[M], value: A): Unit =
-    if (!used(ports.add(endpoint, value))) throw new EndpointUsed(Endpoint.place(endpoint))
+    if (!used(ports.add(endpoint, value))) throw Endpoint.used(endpoint)
 
   /** Takes an endpoint out again and gives its value. The endpoint can then be used. `None`: it is not in the set. */
   def remove(endpoint: RecvEndpoint[M]): Option[A] = used {
@@ -79,15 +80,17 @@ final class PortSet[M, A] private () extends AutoCloseable {
   }
 
   /** Calls back with what `recv` gives: once, and at once if it is there. The caller is the thread that sends, so `callback` must
-    * neither wait nor throw. It may use the set. Throws `NoSuchElementException` if the set is empty.
+    * not wait. What it throws goes to the handler of uncaught exceptions of that thread. It may use the set. Throws
+    * `NoSuchElementException` if the set is empty.
     */
   def recvThen(callback: Event[M, A] => Unit): Unit = {
+    Objects.requireNonNull(callback, "callback"): Unit
     if (isEmpty) throw nothing
     ports.enter()
     ports.awaitThen { member =>
       val take = release(member)
       ports.exit()
-      callback(take())
+      Handover.call(callback, take())
     }
   }
 
@@ -128,7 +131,7 @@ final class PortSet[M, A] private () extends AutoCloseable {
     val value = member.value.asInstanceOf[A]
     val left = member.left
     ports.release(member)
-    () => endpoint.takeIn(left) match {
+    () => endpoint.takeIn(left, owned = false) match {
       case Right(message) => PortSet.Received(value, message)
       case Left(why)      => PortSet.Closed(value, why)
     }

@@ -1,8 +1,8 @@
 package duologue
 
+import java.util.Objects
 import scala.concurrent.{ExecutionContext, Future, Promise}
 import scala.concurrent.duration.FiniteDuration
-import scala.util.Try
 
 /** Several endpoints, of whatever protocols and states, of which the one is used that is ready first.
   *
@@ -37,19 +37,30 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
   /** As `recv`, but waits no longer than `timeout`. `None`: no endpoint was ready. */
   def recvWithin(timeout: FiniteDuration): Option[R] = arrives(math.max(0L, timeout.toNanos)).map(handle => handle())
 
-  /** As `recv`, without a thread that waits. The handler runs in `executor`. */
+  /** As `recv`, without a thread that waits. The message is taken and the handler runs in `executor`. If that refuses, the future fails
+    * with what it threw, and all endpoints are as they were.
+    */
   def recvAsync()(implicit executor: ExecutionContext): Future[R] = {
     val promise = Promise[R]()
-    readyThen(handle => executor.execute(() => promise.complete(Try(handle())): Unit))
+    val task = new Group.Task(ends) { chosen =>
+      def chose(): Unit = Handover.run(executor)(() => Handover.complete(promise)(Select.this.take(chosen)())) { refused =>
+        unchoose()
+        promise.failure(refused): Unit
+      }
+    }
+    claim(task)
+    task.start()
     promise.future
   }
 
   /** Calls back when an endpoint is ready, with what runs its handler: once, and at once if one is ready. The message is taken
-    * before. The caller is the thread that makes the endpoint ready, so `callback` must neither wait nor throw.
+    * before. The caller is the thread that makes the endpoint ready, so `callback` must not wait. What it throws goes to the handler of
+    * uncaught exceptions of that thread.
     */
   def readyThen(callback: (() => R) => Unit): Unit = {
+    Objects.requireNonNull(callback, "callback"): Unit
     val task = new Group.Task(ends) {
-      def chose(): Unit = callback(take(this))
+      def chose(): Unit = Handover.call(callback, take(this))
     }
     claim(task)
     task.start()
@@ -69,7 +80,7 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
   private def claim(group: Group): Unit = {
     val used = group.claim()
-    if (used >= 0) throw new EndpointUsed(Endpoint.place(cases(used).endpoint))
+    if (used >= 0) throw Endpoint.used(cases(used).endpoint)
   }
 
   // The cases are `Case[R]`: the array says `Any` only because arrays are invariant.
@@ -85,10 +96,13 @@ object Select {
   ) {
 
     /** The same endpoint, and what `change` makes of the handler's result. */
-    def map[S](change: R => S): Case[S] = new Case(endpoint, left => {
-      val handle = take(left)
-      () => change(handle())
-    })
+    def map[S](change: R => S): Case[S] = {
+      Objects.requireNonNull(change, "change"): Unit
+      new Case(endpoint, left => {
+        val handle = take(left)
+        () => change(handle())
+      })
+    }
   }
 
   /** A select of these endpoints. */
@@ -108,8 +122,12 @@ object Select {
     * Select.room(client)(_.send(4L))
     * }}}
     */
-  def room[E <: SendEndpoint, R](endpoint: E)(message: E => R): Case[R] = new Case(endpoint, left => {
-    if (!left) endpoint.$side.restore(endpoint)
-    () => if (left) throw Endpoint.closed(endpoint) else message(endpoint)
-  })
+  def room[E <: SendEndpoint, R](endpoint: E)(message: E => R): Case[R] = {
+    Objects.requireNonNull(endpoint, "endpoint"): Unit
+    Objects.requireNonNull(message, "message"): Unit
+    new Case(endpoint, left => {
+      if (!left) endpoint.$side.restore(endpoint)
+      () => if (left) throw Endpoint.closed(endpoint) else message(endpoint)
+    })
+  }
 }

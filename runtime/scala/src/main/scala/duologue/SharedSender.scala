@@ -42,7 +42,9 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
   /** As `send`, but waits no longer than `timeout`; false if there was no room. */
   def sendWithin(timeout: FiniteDuration)(message: E => E): Boolean = sends(message, math.max(0L, timeout.toNanos))
 
-  /** As `send`, without a thread that waits. If there is room, `message` runs at once, otherwise later in `executor`. */
+  /** As `send`, without a thread that waits. If there is room, `message` runs at once, otherwise later in `executor`. If that refuses, the
+    * future fails with what it threw, and nothing was sent.
+    */
   def sendAsync(message: E => E)(implicit executor: ExecutionContext): Future[Unit] = {
     open()
     val promise = Promise[Unit]()
@@ -84,7 +86,7 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
     var outcome = Side.Outcome.READY
     try {
       while (outcome == Side.Outcome.READY && core.insist(message, waiter) == Attempt.Full) {
-        outcome = Side.park(core, nanos, deadline)
+        outcome = Side.park(waiter, core, nanos, deadline)
         core.crowd.leave(waiter)
       }
     } finally core.crowd.leave(waiter)
@@ -132,11 +134,11 @@ object SharedSender {
       } catch { case thrown: Throwable => complete(Failure(thrown)) }
     }
 
-    def wake(): Unit = executor.execute(() => attempt())
+    def wake(): Unit = Handover.run(executor)(() => attempt())(refused => complete(Failure(refused)))
 
     private def complete(result: Try[Unit]): Unit = {
       Side.SUSPENDED.remove(this): Unit
-      promise.complete(result): Unit
+      promise.tryComplete(result): Unit
     }
   }
 

@@ -1,5 +1,7 @@
 package duologue
 
+import java.lang.ref.Reference
+
 /** What generated code calls. Programs have no use for it. */
 object generated {
 
@@ -54,8 +56,11 @@ object generated {
   def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
     val side = endpoint.$side
     val pushed =
-      if (payload.asInstanceOf[AnyRef] eq null) side.pushNumber(endpoint, index, 0L)
-      else side.pushObject(endpoint, index, payload.asInstanceOf[AnyRef])
+      try {
+        if (payload.asInstanceOf[AnyRef] eq null) side.pushNumber(endpoint, index, 0L)
+        else side.pushObject(endpoint, index, payload.asInstanceOf[AnyRef])
+      } catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
+    Reference.reachabilityFence(side)
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.STAY, null)
   }
 
@@ -70,7 +75,10 @@ object generated {
   /** As `stay`, with a payload that is one primitive value. */
   def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
     val side = endpoint.$side
-    val pushed = side.pushNumber(endpoint, index, number)
+    val pushed =
+      try side.pushNumber(endpoint, index, number)
+      catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
+    Reference.reachabilityFence(side)
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.STAY, null)
   }
 
@@ -82,17 +90,19 @@ object generated {
   def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.END, null)
 
-  /** As `stay`, with a payload that was [[Moving]]. */
-  def stay(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
-    if (moving.isEmpty) stay(endpoint, index, payload)
-    else send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.STAY, moving)
+  /** As `stay`, with a payload that is made by [[Moving]]. */
+  def stay(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
+    val cargo = moving.cargo(payload)
+    if (moving.isEmpty) stay(endpoint, index, cargo)
+    else send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, cargo, 0L, Pipe.STAY, moving)
+  }
 
-  /** As `turn`, with a payload that was [[Moving]]. */
-  def turn(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
+  /** As `turn`, with a payload that is made by [[Moving]]. */
+  def turn(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.TURN, moving)
 
-  /** As `end`, with a payload that was [[Moving]]. */
-  def end(endpoint: Endpoint, index: Int, payload: Any, moving: Moving): Unit =
+  /** As `end`, with a payload that is made by [[Moving]]. */
+  def end(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.END, moving)
 
   /** Takes what an endpoint is made of instead of the endpoint, which the compiler does without where it goes nowhere. */
@@ -107,11 +117,21 @@ object generated {
       moving: Moving
   ): Unit = {
     val seat = side.seat
-    if (!side.begin(turn)) throw restored(moving, Endpoint.used(side, state))
-    if (!seat.hasRoom() && seat.pipe.unbounded) awaitRoom(side, turn, state, moving)
-    if (!seat.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)) throw restored(moving, Endpoint.closed(side, state))
-    seat.release(turn + 1)
+    var owned = seat.isMine
+    if (!side.begin(turn, owned)) throw restored(moving, Endpoint.used(side, turn, state))
+    if (!seat.hasRoom() && seat.pipe.unbounded) {
+      awaitRoom(side, turn, state, owned, moving)
+      owned = false
+    }
+    val sent =
+      try seat.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)
+      catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
+    if (!sent) throw restored(moving, Endpoint.closed(side, state))
+    val isKept = seat.end(turn + 1, owned)
     seat.wakePeer()
+    // The collector must not find the side forgotten, and leave, before its last message is there.
+    Reference.reachabilityFence(side)
+    if (!isKept) throw Endpoint.used(side, turn, state)
   }
 
   /** Why nothing is sent; what was to be sent is the sender's again. */
@@ -120,9 +140,10 @@ object generated {
     refusal
   }
 
-  private def awaitRoom(side: Side, turn: Long, state: String, moving: Moving): Unit = {
-    val refusal: Exception = side.await(-1L) match {
+  private def awaitRoom(side: Side, turn: Long, state: String, owned: Boolean, moving: Moving): Unit = {
+    val refusal: Exception = side.await(-1L, owned) match {
       case Side.Outcome.LEFT => Endpoint.closed(side, state)
+      case Side.Outcome.USED => Endpoint.used(side, turn, state)
       case Side.Outcome.INTERRUPTED =>
         side.restore(turn)
         new InterruptedException()
@@ -160,12 +181,11 @@ object generated {
     private var from: List[Endpoint] = Nil
     private var to: List[Endpoint] = Nil
 
-    private def used(endpoint: Endpoint): Nothing = {
-      restore()
-      throw Endpoint.used(endpoint.$side, endpoint.$state())
-    }
+    private def used(endpoint: Endpoint): Nothing = throw Endpoint.used(endpoint)
 
-    /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it. */
+    /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it; whoever calls this restores the
+      * others, as [[cargo]] does, whatever is thrown between two of them.
+      */
     def take[E <: Endpoint](endpoint: E): E = endpoint match {
       case done: DoneEndpoint => done.asInstanceOf[E]
       case _ =>
@@ -209,7 +229,7 @@ object generated {
       case Some(inner)                      => kind(inner)
       case values: Vector[_]                => values.iterator.map(kind).collectFirst { case Some(answer) => answer }
       case tuple: Product if isTuple(tuple) => kindOfTuple(tuple.productIterator.map(kind).toList)
-      case _                                => Some(false)
+      case other                            => if (other.asInstanceOf[AnyRef] eq null) None else Some(false)
     }
 
     private def kindOfTuple(kinds: List[Option[Boolean]]): Option[Boolean] =
@@ -220,8 +240,16 @@ object generated {
     /** Whether there were no endpoints in the payload. */
     private[duologue] def isEmpty: Boolean = to.isEmpty
 
-    private[duologue] def cargo(payload: Any): Any =
-      if (to.isEmpty) payload else new Cargo(payload, to.toArray[Handle])
+    /** The payload, as it lies in the ring. If it cannot be made, because of a `null` for example, the endpoints in it are the sender's again. */
+    private[duologue] def cargo(payload: => Any): Any =
+      try {
+        val moved = payload
+        if (to.isEmpty) moved else new Cargo(moved, to.toArray[Handle])
+      } catch {
+        case thrown: Throwable =>
+          restore()
+          throw thrown
+      }
 
     private[duologue] def restore(): Unit = {
       from.zip(to).foreach { case (endpoint, moved) => endpoint.$side.takeBack(moved.$side, endpoint) }

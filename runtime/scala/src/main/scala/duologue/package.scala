@@ -1,3 +1,4 @@
+import java.util.Objects
 import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.Using
@@ -15,7 +16,7 @@ package object duologue {
   def abandon(endpoint: Endpoint): Unit = endpoint.$side.abandon()
 
   /** Sends by `message` if that does not wait. `None`: there is no room, and the endpoint can still be used. Only a run without
-    * bound can be out of room.
+    * bound can be out of room. It is room for one message: if `message` sends several, it waits for the room of the others.
     *
     * {{{
     * trySend(client)(_.send(4L)) match {
@@ -27,11 +28,13 @@ package object duologue {
   def trySend[E <: SendEndpoint, R](endpoint: E)(message: E => R): Option[R] =
     if (hasRoom(endpoint)) Some(message(endpoint)) else None
 
-  /** As `trySend`, but waits for room, and no longer than `timeout`. */
+  /** As `trySend`, but waits for room, and no longer than `timeout`: for that of one message, too. */
   def sendWithin[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Option[R] =
     Select(Select.room(endpoint)(message)).recvWithin(timeout)
 
-  /** Sends by `message` when that does not wait, without a thread that waits. `message` runs in `executor`. */
+  /** Sends by `message` when there is room for one message, without a thread that waits. `message` runs in `executor`. If that refuses, the
+    * future fails with what it threw, and the endpoint can be used again.
+    */
   def sendAsync[E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit executor: ExecutionContext): Future[R] =
     Select(Select.room(endpoint)(message)).recvAsync()
 
@@ -56,19 +59,21 @@ package object duologue {
   /** Calls back when an operation on `endpoint` would not wait: a message has come or can be sent, or the peer has left. Nothing is used
     * up: the endpoint is as it was when `callback` runs, and cannot be used before. `Left`: the endpoint's own side was left
     * meanwhile. The callback comes once, at once if the endpoint is ready, and also after [[Wait.end]]. The caller is the thread
-    * that makes the endpoint ready, so `callback` must neither wait nor throw. This is what libraries of effects build upon.
+    * that makes the endpoint ready, so `callback` must not wait. What it throws goes to the handler of uncaught exceptions of that thread.
+    * This is what libraries of effects build upon.
     */
   def whenReady(endpoint: Endpoint)(callback: Either[SessionClosed, Unit] => Unit): Wait = {
+    Objects.requireNonNull(callback, "callback"): Unit
     val task = new Group.Task(Array[Handle](endpoint)) {
       def chose(): Unit =
-        if (isLeft) callback(Left(Endpoint.closed(endpoint)))
+        if (isLeft) Handover.call(callback, Left(Endpoint.closed(endpoint)))
         else {
           endpoint.$side.restore(endpoint)
-          callback(Right(()))
+          Handover.call(callback, Right(()))
         }
-      override def gaveUp(): Unit = callback(Right(()))
+      override def gaveUp(): Unit = Handover.call(callback, Right(()))
     }
-    if (task.claim() >= 0) throw new EndpointUsed(Endpoint.place(endpoint))
+    if (task.claim() >= 0) throw Endpoint.used(endpoint)
     task.start()
     new Wait(task)
   }
@@ -80,7 +85,7 @@ package object duologue {
 
   private def hasRoom(endpoint: SendEndpoint): Boolean = {
     val side = endpoint.$side
-    if (!side.claim(endpoint)) throw new EndpointUsed(Endpoint.place(endpoint))
+    if (!side.claim(endpoint)) throw Endpoint.used(endpoint)
     val room = side.seat.hasRoom()
     side.restore(endpoint)
     room

@@ -135,6 +135,14 @@ final class LaneSuite extends RuntimeSuite {
     assertEquals(owns, List(false, true))
   }
 
+  test("an idle receiver looks again seldom, and a message that was missed is not found later than it was late") {
+    val intervals = Iterator.iterate(Eagerness.SOON)(Eagerness.after(_)).take(1500).toVector
+    val looks = intervals.scanLeft(0L)(_ + _).tail
+    val day = 24L * 3600 * 1000000000
+    assert(looks.takeWhile(_ <= day).size < 1500)
+    for ((missed, found) <- looks.zip(looks.tail)) assert(found - missed <= Math.min(2 * missed, Eagerness.LATE))
+  }
+
   test("who looks again for a waiter does not do so in the thread that all timers share") {
     val timer = new CompletableFuture[Unit]
     val sign = new Sign

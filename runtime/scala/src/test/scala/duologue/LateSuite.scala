@@ -113,6 +113,24 @@ final class LateSuite extends RuntimeSuite {
     collectUntil(signs.forall(_.get == null))
   }
 
+  test("the runtime keeps no class loader when its sessions are over or forgotten") {
+    /** A loader of its own for the runtime and the tests, and whatever else as everybody. */
+    final class Own(all: ClassLoader, locations: Array[java.net.URL]) extends java.net.URLClassLoader(locations, all) {
+      override def loadClass(name: String, resolves: Boolean): Class[_] =
+        if (name.startsWith("duologue.")) Option(findLoadedClass(name)).getOrElse(findClass(name)) else super.loadClass(name, resolves)
+    }
+    def load(): WeakReference[ClassLoader] = {
+      val location = classOf[Endpoint].getProtectionDomain.getCodeSource.getLocation
+      val own = new Own(getClass.getClassLoader, Array(location))
+      val sessions = own.loadClass("duologue.Sessions")
+      assert(sessions.getClassLoader eq own)
+      sessions.getMethod("run").invoke(null): Unit
+      new WeakReference(own)
+    }
+    val loaders = List.fill(10)(load())
+    collectUntil(loaders.forall(_.get == null))
+  }
+
   test("two threads alternate and stream 200,000 messages without losing one") {
     val (server, client) = stream.init[Int]()
     val beside = new Beside({
@@ -162,5 +180,22 @@ final class LateSuite extends RuntimeSuite {
       closed(peer.send(1))
     }
     assert(heard.get > 0)
+  }
+}
+
+/** What [[LateSuite]] does in a class loader of its own. */
+object Sessions {
+
+  /** Sessions that end, are left, and are forgotten by one side and by both. */
+  def run(): Unit = for (_ <- 1 to 10) {
+    stream.init[Int]()._2.stop()
+    val (server, client) = stream.init[Int]()
+    client.send(1): Unit
+    abandon(server)
+    val other = stream.init[Int]()._1.recvAsync()
+    while (!other.isCompleted) {
+      System.gc()
+      Thread.sleep(1)
+    }
   }
 }

@@ -255,4 +255,20 @@ final class PortSetSuite extends RuntimeSuite {
     assertEquals(received, sent.get)
     assertEquals(left.get, 0)
   }
+
+  test("a set that nothing but one message can wake comes to an end") {
+    for (seed <- 1 to 10) {
+      val streams = Vector.fill(seed)(stream.init[Int]())
+      val receiving = new Beside({
+        val set = PortSet[stream.Stream[Int], Unit]()
+        streams.foreach { case (server, _) => set.add(server, ()) }
+        while (set.nonEmpty) set.recv() match {
+          case PortSet.Received(_, message) => Rounds.answered(message).foreach(next => set.add(next, ()))
+          case closed                       => fail(closed.toString)
+        }
+      })
+      new Beside(Rounds.converse(streams.map(_._2), 1500, 300, seed.toLong)).join()
+      receiving.join()
+    }
+  }
 }

@@ -223,4 +223,18 @@ final class SelectSuite extends RuntimeSuite {
     rounds.flatten.foreach(_.join())
     assertEquals(received.get, sent.get)
   }
+
+  test("a select that nothing but one message can wake comes to an end") {
+    for (seed <- 1 to 10) {
+      val streams = Vector.fill(3)(stream.init[Int]())
+      val selecting = new Beside({
+        var open = streams.map(_._1)
+        while (open.nonEmpty) open = Select
+          .from(open.map(server => server.on(message => open.filterNot(_ eq server) ++ Rounds.answered(message))))
+          .recv()
+      })
+      new Beside(Rounds.converse(streams.map(_._2), 1500, 300, seed.toLong)).join()
+      selecting.join()
+    }
+  }
 }

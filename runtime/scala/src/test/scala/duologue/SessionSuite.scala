@@ -1,6 +1,7 @@
 package duologue
 
 import duologue.protocols.{bank, stream}
+import java.util.concurrent.CountDownLatch
 import scala.concurrent.duration._
 import scala.util.Using
 
@@ -9,8 +10,9 @@ final class SessionSuite extends RuntimeSuite {
 
   test("receiving right after one's own send waits for the slow peer, and does not read one's own message") {
     val (server, client) = bank.init()
+    val looked = new CountDownLatch(1)
     val beside = new Beside({
-      Thread.sleep(50)
+      looked.await()
       server.recv() match {
         case bank.Login.Login(username, password, next) =>
           assertEquals((username, password), ("holk", "1234"))
@@ -21,6 +23,7 @@ final class SessionSuite extends RuntimeSuite {
     val response = client.login("holk", "1234")
     assertEquals(response.tryRecv(), None)
     assertEquals(response.recvWithin(1.milli), None)
+    looked.countDown()
     response.recv() match {
       case bank.LoginResponse.Ok(next)    => abandon(next)
       case bank.LoginResponse.Invalid(_) => fail("not what was sent")
@@ -242,5 +245,44 @@ final class SessionSuite extends RuntimeSuite {
       }
     }
     assertEquals(count, 255)
+  }
+
+  test("two threads that wait for nothing but each other come to an end") {
+    for (seed <- 1 to 20) {
+      val (server, client) = if (seed % 4 == 0) stream.init[Int](capacity = 5) else stream.init[Int]()
+      val serving = new Beside(Rounds.serve(server))
+      new Beside(Rounds.converse(Vector(client), 2000, if (seed % 4 == 0) 5 else 600, seed.toLong)).join()
+      serving.join()
+    }
+  }
+
+  test("what is thrown says which side closed the session, and whether an endpoint was used or its side was left") {
+    val own = "this side closed the session in state `stream.stream`"
+    val peer = "the peer closed the session in state `stream.stream`"
+    val (server, client) = stream.init[Int]()
+    val beside = new Beside({
+      val closed = intercept[SessionClosed](server.recv())
+      assertEquals((closed.getMessage, closed.isByPeer), (own, false))
+    })
+    beside.asleep()
+    val (other, _) = stream.init[Int]()
+    val left = other.recvAsync()
+    abandon(other)
+    assertEquals(left.value.flatMap(_.failed.toOption).map(_.getMessage), Some(own))
+    abandon(server)
+    beside.join()
+    val closed = intercept[SessionClosed](client.send(1))
+    assertEquals((closed.getMessage, closed.isByPeer), (peer, true))
+
+    val (receiving, sending) = stream.init[Int]()
+    val next = sending.send(1)
+    abandon(next)
+    val isLeft = "this endpoint of `stream.stream` cannot be used any more: this side has closed the session"
+    val isUsed = "this endpoint of `stream.stream` was used before; go on with the endpoint that its first use returned"
+    assertEquals(intercept[EndpointUsed](next.send(2)).getMessage, isLeft)
+    assertEquals(intercept[EndpointUsed](trySend(next)(_.send(2))).getMessage, isLeft)
+    assertEquals(intercept[EndpointUsed](sending.send(2)).getMessage, isUsed)
+    abandon(receiving)
+    assertEquals(intercept[EndpointUsed](receiving.tryRecv()).getMessage, isLeft)
   }
 }

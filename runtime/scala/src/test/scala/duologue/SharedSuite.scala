@@ -20,6 +20,10 @@ final class SharedSuite extends RuntimeSuite {
 
   private def next(server: log.server.Log): ((Int, Int), log.server.Log) = server.recv() match {
     case log.Log.Line(from, number, next) => ((from, number), next)
+    case log.Log.Both(one, other, next) =>
+      abandon(one)
+      abandon(other)
+      ((0, 0), next)
     case log.Log.Follow(numbers, next) =>
       abandon(numbers)
       ((0, 0), next)
@@ -119,6 +123,27 @@ final class SharedSuite extends RuntimeSuite {
     assertEquals(rest.tryRecv(), None)
   }
 
+  test("a thread that finds its room taken is woken for the next") {
+    val (server, client) = log.init()
+    val sender = SharedSender(client)
+    def isWaiting: Boolean = client.$side.seat.sign.room match {
+      case crowd: Crowd => !crowd.isEmpty
+      case _            => false
+    }
+    assertEquals(fill(sender), 255)
+    val long = sender.sendAsync(endpoint => (1 to 64).foldLeft(endpoint)((endpoint, number) => endpoint.line(1, number)))
+    val waiting = new Beside(sender.send(_.line(2, 1)))
+    waiting.asleep()
+    // The future goes on in this thread, and fills the buffer before the thread that waits after it has its turn.
+    val rest = drained(server, 64)
+    assert(long.isCompleted)
+    while (!isWaiting) Thread.`yield`()
+    waiting.asleep()
+    val last = drained(rest, 255)
+    waiting.join()
+    assertEquals(drained(last, 1).tryRecv(), None)
+  }
+
   test("forgotten senders close the session after garbage collection") {
     def forgetful(): log.server.Log = {
       val (server, sender) = shared()
@@ -179,5 +204,19 @@ final class SharedSuite extends RuntimeSuite {
     }
     (threads ++ List(chains, interrupts)).foreach(_.join())
     assertEquals((received, expected.get), (48000, 48000))
+  }
+
+  test("threads that only send and a thread that only receives forget nobody") {
+    for (senders <- List(2, 4, 8)) {
+      val (server, sender) = shared()
+      val each = 60000 / senders
+      val threads = for (from <- 1 to senders) yield {
+        val own = sender.share()
+        new Beside(Using.resource(own)(own => (1 to each).foreach(number => own.send(_.line(from, number)))))
+      }
+      sender.close()
+      val receiving = new Beside(closed(drained(drained(server, senders * each), 1)))
+      (receiving +: threads).foreach(_.join())
+    }
   }
 }

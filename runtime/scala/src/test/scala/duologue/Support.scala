@@ -3,7 +3,9 @@ package duologue
 import duologue.protocols.stream
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
+import scala.annotation.tailrec
 import scala.concurrent.duration._
+import scala.util.Random
 
 /** What the suites share. */
 abstract class RuntimeSuite extends munit.FunSuite {
@@ -69,6 +71,47 @@ abstract class RuntimeSuite extends munit.FunSuite {
       if (!over && sent < 60) try { client = client.send(sent); sent += 1 } catch { case _: SessionClosed => over = true }
       over
     }
+  }
+}
+
+/** Conversations in which every run ends with a question, and the next begins after the answer: whoever does not hear of the last message of a
+  * run is woken by nothing else, and both sides wait without end.
+  */
+object Rounds {
+
+  type Server = stream.server.Stream[Int]
+  type Client = stream.client.Stream[Int]
+
+  /** Sends numbers, asks, and waits for the answer. */
+  @tailrec
+  def ask(client: Client, numbers: Int): Client =
+    if (numbers == 0) client.swap().recv().next else ask(client.send(numbers), numbers - 1)
+
+  /** Answers, if it is a question; what follows, unless it is the end. */
+  def answered(message: stream.Stream[Int]): Option[Server] = message match {
+    case stream.Stream.Send(_, next) => Some(next)
+    case stream.Stream.Swap(next)    => Some(next.swapped())
+    case stream.Stream.Stop()        => None
+  }
+
+  @tailrec
+  def serve(server: Server): Unit = answered(server.recv()) match {
+    case Some(next) => serve(next)
+    case None       => ()
+  }
+
+  /** Asks many questions, one of one client after the other, in runs that are mostly short. Now and then the other side has the time to fall
+    * asleep.
+    */
+  def converse(clients: Vector[Client], rounds: Int, longest: Int, seed: Long): Unit = {
+    val random = new Random(seed)
+    val last = (1 to rounds).foldLeft(clients) { (clients, _) =>
+      val at = random.nextInt(clients.size)
+      val run = if (random.nextInt(20) == 0) random.nextInt(longest) else random.nextInt(math.min(longest, 4))
+      if (random.nextInt(50) == 0) Thread.sleep(1)
+      clients.updated(at, ask(clients(at), run))
+    }
+    last.foreach(_.stop())
   }
 }
 

@@ -1,6 +1,6 @@
 package duologue
 
-import duologue.protocols.stream
+import duologue.protocols.{log, stream}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 import scala.util.Using
 
@@ -104,6 +104,23 @@ final class TravelSuite extends RuntimeSuite {
     val payload = received(outerServer)
     assertEquals(payload.map(_._1), Vector(1, 2))
     assertEquals(received(payload(1)._2.get(0)), 5)
+  }
+
+  test("an endpoint beside a `null` stays the sender's") {
+    val (_, lines) = log.init()
+    val (outerServer, outerClient) = stream.init[Vector[Option[Inner]]]()
+    val (server, client) = stream.init[Int]()
+    def nothing(body: => Any): Unit = intercept[NullPointerException](body): Unit
+    nothing(lines.follow(null))
+    nothing(lines.both(server, null))
+    nothing(lines.both(null, server))
+    lines.line(1, 1): Unit
+    outerClient.send(Vector(Some(null), Some(server))): Unit
+    used(server.recv())
+    client.send(5): Unit
+    val payload = received(outerServer)
+    assert(payload.size == 2 && payload(0).exists(_ eq null))
+    assertEquals(payload(1).map(received(_)), Some(5))
   }
 
   test("endpoints inside unread messages leave their sessions") {

@@ -95,4 +95,57 @@ final class VirtualSuite extends RuntimeSuite {
     })
     assertEquals(received.get, 200 * 800)
   }
+
+  test("virtual threads that wait for nothing but each other come to an end") {
+    together((1 to 300).flatMap { seed =>
+      val (one, first) = stream.init[Int]()
+      val (two, second) = stream.init[Int]()
+      val (three, third) = stream.init[Int]()
+      val (four, fourth) = stream.init[Int]()
+      val (five, fifth) = stream.init[Int]()
+      List(
+        () => Rounds.serve(one),
+        () => Rounds.converse(Vector(first), 200, 600, seed.toLong),
+        () => {
+          var open = Vector(two, three)
+          while (open.nonEmpty) open =
+            Select.from(open.map(end => end.on(message => open.filterNot(_ eq end) ++ Rounds.answered(message)))).recv()
+        },
+        () => Rounds.converse(Vector(second, third), 200, 300, seed.toLong),
+        () => {
+          val set = PortSet[stream.Stream[Int], Unit]()
+          set.add(four, ())
+          set.add(five, ())
+          while (set.nonEmpty) set.recv() match {
+            case PortSet.Received(_, message) => Rounds.answered(message).foreach(next => set.add(next, ()))
+            case closed                       => throw new AssertionError(closed)
+          }
+        },
+        () => Rounds.converse(Vector(fourth, fifth), 200, 300, seed.toLong)
+      )
+    })
+  }
+
+  test("virtual threads that only send through shared senders, and one that only receives, forget nobody") {
+    val received = new AtomicInteger()
+    together((1 to 20).flatMap { _ =>
+      val (server, client) = log.init()
+      val senders = Vector.iterate(SharedSender(client), 4)(_.share())
+      val receiving = () => {
+        @scala.annotation.tailrec
+        def receive(server: log.server.Log): Unit = server.recvOrClosed() match {
+          case Right(log.Log.Line(_, _, next)) =>
+            received.incrementAndGet(): Unit
+            receive(next)
+          case _ => ()
+        }
+        receive(server)
+      }
+      receiving +: senders.map { own => () =>
+        for (number <- 1 to 2000) own.send(_.line(1, number))
+        own.close()
+      }
+    })
+    assertEquals(received.get, 20 * 4 * 2000)
+  }
 }

@@ -15,7 +15,8 @@ final class WalkSuite extends RuntimeSuite {
 
   private val Walks = 1500
 
-  private final class Walk(seed: Long) {
+  /** Unless it is `disturbed`, nobody interrupts, leaves or waits for a limited time, and so nothing wakes a side that was forgotten. */
+  private final class Walk(seed: Long, disturbed: Boolean) {
     private val (server, client) = stream.init[Inner](capacity = if (seed % 3 == 0) 0 else 7)
     private val room = 5
     private val inside = Vector.fill(60)(stream.init[Int]())
@@ -35,8 +36,9 @@ final class WalkSuite extends RuntimeSuite {
     @tailrec
     private def hear[M](endpoint: RecvEndpoint[M], random: Random): M = {
       val heard = insist(() =>
-        random.nextInt(4) match {
-          case 0 => Some(endpoint.recv())
+        (if (disturbed) random.nextInt(4) else 4 + random.nextInt(2)) match {
+          case 0 | 4 => Some(endpoint.recv())
+          case 5 => Some(Select(endpoint.on(message => message)).recv())
           case 1 => endpoint.recvWithin(random.nextInt(50).micros)
           case 2 => endpoint.tryRecv()
           case _ => Select(endpoint.on(message => message)).recvWithin(random.nextInt(50).micros)
@@ -54,11 +56,11 @@ final class WalkSuite extends RuntimeSuite {
 
       @tailrec
       def walk(client: stream.client.Stream[Inner], run: Int): Unit = random.nextInt(40) match {
-        case 0 => abandon(client)
+        case 0 if disturbed => abandon(client)
         case 1 => client.stop()
         case choice if choice < 10 || run == room =>
           insist(() => client.swap()) match {
-            case back if random.nextInt(20) == 0 => abandon(back)
+            case back if disturbed && random.nextInt(20) == 0 => abandon(back)
             case back                            => walk(hear(back, random).next, 0)
           }
         case _ if next < inside.size =>
@@ -80,7 +82,7 @@ final class WalkSuite extends RuntimeSuite {
 
       @tailrec
       def walk(server: stream.server.Stream[Inner]): Unit =
-        if (random.nextInt(60) == 0) abandon(server)
+        if (disturbed && random.nextInt(60) == 0) abandon(server)
         else
           hear(server, random) match {
             case stream.Stream.Send(inner, next) =>
@@ -102,7 +104,7 @@ final class WalkSuite extends RuntimeSuite {
     def run(): (Int, Int) = {
       val threads = List(new Beside(speak()), new Beside(listen()))
       val random = new Random(seed)
-      while (threads.exists(_.thread.isAlive)) {
+      while (disturbed && threads.exists(_.thread.isAlive)) {
         threads.foreach(beside => if (random.nextBoolean()) beside.thread.interrupt())
         Thread.sleep(0L, 20000)
       }
@@ -127,8 +129,14 @@ final class WalkSuite extends RuntimeSuite {
   }
 
   test("random ways, interrupts and leaving: every endpoint that was sent is received once or destroyed, and none stays open") {
-    val counts = (1 to Walks).map(seed => new Walk(seed.toLong).run())
+    val counts = (1 to Walks).map(seed => new Walk(seed.toLong, disturbed = true).run())
     val (sent, received) = (counts.map(_._1).sum, counts.map(_._2).sum)
     assert(received > Walks && sent > received, (sent, received).toString)
+  }
+
+  test("random ways that nobody disturbs: every endpoint that was sent is received") {
+    val counts = (1 to Walks).map(seed => new Walk(seed.toLong, disturbed = false).run())
+    val (sent, received) = (counts.map(_._1).sum, counts.map(_._2).sum)
+    assert(received > Walks && sent == received, (sent, received).toString)
   }
 }

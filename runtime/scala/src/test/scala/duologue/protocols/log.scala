@@ -12,6 +12,7 @@ object log {
   object Log {
     final case class Line(from: Int, number: Int, next: server.Log) extends log.Log
     final case class Follow(numbers: stream.server.Stream[Int], next: server.Log) extends log.Log
+    final case class Both(one: stream.server.Stream[Int], other: stream.server.Stream[Int], next: server.Log) extends log.Log
   }
 
   object client {
@@ -29,6 +30,11 @@ object log {
         _root_.duologue.generated.stay(this, 1, $moving.take(numbers), $moving)
         new Log(this)
       }
+      def both(one: stream.server.Stream[Int], other: stream.server.Stream[Int]): Log = {
+        val $moving = new _root_.duologue.generated.Moving
+        _root_.duologue.generated.stay(this, 2, ($moving.take(one), $moving.take(other)), $moving)
+        new Log(this)
+      }
     }
   }
 
@@ -41,6 +47,9 @@ object log {
           val values = payload.asInstanceOf[(Int, Int)]
           log.Log.Line(values._1, values._2, new Log(this))
         case 1 => log.Log.Follow(payload.asInstanceOf[stream.server.Stream[Int]], new Log(this))
+        case 2 =>
+          val values = payload.asInstanceOf[(stream.server.Stream[Int], stream.server.Stream[Int])]
+          log.Log.Both(values._1, values._2, new Log(this))
         case _ => _root_.duologue.generated.unknown(index)
       }
     }

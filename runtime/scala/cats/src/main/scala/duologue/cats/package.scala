@@ -14,7 +14,9 @@ import java.util.concurrent.CompletableFuture
   */
 package object cats {
 
-  /** A new session, both of whose sides are left at the end, however it ends and wherever they are then.
+  /** A new session, both of whose sides are left at the end, however it ends and wherever they are then. What either side has not read by then
+    * is destroyed: where a fiber of its own serves the one side, it may not hear the last messages of the other, nor how the session ended.
+    * That is what [[service]] is for.
     *
     * {{{
     * session[IO, bank.server.Login, bank.client.Login](bank.init()).use { case (server, client) => ... }
@@ -27,6 +29,20 @@ package object cats {
         abandon(client)
       }
     }
+
+  /** A new session, one side of which is served by a fiber of its own. The other side is left at the end of the resource's use; the server
+    * reads what was sent to it up to there, and leaves its side when `serve` ends, however it does. Nobody cancels the fiber, and what
+    * `serve` fails with is reported to the execution context.
+    *
+    * {{{
+    * service[IO, bank.server.Login, bank.client.Login](bank.init())(serve).use(client => ...)
+    * }}}
+    */
+  def service[F[_], S <: Endpoint, C <: Endpoint](init: => (S, C))(serve: S => F[Unit])(implicit F: Async[F]): Resource[F, C] =
+    Resource.make(F.delay(init).flatMap { case (server, client) =>
+      val served = F.guarantee(F.defer(serve(server)), F.delay(abandon(server)))
+      F.start(served.handleErrorWith(failure => F.executionContext.flatMap(context => F.delay(context.reportFailure(failure))))).as(client)
+    })(client => F.delay(abandon(client)))
 
   /** Waits until an operation on `endpoint` would not wait, and uses nothing up. */
   def ready[F[_]](endpoint: Endpoint)(implicit F: Async[F]): F[Unit] = F.async { continue =>

@@ -55,6 +55,43 @@ final class CatsSuite extends munit.FunSuite {
     }
   })
 
+  test("a service hears all that was sent before its client was left, and how it ended")(succeed {
+    def sum(server: numbers.server.Stream, so: Long): IO[Long] =
+      receive(server)(IO.asyncForIO).attempt.flatMap {
+        case Right(message)                                => sum(message.next, so + message.value)
+        case Left(closed: SessionClosed) if closed.isByPeer => IO.pure(so)
+        case Left(other)                                   => IO.raiseError(other)
+      }
+    def round(number: Int): IO[Unit] = for {
+      total <- IO.deferred[Either[Throwable, Long]]
+      _ <- service[IO, numbers.server.Stream, numbers.client.Stream](numbers.init())(sum(_, 0L).attempt.flatMap(total.complete(_).void)).use {
+        client => IO((1 to number).foldLeft(client)((client, value) => client.send(value.toLong)): Unit)
+      }
+      heard <- total.get
+    } yield assertEquals(heard, Right(number * (number + 1L) / 2): Either[Throwable, Long])
+    (1 to 1000).toList.traverse_(number => round(number % 200))
+  })
+
+  test("a service's side is left when it ends or fails, and what it fails with is reported")(succeed {
+    def asked(serving: IO[Unit]) = service[IO, bank.server.Login, bank.client.Login](bank.init())(_ => serving).use { client =>
+      IO(client.login("holk", "1234")).flatMap(receive[IO, bank.LoginResponse](_)).attempt
+    }
+    val failure = new RuntimeException("no")
+    val reported = new AtomicReference(Option.empty[Throwable])
+    val context = new scala.concurrent.ExecutionContext {
+      def execute(task: Runnable): Unit = scala.concurrent.ExecutionContext.global.execute(task)
+      def reportFailure(cause: Throwable): Unit = reported.set(Some(cause))
+    }
+    for {
+      ended <- asked(IO.unit)
+      failed <- asked(IO.raiseError(failure)).evalOn(context)
+      _ <- IO.cede.whileM_(IO(reported.get.isEmpty))
+    } yield {
+      assert(ended.isLeft && failed.isLeft)
+      assertEquals(reported.get, Some(failure): Option[Throwable])
+    }
+  })
+
   private def count(counting: word_count.server.Counting, totals: Map[String, Long]): IO[Unit] = receive(counting)(IO.asyncForIO).flatMap {
     case word_count.Counting.Count(word, n, next) => count(next, totals.updated(word, totals.getOrElse(word, 0L) + n))
     case word_count.Counting.Done(next) =>

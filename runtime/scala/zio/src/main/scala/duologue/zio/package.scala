@@ -12,7 +12,9 @@ import java.util.concurrent.CompletableFuture
   */
 package object zio {
 
-  /** A new session, both of whose sides are left at the end of the scope, however it ends and wherever they are then.
+  /** A new session, both of whose sides are left at the end of the scope, however it ends and wherever they are then. What either side has
+    * not read by then is destroyed: where a fiber of its own serves the one side, it may not hear the last messages of the other, nor how the
+    * session ended. That is what [[service]] is for.
     *
     * {{{
     * ZIO.scoped(session(bank.init()).flatMap { case (server, client) => ... })
@@ -25,6 +27,20 @@ package object zio {
         abandon(client)
       }
     }
+
+  /** A new session, one side of which is served by a fiber of its own. The other side is left at the end of the scope; the server reads what
+    * was sent to it up to there, and leaves its side when `serve` ends, however it does. The fiber belongs to no scope: nobody interrupts it,
+    * and what `serve` fails with is logged as ZIO does with fibers that nobody joins.
+    *
+    * {{{
+    * ZIO.scoped(service(bank.init())(serve).flatMap(client => ...))
+    * }}}
+    */
+  def service[R, S <: Endpoint, C <: Endpoint](init: => (S, C))(serve: S => ZIO[R, Any, Any]): ZIO[R with Scope, Nothing, C] =
+    ZIO.acquireRelease(ZIO.succeed(init).flatMap { case (server, client) =>
+      // A fiber begins as uninterruptible as this is.
+      ZIO.interruptible(ZIO.suspendSucceed(serve(server))).ensuring(ZIO.succeed(abandon(server))).forkDaemon.as(client)
+    })(client => ZIO.succeed(abandon(client)))
 
   /** Waits until an operation on `endpoint` would not wait, and uses nothing up. */
   def ready(endpoint: Endpoint): IO[SessionClosed, Unit] = ZIO.asyncInterrupt { continue =>

@@ -1,6 +1,6 @@
 package duologue.zio
 
-import _root_.zio.{Exit, IO, Runtime, UIO, Unsafe, ZIO}
+import _root_.zio.{Exit, IO, Promise, Runtime, UIO, Unsafe, ZIO}
 import duologue.{EndpointUsed, Probe, SessionClosed, abandon}
 import java.util.concurrent.atomic.AtomicReference
 import protocols.{bank, numbers, word_count}
@@ -53,6 +53,32 @@ final class ZioSuite extends munit.FunSuite {
         balance <- teller.join
       } yield assertEquals((rich._1, poor._1, balance), (30.0, 0.0, 70.0))
     }
+  })
+
+  test("a service hears all that was sent before the scope ended, and how it ended")(succeed {
+    def sum(server: numbers.server.Stream, so: Long): IO[SessionClosed, Long] =
+      server.receive.foldZIO(closed => if (closed.isByPeer) ZIO.succeed(so) else ZIO.fail(closed), message => sum(message.next, so + message.value))
+    def round(number: Int): IO[SessionClosed, Unit] = for {
+      total <- Promise.make[SessionClosed, Long]
+      _ <- ZIO.scoped[Any](service(numbers.init())(sum(_, 0L).intoPromise(total)).flatMap { client =>
+        ZIO.succeed((1 to number).foldLeft(client)((client, value) => client.send(value.toLong)): Unit)
+      })
+      heard <- total.await
+    } yield assertEquals(heard, number * (number + 1L) / 2)
+    ZIO.foreachDiscard((1 to 1000).toList)(number => round(number % 200))
+  })
+
+  test("a service's side is left when it ends or fails, and it can be interrupted inside")(succeed {
+    def asked(serving: IO[String, Unit]) = ZIO.scoped[Any] {
+      service(bank.init())(_ => serving).flatMap(client => ZIO.attempt(client.login("holk", "1234")).flatMap(_.receive).either)
+    }
+    for {
+      ended <- asked(ZIO.unit)
+      failed <- asked(ZIO.fail("no"))
+      stopped <- Promise.make[Nothing, Boolean]
+      _ <- ZIO.scoped[Any](service(bank.init())(_ => ZIO.never.fork.flatMap(_.interrupt).flatMap(exit => stopped.succeed(exit.isInterrupted))))
+      interrupted <- stopped.await
+    } yield assert(ended.isLeft && failed.isLeft && interrupted)
   })
 
   private def count(counting: word_count.server.Counting, totals: Map[String, Long]): IO[SessionClosed, Unit] =

@@ -1,0 +1,163 @@
+package duologue.stress;
+
+import static org.openjdk.jcstress.annotations.Expect.ACCEPTABLE;
+
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.III_Result;
+import org.openjdk.jcstress.infra.results.II_Result;
+
+/** Several that want the same: a slot, an endpoint, to end a wait. What no line accepts is forbidden, and so is an actor that does not come to an end. */
+public final class Meeting {
+    private Meeting() {}
+
+    @JCStressTest
+    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "Both have room in the end, although the one takes all there is at first.")
+    @State
+    public static class TwoWaitForOneSlot {
+        private final Crowd crowd = new Crowd();
+
+        public TwoWaitForOneSlot() {
+            crowd.fill();
+            crowd.sendManyLater(64);
+        }
+
+        @Actor
+        public void sends(II_Result seen) {
+            seen.r1 = crowd.sendTwo(7);
+        }
+
+        @Actor
+        public void receives(II_Result seen) {
+            seen.r2 = crowd.recvSome(255 + 64 + 1);
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "It is sent when there is room, and the future says so once.")
+    @State
+    public static class SharedFuture {
+        private final Crowd crowd = new Crowd();
+
+        public SharedFuture() {
+            crowd.fill();
+        }
+
+        @Actor
+        public void sends() {
+            crowd.sendLater(7);
+        }
+
+        @Actor
+        public void receives(II_Result seen) {
+            seen.r2 = crowd.recvSome(256);
+        }
+
+        @Arbiter
+        public void looks(II_Result seen) {
+            seen.r1 = crowd.heard();
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "It is sent when there is room, and the future says so once.")
+    @State
+    public static class Future {
+        private final Talk talk = new Talk();
+
+        public Future() {
+            talk.sendRun(0, 255);
+        }
+
+        @Actor
+        public void sends() {
+            talk.sendLater(255);
+        }
+
+        @Actor
+        public void receives(II_Result seen) {
+            seen.r2 = talk.recvRun(0, 256);
+        }
+
+        @Arbiter
+        public void looks(II_Result seen) {
+            seen.r1 = talk.heard();
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "The callback comes once, and the message is there.")
+    @State
+    public static class WaitEnds {
+        private final Talk talk = new Talk();
+
+        @Actor
+        public void waits() {
+            talk.await();
+            talk.end();
+        }
+
+        @Actor
+        public void sends() {
+            talk.sendOnce(7);
+        }
+
+        @Arbiter
+        public void looks(II_Result seen) {
+            seen.r1 = talk.heard();
+            seen.r2 = talk.tryRecv();
+        }
+    }
+
+    @JCStressTest
+    @Outcome(id = "1, 7, 8", expect = ACCEPTABLE, desc = "The one that was taken out has its message, and the other is heard.")
+    @State
+    public static class TakenOutWhileItRings {
+        private final Pair pair = new Pair();
+
+        @Actor
+        public void sends() {
+            pair.one().sendOnce(7);
+            pair.two().sendOnce(8);
+        }
+
+        @Actor
+        public void takes(III_Result seen) {
+            seen.r1 = pair.remove();
+            seen.r3 = pair.recv();
+        }
+
+        @Arbiter
+        public void looks(III_Result seen) {
+            seen.r2 = pair.one().tryRecv();
+        }
+    }
+
+    /** Nothing but {@code EndpointUsed} is thrown, and only then anything may be lost: all but 1, 1, 1. */
+    @JCStressTest
+    @Outcome(id = "(1|-2), (1|-2), 0", expect = ACCEPTABLE, desc = "What was sent arrives.")
+    @Outcome(id = "-2, (1|-2), 1", expect = ACCEPTABLE, desc = "The two have met, the session is closed, and the owner was refused.")
+    @Outcome(id = "1, -2, 1", expect = ACCEPTABLE, desc = "The two have met, the session is closed, and the other one was refused.")
+    @State
+    public static class OwnersUse {
+        private final Theft theft = new Theft();
+
+        @Actor
+        public void owns(III_Result seen) {
+            seen.r1 = theft.own(60);
+        }
+
+        @Actor
+        public void steals(III_Result seen) {
+            seen.r2 = theft.steal();
+        }
+
+        @Arbiter
+        public void looks(III_Result seen) {
+            seen.r3 = theft.lost();
+        }
+    }
+}
