@@ -13,6 +13,7 @@ mod contract;
 mod fingerprint;
 mod fix;
 mod format;
+mod fuzz;
 mod generation;
 mod outputs;
 mod pages;
