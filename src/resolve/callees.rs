@@ -15,8 +15,9 @@ const LISTED: usize = 8;
 impl Resolver {
     /// A protocol or instance by name: of the file, of what it imports, of its package.
     pub(super) fn callee(&self, file: FileId, name: &Name) -> Lookup<Callee> {
-        let package = &self.packages[&self.files[file.index()].package];
-        match package.get(name.text()) {
+        // A package is known once it has a protocol.
+        let package = self.packages.get(&self.files[file.index()].package);
+        match package.and_then(|package| package.get(name.text())) {
             Some(callee) => Lookup::One(*callee),
             None => self.look_up(file, |names| names.callees.get(name.text()).copied()),
         }

@@ -15,6 +15,7 @@ mod declared;
 mod fingerprint;
 mod fix;
 mod format;
+mod fuzz;
 mod generation;
 mod outputs;
 mod pages;

@@ -270,3 +270,16 @@ fn bounds_of_the_host_are_taken_on_trust() {
         "extern bound show { rust = \"::std::fmt::Display\"; } proto! p { s:send<T: show> { m(T) -> ! } } proto! q = p<u8>;",
     );
 }
+
+/// A package is known by its protocols, and a file need not have one.
+#[test]
+fn an_endpoint_in_a_file_without_protocols_is_of_nobody() {
+    fires(
+        "struct door { key: nobody::client::s }",
+        &["unknown-protocol"],
+    );
+    fires(
+        "package a.b; type door = [nobody::server::s<u8>];",
+        &["unknown-protocol"],
+    );
+}

@@ -139,7 +139,8 @@ impl Program<'_> {
         succeed(&mut run)
     }
 
-    /// Compiles and links the sources alone, which are to bring the shim along, and lets libFuzzer call them so often.
+    /// Compiles and links the sources alone, which are to bring the shim along, and lets libFuzzer call them that many times, or for
+    /// as many seconds as `DUOLOGUE_FUZZ_SECONDS` says.
     pub fn fuzz(&self, runs: u32) -> Result<String, String> {
         let program = self.folder.join("fuzzer");
         let mut link = self.compiler.command(false);
@@ -147,7 +148,11 @@ impl Program<'_> {
         succeed(link.arg("-o").arg(&program))?;
         let mut run = Command::new(program);
         run.current_dir(self.folder);
-        succeed(run.arg(format!("-runs={runs}")).arg("-seed=1"))
+        let bound = match std::env::var("DUOLOGUE_FUZZ_SECONDS") {
+            Ok(seconds) => format!("-max_total_time={seconds}"),
+            Err(_) => format!("-runs={runs}"),
+        };
+        succeed(run.arg(bound).arg("-seed=1"))
     }
 
     /// Compiles the sources only.

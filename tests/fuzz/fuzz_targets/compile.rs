@@ -1,0 +1,48 @@
+//! Any texts: they are checked and reported, and what passes the checks is written in every language.
+#![no_main]
+
+use duologue::protocol::FileId;
+use duologue::report::{self, json, sarif};
+use duologue::target::{Target, generate};
+use duologue::{diagram, dual, promela};
+use duologue_fuzz::{Memory, assert_places, options};
+use libfuzzer_sys::fuzz_target;
+use std::collections::BTreeSet;
+
+fuzz_target!(|input: &[u8]| {
+    let files = Memory::new(input);
+    let compilation = files.compile(false);
+    assert_places(&compilation);
+    let sources = &compilation.sources;
+    for found in &compilation.diagnostics {
+        assert!(!report::short(found, sources).is_empty());
+    }
+    let _ = json(&compilation.diagnostics, sources);
+    let _ = sarif(&compilation.diagnostics, sources);
+    let Some(checked) = &compilation.checked else {
+        assert!(
+            !compilation.diagnostics.is_empty(),
+            "what is refused is explained"
+        );
+        return;
+    };
+    for target in Target::ALL {
+        let written = generate(checked, target, &options());
+        let paths: BTreeSet<&str> = written
+            .files
+            .iter()
+            .map(|file| file.path.as_str())
+            .collect();
+        assert_eq!(paths.len(), written.files.len(), "no path twice");
+        assert!(written.files.iter().all(|file| file.text.ends_with('\n')));
+    }
+    let program = checked.program();
+    for protocol in &program.protocols {
+        let _ = diagram::dot(protocol, sources);
+        let _ = diagram::mermaid(protocol, sources);
+        let _ = promela::promela(protocol);
+    }
+    for (_, number) in program.files.iter().zip(0..) {
+        let _ = dual::file(program, sources, FileId::new(number));
+    }
+});

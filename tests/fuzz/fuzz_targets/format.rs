@@ -1,0 +1,25 @@
+//! Any text: the formatter refuses nothing that parses, keeps what it says, and formats its own output to itself.
+#![no_main]
+
+use duologue::source::Sources;
+use duologue::syntax::format::{Unformatted, format};
+use duologue_fuzz::Memory;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    for text in Memory::new(input).texts() {
+        let Ok(text) = std::str::from_utf8(text) else {
+            continue;
+        };
+        let mut sources = Sources::default();
+        let id = sources.add("a.proto", text);
+        match format(id, text) {
+            Ok(formatted) => {
+                let again = format(id, &formatted);
+                assert_eq!(again.ok(), Some(formatted), "formatted twice");
+            }
+            Err(Unformatted::Invalid(errors)) => assert!(!errors.is_empty()),
+            Err(refused @ Unformatted::Refused(_)) => panic!("{refused:?}"),
+        }
+    }
+});

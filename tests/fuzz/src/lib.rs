@@ -1,0 +1,123 @@
+//! What the fuzz targets share: several files in one input, and a compiler run on them.
+
+use duologue::compile::{Compilation, Files, Input, Request, compile};
+use duologue::diagnostic::Level;
+use duologue::source::SourceId;
+use duologue::target::Options;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The line that separates the files of an input. It is a comment, so an input without a second file is an ordinary text.
+pub const NEXT_FILE: &[u8] = b"//// next file\n";
+
+/// The line that separates the old version from the new one.
+pub const NEW_VERSION: &[u8] = b"//// new version\n";
+
+/// At most this many files; what comes after belongs to the last one.
+const NAMES: [&str; 4] = ["a.proto", "b.proto", "c.proto", "d.proto"];
+
+/// Files in memory.
+pub struct Memory(Vec<(PathBuf, Vec<u8>)>);
+
+impl Memory {
+    /// The files of an input: `a.proto`, `b.proto`, ...
+    #[must_use]
+    pub fn new(input: &[u8]) -> Memory {
+        let mut rest = input;
+        let mut files = Vec::new();
+        for (number, name) in NAMES.into_iter().enumerate() {
+            let end = (number + 1 < NAMES.len()).then(|| find(rest, NEXT_FILE));
+            let (text, after) = match end.flatten() {
+                Some(at) => (&rest[..at], Some(&rest[at + NEXT_FILE.len()..])),
+                None => (rest, None),
+            };
+            files.push((PathBuf::from(name), text.to_owned()));
+            match after {
+                Some(after) => rest = after,
+                None => break,
+            }
+        }
+        Memory(files)
+    }
+
+    /// The texts, in order.
+    pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(|(_, text)| text.as_slice())
+    }
+
+    /// Replaces the text of a file.
+    pub fn replace(&mut self, name: &str, text: String) {
+        let file = self.0.iter_mut().find(|(path, _)| path == Path::new(name));
+        file.expect("a repair is made in a file that was read").1 = text.into_bytes();
+    }
+
+    /// Compiles all files, each rule at its level or, if everything is to be allowed, at `allow`.
+    #[must_use]
+    pub fn compile(&self, allow_all: bool) -> Compilation {
+        let inputs = self.0.iter().map(|(path, _)| Input::Path(path.clone()));
+        let request = Request {
+            inputs: inputs.collect(),
+            levels: if allow_all {
+                vec![("all".to_owned(), Level::Allow)]
+            } else {
+                Vec::new()
+            },
+            options: options(),
+            ..Request::default()
+        };
+        compile(&request, self).expect("all inputs are in memory")
+    }
+}
+
+impl Files for Memory {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let path = self.identity(path)?;
+        let file = self.0.iter().find(|(name, _)| *name == path);
+        file.map(|(_, text)| text.clone())
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<PathBuf> {
+        let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
+        let known = self.0.iter().any(|(known, _)| known == Path::new(name));
+        known
+            .then(|| PathBuf::from(name))
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// What is asked of generated code.
+#[must_use]
+pub fn options() -> Options {
+    Options {
+        c_shm: true,
+        ..Options::default()
+    }
+}
+
+/// Where a byte string begins in another.
+#[must_use]
+pub fn find(text: &[u8], searched: &[u8]) -> Option<usize> {
+    text.windows(searched.len())
+        .position(|part| part == searched)
+}
+
+/// Holds every finding of a compilation to what reports and editors rely on: all places lie in their texts, on characters.
+pub fn assert_places(compilation: &Compilation) {
+    let sources = &compilation.sources;
+    let known: Vec<SourceId> = sources.iter().map(|(id, _)| id).collect();
+    for found in &compilation.diagnostics {
+        assert!(!found.message.is_empty(), "a finding says something");
+        let edits = found.helps.iter().flat_map(|help| &help.edits);
+        let labels = found.related.iter().chain(&found.dialogue);
+        let spans = labels
+            .map(|label| label.span)
+            .chain(edits.map(|edit| edit.span))
+            .chain([found.primary.span]);
+        for span in spans {
+            assert!(known.contains(&span.source), "{found:?}");
+            let text = sources.get(span.source).text();
+            assert!(text.get(span.range()).is_some(), "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Coverage-guided fuzzing of the front end, for a bounded time, where `DUOLOGUE_TEST_WITH` names `fuzz`.
+//! `tests/fuzz/README.md` says how to run it for longer.
+
+use crate::support::rust::tool;
+use crate::support::{is_named, repository, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// What makes rustc's output report its coverage to libFuzzer; what cargo-fuzz passes, all of it stable.
+const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
+
+/// For how long each target runs, in seconds, unless `DUOLOGUE_FUZZ_SECONDS` says otherwise.
+const SECONDS: &str = "30";
+
+/// The folder with the targets, built once in a run of the tests.
+fn targets() -> &'static Path {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let host = succeed(
+            tool("rustc", "rustup toolchain install stable").args(["--print", "host-tuple"]),
+        )?;
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz");
+        let mut cargo = tool("cargo", "rustup toolchain install stable");
+        cargo.current_dir(repository().join("tests/fuzz"));
+        cargo.args(["build", "--release", "--locked", "--quiet"]);
+        // With a target named, build scripts and macros are not instrumented.
+        cargo.args(["--target", host.trim()]);
+        cargo.env("CARGO_TARGET_DIR", &target);
+        succeed(cargo.env("RUSTFLAGS", COVERAGE))?;
+        Ok(target.join(host.trim()).join("release"))
+    });
+    built
+        .as_deref()
+        .unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Every protocol file of the repository, as inputs to begin with.
+fn seeds() -> &'static Path {
+    static WRITTEN: OnceLock<PathBuf> = OnceLock::new();
+    WRITTEN.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz-seeds");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("the target folder can be written");
+        let below = ["protocols", "tests", "docs"];
+        let files = below.into_iter().flat_map(crate::tidy::files);
+        let protocols = files.filter(|path| path.extension().is_some_and(|end| end == "proto"));
+        for (number, path) in protocols.enumerate() {
+            fs::copy(path, folder.join(number.to_string())).expect("it can be copied");
+        }
+        folder
+    })
+}
+
+/// Runs a target on its known inputs and what libFuzzer makes of them. What it fails on is kept beside its corpus.
+fn finds_nothing(target: &str) {
+    if !is_named("fuzz") {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("fuzz-corpus")
+        .join(target);
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    let seconds = std::env::var("DUOLOGUE_FUZZ_SECONDS").unwrap_or_else(|_| SECONDS.to_owned());
+    let dictionary = repository().join("tests/fuzz/duologue.dict");
+    let mut fuzzer = Command::new(targets().join(target));
+    fuzzer.args([
+        "-seed=1",
+        "-max_len=4096",
+        "-timeout=20",
+        "-rss_limit_mb=2048",
+    ]);
+    fuzzer.arg(format!("-max_total_time={seconds}"));
+    fuzzer.arg(format!("-dict={}", dictionary.display()));
+    fuzzer.arg(format!("-artifact_prefix={}-", folder.display()));
+    fuzzer.arg(&folder).arg(seeds());
+    succeed(&mut fuzzer).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn a_fuzzer_finds_nothing_in_compiling() {
+    finds_nothing("compile");
+}
+
+#[test]
+fn a_fuzzer_finds_nothing_in_formatting() {
+    finds_nothing("format");
+}
+
+#[test]
+fn a_fuzzer_finds_nothing_in_repairs() {
+    finds_nothing("fix");
+}
+
+#[test]
+fn a_fuzzer_finds_nothing_in_comparing_versions() {
+    finds_nothing("breaking");
+}
