@@ -16,6 +16,7 @@ mod format;
 mod generation;
 mod outputs;
 mod pages;
+mod programs;
 mod readme;
 mod recipes;
 mod relations;
