@@ -3,13 +3,14 @@
 mod command;
 mod random;
 
+use crate::support::choices::Choices;
 use crate::support::repository;
 use duologue::source::{SourceId, Sources};
 use duologue::syntax::format::{
     Difference, Layout, Unformatted, WIDTH, format, format_with, lay_out,
 };
 use duologue::syntax::{ast, parse};
-use random::{Choices, Gaps, Writer, joined};
+use random::{Gaps, Writer, joined};
 use std::fs;
 
 fn source(text: &str) -> SourceId {

@@ -19,6 +19,7 @@ mod fuzz;
 mod generation;
 mod outputs;
 mod pages;
+mod programs;
 mod readme;
 mod recipes;
 mod relations;

@@ -1,6 +1,7 @@
 //! What the tests share: the repository, scratch folders, and the tools they call.
 
 pub mod c;
+pub mod choices;
 pub mod program;
 pub mod rust;
 pub mod sarif;

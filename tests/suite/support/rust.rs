@@ -103,7 +103,8 @@ pub fn host(program: &Program) -> String {
     text
 }
 
-fn camel(name: &str) -> String {
+/// A name as Rust spells types.
+pub fn camel(name: &str) -> String {
     let words = name.split('_').filter(|word| !word.is_empty());
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     words.map(capital).collect()

@@ -1,0 +1,557 @@
+//! Programs at random: files that import each other, packages, types deep inside each other, generic protocols and their instances,
+//! endpoints in payloads, states that nothing leads to, types of the host, and names that are hard on generated code.
+
+use crate::support::choices::Choices;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A random program: what is compiled, and what the program around the generated code has to supply.
+pub struct RandomProgram {
+    /// Names and texts of the protocol files, in an order in which imports come first.
+    pub files: Vec<(String, String)>,
+    /// For each host type without a mapping: the file that declares it, that file's package, and the name.
+    pub hosts: Vec<HostType>,
+}
+
+/// A type that the host program supplies under its own name.
+pub struct HostType {
+    /// The stem of the file.
+    pub file: String,
+    /// The package of the file, empty if it has none.
+    pub package: String,
+    pub name: String,
+}
+
+/// Words that mean something in a target language, in generated code, or next to another of these words.
+const WORDS: [&str; 96] = [
+    "hello",
+    "server_hello",
+    "client_hello",
+    "server",
+    "client",
+    "init",
+    "init_in",
+    "recv",
+    "send",
+    "close",
+    "free",
+    "take",
+    "tag",
+    "as",
+    "next",
+    "protocol",
+    "states",
+    "messages",
+    "shape",
+    "wire",
+    "payload",
+    "layout",
+    "fields",
+    "capacity",
+    "state",
+    "shared",
+    "room",
+    "try",
+    "try_send",
+    "recv_within",
+    "poll",
+    "async",
+    "ready",
+    "is_ready",
+    "value",
+    "value_0",
+    "string",
+    "str_1",
+    "option",
+    "some",
+    "none",
+    "ok",
+    "err",
+    "result",
+    "vec",
+    "box",
+    "self",
+    "super",
+    "crate",
+    "type",
+    "match",
+    "fn",
+    "unit",
+    "any",
+    "any_val",
+    "object",
+    "this",
+    "val",
+    "def",
+    "given",
+    "list",
+    "vector",
+    "bytes_1",
+    "int_1",
+    "long",
+    "double",
+    "while",
+    "struct",
+    "enum",
+    "union",
+    "static",
+    "void",
+    "null",
+    "true",
+    "errno",
+    "stdin",
+    "main",
+    "uint8_t",
+    "size_t",
+    "duo",
+    "duo_status",
+    "duologue",
+    "sender",
+    "receiver",
+    "closed",
+    "session",
+    "slot",
+    "message",
+    "to_string",
+    "hash_code",
+    "wait",
+    "notify",
+    "clone",
+    "debug",
+    "copy",
+    "apply",
+];
+
+const NUMBERS: [&str; 11] = [
+    "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "int", "uint",
+];
+
+/// A state as other protocols see it.
+struct State {
+    name: String,
+    parameters: usize,
+}
+
+/// A protocol as other protocols see it.
+struct Protocol {
+    name: String,
+    states: Vec<State>,
+}
+
+/// A declared type, and whether values of it can stay away from endpoints and hosts.
+#[derive(Clone)]
+struct Declared {
+    name: String,
+}
+
+/// Where a type is written.
+struct Where<'a> {
+    /// Type parameters that can be named.
+    parameters: &'a [String],
+    /// Types that may be mentioned directly.
+    direct: &'a [Declared],
+    /// Types that may be mentioned inside a list.
+    listed: &'a [Declared],
+    /// Protocols whose endpoints may be mentioned.
+    protocols: &'a [Protocol],
+}
+
+pub struct Generator {
+    choices: Choices,
+    /// What is spelled in the program's files and packages begins with this.
+    mark: String,
+    /// Types and protocols, as no target can tell them apart.
+    taken: BTreeSet<String>,
+}
+
+impl Generator {
+    /// The generator of the program with this number; `mark` is a name that no other program has.
+    pub fn new(seed: u64, mark: &str) -> Generator {
+        Generator {
+            choices: Choices::new(seed),
+            mark: mark.to_owned(),
+            taken: BTreeSet::new(),
+        }
+    }
+
+    pub fn program(mut self) -> RandomProgram {
+        let mut program = RandomProgram {
+            files: Vec::new(),
+            hosts: Vec::new(),
+        };
+        // What a file can see of the files that it imports.
+        let mut types: Vec<Vec<Declared>> = Vec::new();
+        let mut protocols: Vec<Vec<Protocol>> = Vec::new();
+        for number in 0..=self.choices.below(3) {
+            let stem = format!("{}_{number}", self.mark);
+            let mut text = String::new();
+            let mut package = String::new();
+            if self.choices.once_in(2) {
+                let word = self.plain();
+                package = format!("{}.{word}", self.mark);
+                line(&mut text, &format!("package {package};"));
+            }
+            let mut seen = Vec::new();
+            let mut known = Vec::new();
+            for earlier in 0..number {
+                if self.choices.once_in(2) {
+                    line(
+                        &mut text,
+                        &format!("import \"{}_{earlier}.proto\";", self.mark),
+                    );
+                    seen.extend(types[earlier].iter().cloned());
+                    known.extend(protocols[earlier].iter().map(|protocol| Protocol {
+                        name: protocol.name.clone(),
+                        states: copied(&protocol.states),
+                    }));
+                }
+            }
+            let own = self.types(&mut text, &seen, &mut program, (&stem, &package));
+            let visible: Vec<Declared> = seen.iter().chain(&own).cloned().collect();
+            let added = self.protocols(&mut text, &visible, known);
+            types.push(own);
+            protocols.push(added);
+            program.files.push((format!("{stem}.proto"), text));
+        }
+        program
+    }
+
+    /// A word that is hard on generated code, or one that is not.
+    fn word(&mut self) -> String {
+        if self.choices.once_in(3) {
+            return self.plain();
+        }
+        let word = self.choices.one_of(&WORDS).to_owned();
+        if self.choices.once_in(8) {
+            let ending = self.choices.one_of(&["_t", "_", "_tag", "s", "_state"]);
+            return word + ending;
+        }
+        word
+    }
+
+    fn plain(&mut self) -> String {
+        let words = ["red", "green", "blue", "north", "south", "alpha", "omega"];
+        let number = self.choices.below(20);
+        format!("{}{number}", self.choices.one_of(&words))
+    }
+
+    /// A word that differs from all in `taken` as a target sees it.
+    fn fresh(&mut self, taken: &mut BTreeSet<String>) -> String {
+        loop {
+            let word = self.word();
+            if taken.insert(folded(&word)) {
+                return word;
+            }
+        }
+    }
+
+    /// A name for a type or a protocol. Their number makes it unlikely that programs are refused for a clash.
+    fn global(&mut self) -> String {
+        let mut taken = std::mem::take(&mut self.taken);
+        let word = self.fresh(&mut taken);
+        self.taken = taken;
+        word
+    }
+
+    /// Declares types; a struct refers directly to earlier ones only, and through lists to all.
+    fn types(
+        &mut self,
+        text: &mut String,
+        seen: &[Declared],
+        program: &mut RandomProgram,
+        (stem, package): (&str, &str),
+    ) -> Vec<Declared> {
+        let mut own: Vec<Declared> = Vec::new();
+        let count = self.choices.below(7);
+        let names: Vec<Declared> = (0..count)
+            .map(|_| Declared {
+                name: self.global(),
+            })
+            .collect();
+        let listed: Vec<Declared> = seen.iter().chain(&names).cloned().collect();
+        for declared in names {
+            let direct: Vec<Declared> = seen.iter().chain(&own).cloned().collect();
+            let place = Where {
+                parameters: &[],
+                direct: &direct,
+                listed: &listed,
+                protocols: &[],
+            };
+            let name = &declared.name;
+            match self.choices.below(8) {
+                0 | 1 => {
+                    let ty = self.ty(&place, 3);
+                    line(text, &format!("type {name} = {ty};"));
+                }
+                2..=4 => {
+                    let fields = self.fields(&place);
+                    line(text, &format!("struct {name} {{ {fields} }}"));
+                }
+                5 | 6 => {
+                    let variants = self.variants(&place);
+                    line(text, &format!("enum {name} {{ {variants} }}"));
+                }
+                _ => self.host(text, name, program, (stem, package)),
+            }
+            own.push(declared);
+        }
+        own
+    }
+
+    fn fields(&mut self, place: &Where) -> String {
+        let mut taken = BTreeSet::new();
+        let fields = (0..self.choices.below(6)).map(|_| {
+            let name = self.fresh(&mut taken);
+            format!("{name}: {}", self.ty(place, 3))
+        });
+        fields.collect::<Vec<_>>().join(", ")
+    }
+
+    fn variants(&mut self, place: &Where) -> String {
+        let mut taken = BTreeSet::new();
+        let variants = (0..=self.choices.below(5)).map(|_| {
+            let name = self.fresh(&mut taken);
+            format!("{name}{}", self.payload(place))
+        });
+        variants.collect::<Vec<_>>().join(", ")
+    }
+
+    fn host(
+        &mut self,
+        text: &mut String,
+        name: &str,
+        program: &mut RandomProgram,
+        (stem, package): (&str, &str),
+    ) {
+        let bounds = self
+            .choices
+            .one_of(&["", ": clone debug eq ord hash", ": clone + debug"]);
+        if self.choices.once_in(3) && !WORDS.contains(&name) && name.ends_with(char::is_numeric) {
+            line(text, &format!("extern type {name}{bounds};"));
+            program.hosts.push(HostType {
+                file: stem.to_owned(),
+                package: package.to_owned(),
+                name: name.to_owned(),
+            });
+        } else {
+            let mapping = "rust = \"crate::HostValue\"; c = \"struct host_value *\" from \"host_value.h\" drop \"host_value_free\"; \
+                           scala = \"hosts.HostValue\";";
+            line(text, &format!("extern type {name}{bounds} {{ {mapping} }}"));
+        }
+    }
+
+    /// The entries of a message or a variant, in parentheses, or nothing.
+    fn payload(&mut self, place: &Where) -> String {
+        if self.choices.once_in(4) {
+            return String::new();
+        }
+        let mut taken = BTreeSet::new();
+        let is_named = self.choices.once_in(2);
+        let entries = (0..self.choices.below(4)).map(|_| {
+            let ty = self.ty(place, 3);
+            if is_named {
+                format!("{}: {ty}", self.fresh(&mut taken))
+            } else {
+                ty
+            }
+        });
+        format!("({})", entries.collect::<Vec<_>>().join(", "))
+    }
+
+    fn ty(&mut self, place: &Where, depth: usize) -> String {
+        if depth == 0 {
+            return self.choices.one_of(&NUMBERS).to_owned();
+        }
+        match self.choices.below(16) {
+            0 => {
+                let inner = Where {
+                    direct: place.listed,
+                    ..*place
+                };
+                format!("[{}]", self.ty(&inner, depth - 1))
+            }
+            1 => format!("{}?", self.ty(place, depth - 1)),
+            2 => {
+                let first = self.ty(place, depth - 1);
+                format!("({first}, {})", self.ty(place, depth - 1))
+            }
+            3 => "str".to_owned(),
+            4 => self.choices.one_of(&["bytes", "f32", "f64"]).to_owned(),
+            5..=7 if !place.parameters.is_empty() => {
+                let index = self.choices.below(place.parameters.len());
+                place.parameters[index].clone()
+            }
+            8..=11 if !place.direct.is_empty() => {
+                let index = self.choices.below(place.direct.len());
+                place.direct[index].name.clone()
+            }
+            12 if !place.protocols.is_empty() => self.endpoint(place, depth),
+            _ => self.choices.one_of(&NUMBERS).to_owned(),
+        }
+    }
+
+    fn endpoint(&mut self, place: &Where, depth: usize) -> String {
+        let protocol = &place.protocols[self.choices.below(place.protocols.len())];
+        let state = &protocol.states[self.choices.below(protocol.states.len())];
+        let side = self.choices.one_of(&["client", "server"]);
+        // Arguments that name no parameter: otherwise a loop could make them grow.
+        let closed = Where {
+            parameters: &[],
+            protocols: &[],
+            ..*place
+        };
+        let arguments = self.arguments(&closed, state.parameters, depth - 1);
+        format!("{}::{side}::{}{arguments}", protocol.name, state.name)
+    }
+
+    fn arguments(&mut self, place: &Where, count: usize, depth: usize) -> String {
+        if count == 0 {
+            return String::new();
+        }
+        let arguments = (0..count).map(|_| self.ty(place, depth.min(2)));
+        format!("<{}>", arguments.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Declares protocols and instances; hands back the protocols.
+    fn protocols(
+        &mut self,
+        text: &mut String,
+        types: &[Declared],
+        known: Vec<Protocol>,
+    ) -> Vec<Protocol> {
+        let first = known.len();
+        let mut all = known;
+        for _ in 0..=self.choices.below(3) {
+            let name = self.global();
+            let mut taken = BTreeSet::new();
+            let states = (0..=self.choices.below(5)).map(|_| State {
+                name: self.fresh(&mut taken),
+                parameters: [0, 0, 0, 1, 1, 2][self.choices.below(6)],
+            });
+            let states = states.collect();
+            all.push(Protocol { name, states });
+        }
+        for protocol in &all[first..] {
+            line(text, &format!("proto! {} {{", protocol.name));
+            for state in &protocol.states {
+                self.state(text, state, protocol, types, &all);
+            }
+            line(text, "}");
+            let parameters = protocol.states[0].parameters;
+            for _ in 0..if parameters > 0 {
+                1 + self.choices.below(2)
+            } else {
+                0
+            } {
+                let place = Where {
+                    parameters: &[],
+                    direct: types,
+                    listed: types,
+                    protocols: &[],
+                };
+                let arguments = self.arguments(&place, parameters, 2);
+                let name = self.global();
+                line(
+                    text,
+                    &format!("proto! {name} = {}{arguments};", protocol.name),
+                );
+            }
+        }
+        all.split_off(first)
+    }
+
+    fn state(
+        &mut self,
+        text: &mut String,
+        state: &State,
+        protocol: &Protocol,
+        types: &[Declared],
+        protocols: &[Protocol],
+    ) {
+        let mut taken: BTreeSet<String> = types.iter().map(|ty| folded(&ty.name)).collect();
+        let parameters: Vec<String> = (0..state.parameters)
+            .map(|_| self.fresh(&mut taken))
+            .collect();
+        let declared = parameters.iter().map(|parameter| {
+            let bound = self.choices.one_of(&["", "", "", ": send", ":"]);
+            format!("{parameter}{bound}")
+        });
+        let declared: Vec<String> = declared.collect();
+        let mut head = state.name.clone();
+        let is_over = self.choices.once_in(20) && parameters.is_empty();
+        if !is_over {
+            head += self.choices.one_of(&[":send", ":recv"]);
+        }
+        if !declared.is_empty() {
+            let _ = write!(head, "<{}>", declared.join(", "));
+        }
+        line(text, &format!("    {head} {{"));
+        if is_over {
+            line(text, "    }");
+            return;
+        }
+        let mut names = BTreeSet::new();
+        let count = if self.choices.once_in(15) {
+            0
+        } else {
+            1 + self.choices.below(4)
+        };
+        for _ in 0..count {
+            let place = Where {
+                parameters: &parameters,
+                direct: types,
+                listed: types,
+                protocols,
+            };
+            let name = self.fresh(&mut names);
+            let payload = self.payload(&place);
+            let next = self.next(&place, protocol);
+            line(text, &format!("        {name}{payload} -> {next},"));
+        }
+        line(text, "    }");
+    }
+
+    /// What a message leads to. Arguments are parameters of this state or name none, so no loop makes them grow.
+    fn next(&mut self, place: &Where, protocol: &Protocol) -> String {
+        if self.choices.once_in(4) {
+            return "!".to_owned();
+        }
+        let state = &protocol.states[self.choices.below(protocol.states.len())];
+        if state.parameters == 0 {
+            return state.name.clone();
+        }
+        let arguments = (0..state.parameters).map(|_| {
+            if !place.parameters.is_empty() && !self.choices.once_in(3) {
+                let index = self.choices.below(place.parameters.len());
+                place.parameters[index].clone()
+            } else {
+                let closed = Where {
+                    parameters: &[],
+                    protocols: &[],
+                    ..*place
+                };
+                self.ty(&closed, 2)
+            }
+        });
+        let arguments = arguments.collect::<Vec<_>>().join(", ");
+        format!("{}<{arguments}>", state.name)
+    }
+}
+
+fn copied(states: &[State]) -> Vec<State> {
+    let copies = states.iter().map(|state| State {
+        name: state.name.clone(),
+        parameters: state.parameters,
+    });
+    copies.collect()
+}
+
+/// A name as `clashing-names` compares it.
+fn folded(name: &str) -> String {
+    name.replace('_', "").to_lowercase()
+}
+
+fn line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
