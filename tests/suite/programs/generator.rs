@@ -23,104 +23,14 @@ pub struct HostType {
 }
 
 /// Words that mean something in a target language, in generated code, or next to another of these words.
-const WORDS: [&str; 96] = [
-    "hello",
-    "server_hello",
-    "client_hello",
-    "server",
-    "client",
-    "init",
-    "init_in",
-    "recv",
-    "send",
-    "close",
-    "free",
-    "take",
-    "tag",
-    "as",
-    "next",
-    "protocol",
-    "states",
-    "messages",
-    "shape",
-    "wire",
-    "payload",
-    "layout",
-    "fields",
-    "capacity",
-    "state",
-    "shared",
-    "room",
-    "try",
-    "try_send",
-    "recv_within",
-    "poll",
-    "async",
-    "ready",
-    "is_ready",
-    "value",
-    "value_0",
-    "string",
-    "str_1",
-    "option",
-    "some",
-    "none",
-    "ok",
-    "err",
-    "result",
-    "vec",
-    "box",
-    "self",
-    "super",
-    "crate",
-    "type",
-    "match",
-    "fn",
-    "unit",
-    "any",
-    "any_val",
-    "object",
-    "this",
-    "val",
-    "def",
-    "given",
-    "list",
-    "vector",
-    "bytes_1",
-    "int_1",
-    "long",
-    "double",
-    "while",
-    "struct",
-    "enum",
-    "union",
-    "static",
-    "void",
-    "null",
-    "true",
-    "errno",
-    "stdin",
-    "main",
-    "uint8_t",
-    "size_t",
-    "duo",
-    "duo_status",
-    "duologue",
-    "sender",
-    "receiver",
-    "closed",
-    "session",
-    "slot",
-    "message",
-    "to_string",
-    "hash_code",
-    "wait",
-    "notify",
-    "clone",
-    "debug",
-    "copy",
-    "apply",
-];
+const WORDS: &str = "\
+    hello server_hello client_hello server client init init_in recv send close free take tag as next \
+    protocol states messages shape wire payload layout fields capacity state shared room try try_send \
+    recv_within poll async ready is_ready value value_0 string str_1 option some none ok err result vec \
+    box self super crate type match fn unit any any_val object this val def given list vector bytes_1 \
+    int_1 long double while struct enum union static void null true errno stdin main uint8_t size_t duo \
+    duo_status duologue sender receiver closed session slot message to_string hash_code wait notify \
+    clone debug copy apply";
 
 const NUMBERS: [&str; 11] = [
     "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "int", "uint",
@@ -221,7 +131,8 @@ impl Generator {
         if self.choices.once_in(3) {
             return self.plain();
         }
-        let word = self.choices.one_of(&WORDS).to_owned();
+        let words: Vec<&'static str> = WORDS.split(' ').collect();
+        let word = self.choices.one_of(&words).to_owned();
         if self.choices.once_in(8) {
             let ending = self.choices.one_of(&["_t", "_", "_tag", "s", "_state"]);
             return word + ending;
@@ -326,7 +237,10 @@ impl Generator {
         let bounds = self
             .choices
             .one_of(&["", ": clone debug eq ord hash", ": clone + debug"]);
-        if self.choices.once_in(3) && !WORDS.contains(&name) && name.ends_with(char::is_numeric) {
+        if self.choices.once_in(3)
+            && !WORDS.split(' ').any(|word| word == name)
+            && name.ends_with(char::is_numeric)
+        {
             line(text, &format!("extern type {name}{bounds};"));
             program.hosts.push(HostType {
                 file: stem.to_owned(),
