@@ -15,7 +15,7 @@ public final class Meeting {
     private Meeting() {}
 
     @JCStressTest
-    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "Both have room in the end, although the one takes all there is at first.")
+    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "All have room in the end, although the others may take what there is at first.")
     @State
     public static class TwoWaitForOneSlot {
         private final Crowd crowd = new Crowd();

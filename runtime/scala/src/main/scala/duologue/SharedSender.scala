@@ -43,7 +43,8 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
   def sendWithin(timeout: FiniteDuration)(message: E => E): Boolean = sends(message, math.max(0L, timeout.toNanos))
 
   /** As `send`, without a thread that waits. If there is room, `message` runs at once, otherwise later in `executor`. If that refuses, the
-    * future fails with what it threw, and nothing was sent.
+    * future fails with what it threw, and nothing was sent. If `message` sends several, it waits in `executor` for the room of the later ones:
+    * then that must not be an executor that runs work in the thread that receives, which would wait for itself.
     */
   def sendAsync(message: E => E)(implicit executor: ExecutionContext): Future[Unit] = {
     open()
