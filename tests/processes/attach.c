@@ -80,7 +80,7 @@ static void says_so_only(void)
     int region = region_of(4096);
     duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     CHECK(head != MAP_FAILED);
-    head->sides[1].hello.fingerprint = duo_talk_wire.fingerprint;
+    head->sides[1].hello.fingerprint = duo_wire_of_talk.fingerprint;
     atomic_store(&head->sides[1].hello.verdict, 1);
     atomic_store(&head->sides[1].hello.state, 1);
     talk_client_ask_t client;

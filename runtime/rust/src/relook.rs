@@ -74,29 +74,41 @@ mod tasks {
     use std::collections::BTreeMap;
     use std::mem;
     use std::panic::{catch_unwind, AssertUnwindSafe};
-    use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+    use std::sync::PoisonError;
     use std::task::Waker;
-    use std::thread;
+    use std::thread::{self, Thread};
     use std::time::{Duration, Instant};
+
+    use crate::sync::{park, park_timeout, unpark, Mutex, MutexGuard};
 
     /// Tasks to be woken, by the pointers of their wakers: one that asks several times is woken once.
     struct Tasks {
         wakers: BTreeMap<[usize; 2], (Instant, Waker)>,
-        /// The process whose thread wakes them. A process that was forked has no other thread than the one that forked.
-        served_in: Option<u32>,
+        /// The thread that wakes them, and its process. A process that was forked has no other thread than the one that forked.
+        server: Option<(u32, Thread)>,
     }
 
     static TASKS: Mutex<Tasks> = Mutex::new(Tasks {
         wakers: BTreeMap::new(),
-        served_in: None,
+        server: None,
     });
-
-    /// Notified when a task came.
-    static CAME: Condvar = Condvar::new();
 
     /// Nothing panics while the lock is held: wakers are cloned, woken and dropped outside.
     fn lock() -> MutexGuard<'static, Tasks> {
         TASKS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The thread that wakes tasks in this process, which is started if there is none; or nothing, if no thread can be had.
+    fn server(tasks: &mut Tasks) -> Option<Thread> {
+        let process = std::process::id();
+        let known = tasks.server.as_ref();
+        if let Some((_, thread)) = known.filter(|(served, _)| *served == process) {
+            return Some(thread.clone());
+        }
+        let thread = thread::Builder::new().name(String::from("duologue"));
+        let thread = thread.spawn(serve).ok()?.thread().clone();
+        tasks.server = Some((process, thread.clone()));
+        Some(thread)
     }
 
     /// Wakes a task after a pause, or earlier.
@@ -106,15 +118,10 @@ mod tasks {
         let key = crate::watched::pointers(waker);
         let mine = waker.clone();
         let mut tasks = lock();
-        let process = std::process::id();
-        if tasks.served_in != Some(process) {
-            let thread = thread::Builder::new().name(String::from("duologue"));
-            if thread.spawn(serve).is_err() {
-                drop(tasks);
-                return mine.wake();
-            }
-            tasks.served_in = Some(process);
-        }
+        let Some(server) = server(&mut tasks) else {
+            drop(tasks);
+            return mine.wake();
+        };
         let spare = match tasks.wakers.get_mut(&key) {
             Some((earlier, _)) => {
                 *earlier = at.min(*earlier);
@@ -126,32 +133,28 @@ mod tasks {
             }
         };
         drop(tasks);
-        CAME.notify_one();
+        unpark(&server);
         drop(spare);
     }
 
+    /// A task that comes after the look at the tasks leaves a token, with which the thread does not sleep.
     fn serve() {
-        let mut tasks = lock();
         loop {
             let now = Instant::now();
+            let mut tasks = lock();
             let waiting = mem::take(&mut tasks.wakers);
             let (due, later) = waiting.into_iter().partition(|(_, (at, _))| *at <= now);
             tasks.wakers = later;
+            let next = tasks.wakers.values().map(|(at, _)| *at).min();
+            drop(tasks);
             if !due.is_empty() {
-                drop(tasks);
                 wake(due);
-                tasks = lock();
                 continue;
             }
-            let next = tasks.wakers.values().map(|(at, _)| *at).min();
-            tasks = match next {
-                None => CAME.wait(tasks).unwrap_or_else(PoisonError::into_inner),
-                Some(at) => {
-                    CAME.wait_timeout(tasks, at - now)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
-                }
-            };
+            match next {
+                None => park(),
+                Some(at) => park_timeout(at - now),
+            }
         }
     }
 

@@ -47,8 +47,8 @@ fn alone(name: &str, test: impl FnOnce()) {
 }
 
 /// Waits until the receiver of this sender has left a waiter in its flags where the sender stands, and then stores a number there
-/// without looking.
-fn store_when_awaited(sender: &Pipe) {
+/// without looking. The sender as it is after the message.
+fn store_when_awaited(sender: Pipe) -> Pipe {
     let flags = sender.flags(1 - sender.at().side());
     while flags.load(Acquire) & WAITING == 0 {
         thread::yield_now();
@@ -56,19 +56,21 @@ fn store_when_awaited(sender: &Pipe) {
     // Until it sleeps, most likely.
     thread::sleep(Duration::from_millis(20));
     assert!(barrier::is_lost());
-    store_unseen(sender, 0, 7_u64);
+    store_unseen(&sender, 0, 7_u64);
+    let layout = *sender.layout();
+    sender.stepped(&layout, Then::Stay)
 }
 
 /// Lets somebody wait for a message that is stored without a look.
-fn receive_unseen(receive: impl FnOnce(stream::server::Stream<u64>) + Send) {
+fn receive_unseen(receive: impl FnOnce(stream::server::Stream<u64>) + Send + 'static) {
     let (server, mut client) = stream::init::<u64>();
     refuse_membarrier(libc::EPERM);
-    thread::scope(|scope| {
-        scope.spawn(|| receive(server));
-        store_when_awaited(client.watch().0.pipe());
-    });
+    let sender = client.watch().0.pipe().again();
     // Its position is the one before the message.
     std::mem::forget(client);
+    let receiver = thread::spawn(|| receive(server));
+    store_when_awaited(sender).leave();
+    receiver.join().expect("the message is received");
 }
 
 fn check(message: Stream<u64>) {
@@ -217,10 +219,17 @@ fn a_task_that_its_sender_knows_is_sure() {
     });
 }
 
+/// A message with a destructor, and without memory: the one that is stored without a look is never received, and lost.
+struct Number(u64);
+
+impl Drop for Number {
+    fn drop(&mut self) {}
+}
+
 /// The sender of a session whose messages have destructors, and whose receiver has left, after which it has stored a message without
 /// looking: it finds later that the receiver is gone.
 fn left(then: Then) -> Pipe {
-    let slot = Slot::new().messages(4).fit::<Box<u64>>();
+    let slot = Slot::new().messages(4).fit::<Number>();
     let (sender, receiver) = pair(Layout::of(slot, Capacity::Bounded(9)));
     assert!(!sender.layout().forgets());
     let (sender, receiver) = (sender.sending(true), receiver.sending(true));
@@ -228,18 +237,18 @@ fn left(then: Then) -> Pipe {
     assert!(receiver.die(&mut None).is_ok());
     assert!(barrier::is_lost());
     assert_ne!(sender.flags(1).load(Acquire) & GONE, 0);
-    store_unseen(&sender, 0, Box::new(1_u64));
+    store_unseen(&sender, 0, Number(1));
     let layout = *sender.layout();
     sender.stepped(&layout, then).sending(true)
 }
 
 /// The number that came back with a message, of which the sender ends the session.
-fn returned(sent: Sent<Box<u64>>) -> Option<u64> {
+fn returned(sent: Sent<Number>) -> Option<u64> {
     let Sent::Noticed(Err(unsent)) = sent else {
         return None;
     };
     unsent.left.end();
-    Some(*unsent.payload)
+    Some(unsent.payload.0)
 }
 
 #[test]
@@ -248,7 +257,7 @@ fn a_sender_finds_with_its_next_message_that_the_receiver_left() {
     alone(name, || {
         let sender = left(Then::Stay);
         let layout = *sender.layout();
-        let sent = sender.send(&layout, true, 0, Box::new(2_u64), Then::Stay);
+        let sent = sender.send(&layout, true, 0, Number(2), Then::Stay);
         assert_eq!(returned(sent), Some(2));
     });
 }
@@ -259,7 +268,7 @@ fn a_sender_finds_with_its_last_message_that_the_receiver_left() {
     alone(name, || {
         let sender = left(Then::Stay);
         let layout = *sender.layout();
-        let sent = sender.send(&layout, true, 0, Box::new(2_u64), Then::End);
+        let sent = sender.send(&layout, true, 0, Number(2), Then::End);
         assert_eq!(returned(sent), Some(2));
     });
 }
