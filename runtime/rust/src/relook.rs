@@ -76,10 +76,10 @@ mod tasks {
     use std::panic::{catch_unwind, AssertUnwindSafe};
     use std::sync::PoisonError;
     use std::task::Waker;
-    use std::thread::{self, Thread};
+    use std::thread;
     use std::time::{Duration, Instant};
 
-    use crate::sync::{park, park_timeout, unpark, Mutex, MutexGuard};
+    use crate::sync::{park, park_timeout, unpark, Mutex, MutexGuard, Thread};
 
     /// Tasks to be woken, by the pointers of their wakers: one that asks several times is woken once.
     struct Tasks {
@@ -107,6 +107,9 @@ mod tasks {
         }
         let thread = thread::Builder::new().name(String::from("duologue"));
         let thread = thread.spawn(serve).ok()?.thread().clone();
+        // The sanitizer has a type of its own.
+        #[allow(clippy::useless_conversion)]
+        let thread = Thread::from(thread);
         tasks.server = Some((process, thread.clone()));
         Some(thread)
     }

@@ -11,14 +11,17 @@ pub(crate) use counted::AtomicU64;
 pub(crate) use std::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicPtr},
-    thread::{current, yield_now, Thread},
+    thread::yield_now,
 };
 
 #[cfg(not(any(duologue_loom, duologue_tsan)))]
-pub(crate) use std::sync::{Mutex, MutexGuard};
+pub(crate) use std::{
+    sync::{Mutex, MutexGuard},
+    thread::{current, Thread},
+};
 
 #[cfg(duologue_tsan)]
-pub(crate) use told::{Mutex, MutexGuard};
+pub(crate) use told::{current, Mutex, MutexGuard, Thread};
 
 #[cfg(duologue_tsan)]
 mod told;

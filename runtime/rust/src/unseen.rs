@@ -18,7 +18,7 @@ use crate::layout::{Capacity, Layout, Slot};
 use crate::pipe::{pair, store_unseen, Found, Pipe, Sent, Then};
 use crate::ready::Endpoint;
 use crate::watched::Watched;
-use crate::{barrier, park, PortSet, Select};
+use crate::{barrier, park, sync, PortSet, Select};
 
 const CHILD: &str = "DUOLOGUE_TEST_UNSEEN";
 
@@ -77,7 +77,7 @@ fn check(message: Stream<u64>) {
     assert!(matches!(message, Stream::Send(7, _)));
 }
 
-struct Unpark(thread::Thread);
+struct Unpark(sync::Thread);
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
@@ -86,7 +86,7 @@ impl Wake for Unpark {
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(Unpark(sync::current())));
     let mut future = std::pin::pin!(future);
     loop {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -192,7 +192,7 @@ fn a_task_that_its_sender_knows_is_sure() {
     alone("a_task_that_its_sender_knows_is_sure", || {
         let (mut server, mut client) = stream::init::<u64>();
         refuse_membarrier(libc::ENOSYS);
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let waker = Waker::from(Arc::new(Unpark(sync::current())));
         let mut context = Context::from_waker(&waker);
         // At the beginning of a run a sender looks whether its receiver is a task.
         client = client.send(0).expect("nobody leaves");
@@ -289,7 +289,7 @@ fn a_task_that_waits_for_an_answer_finds_that_the_receiver_left() {
     let name = "a_task_that_waits_for_an_answer_finds_that_the_receiver_left";
     alone(name, || {
         let asking = left(Then::Turn);
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let waker = Waker::from(Arc::new(Unpark(sync::current())));
         assert!(!Watched::for_message(&asking).arm_task(&waker));
         // Where it would wait in the word as well.
         let alternating = asking.sending(false);

@@ -1,9 +1,10 @@
-//! The standard library's lock, as the thread sanitizer has to be told of it: the part of it that waits for its turn
-//! is compiled without the sanitizer, which then does not see that one holder comes after the other.
+//! What the thread sanitizer has to be told of the standard library, which is compiled without it.
 
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::from_ref;
 use std::sync::{self, LockResult, PoisonError};
+use std::thread;
 
 extern "C" {
     /// What was released at this address before happens before what this thread does next.
@@ -12,6 +13,29 @@ extern "C" {
     fn __tsan_release(address: *const ());
 }
 
+/// The handle of a thread. Its last owner learns by a fence that the others are done with it, and the sanitizer knows no fences: so its
+/// memory is never given back.
+#[derive(Clone)]
+pub(crate) struct Thread(ManuallyDrop<thread::Thread>);
+
+impl From<thread::Thread> for Thread {
+    fn from(thread: thread::Thread) -> Thread {
+        Thread(ManuallyDrop::new(thread))
+    }
+}
+
+impl Thread {
+    pub(crate) fn unpark(&self) {
+        self.0.unpark();
+    }
+}
+
+pub(crate) fn current() -> Thread {
+    thread::current().into()
+}
+
+/// A lock. The part of it that waits for its turn is compiled without the sanitizer, which then does not see that one holder comes
+/// after the other.
 #[derive(Default)]
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
 

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::pin::{pin, Pin};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use duologue::{session, Capacity, Endpoint, PortSet, Select, SharedSender, Slot, TrySendError};
 
-use crate::futures::Unpark;
 use crate::golden::stream::{self, state, Stream};
 use crate::random::Random;
+use crate::unpark::Unpark;
 
 const ROUNDS: u64 = if cfg!(miri) { 2 } else { 20 };
 
@@ -45,7 +45,7 @@ impl Drop for Payload {
 }
 
 fn waker() -> Waker {
-    Waker::from(Arc::new(Unpark(thread::current(), AtomicUsize::new(0))))
+    Waker::from(Unpark::current())
 }
 
 /// Polls for so many times at most, and then drops the future.

@@ -2,26 +2,16 @@
 
 use std::future::Future;
 use std::pin::{pin, Pin};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::{Context, Poll, Waker};
+use std::thread;
 
 use duologue::{Capacity, Closed, Endpoint};
 
 use crate::golden::stream;
-
-pub struct Unpark(pub Thread, pub AtomicUsize);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.1.fetch_add(1, Relaxed);
-        self.0.unpark();
-    }
-}
+use crate::unpark::Unpark;
 
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current(), AtomicUsize::new(0))));
+    let waker = Waker::from(Unpark::current());
     let mut future = pin!(future);
     loop {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -64,21 +54,21 @@ fn a_stream_between_two_tasks() -> Result<(), Closed> {
 
 #[test]
 fn a_pending_future_gives_its_endpoint_back_and_wakes_nobody() -> Result<(), Closed> {
-    let wakes = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
+    let wakes = Unpark::current();
     let waker = Waker::from(wakes.clone());
     let mut context = Context::from_waker(&waker);
     let (server, client) = stream::init::<u32>();
     let mut receiving = server.recv_async();
     assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
     // Where there is a barrier to be saved it lets others run before it waits.
-    let before = wakes.1.load(Relaxed);
+    let before = wakes.woken();
     assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
     let mut server = receiving.into_inner().expect("no message was delivered");
     assert!(Pin::new(&mut server.ready())
         .poll(&mut context)
         .is_pending());
     let client = client.send(1)?;
-    assert_eq!(wakes.1.load(Relaxed), before);
+    assert_eq!(wakes.woken(), before);
     assert!(matches!(server.recv()?, stream::Stream::Send(1, _)));
     drop(client);
     Ok(())
@@ -86,8 +76,8 @@ fn a_pending_future_gives_its_endpoint_back_and_wakes_nobody() -> Result<(), Clo
 
 #[test]
 fn the_last_waker_is_woken() -> Result<(), Closed> {
-    let old = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
-    let new = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
+    let old = Unpark::current();
+    let new = Unpark::current();
     let (server, client) = stream::init::<u32>();
     let mut receiving = server.recv_async();
     // The first time it may only let others run.
@@ -96,9 +86,9 @@ fn the_last_waker_is_woken() -> Result<(), Closed> {
             .poll(&mut Context::from_waker(&Waker::from(waker.clone())))
             .is_pending());
     }
-    let before = old.1.load(Relaxed);
+    let before = old.woken();
     drop(client);
-    assert_eq!((old.1.load(Relaxed), new.1.load(Relaxed)), (before, 1));
+    assert_eq!((old.woken(), new.woken()), (before, 1));
     assert!(block_on(receiving).is_err());
     Ok(())
 }
@@ -106,7 +96,7 @@ fn the_last_waker_is_woken() -> Result<(), Closed> {
 #[test]
 fn a_forgotten_future_does_no_harm() -> Result<(), Closed> {
     let (mut server, client) = stream::init::<u32>();
-    let waker = Waker::from(Arc::new(Unpark(thread::current(), AtomicUsize::new(0))));
+    let waker = Waker::from(Unpark::current());
     let mut ready = server.ready();
     assert!(Pin::new(&mut ready)
         .poll(&mut Context::from_waker(&waker))

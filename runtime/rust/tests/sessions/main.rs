@@ -20,5 +20,6 @@ mod refused;
 mod select;
 mod services;
 mod shared;
+mod unpark;
 mod unread;
 mod walks;

@@ -1,16 +1,16 @@
 //! Many endpoints in one set.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use duologue::{Closed, PortSet};
 
-use crate::futures::{block_on, Unpark};
+use crate::futures::block_on;
 use crate::golden::stream::{self, Stream};
 use crate::golden::{bank, nest};
+use crate::unpark::Unpark;
 
 #[test]
 fn an_empty_set_says_so_at_once() {
@@ -248,7 +248,7 @@ fn a_dropped_future_loses_nothing_and_leaves_no_waiter() -> Result<(), Closed> {
     use std::future::Future;
     use std::pin::Pin;
     use std::task::{Context, Waker};
-    let wakes = Arc::new(Unpark(thread::current(), AtomicUsize::new(0)));
+    let wakes = Unpark::current();
     let waker = Waker::from(wakes.clone());
     let mut set = PortSet::new();
     let (port, client) = stream::init::<u32>();
@@ -259,7 +259,7 @@ fn a_dropped_future_loses_nothing_and_leaves_no_waiter() -> Result<(), Closed> {
     drop(receiving);
     let client = client.send(1)?;
     if !is_refused_late() {
-        assert_eq!(wakes.1.load(Relaxed), 0);
+        assert_eq!(wakes.woken(), 0);
     }
     let Some(((), Ok(Stream::Send(1, port)))) = set.try_recv() else {
         panic!("the message")

@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use duologue::{session, Capacity, Closed, SharedSender, Slot, TrySendError};
 
-use crate::futures::{block_on, Unpark};
+use crate::futures::block_on;
 use crate::golden::stream::{self, state, Stream};
+use crate::unpark::Unpark;
 
 type Shared<T> = SharedSender<state::Stream<T>>;
 
@@ -126,7 +125,7 @@ fn those_who_wait_for_room_are_told_that_the_receiver_left() {
 
 #[test]
 fn a_sender_that_gives_up_takes_no_room_from_the_others() {
-    let wakes = [0, 1].map(|_| Arc::new(Unpark(thread::current(), AtomicUsize::new(0))));
+    let wakes = [0, 1].map(|_| Unpark::current());
     let wakers = [&wakes[0], &wakes[1]].map(|wakes| Waker::from(wakes.clone()));
     let (server, shared) = init::<u32>(Capacity::Bounded(1));
     shared.send::<0>(0).expect("somebody listens");
@@ -142,8 +141,8 @@ fn a_sender_that_gives_up_takes_no_room_from_the_others() {
     let Ok(Stream::Send(0, server)) = server.recv() else {
         panic!("0")
     };
-    assert_eq!(wakes[0].1.load(Relaxed), 0);
-    assert_eq!(wakes[1].1.load(Relaxed), 1);
+    assert_eq!(wakes[0].woken(), 0);
+    assert_eq!(wakes[1].woken(), 1);
     let polled = Pin::new(&mut second).poll(&mut Context::from_waker(&wakers[1]));
     assert!(matches!(polled, Poll::Ready(Ok(()))));
     assert!(matches!(server.recv(), Ok(Stream::Send(2, _))));

@@ -14,8 +14,8 @@ use duologue::{
     TryRecvError,
 };
 
-use crate::futures::Unpark;
 use crate::golden::{nest, stream};
+use crate::unpark::Unpark;
 
 /// Counts how often it is destroyed.
 struct Counted(Arc<AtomicUsize>);
@@ -331,7 +331,7 @@ fn chain(depth: usize, innermost: Chain) -> stream::server::Stream<Chain> {
 
 #[test]
 fn a_suspended_future_outlives_what_borrows_from_it_at_any_depth() {
-    let waker = Waker::from(Arc::new(Unpark(thread::current(), AtomicUsize::new(0))));
+    let waker = Waker::from(Unpark::current());
     for depth in [1, 2, 15, 16, 17, 18, 19, 100, 1_000] {
         for messages in [1, 2, 20] {
             let read = Arc::new(AtomicUsize::new(0));

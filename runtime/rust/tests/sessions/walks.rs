@@ -8,7 +8,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use duologue::{
 };
 
 use crate::random::Random;
+use crate::unpark::Unpark;
 
 /// A state in which a run may go on.
 enum Talk {}
@@ -131,14 +132,6 @@ enum At {
     Over,
 }
 
-struct Unpark(thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 /// One side of a walk.
 struct Walker {
     random: Random,
@@ -216,7 +209,7 @@ impl Walker {
         mut end: Receiver<S>,
         same: fn(Receiver<S>) -> At,
     ) -> At {
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let waker = Waker::from(Unpark::current());
         let context = &mut Context::from_waker(&waker);
         match self.random.below(10) {
             0..=3 => match end.recv() {

@@ -1,0 +1,44 @@
+//! A waker that unparks the thread that made it, and counts how often it was woken.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use std::task::Wake;
+use std::thread::{self, Thread};
+
+pub struct Unpark {
+    thread: Option<Thread>,
+    woken: AtomicUsize,
+}
+
+impl Unpark {
+    pub fn current() -> Arc<Unpark> {
+        Arc::new(Unpark {
+            thread: Some(thread::current()),
+            woken: AtomicUsize::new(0),
+        })
+    }
+
+    /// How often it was woken.
+    pub fn woken(&self) -> usize {
+        self.woken.load(Relaxed)
+    }
+}
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.woken.fetch_add(1, Relaxed);
+        if let Some(thread) = &self.thread {
+            thread.unpark();
+        }
+    }
+}
+
+impl Drop for Unpark {
+    /// The last owner of a thread's handle learns by a fence that the others are done with it, and the thread sanitizer knows no
+    /// fences: so there the handle is never given back.
+    fn drop(&mut self) {
+        if cfg!(duologue_tsan) {
+            std::mem::forget(self.thread.take());
+        }
+    }
+}
