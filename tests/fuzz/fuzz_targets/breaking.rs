@@ -1,7 +1,7 @@
 //! Two versions of any texts: comparing them ends, is the same from both sides, and nothing breaks against itself.
 #![no_main]
 
-use duologue::relation::{Outcome, Require, Rollout, Verdict, versions};
+use duologue::relation::{Outcome, Require, Rollout, Travel, Verdict, versions};
 use duologue_fuzz::{Memory, NEW_VERSION, find};
 use libfuzzer_sys::fuzz_target;
 
@@ -21,39 +21,41 @@ fuzz_target!(|input: &[u8]| {
     let (before, after) = (before.program(), after.program());
     let mut sources = new.sources;
     let moved = sources.absorb(old.sources, |name| format!("old/{name}"));
-    let forth = versions(before, after);
-    let back = versions(after, before);
-    for version in &forth {
-        let verdict = Verdict::on(version);
-        let findings = version.findings(Require::AnyOrder, moved);
-        for found in &findings {
-            assert!(!duologue::report::short(found, &sources).is_empty());
-        }
-        let Outcome::Kept {
-            rollout,
-            old_client,
-            new_client,
-        } = verdict.outcome
-        else {
-            continue;
-        };
-        if at.is_none() {
-            assert_eq!(rollout, Rollout::Same, "{}", verdict.name);
-        }
-        let returned = back.iter().find(|other| other.name == version.name);
-        let returned = returned.expect("what is in both versions is in both versions");
-        if let Outcome::Kept {
-            old_client: new_back,
-            new_client: old_back,
-            ..
-        } = Verdict::on(returned).outcome
-        {
-            assert_eq!(
-                (old_client, new_client),
-                (old_back, new_back),
-                "{}",
-                verdict.name
-            );
+    for travel in [Travel::Names, Travel::Positions] {
+        let forth = versions(before, after, travel);
+        let back = versions(after, before, travel);
+        for version in &forth {
+            let verdict = Verdict::on(version);
+            let findings = version.findings(Require::AnyOrder, moved);
+            for found in &findings {
+                assert!(!duologue::report::short(found, &sources).is_empty());
+            }
+            let Outcome::Kept {
+                rollout,
+                old_client,
+                new_client,
+            } = verdict.outcome
+            else {
+                continue;
+            };
+            if at.is_none() {
+                assert_eq!(rollout, Rollout::Same, "{}", verdict.name);
+            }
+            let returned = back.iter().find(|other| other.name == version.name);
+            let returned = returned.expect("what is in both versions is in both versions");
+            if let Outcome::Kept {
+                old_client: new_back,
+                new_client: old_back,
+                ..
+            } = Verdict::on(returned).outcome
+            {
+                assert_eq!(
+                    (old_client, new_client),
+                    (old_back, new_back),
+                    "{}",
+                    verdict.name
+                );
+            }
         }
     }
 });

@@ -99,6 +99,14 @@ fn peers_that_attack() {
     }
 }
 
+/// Where clang is named, too.
+#[test]
+fn a_fuzzer_finds_nothing() {
+    if is_wanted() && is_named("clang") {
+        super::processes::fuzz("narrow-fuzz", &["-m32"]);
+    }
+}
+
 #[test]
 fn payloads_of_every_kind() {
     if !is_wanted() {
