@@ -251,7 +251,7 @@ fn what_sessions_left_behind_is_given_back() {
         "tests/processes/talk.proto",
         "given_back.c",
     )
-    .run(&[Watch::Plain, Watch::Address], &[]);
+    .run(&Watch::all(), &[]);
     Case::new("processes-pooled", "tests/processes/talk.proto", "pooled.c").run(&Watch::all(), &[]);
 }
 
