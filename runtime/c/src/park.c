@@ -6,11 +6,17 @@
  * it sleeps: for about as long as sleeping would cost, less after each time that it looked in vain,
  * and now and then the longest. If the peer last ran on this thread's own processor it cannot run
  * while this one looks, so this one does not look but gives way.
+ * Without threads nothing changes while one looks, so nobody does: `duo_idle` lets the other side run.
  */
 #include "ring.h"
 
-/* How often to look at first, at least and at most, and to let others run before sleeping. */
-enum { FIRST_LOOKS = 64, LEAST_LOOKS = 32, MOST_LOOKS = 2000, YIELDS = 4 };
+/* How often to let others run before sleeping. */
+enum { YIELDS = 4 };
+
+#ifndef DUO_NO_THREADS
+
+/* How often to look at first, at least and at most. */
+enum { FIRST_LOOKS = 64, LEAST_LOOKS = 32, MOST_LOOKS = 2000 };
 
 /*
  * One of so many waits in vain looks for the longest time: two threads that have learnt to sleep
@@ -21,6 +27,8 @@ enum { PROBE = 32 };
 /* How often this thread looks before it sleeps, and looked in vain since it last did not. */
 static DUO_EACH_THREAD unsigned budget = MOST_LOOKS / 4;
 static DUO_EACH_THREAD unsigned in_vain = 0;
+
+#endif
 
 /* What a wait is for: a message, or room. */
 typedef struct awaited {
@@ -36,21 +44,35 @@ static inline bool is_over(const awaited *what)
     return duo_look_for_room(what->session, what->side, &credit) != DUO_ROOM_FULL;
 }
 
+#ifdef DUO_NO_THREADS
+
+uint64_t duo_look_out(const duo_line *line, uint64_t at)
+{
+    (void)line;
+    (void)at;
+    return 0;
+}
+
+#else
+
 uint64_t duo_look_out(const duo_line *line, uint64_t at)
 {
     uint64_t peer = at & PROCESSORS;
     if (peer != 0 && peer == duo_processor()) return 0;
     for (int looked = 0; looked < FIRST_LOOKS; looked++) {
         relax();
-        uint64_t word = atomic_load_explicit(&line->word, memory_order_acquire);
+        uint64_t word = duo_atomic_load(&line->word, memory_order_acquire);
         if (has_message(word, at)) return word;
         if (has_closed(word, at)) return 0;
     }
     return 0;
 }
 
+#endif
+
 static bool looks(const awaited *what)
 {
+#ifndef DUO_NO_THREADS
     uint64_t peer = what->side->at & PROCESSORS;
     if (peer == 0 || peer != duo_processor()) {
         unsigned most = in_vain % PROBE == PROBE - 1 ? MOST_LOOKS : budget;
@@ -66,6 +88,7 @@ static bool looks(const awaited *what)
         budget -= budget / 8;
         if (budget < LEAST_LOOKS) budget = LEAST_LOOKS;
     }
+#endif
     for (int i = 0; i < YIELDS && duo_give_way(); i++) {
         if (is_over(what)) return true;
     }
@@ -75,20 +98,20 @@ static bool looks(const awaited *what)
 /* Sleeps in the word, where messages are swapped. */
 static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
 {
-    _Atomic uint64_t *place = &side->line->word;
-    uint64_t word = atomic_load_explicit(place, memory_order_acquire);
+    DUO_ATOMIC(uint64_t) *place = &side->line->word;
+    uint64_t word = duo_atomic_load(place, memory_order_acquire);
     bool in_time = true;
     while (in_time && !has_news(word, side->at)) {
         /* A mark from an earlier wait, or from before a sleep that ended early, still stands. */
         if (!(word & WAITS) &&
-            !atomic_compare_exchange_strong_explicit(place, &word, word | WAITS,
-                                                     memory_order_acq_rel, memory_order_acquire))
+            !duo_atomic_compare_exchange_strong(place, &word, word | WAITS,
+                                                memory_order_acq_rel, memory_order_acquire))
             continue;
         /* Between what this side has sent and the look whether its peer has left without having seen it. */
         duo_full_fence();
         if (duo_was_left(side)) return true;
         in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, deadline);
-        word = atomic_load_explicit(place, memory_order_acquire);
+        word = duo_atomic_load(place, memory_order_acquire);
     }
     return duo_is_ready(side);
 }
@@ -96,22 +119,22 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
 /* Sleeps in the flags, where messages are stored. */
 static bool sleep_in_flags(duo_session *session, duo_side *side, const struct timespec *deadline)
 {
-    _Atomic uint64_t *flags = flags_of(session, role_of(side));
+    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side));
     uint64_t waits = (side->at & KEY) | WAITING;
     uint64_t said = 0;
-    bool is_said = atomic_compare_exchange_strong_explicit(flags, &said, waits, memory_order_acq_rel,
-                                                           memory_order_acquire);
+    bool is_said = duo_atomic_compare_exchange_strong(flags, &said, waits, memory_order_acq_rel,
+                                                      memory_order_acquire);
     if (is_said) {
         bool is_certain = duo_barrier();
         bool in_time = true;
         uint64_t pause = 0;
         while (in_time && !duo_is_ready(side) &&
-               atomic_load_explicit(flags, memory_order_acquire) == waits)
+               duo_atomic_load(flags, memory_order_acquire) == waits)
             in_time = is_certain ? duo_wait(flags, DUO_LOW_HALF, waits, deadline)
                                  : duo_wait_a_while(flags, DUO_LOW_HALF, waits, deadline, &pause);
         said = waits;
-        if (atomic_compare_exchange_strong_explicit(flags, &said, 0, memory_order_acq_rel,
-                                                    memory_order_acquire))
+        if (duo_atomic_compare_exchange_strong(flags, &said, 0, memory_order_acq_rel,
+                                               memory_order_acquire))
             return duo_is_ready(side);
     }
     /* The sender has lowered the flag behind its message, or is about to publish its last. */

@@ -3,12 +3,13 @@
  * correct, is in ring.h.
  */
 #include "ring.h"
+#include "tag.h"
 #include "transport.h"
 
 /* The handle that is good for a side now. */
 static duo_endpoint handle_of(duo_session *session, const duo_side *side)
 {
-    duo_endpoint handle = {session, atomic_load_explicit(&side->turn, memory_order_relaxed)};
+    duo_endpoint handle = {session, duo_atomic_load(&side->turn, memory_order_relaxed)};
     return handle;
 }
 
@@ -16,10 +17,10 @@ duo_side *duo_look_at(duo_endpoint endpoint)
 {
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
     if (turn != endpoint.turn && !duo_take_turn(side, endpoint.turn, endpoint.turn)) return NULL;
     look_where(side);
-    if (turn != endpoint.turn && atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
+    if (turn != endpoint.turn && duo_atomic_load(&side->bell, memory_order_acquire) != NULL)
         duo_take_down(side);
     return side;
 }
@@ -49,7 +50,7 @@ static inline duo_side *claim_near(duo_endpoint endpoint)
     /* The turn is the next one, the position is not. */
     side->base -= 2;
     look_where(side);
-    if (!DUO_LIKELY(atomic_load_explicit(&side->bell, memory_order_acquire) == NULL)) duo_take_down(side);
+    if (!DUO_LIKELY(duo_atomic_load(&side->bell, memory_order_acquire) == NULL)) duo_take_down(side);
     return side;
 }
 
@@ -58,7 +59,7 @@ static duo_side *claim_far(duo_endpoint endpoint)
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (!claim_turn(side, endpoint.turn)) return NULL;
     move_lanes(endpoint, 2);
-    const duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_acquire);
+    const duo_bell *bell = duo_atomic_load(&side->bell, memory_order_acquire);
     if (bell != NULL) duo_transport_of(endpoint)->unwatch(endpoint.session, bell);
     return side;
 }
@@ -70,8 +71,8 @@ duo_side *duo_claim(duo_endpoint endpoint)
 
 void duo_unclaim(duo_side *side)
 {
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    atomic_store_explicit(&side->turn, turn - 2, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
+    duo_atomic_store(&side->turn, turn - 2, memory_order_relaxed);
     duo_endpoint endpoint = {session_of(side), turn};
     if (duo_is_remote(endpoint)) move_lanes(endpoint, -(uint64_t)2);
     else side->base += 2;
@@ -160,7 +161,7 @@ static bool finish(duo_session *session, duo_side *side, uint64_t word)
     case DUO_CLAIMED: return false;
     case DUO_LAST: break;
     }
-    atomic_store_explicit(&side->line->word, word, memory_order_release);
+    duo_atomic_store(&side->line->word, word, memory_order_release);
     duo_tell(session, peer, waiter);
     return true;
 }
@@ -183,13 +184,13 @@ static inline bool publish(duo_session *session, duo_side *side, const duo_messa
     uint64_t word = stamp(session, side, message);
     if (message->edge == DUO_TURN) word |= duo_processor();
     if (is_swapped(side->at)) {
-        uint64_t before = atomic_exchange_explicit(&side->line->word, word, memory_order_acq_rel);
+        uint64_t before = duo_atomic_exchange(&side->line->word, word, memory_order_acq_rel);
         return DUO_LIKELY((before & (WAITS | DEAD | BELL)) == 0) || duo_answer_in_word(session, side, before);
     }
     if (message->edge == DUO_END) return finish(session, side, word);
-    atomic_store_explicit(&side->line->word, word, memory_order_release);
+    duo_atomic_store(&side->line->word, word, memory_order_release);
     light_barrier();
-    uint64_t said = atomic_load_explicit(flags_of(session, peer), memory_order_acquire);
+    uint64_t said = duo_atomic_load(flags_of(session, peer), memory_order_acquire);
     return DUO_LIKELY(said == 0) || duo_answer(session, side);
 }
 
@@ -208,8 +209,8 @@ static inline void step_out(duo_session *session, duo_side *side, const duo_mess
 static inline void set_apart(duo_session *session, duo_side *side)
 {
     bool is_apart = session->is_apart || needs_room(session, side->at);
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed) & ~DUO_TURN_APART;
-    atomic_store_explicit(&side->turn, turn | (is_apart ? DUO_TURN_APART : 0), memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed) & ~DUO_TURN_APART;
+    duo_atomic_store(&side->turn, turn | (is_apart ? DUO_TURN_APART : 0), memory_order_relaxed);
 }
 
 NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *message,
@@ -253,12 +254,6 @@ duo_status duo_send(duo_endpoint from, const duo_message *message, const void *e
     return send_within(from, message, entries, wait, next);
 }
 
-/* What every generated message type begins with. */
-typedef struct arrival {
-    unsigned tag;
-    void *block;
-} arrival;
-
 /* Zeroes the tag of a message that did not come. */
 static duo_status nothing(duo_status status, void *message)
 {
@@ -281,9 +276,10 @@ static inline void step_in(duo_session *session, duo_side *side, uint64_t word,
 
 /* Takes a message that has a block, is larger than a few words, or is the last. */
 RARELY static duo_status take_slowly(duo_session *session, duo_side *side, uint64_t word,
-                                     const duo_message *kind, char *entries, void *message)
+                                     const duo_message *kind, size_t tag_size, char *entries,
+                                     void *message)
 {
-    arrival arrived = {kind->index + 1, NULL};
+    arrival arrived = {duo_tag_word(kind->index + 1, tag_size), NULL};
     const void *payload = place_in(session, side);
     if (kind->type != NULL && kind->type->spreads) {
         memcpy(&arrived.block, payload, sizeof arrived.block);
@@ -310,13 +306,13 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     duo_side *side = claim_near(from);
     if (side == NULL) return nothing(DUO_USED, message);
 
-    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
     if (!has_message(word, side->at)) {
         if (!duo_await_message(session, side, wait)) {
             duo_unclaim(side);
             return nothing(DUO_EMPTY, message);
         }
-        word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+        word = duo_atomic_load(&side->line->word, memory_order_acquire);
         if (!has_message(word, side->at)) {
             duo_session_give(session);
             return nothing(DUO_CLOSED, message);
@@ -325,9 +321,9 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     const duo_message *kind = &state->messages[index_in(session, word, side->at)];
     char *entries = (char *)message + state->entries;
     if (!DUO_LIKELY(is_small(kind) && kind->edge != DUO_END))
-        return take_slowly(session, side, word, kind, entries, message);
+        return take_slowly(session, side, word, kind, state->tag_size, entries, message);
     copy_words(entries, place_in(session, side), kind->size);
-    arrival arrived = {kind->index + 1, NULL};
+    arrival arrived = {duo_tag_word(kind->index + 1, state->tag_size), NULL};
     memcpy(message, &arrived, sizeof arrived);
     duo_endpoint next = {session, from.turn + 2};
     memcpy(entries + kind->size, &next, sizeof next);
@@ -371,10 +367,12 @@ duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
 
 void duo_free(const duo_state *state, void *message)
 {
+    /* Only these bytes are the tag: what is between it and the block need not be what was received. */
+    unsigned tag = tag_at(message, state->tag_size);
+    if (tag == 0) return;
     arrival arrived;
     memcpy(&arrived, message, sizeof arrived);
-    if (arrived.tag == 0) return;
-    const duo_type *type = state->messages[arrived.tag - 1].type;
+    const duo_type *type = state->messages[tag - 1].type;
     if (type != NULL) duo_destroy(type, (char *)message + state->entries);
     if (arrived.block != NULL) duo_release(arrived.block);
     arrived = (struct arrival){0, NULL};

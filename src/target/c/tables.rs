@@ -98,21 +98,6 @@ impl UnitView<'_> {
         messages.max().unwrap_or_default()
     }
 
-    /// Whether sessions can live in memory of the caller's: no message needs a block, and no run is without bound.
-    pub fn fits_in(&self) -> bool {
-        let spreads = |index: usize, message: &Message| {
-            let mut entries = message.entries.iter();
-            entries.any(|entry| self.types.facts(&self.entry_type(index, entry)).spreads)
-        };
-        self.unit.kind != Kind::Mentioned
-            && self.state(0).direction.is_some()
-            && self.capacity != Capacity::Unbounded
-            && self.own_states().all(|index| {
-                let mut messages = self.state(index).messages.iter();
-                !messages.any(|message| spreads(index, message))
-            })
-    }
-
     /// A type as large as what travels in the ring.
     pub fn payload_union(&self) -> String {
         let mut inline = String::new();
@@ -244,7 +229,7 @@ impl UnitView<'_> {
         let state = self.state(index);
         let name = self.received(index);
         let row = match state.direction {
-            None => "NULL, 0, DUO_CLIENT, false".to_owned(),
+            None => ["NULL", "0", "DUO_CLIENT", "false", "0"].map(str::to_owned),
             Some(direction) => {
                 let sender = match sender(direction) {
                     Side::Client => "DUO_CLIENT",
@@ -260,10 +245,16 @@ impl UnitView<'_> {
                     .iter()
                     .map(|message| self.edge(index, message));
                 let stays = edges.any(|edge| edge == "DUO_STAY");
-                format!("{messages}, offsetof({name}, as), {sender}, {stays}")
+                [
+                    messages,
+                    format!("offsetof({name}, as)"),
+                    sender.to_owned(),
+                    stays.to_string(),
+                    format!("DUO_TAG_SIZE({name})"),
+                ]
             }
         };
-        writeln!(rows, "    {{{row}}},").expect("a string takes everything");
+        rows.push_str(&spelling::wrapped("    {", &row, "},\n"));
     }
 
     /// A member as large as the entries of a message that travels without a block; small ones need none.
