@@ -11,6 +11,7 @@ mod declared;
 mod functions;
 mod lane;
 mod layouts;
+mod library;
 mod names;
 mod plain;
 mod record;
