@@ -12,6 +12,7 @@ mod device;
 mod functions;
 mod lane;
 mod layouts;
+mod library;
 mod names;
 mod plain;
 mod record;

@@ -4,9 +4,9 @@
 //! Names that are ours alone begin with `duo_`, what they are, and `_of_`; no name of a user's begins so. Two of them are equal
 //! only if they are the same kind of thing of the same owner.
 
-use super::spelling;
 use super::types::Types;
 use super::units::{Kind, Unit, UnitState};
+use super::{library, spelling};
 use crate::protocol::{Message, Program, Protocol, Side, State, TypeId};
 use std::collections::{BTreeSet, HashSet};
 
@@ -170,10 +170,7 @@ fn spelled(prefix: &str, state: &str, what: OfState) -> String {
         OfState::Received => format!("{name}_t"),
         OfState::Tag => format!("{name}_tag_t"),
         OfState::Free => format!("{name}_free"),
-        OfState::Constant(message) => {
-            let message = spelling::loud(message.name.text());
-            format!("{}_{message}", name.to_ascii_uppercase())
-        }
+        OfState::Constant(message) => spelling::message(&name, message.name.text()),
         OfState::Nothing => format!("{}_NOTHING", name.to_ascii_uppercase()),
         OfState::Endpoint(side) => format!("{}_t", endpoint(side)),
         OfState::Function(side, function) => format!("{}_{function}", endpoint(side)),
@@ -260,7 +257,7 @@ pub fn of_unit(unit: &Unit, shm: bool) -> Vec<OfUnit> {
 }
 
 /// What the names of a unit's states are written with where the plain word would make two of them equal, or one like a name of the
-/// unit itself: `state_server_hello`, for the sake of the server's endpoint in the state `hello`. The state with the shorter word
+/// unit itself or of the C library: `state_server_hello`, for the sake of the server's endpoint in the state `hello`. The state with the shorter word
 /// keeps it. What comes out depends on this protocol only, not on what is compiled with it.
 ///
 /// Gives for each state its new name, if it gets one.
@@ -280,8 +277,9 @@ pub fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
     let mut taken: HashSet<String> = own().collect();
     let mut losers = Vec::new();
     for index in risky {
-        let names = names(index, &unit.states[index].name);
-        if names.iter().any(|name| taken.contains(name)) {
+        let word = &unit.states[index].name;
+        let names = names(index, word);
+        if is_of_library(unit, word) || names.iter().any(|name| taken.contains(name)) {
             losers.push(index);
         } else {
             taken.extend(names);
@@ -304,7 +302,7 @@ pub fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
         });
         for candidate in candidates {
             let names = names(index, &candidate);
-            if !names.iter().any(|name| taken.contains(name)) {
+            if !is_of_library(unit, &candidate) && !names.iter().any(|name| taken.contains(name)) {
                 taken.extend(names);
                 settled[index] = Some(candidate);
                 break;
@@ -314,7 +312,12 @@ pub fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
     settled
 }
 
-/// The states whose names may be like those of another state, or of the unit. After the unit's prefix, and for an endpoint the
+/// Whether the type of the messages of a state with this word would be one of the C library.
+fn is_of_library(unit: &Unit, word: &str) -> bool {
+    library::has_type(&format!("{}_{word}", unit.prefix))
+}
+
+/// The states whose names may be like those of another state, of the unit, or of the C library. For the first two: after the unit's prefix, and for an endpoint the
 /// side, a name goes on with the state's word and `_`. So two can only be equal if the words are, with or without a side before them,
 /// or if one begins as the other does, up to a `_`.
 fn risky(unit: &Unit) -> Vec<usize> {
@@ -345,7 +348,8 @@ fn risky(unit: &Unit) -> Vec<usize> {
         }
     }
     owners.sort();
-    let mut risky = BTreeSet::new();
+    let of_library = |index: &usize| is_of_library(unit, &unit.states[*index].name);
+    let mut risky: BTreeSet<usize> = (0..nobody).filter(of_library).collect();
     // Those that begin the one at hand, the shortest first.
     let mut open: Vec<&(String, usize)> = Vec::new();
     for owner in &owners {

@@ -1,15 +1,11 @@
 //! How names and comments are written in C, so that they are also C++.
 
+use super::library;
 use crate::target::spelling::{shouty_snake, snake};
 
 /// A name inside a longer one: `login_response`.
 pub fn word(name: &str) -> String {
     snake(name)
-}
-
-/// A name inside an enumerator: `LOGIN_RESPONSE`.
-pub fn loud(name: &str) -> String {
-    shouty_snake(name)
 }
 
 /// A member of a struct or union, which nothing but keywords and macros can take away.
@@ -50,7 +46,7 @@ pub fn host(name: &str) -> String {
 /// What the names of a protocol start with. Some words would make `<word>_init` a function of the C library.
 pub fn protocol(prefix: &str, name: &str) -> String {
     let word = format!("{prefix}{}", snake(name));
-    if ["sem", "mtx", "cnd", "atomic"].contains(&word.as_str()) {
+    if library::has_init(&word) {
         return word + "_protocol";
     }
     not_ours("protocol", word)
@@ -60,7 +56,7 @@ pub fn protocol(prefix: &str, name: &str) -> String {
 pub fn declared(prefix: &str, package: &str, name: &str) -> String {
     let word = format!("{prefix}{package}{}", snake(name));
     // With `_t` these are types of the C library.
-    if LIBRARY_TYPES.contains(&word.as_str()) {
+    if library::has_type(&word) {
         return word + "_type";
     }
     not_ours("type", word)
@@ -75,18 +71,31 @@ fn not_ours(kind: &str, word: String) -> String {
     }
 }
 
+/// The constant of a message; `state` is what names of its state begin with.
+pub fn message(state: &str, name: &str) -> String {
+    let constant = format!("{}_{}", state.to_ascii_uppercase(), shouty_snake(name));
+    if library::has_constant(&constant) {
+        constant + "_"
+    } else {
+        constant
+    }
+}
+
 /// The constant of an enum's variant.
 pub fn variant(declared: &str, name: &str) -> String {
-    let constant = format!("{}_{}", declared.to_ascii_uppercase(), shouty_snake(name));
-    let is_limit = constant.ends_with("_MAX") || constant.ends_with("_MIN");
-    let is_macro = is_limit || LIBRARY_CONSTANTS.contains(&constant.as_str());
-    if is_macro { constant + "_" } else { constant }
+    let constant = message(declared, name);
+    // The library has many names for the limits of numbers.
+    if constant.ends_with("_MAX") || constant.ends_with("_MIN") {
+        constant + "_"
+    } else {
+        constant
+    }
 }
 
 /// The name of a generated file without its ending. Compilers look for `<string.h>` in the user's folders too, and Windows
 /// keeps some names for devices.
 pub fn file(name: &str) -> String {
-    let is_taken = LIBRARY_HEADERS.contains(&name) || DEVICES.contains(&name);
+    let is_taken = library::has_header(name) || DEVICES.contains(&name);
     if is_taken {
         format!("{name}_")
     } else {
@@ -183,7 +192,9 @@ pub fn wrapped(start: &str, parts: &[String], end: &str) -> String {
 }
 
 fn escaped(name: String) -> String {
-    let is_macro = name.starts_with("si_") || MACROS.contains(&name.as_str());
+    let of_library = ["ifc_", "ifr_", "si_"];
+    let is_macro =
+        of_library.iter().any(|start| name.starts_with(start)) || MACROS.contains(&name.as_str());
     if is_macro || KEYWORDS.contains(&name.as_str()) {
         name + "_"
     } else {
@@ -208,45 +219,11 @@ const KEYWORDS: &[&str] = &[
 /// Lower-case macros that compilers and common headers define.
 #[rustfmt::skip]
 const MACROS: &[&str] = &[
-    "assert", "atomic_init", "complex", "environ", "errno", "far", "foreach", "forever", "emit", "i386", "imaginary",
-    "interface", "linux", "major", "makedev", "max", "min", "minor", "mips", "near", "noreturn", "offsetof", "pascal",
-    "sa_handler", "sa_sigaction", "signals", "slots", "small", "st_atime", "st_ctime", "st_mtime", "stderr", "stdin", "stdout",
-    "sun", "unix", "vax",
-];
-
-#[rustfmt::skip]
-const LIBRARY_TYPES: &[&str] = &[
-    "blkcnt", "blksize", "clock", "clockid", "cnd", "cookie_io_functions", "dev", "div", "double", "errno", "error", "fenv",
-    "fexcept", "float", "fpos", "fsblkcnt", "fsfilcnt", "gid", "id", "imaxdiv", "ino", "int16", "int32", "int64", "int8",
-    "intmax", "intptr", "key", "ldiv", "lldiv", "loff", "mbstate", "mode", "mqd", "mtx", "nlink", "off", "once_flag", "pid",
-    "ptrdiff", "quad", "regex", "regmatch", "regoff", "register", "rlim", "rsize", "sa_family", "sem", "sig_atomic", "siginfo",
-    "sigset", "size", "socklen", "speed", "ssize", "stack", "suseconds", "tcflag", "thrd", "time", "timer", "tss", "ucontext",
-    "uid", "uint", "uint16", "uint32", "uint64", "uint8", "uintmax", "uintptr", "useconds", "va_list", "wchar", "wctrans",
-    "wctype", "wint", "max_align", "nullptr", "char8", "char16", "char32", "glob", "wordexp", "iconv", "nl_catd", "nl_item",
-    "locale", "cc", "idtype", "ushort", "ulong", "caddr", "daddr", "fsid", "u_char", "in_addr", "in_port",
-    "mcontext", "greg", "gregset", "fpregset", "sighandler", "comparison_fn", "register",
-];
-
-#[rustfmt::skip]
-const LIBRARY_CONSTANTS: &[&str] = &[
-    "CHAR_BIT", "EXIT_FAILURE", "EXIT_SUCCESS", "SEEK_CUR", "SEEK_END", "SEEK_SET", "SIG_BLOCK", "SIG_DFL", "SIG_ERR",
-    "SIG_IGN", "SIG_SETMASK", "SIG_UNBLOCK", "CLOCKS_PER_SEC", "CLOCK_REALTIME", "CLOCK_MONOTONIC", "TIME_UTC", "LOCK_EX",
-    "LOCK_NB", "LOCK_SH", "LOCK_UN", "DUO_OK", "DUO_CLOSED", "DUO_USED", "DUO_FULL", "DUO_EMPTY", "DUO_NO_MEMORY", "DUO_LIST",
-    "DUO_OPTION", "DUO_STRUCT", "DUO_ENUM", "DUO_ENDPOINT", "DUO_EXTERN", "DUO_STAY", "DUO_TURN", "DUO_END", "DUO_CLIENT",
-    "DUO_SERVER", "DUO_STR", "DUO_PRINT", "DUO_ENTRY", "DUO_FOREVER",
-];
-
-#[rustfmt::skip]
-const LIBRARY_HEADERS: &[&str] = &[
-    "aio", "alloca", "ar", "assert", "byteswap", "complex", "cpio", "ctype", "dirent", "dlfcn", "duologue", "elf", "endian",
-    "err", "errno", "error", "execinfo", "fcntl", "features", "fenv", "float", "fmtmsg", "fnmatch", "ftw", "getopt", "glob",
-    "grp", "iconv", "ifaddrs", "inttypes", "iso646", "langinfo", "libgen", "libintl", "limits", "link", "locale", "malloc",
-    "math", "memory", "monetary", "mqueue", "ndbm", "netdb", "nl_types", "paths", "poll", "printf", "pthread", "pty", "pwd",
-    "regex", "regexp", "resolv", "sched", "search", "semaphore", "setjmp", "shadow", "signal", "spawn", "stab", "stdalign",
-    "stdarg", "stdatomic", "stdbit", "stdbool", "stdckdint", "stddef", "stdint", "stdio", "stdio_ext", "stdlib", "stdnoreturn",
-    "string", "strings", "stropts", "syscall", "sysexits", "syslog", "tar", "termio", "termios", "tgmath", "threads", "time",
-    "trace", "uchar", "ucontext", "ulimit", "unistd", "utime", "utmp", "utmpx", "values", "wait", "wchar", "wctype", "windows",
-    "winsock", "winsock2", "wordexp", "xlocale",
+    "assert", "atomic_init", "complex", "d_fileno", "environ", "errno", "far", "foreach", "forever", "emit", "h_addr", "h_errno",
+    "i386", "ifa_broadaddr", "ifa_dstaddr", "imaginary", "interface", "linux", "major", "makedev", "math_errhandling", "max",
+    "min", "minor", "mips", "near", "noreturn", "offsetof", "pascal", "s6_addr", "s6_addr16", "s6_addr32", "sa_handler",
+    "sa_sigaction", "sched_priority", "sigev_notify_attributes", "sigev_notify_function", "signals", "slots", "small",
+    "st_atime", "st_ctime", "st_mtime", "stderr", "stdin", "stdout", "sun", "unix", "vax",
 ];
 
 #[rustfmt::skip]

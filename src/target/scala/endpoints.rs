@@ -6,7 +6,7 @@ use super::place::{GENERATED, nested, tuple_paths};
 use super::spelling;
 use super::view::Writer;
 use crate::endpoint::Activity;
-use crate::protocol::{Message, Next, State, StateId, Type};
+use crate::protocol::{Message, Next, Side, State, StateId, Type};
 use askama::Template;
 
 /// A sending endpoint.
@@ -51,6 +51,8 @@ pub struct ClassView {
     access: String,
     base: String,
     state: String,
+    /// What the constructor calls the endpoint that it follows.
+    previous: &'static str,
     /// Whether a shared sender can be made of it.
     is_shareable: bool,
 }
@@ -159,15 +161,21 @@ impl Writer<'_> {
     }
 
     fn class(&self, state: &State, base: String) -> ClassView {
+        let name = spelling::type_name(state.name.text());
         // Inside `object client`, `private[client]` would mean that object, where `init` is not.
-        let access = if matches!(self.object.as_str(), "client" | "server") {
+        let sides = [Side::Client, Side::Server].map(|side| self.side_object(side));
+        let is_nearer = self.object == name || sides.contains(&self.object.as_str());
+        let access = if is_nearer {
             String::new()
         } else {
             format!("private[{}] ", self.object)
         };
+        let mut methods = state.messages.iter().map(|message| &message.name);
+        let is_taken = methods.any(|name| spelling::method_name(name.text()) == "previous");
         ClassView {
+            previous: if is_taken { "$previous" } else { "previous" },
             docs: docs(&state.docs, 4),
-            name: spelling::type_name(state.name.text()),
+            name,
             parameters: self.place.parameter_list(),
             access,
             base,

@@ -85,21 +85,30 @@ const CASE_CLASS_MEMBERS: [&str; 8] = [
     "productPrefix",
 ];
 
-/// Terms that the body of a generated object sees from elsewhere, so that an object of that name in the package needs its whole
-/// path: its own members, and what the endpoints inherit.
-const MEMBERS_IN_SIGHT: [&str; 13] = [
+/// Terms that may mean something nearer than an object of the package, which then needs its whole path: what generated objects
+/// declare by themselves, the parameters and values of what they contain, and what endpoints inherit.
+const TERMS_IN_SIGHT: [&str; 22] = [
     "client",
+    "client_",
+    "index",
     "init",
+    "next",
+    "number",
     "on",
     "onOrClosed",
     "open",
+    "payload",
+    "previous",
     "recv",
     "recvAsync",
     "recvOrClosed",
     "recvThen",
     "recvWithin",
     "server",
+    "server_",
+    "start",
     "tryRecv",
+    "values",
     "wait",
 ];
 
@@ -143,6 +152,10 @@ pub fn field_name(name: &str) -> String {
     if is_object_member(&name) || CASE_CLASS_MEMBERS.contains(&name.as_str()) || is_tuple_member {
         return name + "_";
     }
+    // Soft, but not at the beginning of parameters.
+    if name == "using" {
+        return format!("`{name}`");
+    }
     escaped(name)
 }
 
@@ -156,7 +169,7 @@ pub fn entry_name(name: &str) -> String {
 
 /// The object of a protocol or an instance: the name as written, but that it begins small.
 pub fn object_name(name: &str) -> String {
-    escaped(small(name))
+    not_root(escaped(small(name)))
 }
 
 /// The object that holds a file's types.
@@ -176,14 +189,20 @@ pub fn file_name(name: &str) -> String {
 
 /// One part of a package.
 pub fn package_segment(name: &str) -> String {
-    escaped(name.to_owned())
+    not_root(escaped(name.to_owned()))
 }
 
 /// Whether a term of this name may mean something nearer than the object in the package.
 pub fn is_in_sight(term: &str) -> bool {
     let plain = term.trim_matches('`');
-    MEMBERS_IN_SIGHT.contains(&plain)
+    let mut letters = plain.chars();
+    // A state is called like an object only if no letter can become a capital one.
+    let is_numbered =
+        letters.next() == Some('_') && letters.next().is_some_and(|second| second.is_ascii_digit());
+    is_numbered
+        || TERMS_IN_SIGHT.contains(&plain)
         || is_object_member(plain)
+        || CASE_CLASS_MEMBERS.contains(&plain)
         || matches!(plain, "scala" | "java")
 }
 
@@ -210,6 +229,11 @@ pub fn doc_line(line: &str) -> Cow<'_, str> {
 
 fn is_object_member(name: &str) -> bool {
     OBJECT_MEMBERS.contains(&name) || name == "wait"
+}
+
+/// Whole paths begin with `_root_`, which must not mean anything else.
+fn not_root(name: String) -> String {
+    if name == "_root_" { name + "_" } else { name }
 }
 
 fn small(name: &str) -> String {

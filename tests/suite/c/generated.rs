@@ -1,12 +1,12 @@
 //! What is generated: it compiles as C and as C++ without a warning, and reads well.
 
 use super::{generate, generate_with, hosts, protocols, quiet};
-use crate::support::c::{Compiler, Program, Watch, files_in, scratch, sources_in};
+use crate::support::c::{Compiler, LIBRARIES, Program, Watch, files_in, scratch, sources_in};
 use crate::support::{repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Every source and every header by itself compiles as C and as C++, without a warning.
+/// Every source and every header compiles by itself as C and as C++, without a warning, and all headers after those of the library.
 fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
     let mut sources = sources_in(generated);
     assert!(!sources.is_empty(), "nothing was generated");
@@ -22,6 +22,12 @@ fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
         std::fs::write(&source, format!("#include \"{name}\"\n")).expect("the folder is ours");
         sources.push(source);
     }
+    let together = alone.join("together.c");
+    let all = files_in(generated, "h").into_iter();
+    let all = all.map(|header| format!("#include \"{}\"\n", header.display()));
+    std::fs::write(&together, LIBRARIES.to_owned() + &all.collect::<String>())
+        .expect("the folder is ours");
+    sources.push(together);
     let as_cpp = sources.iter().map(|source| {
         let name = source
             .file_stem()
@@ -69,7 +75,14 @@ fn names_that_others_claim_compile() {
 /// Also between processes, where no host supplies anything.
 #[test]
 fn names_that_generated_code_would_like_compile() {
-    for name in ["sides", "tables", "instances", "keywords"] {
+    for name in [
+        "sides",
+        "tables",
+        "instances",
+        "keywords",
+        "scopes",
+        "library",
+    ] {
         let proto = repository().join(format!("tests/names/{name}.proto"));
         let generated = generate_with(&format!("names-{name}"), &[proto], &["--c-shm"]);
         check_compiles(&generated, &[]);

@@ -121,7 +121,7 @@ fn parameters(words: &mut std::slice::Iter<String>, place: &str, found: &mut Vec
             "(" | "[" => depth += 1,
             ")" | "]" => depth -= 1,
             // What an endpoint is made of is no field of it.
-            ":" if depth == 1 && all[index - 1] != "previous" => {
+            ":" if depth == 1 && all[index - 1].trim_start_matches('$') != "previous" => {
                 found.push((place.to_owned(), all[index - 1].clone()));
             }
             _ => {}

@@ -34,6 +34,15 @@ pub const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconver
 const CPP_WARNINGS: &str =
     "-std=c++17 -Wall -Wextra -Wpedantic -Werror -Wold-style-cast -Wzero-as-null-pointer-constant";
 
+/// Headers of the library that a program includes before generated ones, so that names meet.
+pub const LIBRARIES: &str = "#ifndef __cplusplus\n#include <complex.h>\n#include <stdatomic.h>\n#include <threads.h>\n#endif\n#include <assert.h>\n\
+    #include <ctype.h>\n#include <errno.h>\n#include <fcntl.h>\n#include <inttypes.h>\n#include <limits.h>\n\
+    #include <locale.h>\n#include <math.h>\n#include <poll.h>\n#include <pthread.h>\n#include <sched.h>\n\
+    #include <semaphore.h>\n#include <setjmp.h>\n#include <signal.h>\n#include <spawn.h>\n#include <stdbool.h>\n\
+    #include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <strings.h>\n#include <sys/socket.h>\n\
+    #include <sys/stat.h>\n#include <sys/time.h>\n#include <sys/wait.h>\n#include <syslog.h>\n#include <time.h>\n\
+    #include <unistd.h>\n#include <wchar.h>\n";
+
 impl Compiler {
     /// gcc, and clang where `DUOLOGUE_TEST_WITH` names it.
     pub fn all() -> Vec<Compiler> {
