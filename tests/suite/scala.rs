@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The suites of the shim. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 13] = [
+const SUITES: [&str; 14] = [
     "duologue.SessionSuite",
     "duologue.SelectSuite",
     "duologue.PortSetSuite",
@@ -29,6 +29,7 @@ const SUITES: [&str; 13] = [
     "duologue.YieldsSuite",
     "duologue.SharedSuite",
     "duologue.TravelSuite",
+    "duologue.WakeSuite",
     "duologue.LateSuite",
     "duologue.WalkSuite",
     "duologue.AllocationSuite",

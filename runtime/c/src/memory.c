@@ -25,9 +25,8 @@ static void unlock_pool(void)
 #include <pthread.h>
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t is_guarded = PTHREAD_ONCE_INIT;
 
-static void enter(void)
+static void lock_pool(void)
 {
     pthread_mutex_lock(&pool_lock);
 }
@@ -37,16 +36,13 @@ static void unlock_pool(void)
     pthread_mutex_unlock(&pool_lock);
 }
 
-/* A child process has the pool but not the thread that may have held its lock: so who forks holds it. */
-static void guard(void)
+/*
+ * A child process has the pool but not the thread that may have held its lock: so the thread that forks holds it.
+ * Said before `main`: at the first use another thread might be in the middle of its fork, and its child find the lock held.
+ */
+__attribute__((constructor)) static void guard(void)
 {
-    (void)pthread_atfork(enter, unlock_pool, unlock_pool);
-}
-
-static void lock_pool(void)
-{
-    pthread_once(&is_guarded, guard);
-    enter();
+    (void)pthread_atfork(lock_pool, unlock_pool, unlock_pool);
 }
 #endif
 

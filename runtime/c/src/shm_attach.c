@@ -32,13 +32,12 @@ enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };
 enum { NOBODY_KNOWN = -1, ENDED_ALREADY = -2 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t is_guarded = PTHREAD_ONCE_INIT;
 static duo_shm *pool;
 static duo_shm *attached;
 /* How many were made and not freed. */
 static size_t made;
 
-static void enter(void)
+void duo_shm_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
@@ -61,7 +60,7 @@ static void be_child(void)
 
 static size_t empty_pool(void)
 {
-    enter();
+    duo_shm_lock();
     duo_shm *gone = pool;
     pool = NULL;
     for (const duo_shm *shm = gone; shm != NULL; shm = shm->next_free) made -= 1;
@@ -75,17 +74,11 @@ static size_t empty_pool(void)
     return living;
 }
 
-/* A child process does not have the thread that may have held the lock: so who forks holds it. */
-static void guard(void)
+/* A child process does not have the thread that may have held the lock: so the thread that forks holds it, as in memory.c. */
+__attribute__((constructor)) static void guard(void)
 {
     duo_empty_too(empty_pool);
-    (void)pthread_atfork(enter, duo_shm_unlock, be_child);
-}
-
-void duo_shm_lock(void)
-{
-    pthread_once(&is_guarded, guard);
-    enter();
+    (void)pthread_atfork(duo_shm_lock, duo_shm_unlock, be_child);
 }
 
 /* A side whose turns go on where they were; NULL if memory ran out. */

@@ -148,6 +148,15 @@ fn a_child_of_busy_threads_has_sessions_of_its_own() {
     Case::new("processes-fork", "tests/processes/talk.proto", "fork.c").run(&watches, &[]);
 }
 
+/// The thread sanitizer takes the parent's thread for one that the child has left behind.
+#[test]
+fn a_child_of_a_thread_in_its_first_session_has_sessions_of_its_own() {
+    Case::new("processes-first", "tests/processes/talk.proto", "first.c").run(
+        &[Watch::Plain, Watch::Address],
+        &["-Wl,--wrap=pthread_mutex_unlock"],
+    );
+}
+
 #[test]
 fn many_threads_send_to_another_process() {
     let mut watches = Watch::all();

@@ -4,6 +4,7 @@ import duologue.protocols.{log, stream}
 import java.util.concurrent.{ConcurrentLinkedQueue, RejectedExecutionException}
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
+import scala.util.control.ControlThrowable
 import scala.util.{Failure, Try}
 
 /** What the callbacks of [[ForeignSuite]] throw. */
@@ -137,10 +138,17 @@ final class ForeignSuite extends RuntimeSuite {
   }
 
   test("a handler that throws whatever it likes fails the future") {
-    val (server, client) = stream.init[Int]()
-    val selected = Select(server.on(_ => throw new NotImplementedError)).recvAsync()(ExecutionContext.parasitic)
-    client.send(7): Unit
-    assert(selected.value.exists { case Failure(_) => true; case _ => false })
+    // `Try` lets all of these pass.
+    val thrown = List[Throwable](new InterruptedException, new LinkageError, new ControlThrowable {}, new StackOverflowError)
+    for (each <- thrown) {
+      val (server, client) = stream.init[Int]()
+      val selected = Select(server.on(_ => throw each)).recvAsync()(ExecutionContext.parasitic)
+      client.send(7): Unit
+      selected.value match {
+        case Some(Failure(failure)) => assert((failure eq each) || (failure.getCause eq each), failure.toString)
+        case other                  => fail(other.toString)
+      }
+    }
   }
 
   test("a callback that throws is reported, and the sender goes on") {

@@ -1,0 +1,92 @@
+/* A process forks while another thread is in the middle of its first session: the child can make its own. */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "bump.h"
+#include "talk.h"
+
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
+
+/* The thread may begin; it holds a lock now; the lock of a use that was tested before. */
+static _Atomic bool begins, holds;
+static pthread_mutex_t *_Atomic known;
+
+/* The thread that is to be met has a lock for as long as a fork takes. */
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    if (atomic_load(&begins) && mutex != atomic_load(&known) && !atomic_exchange(&holds, true)) {
+        nanosleep(&(struct timespec){0, 500000000}, NULL);
+        atomic_store(&known, mutex);
+    }
+    return __real_pthread_mutex_unlock(mutex);
+}
+
+static void use_within(void)
+{
+    bump_server_ask_t server;
+    bump_client_ask_t client;
+    CHECK(bump_init(&server, &client) == DUO_OK);
+    CHECK(bump_server_ask_close(server) == DUO_OK && bump_client_ask_close(client) == DUO_OK);
+}
+
+/* What it attaches to is no region. */
+static void use_between(void)
+{
+    int nothing[2];
+    CHECK(pipe(nothing) == 0);
+    talk_client_ask_t client;
+    CHECK(talk_client_attach(nothing[0], NULL, &client) != DUO_OK);
+    CHECK(close(nothing[0]) == 0 && close(nothing[1]) == 0);
+}
+
+static void (*_Atomic use)(void);
+
+static void *use_first(void *context)
+{
+    (void)context;
+    while (!atomic_load(&begins)) continue;
+    atomic_load(&use)();
+    return NULL;
+}
+
+/* The last moment before the fork in which a thread can do anything: what is prepared later is not for this fork. */
+static void let_begin(void)
+{
+    atomic_store(&begins, true);
+    while (!atomic_load(&holds)) continue;
+}
+
+static void use_in_child(int region)
+{
+    (void)region;
+    /* A child that waits for a thread that it does not have ends all the same. */
+    alarm(20);
+    atomic_store(&begins, false);
+    atomic_load(&use)();
+    /* It may be a parent, too. */
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child > 0) {
+        finish_child(child);
+    } else {
+        alarm(20);
+        atomic_load(&use)();
+    }
+    _exit(0);
+}
+
+int main(void)
+{
+    void (*const uses[])(void) = {use_within, use_between};
+    CHECK(pthread_atfork(let_begin, NULL, NULL) == 0);
+    for (size_t i = 0; i < 2; i++) {
+        atomic_store(&use, uses[i]);
+        pthread_t thread = start(use_first, NULL);
+        finish_child(start_child(use_in_child, -1));
+        finish(thread);
+        atomic_store(&begins, false);
+        atomic_store(&holds, false);
+    }
+    return 0;
+}
