@@ -90,7 +90,7 @@ enum { UNKNOWN, THERE, MISSING, UNWANTED, LOST };
  * Two threads may ask at once: the first answer counts. Every state but LOST may be read late: it decides only how
  * the messages of a session are published that begins now.
  */
-static DUO_ATOMIC(int) state;
+static DUO_ATOMIC int state;
 
 static bool call(int command)
 {

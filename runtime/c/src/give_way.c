@@ -41,7 +41,7 @@ enum { SAMPLE = 32 };
  * When yields are to be tried again; 0 if there is no reason to doubt them. A value that is read late
  * does no harm, so nothing is ordered.
  */
-static DUO_ATOMIC(uint64_t) again;
+static DUO_ATOMIC uint64_t again;
 
 /* How many yields of this thread were not timed since the last one that was. */
 static DUO_EACH_THREAD unsigned untimed = SAMPLE;

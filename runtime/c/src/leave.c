@@ -73,7 +73,7 @@ bool duo_was_left(const duo_side *side)
 {
     if (!duo_barrier_is_lost()) return false;
     duo_session *session = session_of(side);
-    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side) ^ 1);
+    DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side) ^ 1);
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     /* It is about to decide: who relies on a no may sleep. */
     while (said & LEAVING) {
@@ -86,7 +86,7 @@ bool duo_was_left(const duo_side *side)
 bool duo_answer(duo_session *session, const duo_side *side)
 {
     unsigned role = role_of(side) ^ 1;
-    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role);
+    DUO_ATOMIC uint64_t *flags = flags_of(session, role);
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     if ((said & GONE) && duo_barrier_is_lost() && is_before(said, side->at)) {
         duo_session_give(session);
@@ -109,7 +109,7 @@ bool duo_answer(duo_session *session, const duo_side *side)
     return true;
 }
 
-void duo_tell_in_word(duo_session *session, unsigned role, DUO_ATOMIC(uint64_t) *word, uint64_t before)
+void duo_tell_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before)
 {
     if (before & WAITS) duo_wake(word, DUO_HIGH_HALF);
     if (before & BELL) duo_ring_bell(&session->sides[role]);
@@ -124,7 +124,7 @@ void duo_tell(duo_session *session, unsigned role, uint64_t waiter)
 duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter)
 {
     uint64_t key = side->at & KEY;
-    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side) ^ 1);
+    DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side) ^ 1);
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     for (;;) {
         bool is_here = (said & KEY) == key;
@@ -153,7 +153,7 @@ void duo_leave_as_sender(duo_session *session, duo_side *side)
     }
     if (duo_is_orphaned(session, side)) return;
     unsigned peer = role_of(side) ^ 1;
-    DUO_ATOMIC(uint64_t) *word = &side->line->word;
+    DUO_ATOMIC uint64_t *word = &side->line->word;
     bool swaps = is_swapped(side->at);
     uint64_t waiter = 0;
     if (!swaps) {
@@ -200,7 +200,7 @@ typedef enum leaving { SENDER_ENDS, RECEIVER_ENDS, RETRACTED } leaving;
 static leaving vanish(duo_session *session, const duo_side *side)
 {
     uint64_t key = side->at & KEY;
-    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side));
+    DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side));
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     uint64_t leaves = key | LEAVING;
     if ((said & ENDING) ||
@@ -226,7 +226,7 @@ static leaving vanish(duo_session *session, const duo_side *side)
 /* Leaves where no message is; true if the receiver is done, false if there is a word to be read. */
 static bool die(duo_session *session, duo_side *side)
 {
-    DUO_ATOMIC(uint64_t) *place = &side->line->word;
+    DUO_ATOMIC uint64_t *place = &side->line->word;
     uint64_t word = duo_atomic_load(place, memory_order_acquire);
     bool swaps = is_swapped(side->at);
     while (!has_news(word, side->at)) {

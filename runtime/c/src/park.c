@@ -98,7 +98,7 @@ static bool looks(const awaited *what)
 /* Sleeps in the word, where messages are swapped. */
 static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
 {
-    DUO_ATOMIC(uint64_t) *place = &side->line->word;
+    DUO_ATOMIC uint64_t *place = &side->line->word;
     uint64_t word = duo_atomic_load(place, memory_order_acquire);
     bool in_time = true;
     while (in_time && !has_news(word, side->at)) {
@@ -119,7 +119,7 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
 /* Sleeps in the flags, where messages are stored. */
 static bool sleep_in_flags(duo_session *session, duo_side *side, const struct timespec *deadline)
 {
-    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side));
+    DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side));
     uint64_t waits = (side->at & KEY) | WAITING;
     uint64_t said = 0;
     bool is_said = duo_atomic_compare_exchange_strong(flags, &said, waits, memory_order_acq_rel,

@@ -59,13 +59,13 @@ enum { LOOKS = 100, YIELDS = 2 };
 
 struct duo_ports {
     /* Rung, the latest first. */
-    DUO_ATOMIC(node *) rung;
+    node *DUO_ATOMIC rung;
     /* 1 while the set's thread sleeps on it, or is about to. */
-    alignas(8) DUO_ATOMIC(uint64_t) asleep;
+    alignas(8) DUO_ATOMIC uint64_t asleep;
     /* The descriptor was written to since it was read last. */
-    DUO_ATOMIC(bool) signalled;
+    DUO_ATOMIC bool signalled;
     /* -1 until somebody asks. */
-    DUO_ATOMIC(int) descriptor;
+    DUO_ATOMIC int descriptor;
     /* Ready and not reported, the earliest first. */
     node *first;
     node **last;
@@ -234,7 +234,7 @@ duo_ports *duo_ports_new(void)
     ports->last = &ports->first;
     ports->count = 0;
     /* A zeroed `duo_port` is of no set. */
-    static DUO_ATOMIC(uint64_t) made;
+    static DUO_ATOMIC uint64_t made;
     ports->id = duo_atomic_fetch_add(&made, 1, memory_order_relaxed) + 1;
     return ports;
 }

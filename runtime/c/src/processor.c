@@ -9,7 +9,7 @@
  */
 #include "session.h"
 
-DUO_ATOMIC(ptrdiff_t) duo_processor_at;
+DUO_ATOMIC ptrdiff_t duo_processor_at;
 
 #if defined(__linux__) && defined(__GLIBC__) && defined(__x86_64__) && !defined(__ILP32__) &&     \
     !defined(DUO_NO_THREADS)

@@ -100,7 +100,7 @@ static inline duo_session *session_of(const duo_side *side)
 }
 
 /* The flags of a side. */
-static inline DUO_ATOMIC(uint64_t) *flags_of(duo_session *session, unsigned role)
+static inline DUO_ATOMIC uint64_t *flags_of(duo_session *session, unsigned role)
 {
     return &session->signals[role].flags;
 }

@@ -11,7 +11,7 @@ enum { LOOKS = 100, YIELDS = 2 };
 
 typedef struct select_bell {
     duo_bell bell;
-    alignas(8) DUO_ATOMIC(uint64_t) rung;
+    alignas(8) DUO_ATOMIC uint64_t rung;
 } select_bell;
 
 static void ring(duo_bell *bell)

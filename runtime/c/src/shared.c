@@ -23,9 +23,9 @@
 struct duo_shared {
     pthread_mutex_t lock;
     pthread_mutex_t door;
-    DUO_ATOMIC(size_t) holders;
+    DUO_ATOMIC size_t holders;
     /* Somebody waits for a peer in another process, with the lock. */
-    DUO_ATOMIC(bool) is_waiting;
+    DUO_ATOMIC bool is_waiting;
     bool is_remote;
     duo_endpoint endpoint;
     const duo_state *state;

@@ -245,12 +245,12 @@ duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint6
 
 /* shm_watch.c: more of them. */
 bool duo_shm_is_ready(duo_endpoint endpoint);
-bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC(uint64_t) *word,
+bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                   const struct timespec *deadline);
 duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
 void duo_shm_unwatch(duo_session *session, const duo_bell *bell);
 void duo_shm_look_through(duo_watch *watch);
-bool duo_shm_sleep_among(duo_watch *watch, DUO_ATOMIC(uint64_t) *word, uint64_t expected,
+bool duo_shm_sleep_among(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
                          const struct timespec *deadline);
 duo_status duo_shm_attend(duo_watch *watch);
 void duo_shm_forget(duo_watch *watch);

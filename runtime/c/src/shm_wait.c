@@ -23,7 +23,7 @@ uint64_t duo_shm_now(void)
     return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
 }
 
-void duo_shm_sleep(DUO_ATOMIC(uint32_t) *word, uint32_t expected, uint64_t wait)
+void duo_shm_sleep(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait)
 {
     struct timespec limit = {(time_t)(wait / NANOSECONDS), (long)(wait % NANOSECONDS)};
     duo_futex((uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit);

@@ -64,13 +64,13 @@ typedef struct bed {
 struct duo_watch {
     duo_shm *first;
     /* Changes with what its thread has to know of; the thread sleeps on it. */
-    alignas(8) DUO_ATOMIC(uint64_t) changes;
+    alignas(8) DUO_ATOMIC uint64_t changes;
     bool is_attended;
     bool is_over;
     pthread_t thread;
 };
 
-static void make_bed(bed *made, DUO_ATOMIC(uint64_t) *word, uint64_t expected)
+static void make_bed(bed *made, DUO_ATOMIC uint64_t *word, uint64_t expected)
 {
     made->count = 1;
     made->is_small = made->is_light = false;
@@ -161,7 +161,7 @@ bool duo_shm_is_ready(duo_endpoint asked)
     return is_ready(shm, duo_asks_room(asked));
 }
 
-bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC(uint64_t) *word,
+bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                   const struct timespec *deadline)
 {
     bed made;
@@ -215,7 +215,7 @@ static look ring_ready(duo_watch *watch)
 }
 
 /* Under the lock, which is open while it sleeps. */
-static void sleep_once(duo_watch *watch, DUO_ATOMIC(uint64_t) *word, uint64_t expected, uint64_t end)
+static void sleep_once(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected, uint64_t end)
 {
     bed made;
     make_bed(&made, word, expected);
@@ -262,7 +262,7 @@ void duo_shm_unwatch(duo_session *session, const duo_bell *bell)
     duo_shm *shm = (duo_shm *)(void *)session;
     duo_shm_lock();
     /* Under the lock nobody hangs one up or takes one down. */
-    DUO_ATOMIC(duo_bell *) *hanging = &session->sides[shm->role].bell;
+    duo_bell *DUO_ATOMIC *hanging = &session->sides[shm->role].bell;
     if (shm->watched_by != NULL && duo_atomic_load(hanging, memory_order_relaxed) == bell) strike(shm);
     duo_shm_unlock();
 }
@@ -274,7 +274,7 @@ void duo_shm_look_through(duo_watch *watch)
     duo_shm_unlock();
 }
 
-bool duo_shm_sleep_among(duo_watch *watch, DUO_ATOMIC(uint64_t) *word, uint64_t expected,
+bool duo_shm_sleep_among(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
                          const struct timespec *deadline)
 {
     uint64_t end = end_of(deadline);

@@ -23,7 +23,8 @@
 
 #include <stdatomic.h>
 
-#define DUO_ATOMIC(type) _Atomic(type)
+/* A qualifier: where compilers for 32 bits have not always agreed, gcc notes only the other way to write it. */
+#define DUO_ATOMIC _Atomic
 #define duo_atomic_init(place, value) atomic_init(place, value)
 #define duo_atomic_load(place, order) atomic_load_explicit(place, order)
 #define duo_atomic_store(place, value, order) atomic_store_explicit(place, value, order)
@@ -46,7 +47,7 @@
 #include <string.h>
 
 /* The orders are left out, names and all. */
-#define DUO_ATOMIC(type) type
+#define DUO_ATOMIC
 #define duo_atomic_init(place, value) ((void)(*(place) = (value)))
 #define duo_atomic_load(place, order) (*(place))
 #define duo_atomic_store(place, value, order) ((void)(*(place) = (value)))

@@ -174,7 +174,7 @@ DUO_INLINE duo_endpoint duo_lane_taken(const duo_way *way, duo_endpoint from, du
     duo_lane *lane = &duo_remote_of(from)->lane;
     duo_endpoint next = duo_lane_step(from, role);
     if (DUO_LIKELY(!way->is_last) || next.turn != lane->ends) return next;
-    const DUO_ATOMIC(uint64_t) *line = lane->line + DUO_LINE / sizeof *line;
+    const DUO_ATOMIC uint64_t *line = lane->line + DUO_LINE / sizeof *line;
     if (DUO_LIKELY(lane->ahead != 0) &&
         DUO_LIKELY(duo_atomic_load(line, memory_order_acquire) == lane->word)) {
         duo_lane_next_line(lane);

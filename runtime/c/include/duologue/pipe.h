@@ -38,7 +38,7 @@ enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
  */
 typedef struct duo_line {
     /* Said, since compilers for 32 bits have not always agreed on it; the same elsewhere. */
-    alignas(8) DUO_ATOMIC(uint64_t) word;
+    alignas(8) DUO_ATOMIC uint64_t word;
     char payloads[];
 } duo_line;
 
@@ -53,7 +53,7 @@ typedef struct duo_side {
      * The turn that the one good handle of this side carries; bit 0 is the side. It only grows, also
      * from session to session in the same memory, so that no old handle is ever good again.
      */
-    alignas(DUO_LINE) DUO_ATOMIC(uint64_t) turn;
+    alignas(DUO_LINE) DUO_ATOMIC uint64_t turn;
     /*
      * The position of the message that comes next, and its line. Epoch and place are not in `at` but half of
      * `base` and `turn` together: so `turn`, which grows by 2, is all that changes with a message within a line.
@@ -62,7 +62,7 @@ typedef struct duo_side {
     uint64_t base;
     duo_line *line;
     /* The bell that hangs here, until the peer has rung it or it was taken down. A set may look here at any time. */
-    DUO_ATOMIC(duo_bell *) bell;
+    duo_bell *DUO_ATOMIC bell;
     /* On the list of endpoints to be closed: the next of them. */
     struct duo_side *next_closing;
     /* On that list: the state this one is in. */
@@ -77,7 +77,7 @@ typedef struct duo_side {
  * sleeps.
  */
 typedef struct duo_signal {
-    alignas(DUO_LINE) DUO_ATOMIC(uint64_t) flags;
+    alignas(DUO_LINE) DUO_ATOMIC uint64_t flags;
 } duo_signal;
 
 /*
@@ -94,10 +94,10 @@ struct duo_session {
     /* The whole ring is ready. Only a sender in a run looks at it, and whoever begins epochs again. */
     bool is_whole;
     /* In memory of the caller's: a session has begun there that has not ended. */
-    DUO_ATOMIC(bool) is_running;
+    DUO_ATOMIC bool is_running;
     struct duo_session *next_free;
     /* Which half of the ring was emptied last, and flags: see room.c. It changes twice in a lap. */
-    alignas(8) DUO_ATOMIC(uint64_t) credit;
+    alignas(8) DUO_ATOMIC uint64_t credit;
     duo_side sides[2];
     duo_signal signals[2];
     alignas(DUO_LINE) char inline_ring[DUO_INLINE_RING];
@@ -146,9 +146,9 @@ typedef struct duo_lane {
      * As receiver: the word of a line that goes on as this one does.
      */
     uint64_t word;
-    DUO_ATOMIC(uint64_t) *line;
+    DUO_ATOMIC uint64_t *line;
     /* As sender: what the peer says of itself. */
-    const DUO_ATOMIC(uint32_t) *peer;
+    const DUO_ATOMIC uint32_t *peer;
     /* So many lines may follow without the library. */
     uint64_t ahead;
     /* As sender: the message that they are; else NULL. */
@@ -172,8 +172,8 @@ typedef struct duo_volley {
     uint64_t parity;
     /* The place of the numbers, the line's word, and what the peer says of itself. */
     char *place;
-    DUO_ATOMIC(uint64_t) *line;
-    const DUO_ATOMIC(uint32_t) *peer;
+    DUO_ATOMIC uint64_t *line;
+    const DUO_ATOMIC uint32_t *peer;
 } duo_volley;
 
 /* What a session with another process begins with. Lives in memory that is never given back. */
@@ -190,7 +190,7 @@ typedef struct duo_remote {
 #endif
 
 /* Where the kernel keeps the number of a thread's processor, from the thread's own pointer; 0 if nowhere. */
-extern DUO_ATOMIC(ptrdiff_t) duo_processor_at;
+extern DUO_ATOMIC ptrdiff_t duo_processor_at;
 
 /* The processor of this thread as words have it; 0 if that cannot be known. */
 static inline uint64_t duo_processor(void)
@@ -390,7 +390,7 @@ DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, du
                                        duo_edge edge, unsigned index, bool begins, bool stays,
                                        duo_endpoint *next)
 {
-    DUO_ATOMIC(uint64_t) *place = &way->line->word;
+    DUO_ATOMIC uint64_t *place = &way->line->word;
     uint64_t word = (way->count + 1) << 40;
     unsigned index_bits = way->shape->index_bits;
     if (index_bits > 0 && duo_place_of(way) > 0)
@@ -408,7 +408,7 @@ DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, du
     } else {
         duo_atomic_store(place, word, memory_order_release);
         duo_signal_fence(memory_order_seq_cst);
-        DUO_ATOMIC(uint64_t) *flags = &way->session->signals[role ^ 1].flags;
+        DUO_ATOMIC uint64_t *flags = &way->session->signals[role ^ 1].flags;
         if (!DUO_LIKELY(duo_atomic_load(flags, memory_order_acquire) == 0)) {
             duo_stop(way, from);
             is_taken = duo_answer(way->session, way->side);
