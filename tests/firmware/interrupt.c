@@ -121,6 +121,9 @@ static int deposit(void)
             do REQUIRE(MASKED(teller_client_deposited_try_recv(deposited, &told)) != DUO_CLOSED);
             while (status == DUO_EMPTY);
         } else {
+            const duo_endpoint awaited[] = {DUO_READY(deposited)};
+            size_t which = 1;
+            if (round == 2) REQUIRE(MASKED(duo_select(awaited, 1, DUO_FOREVER, &which)) == DUO_OK && which == 0);
             REQUIRE(MASKED(teller_client_deposited_recv(deposited, &told)) == DUO_OK);
         }
         printf("%u cents\n", (unsigned)told.as.balance.cents);

@@ -3,7 +3,7 @@
 use super::units::{Kind, parts_of};
 use super::view::UnitView;
 use crate::graph::Capacity;
-use crate::protocol::{Builtin, Definition, Type};
+use crate::protocol::{Builtin, Type};
 use std::collections::BTreeSet;
 
 impl UnitView<'_> {
@@ -68,13 +68,9 @@ impl UnitView<'_> {
             Type::Tuple(items) => items.iter().find_map(|item| self.outside(item)),
             Type::Named(id) => {
                 let declared = types.program.ty(*id);
-                match &declared.definition {
-                    Definition::Extern(..) | Definition::Undeclared => {
-                        Some(format!("values of the host type `{}`", declared.name))
-                    }
-                    definition => parts_of(definition)
-                        .into_iter()
-                        .find_map(|part| self.outside(part)),
+                match parts_of(&declared.definition).as_slice() {
+                    [] => Some(format!("values of the host type `{}`", declared.name)),
+                    parts => parts.iter().find_map(|part| self.outside(part)),
                 }
             }
             Type::Parameter(_) | Type::Endpoint(_) => None,
