@@ -67,7 +67,7 @@ impl Vocabulary {
         words.extend(name.match_indices('_').flat_map(|(at, _)| {
             [&name[..at], &name[at + 1..]].map(|part| part.trim_end_matches("_t").to_owned())
         }));
-        // Two words of different lists, one after the other.
+        // Two words, one after the other.
         for _ in 0..4 {
             let [first, second] = [0, 0].map(|_| choices.below(words.len()));
             words.push(format!("{}_{}", words[first], words[second]));
