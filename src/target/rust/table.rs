@@ -84,27 +84,29 @@ impl States<'_> {
     }
 
     /// For each state where its sessions' start has its parameters among the state's own. `None` if a state does not have
-    /// them all: it is reached from sessions of which it cannot say what they were begun with. Nothing is known, either, of a
-    /// state that no session comes to.
+    /// them all, with the bounds that the start has: it is reached from sessions of which it cannot say what they were begun with.
+    /// Nothing is known, either, of a state that no session comes to.
     pub(super) fn starts(self) -> Vec<Option<Vec<usize>>> {
         let mut reached = vec![Vec::new(); self.protocol().states.len()];
         for (state, arguments) in self.checked.instantiations() {
             reached[state.index()].push(arguments);
         }
-        let parameters = self.protocol().start().parameters.len();
-        let parameters = u32::try_from(parameters).expect("few parameters");
-        let place = |all: &[Vec<Type>], parameter: u32| {
-            let is_it = |ty: &Type| *ty == Type::Parameter(parameter);
+        let start = &self.protocol().start().parameters;
+        let place = |state: &State, all: &[Vec<Type>], parameter: usize| {
+            let is_it = |ty: &Type| matches!(ty, Type::Parameter(it) if *it as usize == parameter);
             let at = all.first()?.iter().position(is_it)?;
-            all.iter()
-                .all(|arguments| is_it(&arguments[at]))
-                .then_some(at)
+            let is_always = all.iter().all(|arguments| is_it(&arguments[at]));
+            let known = &state.parameters[at].bounds;
+            let mut bounds = start[parameter].bounds.iter();
+            (is_always && bounds.all(|bound| known.contains(bound))).then_some(at)
         };
-        let places = |all: Vec<Vec<Type>>| {
+        let places = |(state, all): (&State, Vec<Vec<Type>>)| {
             let is_reached = !all.is_empty();
-            is_reached.then(|| (0..parameters).map(|it| place(&all, it)).collect())?
+            let all = || (0..start.len()).map(|it| place(state, &all, it)).collect();
+            is_reached.then(all)?
         };
-        reached.into_iter().map(places).collect()
+        let states = self.protocol().states.iter();
+        states.zip(reached).map(places).collect()
     }
 
     fn arm(

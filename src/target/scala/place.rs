@@ -31,7 +31,7 @@ pub struct Place<'a> {
     states: HashSet<String>,
     /// The type parameters of the state at hand, as they are written.
     pub parameters: Vec<String>,
-    /// Terms that the class at hand declares: methods and values.
+    /// Terms that the class at hand declares, methods and values, without their escapes.
     terms: HashSet<String>,
 }
 
@@ -119,7 +119,9 @@ impl<'a> Place<'a> {
 
     /// Takes the terms that hide objects of the package in the class at hand.
     pub fn hide(&mut self, terms: impl Iterator<Item = String>) {
-        self.terms = terms.collect();
+        self.terms = terms
+            .map(|term| term.trim_matches('`').to_owned())
+            .collect();
     }
 
     /// `[T, U]`, or nothing.
@@ -137,7 +139,7 @@ impl<'a> Place<'a> {
         let package = self.package_of(file);
         if package != self.package_of(self.file)
             || spelling::is_in_sight(object)
-            || self.terms.contains(object)
+            || self.terms.contains(object.trim_matches('`'))
         {
             return format!("_root_.{}.{object}", package.join("."));
         }
@@ -202,7 +204,7 @@ impl<'a> Place<'a> {
                 Some(mapping) => mapping.name.clone(),
                 None => self.host(ty.file, name),
             },
-            Definition::Undeclared => self.host(self.file, name),
+            Definition::Undeclared => self.host(ty.file, name),
         }
     }
 

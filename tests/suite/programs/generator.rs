@@ -1,7 +1,8 @@
 //! Programs at random: files that import each other, packages, types deep inside each other, generic protocols and their instances,
 //! endpoints in payloads, states that nothing leads to, types of the host, and names that are hard on generated code.
 
-use crate::support::choices::Choices;
+use super::Choices;
+use super::words::Vocabulary;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -9,50 +10,46 @@ use std::fmt::Write;
 pub struct RandomProgram {
     /// Names and texts of the protocol files, in an order in which imports come first.
     pub files: Vec<(String, String)>,
-    /// For each host type without a mapping: the file that declares it, that file's package, and the name.
+    /// The types that the program around the generated code supplies under their own names.
     pub hosts: Vec<HostType>,
+    /// What names in C begin with.
+    pub c_prefix: Option<String>,
 }
 
 /// A type that the host program supplies under its own name.
 pub struct HostType {
-    /// The stem of the file.
+    /// The stem of the file that declares it, or mentions it without a declaration.
     pub file: String,
     /// The package of the file, empty if it has none.
     pub package: String,
     pub name: String,
+    /// Whether C programs supply it too: there no mapping says what it is.
+    pub in_c: bool,
 }
-
-/// Words that mean something in a target language, in generated code, or next to another of these words.
-const WORDS: &str = "\
-    hello server_hello client_hello server client init init_in recv send close free take tag as next \
-    protocol states messages shape wire payload layout fields capacity state shared room try try_send \
-    recv_within poll async ready is_ready value value_0 string str_1 option some none ok err result vec \
-    box self super crate type match fn unit any any_val object this val def given list vector bytes_1 \
-    int_1 long double while struct enum union static void null true errno stdin main uint8_t size_t duo \
-    duo_status duologue sender receiver closed session slot message to_string hash_code wait notify \
-    clone debug copy apply";
 
 const NUMBERS: [&str; 11] = [
     "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "int", "uint",
 ];
 
+/// What words begin with that mean nothing.
+const PLAIN: [&str; 7] = ["red", "green", "blue", "north", "south", "alpha", "omega"];
+
 /// A state as other protocols see it.
+#[derive(Clone)]
 struct State {
     name: String,
     parameters: usize,
 }
 
 /// A protocol as other protocols see it.
+#[derive(Clone)]
 struct Protocol {
     name: String,
     states: Vec<State>,
 }
 
-/// A declared type, and whether values of it can stay away from endpoints and hosts.
-#[derive(Clone)]
-struct Declared {
-    name: String,
-}
+/// The name of a declared type.
+type Declared = String;
 
 /// Where a type is written.
 struct Where<'a> {
@@ -66,84 +63,123 @@ struct Where<'a> {
     protocols: &'a [Protocol],
 }
 
+/// The file that is being written.
+struct Unit {
+    stem: String,
+    package: String,
+}
+
 pub struct Generator {
     choices: Choices,
+    vocabulary: Vocabulary,
     /// What is spelled in the program's files and packages begins with this.
     mark: String,
     /// Types and protocols, as no target can tell them apart.
     taken: BTreeSet<String>,
+    program: RandomProgram,
 }
 
 impl Generator {
     /// The generator of the program with this number; `mark` is a name that no other program has.
     pub fn new(seed: u64, mark: &str) -> Generator {
+        let mut choices = Choices::new(seed);
+        let vocabulary = Vocabulary::new(&mut choices);
         Generator {
-            choices: Choices::new(seed),
+            choices,
+            vocabulary,
             mark: mark.to_owned(),
             taken: BTreeSet::new(),
+            program: RandomProgram {
+                files: Vec::new(),
+                hosts: Vec::new(),
+                c_prefix: None,
+            },
         }
     }
 
     pub fn program(mut self) -> RandomProgram {
-        let mut program = RandomProgram {
-            files: Vec::new(),
-            hosts: Vec::new(),
-        };
+        if self.choices.once_in(8) {
+            let word = self.word().trim_end_matches('_').to_lowercase();
+            self.program.c_prefix = Some(format!("{word}_"));
+        }
+        let mut stems = BTreeSet::new();
         // What a file can see of the files that it imports.
         let mut types: Vec<Vec<Declared>> = Vec::new();
         let mut protocols: Vec<Vec<Protocol>> = Vec::new();
         for number in 0..=self.choices.below(3) {
-            let stem = format!("{}_{number}", self.mark);
+            let stem = self.fresh(&mut stems);
             let mut text = String::new();
-            let mut package = String::new();
-            if self.choices.once_in(2) {
-                let word = self.plain();
-                package = format!("{}.{word}", self.mark);
+            let package = self.package();
+            if !package.is_empty() {
                 line(&mut text, &format!("package {package};"));
             }
+            let unit = Unit { stem, package };
             let mut seen = Vec::new();
+            if self.choices.once_in(6) {
+                seen.push(self.undeclared(&unit));
+            }
             let mut known = Vec::new();
             for earlier in 0..number {
                 if self.choices.once_in(2) {
-                    line(
-                        &mut text,
-                        &format!("import \"{}_{earlier}.proto\";", self.mark),
-                    );
+                    let (file, _) = &self.program.files[earlier];
+                    line(&mut text, &format!("import \"{file}\";"));
                     seen.extend(types[earlier].iter().cloned());
-                    known.extend(protocols[earlier].iter().map(|protocol| Protocol {
-                        name: protocol.name.clone(),
-                        states: copied(&protocol.states),
-                    }));
+                    known.extend(protocols[earlier].iter().cloned());
                 }
             }
-            let own = self.types(&mut text, &seen, &mut program, (&stem, &package));
+            let own = self.types(&mut text, &seen, &unit);
             let visible: Vec<Declared> = seen.iter().chain(&own).cloned().collect();
             let added = self.protocols(&mut text, &visible, known);
             types.push(own);
             protocols.push(added);
-            program.files.push((format!("{stem}.proto"), text));
+            let file = format!("{}.proto", unit.stem);
+            self.program.files.push((file, text));
         }
-        program
+        self.program
+    }
+
+    /// A package that no other program has, or none.
+    fn package(&mut self) -> String {
+        let word = self.word();
+        match self.choices.below(6) {
+            0 | 1 => format!("{}.{word}", self.mark),
+            2 => format!("{word}.{}", self.mark),
+            3 => {
+                let second = self.word();
+                format!("{}.{word}.{second}", self.mark)
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// A type that nobody declares, so that the program around the generated code has it.
+    fn undeclared(&mut self, unit: &Unit) -> Declared {
+        let name = format!("absent{}", self.taken.len());
+        self.taken.insert(name.clone());
+        self.supply(unit, &name, true);
+        name
+    }
+
+    fn supply(&mut self, unit: &Unit, name: &str, in_c: bool) {
+        self.program.hosts.push(HostType {
+            file: unit.stem.clone(),
+            package: unit.package.clone(),
+            name: name.to_owned(),
+            in_c,
+        });
     }
 
     /// A word that is hard on generated code, or one that is not.
     fn word(&mut self) -> String {
-        if self.choices.once_in(3) {
+        if self.choices.once_in(5) {
             return self.plain();
         }
-        let words: Vec<&'static str> = WORDS.split(' ').collect();
-        let word = self.choices.one_of(&words).to_owned();
-        if self.choices.once_in(8) {
-            let ending = self.choices.one_of(&["_t", "_", "_tag", "s", "_state"]);
-            return word + ending;
-        }
-        word
+        self.vocabulary.word(&mut self.choices)
     }
 
     fn plain(&mut self) -> String {
-        let words = ["red", "green", "blue", "north", "south", "alpha", "omega"];
         let number = self.choices.below(20);
-        format!("{}{number}", self.choices.one_of(&words))
+        format!("{}{number}", self.choices.one_of(&PLAIN))
     }
 
     /// A word that differs from all in `taken` as a target sees it.
@@ -165,20 +201,10 @@ impl Generator {
     }
 
     /// Declares types; a struct refers directly to earlier ones only, and through lists to all.
-    fn types(
-        &mut self,
-        text: &mut String,
-        seen: &[Declared],
-        program: &mut RandomProgram,
-        (stem, package): (&str, &str),
-    ) -> Vec<Declared> {
+    fn types(&mut self, text: &mut String, seen: &[Declared], unit: &Unit) -> Vec<Declared> {
         let mut own: Vec<Declared> = Vec::new();
         let count = self.choices.below(7);
-        let names: Vec<Declared> = (0..count)
-            .map(|_| Declared {
-                name: self.global(),
-            })
-            .collect();
+        let names: Vec<Declared> = (0..count).map(|_| self.global()).collect();
         let listed: Vec<Declared> = seen.iter().chain(&names).cloned().collect();
         for declared in names {
             let direct: Vec<Declared> = seen.iter().chain(&own).cloned().collect();
@@ -188,7 +214,7 @@ impl Generator {
                 listed: &listed,
                 protocols: &[],
             };
-            let name = &declared.name;
+            let name = &declared;
             match self.choices.below(8) {
                 0 | 1 => {
                     let ty = self.ty(&place, 3);
@@ -202,7 +228,7 @@ impl Generator {
                     let variants = self.variants(&place);
                     line(text, &format!("enum {name} {{ {variants} }}"));
                 }
-                _ => self.host(text, name, program, (stem, package)),
+                _ => self.host(text, name, unit),
             }
             own.push(declared);
         }
@@ -227,31 +253,31 @@ impl Generator {
         variants.collect::<Vec<_>>().join(", ")
     }
 
-    fn host(
-        &mut self,
-        text: &mut String,
-        name: &str,
-        program: &mut RandomProgram,
-        (stem, package): (&str, &str),
-    ) {
-        let bounds = self
-            .choices
-            .one_of(&["", ": clone debug eq ord hash", ": clone + debug"]);
-        if self.choices.once_in(3)
-            && !WORDS.split(' ').any(|word| word == name)
-            && name.ends_with(char::is_numeric)
+    fn host(&mut self, text: &mut String, name: &str, unit: &Unit) {
+        let bounds = ["", ": clone debug eq ord hash", ": clone + debug"];
+        let bounds = self.choices.one_of(&bounds);
+        let c = "c = \"struct host_value *\" from \"host_value.h\" drop \"host_value_free\";";
+        // The program around the generated code declares what can be spelled without knowing how each target escapes names.
+        let is_plain = |word: &str| {
+            word.starts_with(|first: char| first.is_ascii_lowercase())
+                && word
+                    .chars()
+                    .all(|letter| matches!(letter, 'a'..='z' | '0'..='9'))
+        };
+        let mapping = if !name.split('_').all(is_plain) || name == "self" || self.choices.once_in(2)
         {
-            line(text, &format!("extern type {name}{bounds};"));
-            program.hosts.push(HostType {
-                file: stem.to_owned(),
-                package: package.to_owned(),
-                name: name.to_owned(),
-            });
+            format!(" {{ rust = \"crate::HostValue\"; {c} scala = \"_root_.hosts.HostValue\"; }}")
         } else {
-            let mapping = "rust = \"crate::HostValue\"; c = \"struct host_value *\" from \"host_value.h\" drop \"host_value_free\"; \
-                           scala = \"hosts.HostValue\";";
-            line(text, &format!("extern type {name}{bounds} {{ {mapping} }}"));
-        }
+            // In C a word that means something is not the program's to declare.
+            let in_c = PLAIN.iter().any(|word| name.starts_with(word));
+            self.supply(unit, name, in_c);
+            if in_c {
+                ";".to_owned()
+            } else {
+                format!(" {{ {c} }}")
+            }
+        };
+        line(text, &format!("extern type {name}{bounds}{mapping}"));
     }
 
     /// The entries of a message or a variant, in parentheses, or nothing.
@@ -261,7 +287,11 @@ impl Generator {
         }
         let mut taken = BTreeSet::new();
         let is_named = self.choices.once_in(2);
-        let entries = (0..self.choices.below(4)).map(|_| {
+        let count = match self.choices.below(40) {
+            0 => 12 + self.choices.below(30),
+            _ => self.choices.below(4),
+        };
+        let entries = (0..count).map(|_| {
             let ty = self.ty(place, 3);
             if is_named {
                 format!("{}: {ty}", self.fresh(&mut taken))
@@ -297,7 +327,7 @@ impl Generator {
             }
             8..=11 if !place.direct.is_empty() => {
                 let index = self.choices.below(place.direct.len());
-                place.direct[index].name.clone()
+                place.direct[index].clone()
             }
             12 if !place.protocols.is_empty() => self.endpoint(place, depth),
             _ => self.choices.one_of(&NUMBERS).to_owned(),
@@ -335,7 +365,7 @@ impl Generator {
     ) -> Vec<Protocol> {
         let first = known.len();
         let mut all = known;
-        for _ in 0..=self.choices.below(3) {
+        for _ in 0..=self.choices.below(2) {
             let name = self.global();
             let mut taken = BTreeSet::new();
             let states = (0..=self.choices.below(5)).map(|_| State {
@@ -351,12 +381,15 @@ impl Generator {
                 self.state(text, state, protocol, types, &all);
             }
             line(text, "}");
+        }
+        for (index, protocol) in all.iter().enumerate() {
             let parameters = protocol.states[0].parameters;
-            for _ in 0..if parameters > 0 {
-                1 + self.choices.below(2)
-            } else {
-                0
-            } {
+            let count = match parameters {
+                0 => 0,
+                _ if index < first => usize::from(self.choices.once_in(4)),
+                _ => 1 + self.choices.below(2),
+            };
+            for _ in 0..count {
                 let place = Where {
                     parameters: &[],
                     direct: types,
@@ -365,10 +398,8 @@ impl Generator {
                 };
                 let arguments = self.arguments(&place, parameters, 2);
                 let name = self.global();
-                line(
-                    text,
-                    &format!("proto! {name} = {}{arguments};", protocol.name),
-                );
+                let instance = format!("proto! {name} = {}{arguments};", protocol.name);
+                line(text, &instance);
             }
         }
         all.split_off(first)
@@ -382,12 +413,13 @@ impl Generator {
         types: &[Declared],
         protocols: &[Protocol],
     ) {
-        let mut taken: BTreeSet<String> = types.iter().map(|ty| folded(&ty.name)).collect();
+        let mut taken: BTreeSet<String> = types.iter().map(|ty| folded(ty)).collect();
         let parameters: Vec<String> = (0..state.parameters)
             .map(|_| self.fresh(&mut taken))
             .collect();
         let declared = parameters.iter().map(|parameter| {
-            let bound = self.choices.one_of(&["", "", "", ": send", ":"]);
+            let bounds = ["", ": send", ":", ": clone", ": debug + eq"];
+            let bound = bounds.get(self.choices.below(30)).unwrap_or(&"");
             format!("{parameter}{bound}")
         });
         let declared: Vec<String> = declared.collect();
@@ -408,8 +440,9 @@ impl Generator {
         let count = if self.choices.once_in(15) {
             0
         } else {
-            1 + self.choices.below(4)
+            1 + self.choices.below(3)
         };
+        let stays = self.choices.once_in(8);
         for _ in 0..count {
             let place = Where {
                 parameters: &parameters,
@@ -419,7 +452,11 @@ impl Generator {
             };
             let name = self.fresh(&mut names);
             let payload = self.payload(&place);
-            let next = self.next(&place, protocol);
+            let next = match parameters.join(", ") {
+                _ if !stays => self.next(&place, protocol),
+                arguments if arguments.is_empty() => state.name.clone(),
+                arguments => format!("{}<{arguments}>", state.name),
+            };
             line(text, &format!("        {name}{payload} -> {next},"));
         }
         line(text, "    }");
@@ -450,14 +487,6 @@ impl Generator {
         let arguments = arguments.collect::<Vec<_>>().join(", ");
         format!("{}<{arguments}>", state.name)
     }
-}
-
-fn copied(states: &[State]) -> Vec<State> {
-    let copies = states.iter().map(|state| State {
-        name: state.name.clone(),
-        parameters: state.parameters,
-    });
-    copies.collect()
 }
 
 /// A name as `clashing-names` compares it.

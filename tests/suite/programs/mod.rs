@@ -1,12 +1,15 @@
 //! Random programs: whatever `check` lets through, every target writes, and every compiler takes without a warning. They run where
 //! `DUOLOGUE_TEST_WITH` names `programs`.
 //!
-//! `DUOLOGUE_PROGRAMS=COUNT` makes another number of programs than 200, `DUOLOGUE_SEED=SEED` others, with `time` for a seed from the
-//! clock. The seed is printed, and a failure names the folder of the program.
+//! The seed is another one in each run, and printed. Programs have consecutive numbers from it, and a failure shows those that it names,
+//! each with what runs it alone: `DUOLOGUE_SEED=NUMBER DUOLOGUE_PROGRAMS=1`. `DUOLOGUE_PROGRAMS=COUNT` makes another number of programs
+//! than 200.
 
 mod generator;
+mod words;
 
 use crate::support::c::{self, Compiler};
+use crate::support::choices::Choices;
 use crate::support::rust::{self, Edition};
 use crate::support::scala::{Scala, sources_in};
 use crate::support::{is_named, succeed};
@@ -22,11 +25,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Programs in a run, unless `DUOLOGUE_PROGRAMS` says otherwise.
 const PROGRAMS: usize = 200;
-/// The seed, unless `DUOLOGUE_SEED` says otherwise. A run of the tests is the same each time.
-const SEED: u64 = 20_121_123;
 
 /// A program that `check` accepts, and that was written in all languages below its folder.
 struct Written {
+    seed: u64,
+    /// The name of its folder, and of a part of each of its packages.
     mark: String,
     folder: PathBuf,
     program: RandomProgram,
@@ -34,14 +37,11 @@ struct Written {
 
 fn seed() -> u64 {
     match std::env::var("DUOLOGUE_SEED") {
-        Ok(text) if text == "time" => {
+        Ok(text) => text.parse().expect("DUOLOGUE_SEED is a number"),
+        Err(_) => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
-            now.map_or(0, |now| now.as_secs())
+            now.map_or(0, |now| u64::from(now.subsec_nanos()))
         }
-        Ok(text) => text
-            .parse()
-            .expect("DUOLOGUE_SEED is a number, or the word `time`"),
-        Err(_) => SEED,
     }
 }
 
@@ -57,16 +57,15 @@ fn written() -> &'static [Written] {
     static WRITTEN: OnceLock<Vec<Written>> = OnceLock::new();
     WRITTEN.get_or_init(|| {
         let seed = seed();
-        println!("random programs: DUOLOGUE_SEED={seed}");
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
         let _ = fs::remove_dir_all(&root);
         let mut programs = Vec::new();
         let mut tries = 0;
         while programs.len() < count() {
-            let mark = format!("r{tries}");
-            let seed = seed.wrapping_mul(1_000_003).wrapping_add(tries);
+            let seed = seed.wrapping_add(tries);
+            let mark = format!("r{seed}");
             let program = Generator::new(seed, &mark).program();
-            programs.extend(write(&root.join(&mark), mark, program));
+            programs.extend(write(seed, &root.join(&mark), mark, program));
             tries += 1;
             let enough = programs.len() as u64 * 4 + 40;
             assert!(
@@ -75,76 +74,113 @@ fn written() -> &'static [Written] {
                 programs.len()
             );
         }
-        println!("{} of {tries} programs pass the checks", programs.len());
+        // Past what the test binary keeps to itself while a test passes.
+        let said = format!(
+            "random programs: DUOLOGUE_SEED={seed}, and `check` accepts {} of {tries}\n",
+            programs.len()
+        );
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), said.as_bytes());
         programs
     })
 }
 
+/// A failure of a compiler, and the programs that it names.
+fn shown(failure: &str) -> String {
+    let is_named = |written: &&Written| failure.contains(&format!("/{}/", written.mark));
+    let named: Vec<&Written> = written().iter().filter(is_named).collect();
+    let mut text = failure.to_owned();
+    writeln!(text, "\n{} programs are named", named.len()).expect("a text takes all");
+    for written in named.iter().take(3) {
+        text.push_str(&source(written.seed, &written.folder, &written.program));
+    }
+    text
+}
+
+/// A program, and what runs it alone.
+fn source(seed: u64, folder: &Path, program: &RandomProgram) -> String {
+    let mut text = format!(
+        "\n{}: DUOLOGUE_SEED={seed} DUOLOGUE_PROGRAMS=1\n",
+        folder.display()
+    );
+    for (name, file) in &program.files {
+        write!(text, "---- {name}\n{file}").expect("a text takes all");
+    }
+    text
+}
+
+fn save(path: PathBuf, text: &str) {
+    fs::create_dir_all(path.parent().expect("files lie in folders"))
+        .expect("the target folder can be written");
+    fs::write(path, text).expect("the target folder can be written");
+}
+
 /// Checks a program and writes it in all languages; nothing if `check` reports a mistake.
-fn write(folder: &Path, mark: String, program: RandomProgram) -> Option<Written> {
-    let save = |path: PathBuf, text: &str| {
-        fs::create_dir_all(path.parent().expect("files lie in folders"))
-            .expect("the target folder can be written");
-        fs::write(path, text).expect("the target folder can be written");
-    };
+fn write(seed: u64, folder: &Path, mark: String, program: RandomProgram) -> Option<Written> {
     for (name, text) in &program.files {
         save(folder.join(name), text);
     }
-    let duologue = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
-        command.current_dir(folder).args(arguments);
-        command.args(program.files.iter().map(|(name, _)| name));
-        command.args(["--quiet", "-A", "all"]);
-        let output = command.output().expect("the compiler was built");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned()
-            + &String::from_utf8_lossy(&output.stdout);
-        (output.status.code(), said)
-    };
-    let all = [
-        "--rust",
-        "rust",
-        "--c",
-        "c",
-        "--scala",
-        "scala",
-        "--c-shm",
-        "--scala-package",
-        &mark,
-    ];
-    let (code, said) = duologue(&[&["gen"][..], &all].concat());
-    match code {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
+    command.current_dir(folder).arg("gen");
+    command.args(program.files.iter().map(|(name, _)| name));
+    command.args(["--rust", "rust", "--c", "c", "--scala", "scala"]);
+    command.args(["--c-shm", "--scala-package", &mark]);
+    command.args(
+        program
+            .c_prefix
+            .iter()
+            .flat_map(|prefix| ["--c-prefix", prefix]),
+    );
+    command.args(["--quiet", "-A", "all"]);
+    let output = command.output().expect("the compiler was built");
+    let said = String::from_utf8_lossy(&output.stderr);
+    // A random program may be wrong; then that is reported, and nothing is written.
+    let is_reported = said.contains("error[") && !folder.join("rust").exists();
+    match output.status.code() {
         Some(0) => {}
-        // A random program may be wrong; then that is reported, and nothing is written.
-        Some(1) => {
-            assert!(said.contains("error["), "{}: {said}", folder.display());
-            assert!(!folder.join("rust").exists(), "{}", folder.display());
+        Some(1) if is_reported => {
             fs::remove_dir_all(folder).expect("it was just written");
             return None;
         }
-        Some(_) | None => panic!("{}: {code:?}\n{said}", folder.display()),
+        code => panic!("{code:?}\n{said}{}", source(seed, folder, &program)),
     }
-    let mut files = BTreeSet::new();
-    for host in &program.hosts {
-        let file = folder.join("c").join(format!("{}_host.h", host.file));
-        let mut text = fs::read_to_string(&file).unwrap_or_default();
-        writeln!(text, "typedef int {};", host.name).expect("a text takes all");
-        save(file.clone(), &text);
-        files.insert(file);
-        let package = match host.package.as_str() {
-            "" => mark.clone(),
-            package => package.to_owned(),
-        };
-        let name = rust::camel(&host.name);
-        save(
-            folder.join("scala").join(format!("{name}Host.scala")),
-            &format!("package {package}\n\nfinal class {name}\n"),
-        );
-    }
+    supply(folder, &mark, &program);
     Some(Written {
+        seed,
         mark,
         folder: folder.to_owned(),
         program,
     })
+}
+
+/// Declares in C and in Scala what the program is to supply.
+fn supply(folder: &Path, mark: &str, program: &RandomProgram) {
+    for host in &program.hosts {
+        if host.in_c {
+            let file = folder.join("c").join(format!("{}_host.h", host.file));
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            save(file, &format!("{text}typedef int {};\n", host.name));
+        }
+        let package = match host.package.as_str() {
+            "" => mark,
+            package => package,
+        };
+        let name = rust::camel(&host.name);
+        // Keywords may be parts of packages.
+        let package: Vec<String> = package.split('.').map(scala_segment).collect();
+        save(
+            folder.join("scala").join(format!("{name}Host.scala")),
+            &format!("package {}\n\nfinal class {name}\n", package.join(".")),
+        );
+    }
+}
+
+/// A part of a package in Scala, as the compiler writes it.
+fn scala_segment(segment: &str) -> String {
+    if segment == "_root_" {
+        "_root__".to_owned()
+    } else {
+        format!("`{segment}`")
+    }
 }
 
 /// What the program around the generated code supplies, in C.
@@ -173,8 +209,8 @@ fn random_programs_compile_in_rust() {
         }
         writeln!(
             text,
-            "/// A program.\npub mod {} {{\n#[allow(missing_docs)]\nmod host {{ {host} }}\n\
-             #[allow(unused_imports)]\nuse host::*;\ninclude!(\"{}/rust/mod.rs\");\n}}",
+            "/// A program.\npub mod {} {{\n#[allow(dead_code, missing_docs)]\nmod supplied {{ {host} }}\n\
+             #[allow(unused_imports, clippy::wildcard_imports)]\nuse supplied::*;\ninclude!(\"{}/rust/mod.rs\");\n}}",
             written.mark,
             written.folder.display()
         )
@@ -185,7 +221,8 @@ fn random_programs_compile_in_rust() {
     for edition in [Edition::E2021, Edition::E2024] {
         let mut compiler = rust::clippy(edition);
         compiler.args(["--crate-type", "lib", "--emit", "metadata", "--out-dir"]);
-        succeed(compiler.arg(&folder).arg(&path)).unwrap_or_else(|failure| panic!("{failure}"));
+        succeed(compiler.arg(&folder).arg(&path))
+            .unwrap_or_else(|failure| panic!("{}", shown(&failure)));
     }
 }
 
@@ -205,7 +242,11 @@ fn random_programs_compile_in_c() {
             let headers = c::files_in(&generated, "h").into_iter();
             let all = headers.map(|header| format!("#include \"{}\"\n", header.display()));
             let together = folder.join(format!("{}.c", written.mark));
-            fs::write(&together, all.collect::<String>()).expect("the folder is ours");
+            fs::write(
+                &together,
+                c::LIBRARIES.to_owned() + &all.collect::<String>(),
+            )
+            .expect("the folder is ours");
             let mut sources = c::sources_in(&generated);
             sources.push(together);
             for compiler in Compiler::all() {
@@ -227,7 +268,7 @@ fn random_programs_compile_in_c() {
         scope.spawn(compile);
     });
     let failures = failures.into_inner().expect("no worker panics");
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(failures.is_empty(), "{}", shown(&failures.join("\n")));
 }
 
 fn compile_in(scala: Scala) {
@@ -247,7 +288,7 @@ fn compile_in(scala: Scala) {
     }
     scala
         .compile(&sources, &[scala.runtime()], &folder.join("classes"))
-        .unwrap_or_else(|failure| panic!("{failure}"));
+        .unwrap_or_else(|failure| panic!("{}", shown(&failure)));
 }
 
 #[test]
