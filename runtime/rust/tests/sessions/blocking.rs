@@ -18,6 +18,13 @@ use crate::random::Random;
 
 const ROUNDS: u64 = if cfg!(miri) { 1 } else { 40 };
 
+/// Where the moment in which a wake-up can be lost is short.
+const MANY_ROUNDS: u64 = if cfg!(any(miri, duologue_tsan)) {
+    ROUNDS
+} else {
+    15 * ROUNDS
+};
+
 /// Ends the process if this takes so long that somebody must be asleep for ever. Otherwise nothing depends on the time.
 fn watched(name: &'static str, test: impl FnOnce()) {
     let is_done = Arc::new(AtomicBool::new(false));
@@ -243,7 +250,7 @@ fn more_shared_senders_than_slots_block() {
 #[test]
 fn a_port_set_blocks_until_somebody_speaks() {
     watched("a port set", || {
-        for round in 0..ROUNDS {
+        for round in 0..MANY_ROUNDS {
             let mut random = Random::new(round);
             let living = Arc::new(AtomicI64::new(0));
             let (servers, speakers) = speakers(5, &mut random, &living);
@@ -266,7 +273,7 @@ fn a_port_set_blocks_until_somebody_speaks() {
 #[test]
 fn a_select_blocks_until_somebody_speaks() {
     watched("a select", || {
-        for round in 0..ROUNDS {
+        for round in 0..MANY_ROUNDS {
             let mut random = Random::new(round);
             let living = Arc::new(AtomicI64::new(0));
             let (mut servers, speakers) = speakers(4, &mut random, &living);
@@ -295,7 +302,7 @@ fn a_select_blocks_until_somebody_speaks() {
 #[test]
 fn tasks_block_until_somebody_speaks_or_makes_room() {
     watched("tasks", || {
-        for round in 0..2 * ROUNDS {
+        for round in 0..MANY_ROUNDS {
             let mut random = Random::new(round);
             let living = Arc::new(AtomicI64::new(0));
             let (mut server, mut client) = stream::init_with(capacity(&mut random));
