@@ -42,7 +42,7 @@ bool duo_has_barrier(void)
 
 bool duo_barrier(void)
 {
-    atomic_signal_fence(memory_order_seq_cst);
+    duo_signal_fence(memory_order_seq_cst);
     return true;
 }
 
@@ -90,7 +90,7 @@ enum { UNKNOWN, THERE, MISSING, UNWANTED, LOST };
  * Two threads may ask at once: the first answer counts. Every state but LOST may be read late: it decides only how
  * the messages of a session are published that begins now.
  */
-static _Atomic int state;
+static DUO_ATOMIC(int) state;
 
 static bool call(int command)
 {
@@ -99,13 +99,13 @@ static bool call(int command)
 
 static bool replace(int known, int next)
 {
-    return atomic_compare_exchange_strong_explicit(&state, &known, next, memory_order_relaxed,
-                                                   memory_order_relaxed);
+    return duo_atomic_compare_exchange_strong(&state, &known, next, memory_order_relaxed,
+                                              memory_order_relaxed);
 }
 
 bool duo_barrier_is_unwanted(void)
 {
-    if (atomic_load_explicit(&state, memory_order_relaxed) == UNWANTED) return true;
+    if (duo_atomic_load(&state, memory_order_relaxed) == UNWANTED) return true;
     const char *value = getenv("DUOLOGUE_NO_MEMBARRIER");
     return value != NULL && value[0] != 0 && strcmp(value, "0") != 0;
 }
@@ -114,18 +114,18 @@ static bool ask(void)
 {
     bool is_there = !duo_barrier_is_unwanted() && call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED);
     replace(UNKNOWN, is_there ? THERE : MISSING);
-    return atomic_load_explicit(&state, memory_order_relaxed) == THERE;
+    return duo_atomic_load(&state, memory_order_relaxed) == THERE;
 }
 
 bool duo_has_barrier(void)
 {
-    int known = atomic_load_explicit(&state, memory_order_relaxed);
+    int known = duo_atomic_load(&state, memory_order_relaxed);
     return known == UNKNOWN ? ask() : known == THERE;
 }
 
 bool duo_barrier_is_lost(void)
 {
-    return atomic_load_explicit(&state, memory_order_relaxed) == LOST;
+    return duo_atomic_load(&state, memory_order_relaxed) == LOST;
 }
 
 bool duo_barrier(void)
@@ -133,7 +133,7 @@ bool duo_barrier(void)
     /* Some filters end up in a log: nobody asks again. Nor is a refusal for lack of memory tried once more. */
     if (!duo_barrier_is_lost()) {
         if (call(PRIVATE_EXPEDITED) || (call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED))) return true;
-        atomic_store_explicit(&state, LOST, memory_order_relaxed);
+        duo_atomic_store(&state, LOST, memory_order_relaxed);
     }
     duo_full_fence();
     return false;

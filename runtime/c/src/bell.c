@@ -28,16 +28,16 @@ static void pass(unsigned looks)
 
 bool duo_is_ready(const duo_side *side)
 {
-    return has_news(atomic_load_explicit(&side->line->word, memory_order_acquire), side->at) ||
+    return has_news(duo_atomic_load(&side->line->word, memory_order_acquire), side->at) ||
            duo_was_left(side);
 }
 
 static bool hang_in_word(duo_side *side)
 {
-    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
     while (!has_news(word, side->at)) {
-        if (atomic_compare_exchange_weak_explicit(&side->line->word, &word, word | BELL,
-                                                  memory_order_acq_rel, memory_order_acquire))
+        if (duo_atomic_compare_exchange_weak(&side->line->word, &word, word | BELL,
+                                             memory_order_acq_rel, memory_order_acquire))
             return true;
     }
     return false;
@@ -47,7 +47,7 @@ static bool hang_in_word(duo_side *side)
 static bool hang_in_flags(duo_side *side)
 {
     uint64_t said = 0;
-    return atomic_compare_exchange_strong_explicit(
+    return duo_atomic_compare_exchange_strong(
         flags_of(session_of(side), role_of(side)), &said, (side->at & KEY) | RINGS,
         memory_order_acq_rel, memory_order_relaxed);
 }
@@ -55,9 +55,9 @@ static bool hang_in_flags(duo_side *side)
 /* By the owner of the handle, which makes it one that others come to by `duo_take_turn`. */
 static void mark(duo_side *side)
 {
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
     /* A thread that acquires this turn sees what kind of bell it is. */
-    atomic_store_explicit(&side->turn, turn | DUO_TURN_BELL, memory_order_release);
+    duo_atomic_store(&side->turn, turn | DUO_TURN_BELL, memory_order_release);
 }
 
 duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
@@ -65,7 +65,7 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
     side->is_for_room = for_room;
     if (!for_room && duo_is_ready(side)) return DUO_NOT_HUNG;
     /* Published by the compare-and-swap; without the flag nobody looks here. */
-    atomic_store_explicit(&side->bell, bell, memory_order_relaxed);
+    duo_atomic_store(&side->bell, bell, memory_order_relaxed);
     if (for_room) {
         if (duo_hang_for_room(session_of(side), side)) {
             mark(side);
@@ -75,7 +75,7 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
             duo_take_down(side);
             return DUO_NOT_HUNG;
         }
-        atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
+        duo_atomic_store(&side->bell, NULL, memory_order_relaxed);
         return DUO_NOT_HUNG;
     }
     bool swaps = is_swapped(side->at);
@@ -87,7 +87,7 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
         duo_take_down(side);
         return DUO_NOT_HUNG;
     }
-    atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
+    duo_atomic_store(&side->bell, NULL, memory_order_relaxed);
     while (!duo_is_ready(side)) duo_yield();
     return DUO_NOT_HUNG;
 }
@@ -95,10 +95,10 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
 /* Takes the flag back; false if the sender has lowered it, and so comes to ring. */
 static bool unhang_in_word(duo_side *side)
 {
-    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
     while (!has_news(word, side->at)) {
-        if (atomic_compare_exchange_weak_explicit(&side->line->word, &word, word & ~BELL,
-                                                  memory_order_acq_rel, memory_order_acquire))
+        if (duo_atomic_compare_exchange_weak(&side->line->word, &word, word & ~BELL,
+                                             memory_order_acq_rel, memory_order_acquire))
             return true;
     }
     return false;
@@ -107,8 +107,8 @@ static bool unhang_in_word(duo_side *side)
 static bool unhang_in_flags(duo_side *side)
 {
     uint64_t said = (side->at & KEY) | RINGS;
-    return atomic_compare_exchange_strong_explicit(flags_of(session_of(side), role_of(side)), &said,
-                                                   0, memory_order_acq_rel, memory_order_acquire);
+    return duo_atomic_compare_exchange_strong(flags_of(session_of(side), role_of(side)), &said,
+                                              0, memory_order_acq_rel, memory_order_acquire);
 }
 
 /* Takes back what the peer would answer; false if it has done so already. */
@@ -121,23 +121,23 @@ static bool unhang(duo_side *side)
 void duo_take_down(duo_side *side)
 {
     if (unhang(side)) {
-        atomic_store_explicit(&side->bell, NULL, memory_order_release);
+        duo_atomic_store(&side->bell, NULL, memory_order_release);
         return;
     }
     /* The peer rings, a few instructions, and takes the bell down. */
-    for (unsigned looks = 0; atomic_load_explicit(&side->bell, memory_order_acquire) != NULL; looks++)
+    for (unsigned looks = 0; duo_atomic_load(&side->bell, memory_order_acquire) != NULL; looks++)
         pass(looks);
 }
 
 bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next)
 {
-    uint64_t own = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    uint64_t own = duo_atomic_load(&side->turn, memory_order_relaxed);
     for (unsigned looks = 0; (own & ~(DUO_TURN_BELL | DUO_TURN_HELD)) == turn; looks++) {
         if (own & DUO_TURN_HELD) {
             pass(looks);
-            own = atomic_load_explicit(&side->turn, memory_order_relaxed);
-        } else if (atomic_compare_exchange_weak_explicit(&side->turn, &own, next, memory_order_acq_rel,
-                                                         memory_order_relaxed)) {
+            own = duo_atomic_load(&side->turn, memory_order_relaxed);
+        } else if (duo_atomic_compare_exchange_weak(&side->turn, &own, next, memory_order_acq_rel,
+                                                    memory_order_relaxed)) {
             return true;
         }
     }
@@ -147,11 +147,11 @@ bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next)
 duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell)
 {
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    for (unsigned looks = 0; atomic_load_explicit(&side->bell, memory_order_acquire) == bell; looks++) {
+    for (unsigned looks = 0; duo_atomic_load(&side->bell, memory_order_acquire) == bell; looks++) {
         uint64_t own = endpoint.turn | DUO_TURN_BELL;
-        if (atomic_compare_exchange_strong_explicit(&side->turn, &own, own | DUO_TURN_HELD,
-                                                    memory_order_acq_rel, memory_order_relaxed)) {
-            if (atomic_load_explicit(&side->bell, memory_order_acquire) == bell) return side;
+        if (duo_atomic_compare_exchange_strong(&side->turn, &own, own | DUO_TURN_HELD,
+                                               memory_order_acq_rel, memory_order_relaxed)) {
+            if (duo_atomic_load(&side->bell, memory_order_acquire) == bell) return side;
             duo_let_go(side);
             return NULL;
         }
@@ -163,8 +163,8 @@ duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell)
 
 void duo_let_go(duo_side *side)
 {
-    uint64_t held = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    atomic_store_explicit(&side->turn, held & ~DUO_TURN_HELD, memory_order_release);
+    uint64_t held = duo_atomic_load(&side->turn, memory_order_relaxed);
+    duo_atomic_store(&side->turn, held & ~DUO_TURN_HELD, memory_order_release);
 }
 
 void duo_take_off(duo_endpoint endpoint, const duo_bell *bell)
@@ -177,7 +177,7 @@ void duo_take_off(duo_endpoint endpoint, const duo_bell *bell)
 
 void duo_ring_bell(duo_side *side)
 {
-    duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_relaxed);
+    duo_bell *bell = duo_atomic_load(&side->bell, memory_order_relaxed);
     bell->ring(bell);
-    atomic_store_explicit(&side->bell, NULL, memory_order_release);
+    duo_atomic_store(&side->bell, NULL, memory_order_release);
 }

@@ -41,7 +41,7 @@ enum { SAMPLE = 32 };
  * When yields are to be tried again; 0 if there is no reason to doubt them. A value that is read late
  * does no harm, so nothing is ordered.
  */
-static _Atomic uint64_t again;
+static DUO_ATOMIC(uint64_t) again;
 
 /* How many yields of this thread were not timed since the last one that was. */
 static DUO_EACH_THREAD unsigned untimed = SAMPLE;
@@ -55,7 +55,7 @@ static uint64_t now(void)
 
 bool duo_give_way(void)
 {
-    uint64_t doubted_until = atomic_load_explicit(&again, memory_order_relaxed);
+    uint64_t doubted_until = duo_atomic_load(&again, memory_order_relaxed);
     if (doubted_until == 0 && untimed < SAMPLE) {
         untimed += 1;
         duo_yield();
@@ -65,11 +65,11 @@ bool duo_give_way(void)
     uint64_t start = now();
     if (start < doubted_until) return false;
     if (doubted_until != 0 && start - doubted_until > SECOND)
-        atomic_store_explicit(&again, 0, memory_order_relaxed);
+        duo_atomic_store(&again, 0, memory_order_relaxed);
     duo_yield();
     uint64_t end = now();
     if (end - start > DEAR)
-        atomic_store_explicit(&again, end + (end - start) * PAUSE, memory_order_relaxed);
+        duo_atomic_store(&again, end + (end - start) * PAUSE, memory_order_relaxed);
     return true;
 }
 

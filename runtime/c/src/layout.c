@@ -83,7 +83,7 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
     }
     session->shape = *shape;
     clear_lines(session, 0, dirty);
-    atomic_store_explicit(&session->credit, 0, memory_order_relaxed);
+    duo_atomic_store(&session->credit, 0, memory_order_relaxed);
     uint64_t at = epoch << EPOCH_SHIFT | (protocol->first->stays ? STAYS : 0) | (swaps ? SWAPS : 0);
     /* duologue/pipe.h swaps only where each message turns the direction. */
     bool turns = shape->per_line == 1 && shape->lines == 1 && !shape->unbounded;
@@ -91,13 +91,13 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++) {
         duo_side *side = &session->sides[role];
         /* Memory that is used for the first time. A zeroed handle has turn 0, before every good one. */
-        uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
+        uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
         turn = (turn == 0 ? 2 + role : turn & ~DUO_TURN_APART) | (session->is_apart ? DUO_TURN_APART : 0);
-        atomic_store_explicit(&side->turn, turn, memory_order_relaxed);
+        duo_atomic_store(&side->turn, turn, memory_order_relaxed);
         stand_at(side, at);
         side->line = (duo_line *)(void *)session->ring;
-        atomic_store_explicit(&side->bell, NULL, memory_order_relaxed);
-        atomic_store_explicit(&session->signals[role].flags, 0, memory_order_relaxed);
+        duo_atomic_store(&side->bell, NULL, memory_order_relaxed);
+        duo_atomic_store(&session->signals[role].flags, 0, memory_order_relaxed);
         *(role == DUO_SERVER ? server : client) = (duo_endpoint){session, turn};
     }
 }
@@ -118,11 +118,11 @@ duo_status duo_open_in(const duo_protocol *protocol, void *memory, size_t size,
     duo_session *session = memory;
     if ((uintptr_t)memory % DUO_LINE != 0 || size < DUO_SESSION_HEAD) return DUO_NO_MEMORY;
     /* Acquires what the session before left there. */
-    if (atomic_exchange_explicit(&session->is_running, true, memory_order_acquire)) return DUO_USED;
+    if (duo_atomic_exchange(&session->is_running, true, memory_order_acquire)) return DUO_USED;
     duo_shape shape;
     size_t ring = duo_lay_out(&shape, protocol);
     if (ring == 0 || ring > size - DUO_SESSION_HEAD) {
-        atomic_store_explicit(&session->is_running, false, memory_order_relaxed);
+        duo_atomic_store(&session->is_running, false, memory_order_relaxed);
         return DUO_NO_MEMORY;
     }
     bool was_used = session->ring != NULL && duo_is_shape(&session->shape, &shape);
@@ -139,5 +139,5 @@ void duo_session_give(duo_session *session)
         return;
     }
 #endif
-    atomic_store_explicit(&session->is_running, false, memory_order_release);
+    duo_atomic_store(&session->is_running, false, memory_order_release);
 }

@@ -73,12 +73,12 @@ bool duo_was_left(const duo_side *side)
 {
     if (!duo_barrier_is_lost()) return false;
     duo_session *session = session_of(side);
-    _Atomic uint64_t *flags = flags_of(session, role_of(side) ^ 1);
-    uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side) ^ 1);
+    uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     /* It is about to decide: who relies on a no may sleep. */
     while (said & LEAVING) {
         duo_yield();
-        said = atomic_load_explicit(flags, memory_order_acquire);
+        said = duo_atomic_load(flags, memory_order_acquire);
     }
     return (said & GONE) != 0;
 }
@@ -86,8 +86,8 @@ bool duo_was_left(const duo_side *side)
 bool duo_answer(duo_session *session, const duo_side *side)
 {
     unsigned role = role_of(side) ^ 1;
-    _Atomic uint64_t *flags = flags_of(session, role);
-    uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role);
+    uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     if ((said & GONE) && duo_barrier_is_lost() && is_before(said, side->at)) {
         duo_session_give(session);
         return false;
@@ -99,8 +99,8 @@ bool duo_answer(duo_session *session, const duo_side *side)
         }
         if ((said & (WAITING | RINGS | LEAVING)) == 0) return true;
         uint64_t answer = said & LEAVING ? (side->at & KEY) | CLAIMED : 0;
-        if (!atomic_compare_exchange_weak_explicit(flags, &said, answer, memory_order_acq_rel,
-                                                   memory_order_acquire))
+        if (!duo_atomic_compare_exchange_weak(flags, &said, answer, memory_order_acq_rel,
+                                              memory_order_acquire))
             continue;
         if (answer != 0) return false;
         duo_tell(session, role, said);
@@ -109,7 +109,7 @@ bool duo_answer(duo_session *session, const duo_side *side)
     return true;
 }
 
-void duo_tell_in_word(duo_session *session, unsigned role, _Atomic uint64_t *word, uint64_t before)
+void duo_tell_in_word(duo_session *session, unsigned role, DUO_ATOMIC(uint64_t) *word, uint64_t before)
 {
     if (before & WAITS) duo_wake(word, DUO_HIGH_HALF);
     if (before & BELL) duo_ring_bell(&session->sides[role]);
@@ -124,8 +124,8 @@ void duo_tell(duo_session *session, unsigned role, uint64_t waiter)
 duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter)
 {
     uint64_t key = side->at & KEY;
-    _Atomic uint64_t *flags = flags_of(session, role_of(side) ^ 1);
-    uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side) ^ 1);
+    uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     for (;;) {
         bool is_here = (said & KEY) == key;
         /* About an earlier position it is there only if the barrier was lost; about a later one never. */
@@ -133,8 +133,8 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
         bool claims = is_here && (said & LEAVING) != 0;
         /* Whatever else is said is about an earlier position, where there is a message. */
         uint64_t answer = key | (claims ? CLAIMED : ENDING);
-        if (!atomic_compare_exchange_weak_explicit(flags, &said, answer, memory_order_acq_rel,
-                                                   memory_order_acquire))
+        if (!duo_atomic_compare_exchange_weak(flags, &said, answer, memory_order_acq_rel,
+                                              memory_order_acquire))
             continue;
         *waiter = said & (WAITING | RINGS);
         return claims ? DUO_CLAIMED : DUO_LAST;
@@ -153,7 +153,7 @@ void duo_leave_as_sender(duo_session *session, duo_side *side)
     }
     if (duo_is_orphaned(session, side)) return;
     unsigned peer = role_of(side) ^ 1;
-    _Atomic uint64_t *word = &side->line->word;
+    DUO_ATOMIC(uint64_t) *word = &side->line->word;
     bool swaps = is_swapped(side->at);
     uint64_t waiter = 0;
     if (!swaps) {
@@ -166,15 +166,15 @@ void duo_leave_as_sender(duo_session *session, duo_side *side)
     uint64_t closed = words_before(side->at) | CLOSED;
     if ((side->at & PLACES) != 0) {
         /* The epoch and the count stay, so the processor, of which there is none, says that the word has changed. */
-        uint64_t before = atomic_load_explicit(word, memory_order_relaxed);
+        uint64_t before = duo_atomic_load(word, memory_order_relaxed);
         closed |= (before & INDEXES) | (~before & PROCESSORS);
     }
     if (swaps) {
-        uint64_t before = atomic_exchange_explicit(word, closed, memory_order_acq_rel);
+        uint64_t before = duo_atomic_exchange(word, closed, memory_order_acq_rel);
         if (before & DEAD) duo_session_give(session);
         else if (before & (WAITS | BELL)) duo_tell_in_word(session, peer, word, before);
     } else {
-        atomic_store_explicit(word, closed, memory_order_release);
+        duo_atomic_store(word, closed, memory_order_release);
         duo_tell(session, peer, waiter);
     }
 }
@@ -200,25 +200,25 @@ typedef enum leaving { SENDER_ENDS, RECEIVER_ENDS, RETRACTED } leaving;
 static leaving vanish(duo_session *session, const duo_side *side)
 {
     uint64_t key = side->at & KEY;
-    _Atomic uint64_t *flags = flags_of(session, role_of(side));
-    uint64_t said = atomic_load_explicit(flags, memory_order_acquire);
+    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side));
+    uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     uint64_t leaves = key | LEAVING;
     if ((said & ENDING) ||
-        !atomic_compare_exchange_strong_explicit(flags, &said, leaves, memory_order_acq_rel,
-                                                 memory_order_relaxed))
+        !duo_atomic_compare_exchange_strong(flags, &said, leaves, memory_order_acq_rel,
+                                            memory_order_relaxed))
         return RETRACTED;
     if (!duo_barrier()) duo_grace();
     /*
      * This look comes before the one at the word: whoever finds that the peer is leaving as well, and is the one that has
      * not read something, then sees what it is. So two sides do not put each other off forever.
      */
-    uint64_t peer = atomic_load_explicit(flags_of(session, role_of(side) ^ 1), memory_order_acquire);
+    uint64_t peer = duo_atomic_load(flags_of(session, role_of(side) ^ 1), memory_order_acquire);
     bool is_alone = duo_barrier_is_lost() && (peer & (LEAVING | GONE)) != 0;
-    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
     uint64_t next = is_alone || has_news(word, side->at) ? 0 : key | GONE;
     uint64_t was = leaves;
-    if (atomic_compare_exchange_strong_explicit(flags, &was, next, memory_order_acq_rel,
-                                                memory_order_acquire))
+    if (duo_atomic_compare_exchange_strong(flags, &was, next, memory_order_acq_rel,
+                                           memory_order_acquire))
         return next != 0 ? SENDER_ENDS : RETRACTED;
     return was & CLAIMED ? RECEIVER_ENDS : RETRACTED;
 }
@@ -226,20 +226,20 @@ static leaving vanish(duo_session *session, const duo_side *side)
 /* Leaves where no message is; true if the receiver is done, false if there is a word to be read. */
 static bool die(duo_session *session, duo_side *side)
 {
-    _Atomic uint64_t *place = &side->line->word;
-    uint64_t word = atomic_load_explicit(place, memory_order_acquire);
+    DUO_ATOMIC(uint64_t) *place = &side->line->word;
+    uint64_t word = duo_atomic_load(place, memory_order_acquire);
     bool swaps = is_swapped(side->at);
     while (!has_news(word, side->at)) {
         duo_full_fence();
         if (duo_was_left(side)) {
-            word = atomic_load_explicit(place, memory_order_acquire);
+            word = duo_atomic_load(place, memory_order_acquire);
             if (has_news(word, side->at)) break;
             duo_session_give(session);
             return true;
         }
         if (swaps) {
-            if (atomic_compare_exchange_strong_explicit(place, &word, (word & ~WAITS) | DEAD,
-                                                        memory_order_acq_rel, memory_order_acquire))
+            if (duo_atomic_compare_exchange_strong(place, &word, (word & ~WAITS) | DEAD,
+                                                   memory_order_acq_rel, memory_order_acquire))
                 return true;
             continue;
         }
@@ -248,7 +248,7 @@ static bool die(duo_session *session, duo_side *side)
         case RECEIVER_ENDS: duo_session_give(session); return true;
         case RETRACTED: duo_yield(); break;
         }
-        word = atomic_load_explicit(place, memory_order_acquire);
+        word = duo_atomic_load(place, memory_order_acquire);
     }
     return false;
 }
@@ -258,7 +258,7 @@ void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state
     bool is_announced = false;
     while (!die(session, side)) {
         uint64_t at = side->at;
-        uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+        uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
         if (!has_message(word, at)) {
             duo_session_give(session);
             return;

@@ -42,7 +42,7 @@ uint64_t duo_look_out(const duo_line *line, uint64_t at)
     if (peer != 0 && peer == duo_processor()) return 0;
     for (int looked = 0; looked < FIRST_LOOKS; looked++) {
         relax();
-        uint64_t word = atomic_load_explicit(&line->word, memory_order_acquire);
+        uint64_t word = duo_atomic_load(&line->word, memory_order_acquire);
         if (has_message(word, at)) return word;
         if (has_closed(word, at)) return 0;
     }
@@ -75,20 +75,20 @@ static bool looks(const awaited *what)
 /* Sleeps in the word, where messages are swapped. */
 static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
 {
-    _Atomic uint64_t *place = &side->line->word;
-    uint64_t word = atomic_load_explicit(place, memory_order_acquire);
+    DUO_ATOMIC(uint64_t) *place = &side->line->word;
+    uint64_t word = duo_atomic_load(place, memory_order_acquire);
     bool in_time = true;
     while (in_time && !has_news(word, side->at)) {
         /* A mark from an earlier wait, or from before a sleep that ended early, still stands. */
         if (!(word & WAITS) &&
-            !atomic_compare_exchange_strong_explicit(place, &word, word | WAITS,
-                                                     memory_order_acq_rel, memory_order_acquire))
+            !duo_atomic_compare_exchange_strong(place, &word, word | WAITS,
+                                                memory_order_acq_rel, memory_order_acquire))
             continue;
         /* Between what this side has sent and the look whether its peer has left without having seen it. */
         duo_full_fence();
         if (duo_was_left(side)) return true;
         in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, deadline);
-        word = atomic_load_explicit(place, memory_order_acquire);
+        word = duo_atomic_load(place, memory_order_acquire);
     }
     return duo_is_ready(side);
 }
@@ -96,22 +96,22 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
 /* Sleeps in the flags, where messages are stored. */
 static bool sleep_in_flags(duo_session *session, duo_side *side, const struct timespec *deadline)
 {
-    _Atomic uint64_t *flags = flags_of(session, role_of(side));
+    DUO_ATOMIC(uint64_t) *flags = flags_of(session, role_of(side));
     uint64_t waits = (side->at & KEY) | WAITING;
     uint64_t said = 0;
-    bool is_said = atomic_compare_exchange_strong_explicit(flags, &said, waits, memory_order_acq_rel,
-                                                           memory_order_acquire);
+    bool is_said = duo_atomic_compare_exchange_strong(flags, &said, waits, memory_order_acq_rel,
+                                                      memory_order_acquire);
     if (is_said) {
         bool is_certain = duo_barrier();
         bool in_time = true;
         uint64_t pause = 0;
         while (in_time && !duo_is_ready(side) &&
-               atomic_load_explicit(flags, memory_order_acquire) == waits)
+               duo_atomic_load(flags, memory_order_acquire) == waits)
             in_time = is_certain ? duo_wait(flags, DUO_LOW_HALF, waits, deadline)
                                  : duo_wait_a_while(flags, DUO_LOW_HALF, waits, deadline, &pause);
         said = waits;
-        if (atomic_compare_exchange_strong_explicit(flags, &said, 0, memory_order_acq_rel,
-                                                    memory_order_acquire))
+        if (duo_atomic_compare_exchange_strong(flags, &said, 0, memory_order_acq_rel,
+                                               memory_order_acquire))
             return duo_is_ready(side);
     }
     /* The sender has lowered the flag behind its message, or is about to publish its last. */

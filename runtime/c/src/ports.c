@@ -59,13 +59,13 @@ enum { LOOKS = 100, YIELDS = 2 };
 
 struct duo_ports {
     /* Rung, the latest first. */
-    _Atomic(node *) rung;
+    DUO_ATOMIC(node *) rung;
     /* 1 while the set's thread sleeps on it, or is about to. */
-    alignas(8) _Atomic uint64_t asleep;
+    alignas(8) DUO_ATOMIC(uint64_t) asleep;
     /* The descriptor was written to since it was read last. */
-    _Atomic bool signalled;
+    DUO_ATOMIC(bool) signalled;
     /* -1 until somebody asks. */
-    _Atomic int descriptor;
+    DUO_ATOMIC(int) descriptor;
     /* Ready and not reported, the earliest first. */
     node *first;
     node **last;
@@ -82,9 +82,9 @@ struct duo_ports {
 
 static void signal_descriptor(duo_ports *ports)
 {
-    int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_acquire);
+    int descriptor = duo_atomic_load(&ports->descriptor, memory_order_acquire);
     if (descriptor < 0) return;
-    if (atomic_exchange_explicit(&ports->signalled, true, memory_order_acq_rel)) return;
+    if (duo_atomic_exchange(&ports->signalled, true, memory_order_acq_rel)) return;
     uint64_t one = 1;
     /* It cannot be full: nobody writes twice before it is read. */
     while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
@@ -95,11 +95,11 @@ static void ring(duo_bell *bell)
     node *rung = (node *)(void *)bell;
     duo_ports *ports = rung->ports;
     rung->is_rung = true;
-    node *before = atomic_load_explicit(&ports->rung, memory_order_relaxed);
+    node *before = duo_atomic_load(&ports->rung, memory_order_relaxed);
     do rung->next = before;
-    while (!atomic_compare_exchange_weak_explicit(&ports->rung, &before, rung, memory_order_release,
-                                                  memory_order_relaxed));
-    if (atomic_exchange_explicit(&ports->asleep, 0, memory_order_acq_rel) != 0)
+    while (!duo_atomic_compare_exchange_weak(&ports->rung, &before, rung, memory_order_release,
+                                             memory_order_relaxed));
+    if (duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel) != 0)
         duo_wake(&ports->asleep, DUO_LOW_HALF);
     signal_descriptor(ports);
 }
@@ -114,14 +114,14 @@ static void append(duo_ports *ports, node *ready)
 /* Moves what was rung to the end of the queue, the earliest first; false if there was nothing. */
 static bool collect(duo_ports *ports)
 {
-    if (atomic_load_explicit(&ports->signalled, memory_order_relaxed)) {
+    if (duo_atomic_load(&ports->signalled, memory_order_relaxed)) {
         uint64_t count;
-        int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_relaxed);
+        int descriptor = duo_atomic_load(&ports->descriptor, memory_order_relaxed);
         while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) continue;
-        atomic_exchange_explicit(&ports->signalled, false, memory_order_acq_rel);
+        duo_atomic_exchange(&ports->signalled, false, memory_order_acq_rel);
     }
-    if (atomic_load_explicit(&ports->rung, memory_order_relaxed) == NULL) return false;
-    node *rung = atomic_exchange_explicit(&ports->rung, NULL, memory_order_acquire);
+    if (duo_atomic_load(&ports->rung, memory_order_relaxed) == NULL) return false;
+    node *rung = duo_atomic_exchange(&ports->rung, NULL, memory_order_acquire);
     node *earliest = NULL;
     while (rung != NULL) {
         node *earlier = rung->next;
@@ -158,7 +158,7 @@ static void silence(node *here)
         return;
     }
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    if (atomic_load_explicit(&side->bell, memory_order_acquire) == &here->bell)
+    if (duo_atomic_load(&side->bell, memory_order_acquire) == &here->bell)
         here->ports->transport->unwatch(endpoint.session, &here->bell);
 }
 
@@ -194,7 +194,7 @@ static bool confirm(duo_ports *ports)
 {
     if (ports->unseen == NULL) return false;
     bool is_certain = duo_barrier();
-    if (!is_certain && atomic_load_explicit(&ports->descriptor, memory_order_relaxed) >= 0) duo_grace();
+    if (!is_certain && duo_atomic_load(&ports->descriptor, memory_order_relaxed) >= 0) duo_grace();
     bool is_news = false;
     node *unseen = ports->unseen;
     ports->unseen = NULL;
@@ -225,17 +225,17 @@ duo_ports *duo_ports_new(void)
 {
     duo_ports *ports = duo_allocate(sizeof *ports);
     if (ports == NULL) return NULL;
-    atomic_init(&ports->rung, NULL);
-    atomic_init(&ports->asleep, 0);
-    atomic_init(&ports->signalled, false);
-    atomic_init(&ports->descriptor, -1);
+    duo_atomic_init(&ports->rung, NULL);
+    duo_atomic_init(&ports->asleep, 0);
+    duo_atomic_init(&ports->signalled, false);
+    duo_atomic_init(&ports->descriptor, -1);
     ports->first = ports->free = ports->newest = ports->unseen = NULL;
     ports->watch = NULL;
     ports->last = &ports->first;
     ports->count = 0;
     /* A zeroed `duo_port` is of no set. */
-    static _Atomic uint64_t made;
-    ports->id = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
+    static DUO_ATOMIC(uint64_t) made;
+    ports->id = duo_atomic_fetch_add(&made, 1, memory_order_relaxed) + 1;
     return ports;
 }
 
@@ -249,7 +249,7 @@ void duo_ports_free(duo_ports *ports)
         silence(gone);
         duo_release(gone);
     }
-    int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_relaxed);
+    int descriptor = duo_atomic_load(&ports->descriptor, memory_order_relaxed);
     if (descriptor >= 0) close(descriptor);
     duo_release(ports);
 }
@@ -279,7 +279,7 @@ static duo_status watch(duo_ports *ports, node *added, duo_endpoint asked)
     ports->transport = duo_transport_of(asked);
     duo_status status = ports->transport->watch(&ports->watch, asked, &added->bell);
     if (status != DUO_OK) return status;
-    if (atomic_load_explicit(&ports->descriptor, memory_order_relaxed) < 0) return DUO_OK;
+    if (duo_atomic_load(&ports->descriptor, memory_order_relaxed) < 0) return DUO_OK;
     status = ports->transport->attend(ports->watch);
     if (status != DUO_OK) ports->transport->unwatch(added->endpoint.session, &added->bell);
     return status;
@@ -290,7 +290,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint asked, void *with, duo_p
     const duo_endpoint endpoint = duo_asked(asked);
     if (endpoint.session == NULL) return DUO_USED;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    if (atomic_load_explicit(&side->bell, memory_order_acquire) != NULL) return DUO_USED;
+    if (duo_atomic_load(&side->bell, memory_order_acquire) != NULL) return DUO_USED;
     if (duo_look_at(endpoint) == NULL) return DUO_USED;
     node *added = new_node(ports);
     if (added == NULL) return DUO_NO_MEMORY;
@@ -316,7 +316,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint asked, void *with, duo_p
             added->next_unseen = ports->unseen;
             ports->unseen = added;
         }
-        if (atomic_load_explicit(&ports->descriptor, memory_order_relaxed) >= 0)
+        if (duo_atomic_load(&ports->descriptor, memory_order_relaxed) >= 0)
             is_news = confirm(ports);
     }
     if (is_news) signal_descriptor(ports);
@@ -347,7 +347,7 @@ static bool looks_in_vain(duo_ports *ports)
     size_t looks = ports->watch != NULL ? LOOKS / (1 + ports->count) : LOOKS;
     for (size_t look = 0; look < looks + YIELDS; look++) {
         if (ports->watch != NULL) ports->transport->look(ports->watch);
-        if (atomic_load_explicit(&ports->rung, memory_order_relaxed) != NULL) return false;
+        if (duo_atomic_load(&ports->rung, memory_order_relaxed) != NULL) return false;
         if (look < looks) relax();
         else if (!duo_give_way()) break;
     }
@@ -385,28 +385,28 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
         if (is_news || confirm(ports)) continue;
         if (!in_time || ports->count == 0) return DUO_EMPTY;
         if (looks_in_vain(ports)) {
-            atomic_exchange_explicit(&ports->asleep, 1, memory_order_acq_rel);
-            if (atomic_load_explicit(&ports->rung, memory_order_acquire) == NULL)
+            duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
+            if (duo_atomic_load(&ports->rung, memory_order_acquire) == NULL)
                 in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);
         }
-        atomic_store_explicit(&ports->asleep, 0, memory_order_relaxed);
+        duo_atomic_store(&ports->asleep, 0, memory_order_relaxed);
     }
 }
 
 int duo_ports_descriptor(duo_ports *ports)
 {
-    int descriptor = atomic_load_explicit(&ports->descriptor, memory_order_relaxed);
+    int descriptor = duo_atomic_load(&ports->descriptor, memory_order_relaxed);
 #ifdef __linux__
     if (ports->watch != NULL && ports->transport->attend(ports->watch) != DUO_OK) return -1;
     if (descriptor >= 0) return descriptor;
     descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (descriptor < 0) return descriptor;
-    atomic_store_explicit(&ports->descriptor, descriptor, memory_order_release);
+    duo_atomic_store(&ports->descriptor, descriptor, memory_order_release);
     /*
      * A sender that exchanges `asleep` later sees the descriptor; what an earlier one has pushed is
      * found by whoever now reads it.
      */
-    atomic_exchange_explicit(&ports->asleep, 0, memory_order_acq_rel);
+    duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel);
     confirm(ports);
     signal_descriptor(ports);
 #else

@@ -9,7 +9,7 @@
  */
 #include "session.h"
 
-_Atomic ptrdiff_t duo_processor_at;
+DUO_ATOMIC(ptrdiff_t) duo_processor_at;
 
 #if defined(__linux__) && defined(__GLIBC__) && defined(__x86_64__) && !defined(__ILP32__) &&     \
     !defined(DUO_NO_THREADS)
@@ -21,7 +21,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 void duo_find_processor(void)
 {
     if (&__rseq_offset == NULL || &__rseq_size == NULL || __rseq_size == 0) return;
-    atomic_store_explicit(&duo_processor_at, __rseq_offset + 4, memory_order_relaxed);
+    duo_atomic_store(&duo_processor_at, __rseq_offset + 4, memory_order_relaxed);
 }
 
 #else

@@ -90,7 +90,7 @@ static inline void relax(void)
 
 static inline unsigned role_of(const duo_side *side)
 {
-    return (unsigned)atomic_load_explicit(&side->turn, memory_order_relaxed) & 1;
+    return (unsigned)duo_atomic_load(&side->turn, memory_order_relaxed) & 1;
 }
 
 static inline duo_session *session_of(const duo_side *side)
@@ -100,7 +100,7 @@ static inline duo_session *session_of(const duo_side *side)
 }
 
 /* The flags of a side. */
-static inline _Atomic uint64_t *flags_of(duo_session *session, unsigned role)
+static inline DUO_ATOMIC(uint64_t) *flags_of(duo_session *session, unsigned role)
 {
     return &session->signals[role].flags;
 }
@@ -108,7 +108,7 @@ static inline _Atomic uint64_t *flags_of(duo_session *session, unsigned role)
 /* Lets the sender's store be followed by its look, as far as the compiler goes: see barrier.c. */
 static inline void light_barrier(void)
 {
-    atomic_signal_fence(memory_order_seq_cst);
+    duo_signal_fence(memory_order_seq_cst);
 }
 
 /* A full fence, where a read-modify-write by this thread that succeeded came just before. */
@@ -116,7 +116,7 @@ static inline void fence_after_exchange(void)
 {
     /* There that was one: Intel's manual, volume 3, 9.2.3.9; AMD's, volume 2, 7.2. */
 #if defined(__x86_64__) || defined(__i386__)
-    atomic_signal_fence(memory_order_seq_cst);
+    duo_signal_fence(memory_order_seq_cst);
 #else
     duo_full_fence();
 #endif
@@ -134,8 +134,8 @@ static inline bool claim_turn(duo_side *side, uint64_t turn)
 {
 #ifndef DUO_CHECKED
     /* Relaxed: only the owner of the one good handle passes, and it has what it needs to see. */
-    if (DUO_LIKELY(atomic_load_explicit(&side->turn, memory_order_relaxed) == turn)) {
-        atomic_store_explicit(&side->turn, turn + 2, memory_order_relaxed);
+    if (DUO_LIKELY(duo_atomic_load(&side->turn, memory_order_relaxed) == turn)) {
+        duo_atomic_store(&side->turn, turn + 2, memory_order_relaxed);
         return true;
     }
 #endif
@@ -145,7 +145,7 @@ static inline bool claim_turn(duo_side *side, uint64_t turn)
 /* The turn of a side without what else is said in it. */
 static inline uint64_t turn_of(const duo_side *side)
 {
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
     return turn & ~(DUO_TURN_APART | DUO_TURN_BELL | DUO_TURN_HELD);
 }
 
@@ -208,7 +208,7 @@ static inline void clear_lines(duo_session *session, size_t line, size_t end)
 {
     for (; line < end; line++) {
         duo_line *old = (duo_line *)(void *)(session->ring + line * session->shape.pitch);
-        atomic_store_explicit(&old->word, 0, memory_order_relaxed);
+        duo_atomic_store(&old->word, 0, memory_order_relaxed);
     }
 }
 
@@ -230,7 +230,7 @@ static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
     if (epoch_of(at) != 1) return;
     clear_lines(session, 1, session->shape.ready);
     session->is_whole = false;
-    atomic_store_explicit(&session->credit, 0, memory_order_relaxed);
+    duo_atomic_store(&session->credit, 0, memory_order_relaxed);
 }
 
 /* The word that publishes a message behind those before it in its line. */
@@ -241,7 +241,7 @@ static inline uint64_t stamp(const duo_session *session, const duo_side *side,
     uint64_t word = words_before(at) + ONE_PLACE;
     /* What this side itself wrote; the flags of the peer are not repeated. */
     if ((at & PLACES) != 0)
-        word |= atomic_load_explicit(&side->line->word, memory_order_relaxed) & INDEXES;
+        word |= duo_atomic_load(&side->line->word, memory_order_relaxed) & INDEXES;
     if (message->index != 0)
         word |= (uint64_t)message->index << (INDEXES_SHIFT + place_of(at) * session->shape.index_bits);
     return word;

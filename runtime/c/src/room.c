@@ -39,7 +39,7 @@ static bool emptied_enough(uint64_t credit, uint64_t at)
 duo_room duo_look_for_room(duo_session *session, const duo_side *side, uint64_t *credit)
 {
     if (!needs_room(session, side->at)) return DUO_ROOM_FREE;
-    *credit = atomic_load_explicit(&session->credit, memory_order_acquire);
+    *credit = duo_atomic_load(&session->credit, memory_order_acquire);
     if (*credit & ROOM_LEAVING) return DUO_ROOM_LEAVING;
     if (emptied_enough(*credit, side->at)) return DUO_ROOM_FREE;
     return duo_was_left(side) ? DUO_ROOM_LEAVING : DUO_ROOM_FULL;
@@ -49,8 +49,8 @@ static bool say(duo_session *session, uint64_t *credit, uint64_t flag)
 {
     if (*credit & flag) return true;
     uint64_t waiting = *credit | flag;
-    if (!atomic_compare_exchange_strong_explicit(&session->credit, credit, waiting,
-                                                 memory_order_acq_rel, memory_order_acquire))
+    if (!duo_atomic_compare_exchange_strong(&session->credit, credit, waiting,
+                                            memory_order_acq_rel, memory_order_acquire))
         return false;
     *credit = waiting;
     return true;
@@ -77,10 +77,10 @@ bool duo_hang_for_room(duo_session *session, const duo_side *side)
 
 bool duo_unhang_for_room(duo_session *session)
 {
-    uint64_t credit = atomic_load_explicit(&session->credit, memory_order_acquire);
+    uint64_t credit = duo_atomic_load(&session->credit, memory_order_acquire);
     while (credit & ROOM_RINGS) {
-        if (atomic_compare_exchange_weak_explicit(&session->credit, &credit, credit & ~ROOM_RINGS,
-                                                  memory_order_acq_rel, memory_order_acquire))
+        if (duo_atomic_compare_exchange_weak(&session->credit, &credit, credit & ~ROOM_RINGS,
+                                             memory_order_acq_rel, memory_order_acquire))
             return true;
     }
     return false;
@@ -97,8 +97,8 @@ static void report(duo_session *session, const duo_side *side, uint64_t which, s
 {
     uint64_t at = side->at;
     uint64_t number = (epoch_of(at) << 1 | which) & SEGMENT_NUMBERS;
-    uint64_t credit = atomic_load_explicit(&session->credit, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(
+    uint64_t credit = duo_atomic_load(&session->credit, memory_order_relaxed);
+    while (!duo_atomic_compare_exchange_weak(
         &session->credit, &credit, number << NUMBER_SHIFT | (credit & ROOM_LEAVING),
         memory_order_acq_rel, memory_order_relaxed))
         continue;
@@ -106,7 +106,7 @@ static void report(duo_session *session, const duo_side *side, uint64_t which, s
         /* The sender stopped before this segment, one lap later, and is gone: the line is ours alone. */
         duo_line *line = (duo_line *)(void *)(session->ring + start * session->shape.pitch);
         uint64_t closed = (epoch_of(at) + 1) << EPOCH_SHIFT | CLOSED;
-        atomic_store_explicit(&line->word, closed, memory_order_release);
+        duo_atomic_store(&line->word, closed, memory_order_release);
     }
     answer_sender(session, side, credit);
 }
@@ -121,11 +121,11 @@ void duo_report_emptied(duo_session *session, const duo_side *side)
 bool duo_is_orphaned(duo_session *session, const duo_side *side)
 {
     if (!needs_room(session, side->at)) return false;
-    uint64_t credit = atomic_load_explicit(&session->credit, memory_order_acquire);
+    uint64_t credit = duo_atomic_load(&session->credit, memory_order_acquire);
     while (!emptied_enough(credit, side->at)) {
-        if (atomic_compare_exchange_weak_explicit(&session->credit, &credit,
-                                                  (credit & ~ROOM_WAITS) | ROOM_ORPHANED,
-                                                  memory_order_acq_rel, memory_order_acquire))
+        if (duo_atomic_compare_exchange_weak(&session->credit, &credit,
+                                             (credit & ~ROOM_WAITS) | ROOM_ORPHANED,
+                                             memory_order_acq_rel, memory_order_acquire))
             return true;
     }
     return false;
@@ -133,10 +133,10 @@ bool duo_is_orphaned(duo_session *session, const duo_side *side)
 
 void duo_announce_leaving(duo_session *session, const duo_side *side)
 {
-    uint64_t said = atomic_load_explicit(&session->credit, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&session->credit, &said,
-                                                  (said & ~(ROOM_WAITS | ROOM_RINGS)) | ROOM_LEAVING,
-                                                  memory_order_acq_rel, memory_order_relaxed))
+    uint64_t said = duo_atomic_load(&session->credit, memory_order_relaxed);
+    while (!duo_atomic_compare_exchange_weak(&session->credit, &said,
+                                             (said & ~(ROOM_WAITS | ROOM_RINGS)) | ROOM_LEAVING,
+                                             memory_order_acq_rel, memory_order_relaxed))
         continue;
     answer_sender(session, side, said);
 }

@@ -6,13 +6,13 @@ enum { LOOKS = 100, YIELDS = 2 };
 
 typedef struct select_bell {
     duo_bell bell;
-    alignas(8) _Atomic uint64_t rung;
+    alignas(8) DUO_ATOMIC(uint64_t) rung;
 } select_bell;
 
 static void ring(duo_bell *bell)
 {
     select_bell *waiting = (select_bell *)(void *)bell;
-    atomic_store_explicit(&waiting->rung, 1, memory_order_release);
+    duo_atomic_store(&waiting->rung, 1, memory_order_release);
     duo_wake(&waiting->rung, DUO_LOW_HALF);
 }
 
@@ -88,7 +88,7 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
             in_time = transport->doze(endpoints, count, &bell.rung, until);
         }
         while (remote == count && in_time &&
-               atomic_load_explicit(&bell.rung, memory_order_acquire) == 0)
+               duo_atomic_load(&bell.rung, memory_order_acquire) == 0)
             in_time = duo_wait(&bell.rung, DUO_LOW_HALF, 0, until);
     }
     if (!in_time && until != deadline) in_time = !duo_is_past(deadline);

@@ -8,7 +8,7 @@
 /* The handle that is good for a side now. */
 static duo_endpoint handle_of(duo_session *session, const duo_side *side)
 {
-    duo_endpoint handle = {session, atomic_load_explicit(&side->turn, memory_order_relaxed)};
+    duo_endpoint handle = {session, duo_atomic_load(&side->turn, memory_order_relaxed)};
     return handle;
 }
 
@@ -16,10 +16,10 @@ duo_side *duo_look_at(duo_endpoint endpoint)
 {
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
     if (turn != endpoint.turn && !duo_take_turn(side, endpoint.turn, endpoint.turn)) return NULL;
     look_where(side);
-    if (turn != endpoint.turn && atomic_load_explicit(&side->bell, memory_order_acquire) != NULL)
+    if (turn != endpoint.turn && duo_atomic_load(&side->bell, memory_order_acquire) != NULL)
         duo_take_down(side);
     return side;
 }
@@ -49,7 +49,7 @@ static inline duo_side *claim_near(duo_endpoint endpoint)
     /* The turn is the next one, the position is not. */
     side->base -= 2;
     look_where(side);
-    if (!DUO_LIKELY(atomic_load_explicit(&side->bell, memory_order_acquire) == NULL)) duo_take_down(side);
+    if (!DUO_LIKELY(duo_atomic_load(&side->bell, memory_order_acquire) == NULL)) duo_take_down(side);
     return side;
 }
 
@@ -58,7 +58,7 @@ static duo_side *claim_far(duo_endpoint endpoint)
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (!claim_turn(side, endpoint.turn)) return NULL;
     move_lanes(endpoint, 2);
-    const duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_acquire);
+    const duo_bell *bell = duo_atomic_load(&side->bell, memory_order_acquire);
     if (bell != NULL) duo_transport_of(endpoint)->unwatch(endpoint.session, bell);
     return side;
 }
@@ -70,8 +70,8 @@ duo_side *duo_claim(duo_endpoint endpoint)
 
 void duo_unclaim(duo_side *side)
 {
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed);
-    atomic_store_explicit(&side->turn, turn - 2, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
+    duo_atomic_store(&side->turn, turn - 2, memory_order_relaxed);
     duo_endpoint endpoint = {session_of(side), turn};
     if (duo_is_remote(endpoint)) move_lanes(endpoint, -(uint64_t)2);
     else side->base += 2;
@@ -160,7 +160,7 @@ static bool finish(duo_session *session, duo_side *side, uint64_t word)
     case DUO_CLAIMED: return false;
     case DUO_LAST: break;
     }
-    atomic_store_explicit(&side->line->word, word, memory_order_release);
+    duo_atomic_store(&side->line->word, word, memory_order_release);
     duo_tell(session, peer, waiter);
     return true;
 }
@@ -183,13 +183,13 @@ static inline bool publish(duo_session *session, duo_side *side, const duo_messa
     uint64_t word = stamp(session, side, message);
     if (message->edge == DUO_TURN) word |= duo_processor();
     if (is_swapped(side->at)) {
-        uint64_t before = atomic_exchange_explicit(&side->line->word, word, memory_order_acq_rel);
+        uint64_t before = duo_atomic_exchange(&side->line->word, word, memory_order_acq_rel);
         return DUO_LIKELY((before & (WAITS | DEAD | BELL)) == 0) || duo_answer_in_word(session, side, before);
     }
     if (message->edge == DUO_END) return finish(session, side, word);
-    atomic_store_explicit(&side->line->word, word, memory_order_release);
+    duo_atomic_store(&side->line->word, word, memory_order_release);
     light_barrier();
-    uint64_t said = atomic_load_explicit(flags_of(session, peer), memory_order_acquire);
+    uint64_t said = duo_atomic_load(flags_of(session, peer), memory_order_acquire);
     return DUO_LIKELY(said == 0) || duo_answer(session, side);
 }
 
@@ -208,8 +208,8 @@ static inline void step_out(duo_session *session, duo_side *side, const duo_mess
 static inline void set_apart(duo_session *session, duo_side *side)
 {
     bool is_apart = session->is_apart || needs_room(session, side->at);
-    uint64_t turn = atomic_load_explicit(&side->turn, memory_order_relaxed) & ~DUO_TURN_APART;
-    atomic_store_explicit(&side->turn, turn | (is_apart ? DUO_TURN_APART : 0), memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed) & ~DUO_TURN_APART;
+    duo_atomic_store(&side->turn, turn | (is_apart ? DUO_TURN_APART : 0), memory_order_relaxed);
 }
 
 NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *message,
@@ -310,13 +310,13 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     duo_side *side = claim_near(from);
     if (side == NULL) return nothing(DUO_USED, message);
 
-    uint64_t word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+    uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
     if (!has_message(word, side->at)) {
         if (!duo_await_message(session, side, wait)) {
             duo_unclaim(side);
             return nothing(DUO_EMPTY, message);
         }
-        word = atomic_load_explicit(&side->line->word, memory_order_acquire);
+        word = duo_atomic_load(&side->line->word, memory_order_acquire);
         if (!has_message(word, side->at)) {
             duo_session_give(session);
             return nothing(DUO_CLOSED, message);

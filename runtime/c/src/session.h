@@ -79,7 +79,7 @@ void duo_session_give(duo_session *session);
 struct timespec duo_deadline(uint64_t wait);
 /* The half of a word that the kernel compares: see position.h. */
 typedef enum duo_half { DUO_LOW_HALF, DUO_HIGH_HALF } duo_half;
-static inline uint32_t *duo_half_of(_Atomic uint64_t *word, duo_half half)
+static inline uint32_t *duo_half_of(DUO_ATOMIC(uint64_t) *word, duo_half half)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return (uint32_t *)(void *)word + (half == DUO_LOW_HALF);
@@ -91,19 +91,19 @@ static inline uint32_t *duo_half_of(_Atomic uint64_t *word, duo_half half)
  * Sleeps while that half of `word` is the one of `expected`; may return for no reason. False once
  * `deadline` (NULL: never) is past.
  */
-bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline);
+bool duo_wait(DUO_ATOMIC(uint64_t) *word, duo_half half, uint64_t expected, const struct timespec *deadline);
 /*
  * The same for a sleeper who may be missed, for want of the barrier: no longer than for `*pause` nanoseconds, which
  * then is twice as long, up to a limit. 0 is for the first pause.
  */
-bool duo_wait_a_while(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,
+bool duo_wait_a_while(DUO_ATOMIC(uint64_t) *word, duo_half half, uint64_t expected, const struct timespec *deadline,
                       uint64_t *pause);
 /* The earlier one of `deadline` (NULL: never) and the end of a pause, as above. */
 struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause);
 /* Whether a moment is past; NULL is never. */
 bool duo_is_past(const struct timespec *deadline);
 /* Wakes who sleeps on that half of `word`, which is taken for an address only: the memory may be gone. */
-void duo_wake(_Atomic uint64_t *word, duo_half half);
+void duo_wake(DUO_ATOMIC(uint64_t) *word, duo_half half);
 /* Lets other threads run. */
 void duo_yield(void);
 
@@ -129,9 +129,9 @@ void duo_grace(void);
 static inline void duo_full_fence(void)
 {
 #if defined(DUO_NO_THREADS) || defined(DUO_THREAD_SANITIZER)
-    atomic_signal_fence(memory_order_seq_cst);
+    duo_signal_fence(memory_order_seq_cst);
 #else
-    atomic_thread_fence(memory_order_seq_cst);
+    duo_thread_fence(memory_order_seq_cst);
 #endif
 }
 
@@ -190,7 +190,7 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
 /* Wakes or rings whoever had said `waiter` in the flags of this side. */
 void duo_tell(duo_session *session, unsigned role, uint64_t waiter);
 /* The same for whoever had set flags in a word that was swapped. */
-void duo_tell_in_word(duo_session *session, unsigned role, _Atomic uint64_t *word, uint64_t before);
+void duo_tell_in_word(duo_session *session, unsigned role, DUO_ATOMIC(uint64_t) *word, uint64_t before);
 /*
  * Whether the peer left without having read all that this side has sent, which it may where the barrier is lost. It
  * may also have left after its answer: then that can be seen now.

@@ -23,9 +23,9 @@
 struct duo_shared {
     pthread_mutex_t lock;
     pthread_mutex_t door;
-    _Atomic size_t holders;
+    DUO_ATOMIC(size_t) holders;
     /* Somebody waits for a peer in another process, with the lock. */
-    _Atomic bool is_waiting;
+    DUO_ATOMIC(bool) is_waiting;
     bool is_remote;
     duo_endpoint endpoint;
     const duo_state *state;
@@ -54,22 +54,22 @@ duo_status duo_share(duo_endpoint from, const duo_state *state, duo_shared **sha
     made->endpoint = from;
     made->is_remote = duo_is_remote(from);
     made->state = state;
-    atomic_init(&made->holders, 1);
-    atomic_init(&made->is_waiting, false);
+    duo_atomic_init(&made->holders, 1);
+    duo_atomic_init(&made->is_waiting, false);
     *shared = made;
     return DUO_OK;
 }
 
 duo_shared *duo_shared_hold(duo_shared *shared)
 {
-    atomic_fetch_add_explicit(&shared->holders, 1, memory_order_relaxed);
+    duo_atomic_fetch_add(&shared->holders, 1, memory_order_relaxed);
     return shared;
 }
 
 void duo_shared_release(duo_shared *shared)
 {
     if (shared == NULL) return;
-    if (atomic_fetch_sub_explicit(&shared->holders, 1, memory_order_acq_rel) != 1) return;
+    if (duo_atomic_fetch_sub(&shared->holders, 1, memory_order_acq_rel) != 1) return;
     duo_close(shared->endpoint, shared->state);
     destroy(shared);
 }
@@ -111,7 +111,7 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
 static bool lock_at_once(duo_shared *shared)
 {
     while (pthread_mutex_trylock(&shared->lock) != 0) {
-        if (atomic_load_explicit(&shared->is_waiting, memory_order_relaxed)) return false;
+        if (duo_atomic_load(&shared->is_waiting, memory_order_relaxed)) return false;
         duo_yield();
     }
     return true;
@@ -125,9 +125,9 @@ static duo_status send_away(duo_shared *shared, const duo_message *message, cons
     else if (!lock_at_once(shared)) return DUO_FULL;
     duo_status status = duo_send(shared->endpoint, message, entries, DUO_AT_ONCE, &shared->endpoint);
     if (status == DUO_FULL && wait != DUO_AT_ONCE) {
-        atomic_store_explicit(&shared->is_waiting, true, memory_order_relaxed);
+        duo_atomic_store(&shared->is_waiting, true, memory_order_relaxed);
         status = duo_send(shared->endpoint, message, entries, wait, &shared->endpoint);
-        atomic_store_explicit(&shared->is_waiting, false, memory_order_relaxed);
+        duo_atomic_store(&shared->is_waiting, false, memory_order_relaxed);
     }
     status = unless_gone(shared, status);
     pthread_mutex_unlock(&shared->lock);

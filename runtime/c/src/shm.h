@@ -101,9 +101,9 @@ enum {
 /* What a side tells the other about itself. */
 typedef struct duo_shm_hello {
     /* 0: nobody is here. 1: somebody is. 2: what follows is written. */
-    alignas(DUO_LINE) _Atomic uint32_t state;
+    alignas(DUO_LINE) DUO_ATOMIC(uint32_t) state;
     /* 0: not yet. 1: the fingerprints are equal. 2: accepts the other's. 3: does not. */
-    _Atomic uint32_t verdict;
+    DUO_ATOMIC(uint32_t) verdict;
     uint32_t unused;
     /* Whether it has the barrier of (b). */
     uint32_t has_barrier;
@@ -115,19 +115,19 @@ typedef struct duo_shm_hello {
 
 /* One side's part of the head. */
 typedef struct duo_shm_side {
-    alignas(DUO_LINE) _Atomic uint32_t flags;
+    alignas(DUO_LINE) DUO_ATOMIC(uint32_t) flags;
     /* Where it ran when it last waited, plus 1. */
-    _Atomic uint32_t processor;
+    DUO_ATOMIC(uint32_t) processor;
     /* As receiver: how many lines, and bytes of the second part, it has done with. */
-    alignas(DUO_LINE) _Atomic uint64_t lines_taken;
-    alignas(8) _Atomic uint64_t bytes_taken;
+    alignas(DUO_LINE) DUO_ATOMIC(uint64_t) lines_taken;
+    alignas(8) DUO_ATOMIC(uint64_t) bytes_taken;
     duo_shm_hello hello;
 } duo_shm_side;
 
 /* The head of a region. */
 typedef struct duo_shm_head {
     /* Written last by whoever makes the region. */
-    alignas(DUO_LINE) _Atomic uint64_t magic;
+    alignas(DUO_LINE) DUO_ATOMIC(uint64_t) magic;
     uint32_t version;
     uint32_t lines;
     uint64_t bytes;
@@ -136,7 +136,7 @@ typedef struct duo_shm_head {
 } duo_shm_head;
 
 typedef struct duo_shm_line {
-    alignas(DUO_LINE) _Atomic uint64_t word;
+    alignas(DUO_LINE) DUO_ATOMIC(uint64_t) word;
     char cells[DUO_SHM_CELLS * 8];
 } duo_shm_line;
 
@@ -245,7 +245,7 @@ duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait);
 /* As sender, before a line: whether the peer was killed. Asks the kernel ten times in a second at most. */
 bool duo_shm_has_died(duo_shm *shm);
 /* Sleeps while a word of the region is as expected, for so many nanoseconds at most. */
-void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait);
+void duo_shm_sleep(DUO_ATOMIC(uint32_t) *word, uint32_t expected, uint64_t wait);
 /* This process takes part in the barrier of (b); false if the system has none. */
 bool duo_shm_register_barrier(void);
 uint64_t duo_shm_now(void);
@@ -308,9 +308,9 @@ static inline void duo_shm_relax(void)
 /* What the peer says of itself, behind a store that it may wait for: (b). */
 static inline uint32_t duo_shm_peer_flags(const duo_shm *shm)
 {
-    if (shm->heavy) return atomic_fetch_or_explicit(&shm->peer->flags, 0, memory_order_acq_rel);
-    atomic_signal_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&shm->peer->flags, memory_order_relaxed);
+    if (shm->heavy) return duo_atomic_fetch_or(&shm->peer->flags, 0, memory_order_acq_rel);
+    duo_signal_fence(memory_order_seq_cst);
+    return duo_atomic_load(&shm->peer->flags, memory_order_relaxed);
 }
 
 /* No sleep is longer, in nanoseconds. */

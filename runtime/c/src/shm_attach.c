@@ -103,7 +103,7 @@ static duo_shm *from_pool(void)
     made += 1;
     duo_shm_unlock();
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++)
-        atomic_init(&shm->remote.session.sides[role].turn, DUO_REMOTE + 2 + role);
+        duo_atomic_init(&shm->remote.session.sides[role].turn, DUO_REMOTE + 2 + role);
     shm->remote.transport = &duo_shm_transport;
     return shm;
 }
@@ -143,7 +143,7 @@ static duo_status map(duo_shm *shm, int region, size_t most)
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     if (memory == MAP_FAILED) return DUO_SYSTEM;
     duo_shm_head *head = memory;
-    bool is_region = atomic_load_explicit(&head->magic, memory_order_acquire) == DUO_SHM_MAGIC;
+    bool is_region = duo_atomic_load(&head->magic, memory_order_acquire) == DUO_SHM_MAGIC;
     uint32_t version = head->version, lines = head->lines;
     uint64_t bytes = head->bytes;
     __asm__ __volatile__("" ::: "memory");
@@ -239,7 +239,7 @@ static bool has_ended(int awaited)
 
 bool duo_shm_is_dead(const duo_shm *shm)
 {
-    if (!shm->is_met && atomic_load_explicit(&shm->peer->hello.state, memory_order_acquire) == 0)
+    if (!shm->is_met && duo_atomic_load(&shm->peer->hello.state, memory_order_acquire) == 0)
         return has_ended(shm->awaited);
     unsigned place = shm->peer == &((duo_shm_head *)shm->region)->sides[1];
     return duo_shm_lock_at(shm->lock, DUO_SHM_SIDE_LOCK(place)) == SIZE_MAX;
@@ -273,12 +273,12 @@ static bool has_verdicts(duo_shm *shm)
 {
     duo_shm_hello *peer = &shm->peer->hello;
     if (shm->verdict == SAID_NOTHING) {
-        if (atomic_load_explicit(&peer->state, memory_order_acquire) < 2) return false;
+        if (duo_atomic_load(&peer->state, memory_order_acquire) < 2) return false;
         shm->verdict = judge(shm);
-        atomic_store_explicit(&shm->own->hello.verdict, shm->verdict, memory_order_seq_cst);
+        duo_atomic_store(&shm->own->hello.verdict, shm->verdict, memory_order_seq_cst);
         duo_shm_wake(shm);
     }
-    return atomic_load_explicit(&peer->verdict, memory_order_acquire) != SAID_NOTHING;
+    return duo_atomic_load(&peer->verdict, memory_order_acquire) != SAID_NOTHING;
 }
 
 /* Until both have met, a side that stores a word wakes the other by a read-modify-write of its flags: see (b) in shm.h. */
@@ -286,7 +286,7 @@ duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
 {
     duo_status status = duo_shm_await(shm, has_verdicts, wait);
     if (status != DUO_OK) return status;
-    uint32_t theirs = atomic_load_explicit(&shm->peer->hello.verdict, memory_order_relaxed);
+    uint32_t theirs = duo_atomic_load(&shm->peer->hello.verdict, memory_order_relaxed);
     bool is_agreed = shm->verdict == SAID_EQUAL || shm->verdict == SAID_ACCEPTS || theirs == SAID_ACCEPTS;
     if (!is_agreed) return DUO_REFUSED;
     forget_options(shm);
@@ -302,13 +302,13 @@ static duo_status say_hello(duo_shm *shm)
 {
     duo_shm_hello *own = &shm->own->hello;
     uint32_t nobody = 0;
-    if (!atomic_compare_exchange_strong_explicit(&own->state, &nobody, 1, memory_order_acq_rel,
-                                                 memory_order_relaxed))
+    if (!duo_atomic_compare_exchange_strong(&own->state, &nobody, 1, memory_order_acq_rel,
+                                            memory_order_relaxed))
         return DUO_REFUSED;
     own->has_barrier = shm->has_barrier;
     own->largest = shm->takes;
     own->fingerprint = shm->protocol->fingerprint;
-    atomic_store_explicit(&own->state, 2, memory_order_seq_cst);
+    duo_atomic_store(&own->state, 2, memory_order_seq_cst);
     duo_shm_wake(shm);
     return DUO_OK;
 }
@@ -357,6 +357,11 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     static const duo_shm_options usual = {0};
     const duo_endpoint none = {NULL, 0};
     *endpoint = none;
+#ifdef DUO_NO_THREADS
+    /* Two processes run at the same time, and this runtime has no atomic operations: see duologue/atomic.h. */
+    errno = ENOSYS;
+    return DUO_SYSTEM;
+#endif
     if (options == NULL) options = &usual;
     duo_shm *shm = from_pool();
     if (shm == NULL) return DUO_NO_MEMORY;
@@ -385,7 +390,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->remote.volley.place = shm->lines[0].cells;
     shm->remote.volley.line = &shm->lines[0].word;
     shm->remote.volley.peer = &shm->peer->flags;
-    uint64_t turn = atomic_load_explicit(&shm->remote.session.sides[role].turn, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&shm->remote.session.sides[role].turn, memory_order_relaxed);
     duo_shm_begin_run(shm, turn);
     /* The line counts as full until both have met: everything is left to the functions that see to it. */
     if (!shm->is_met) shm->cells = DUO_SHM_CELLS;

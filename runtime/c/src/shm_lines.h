@@ -150,11 +150,11 @@ static inline bool claim(duo_shm *shm, duo_endpoint from)
     duo_side *side = &shm->remote.session.sides[from.turn & 1];
     uint64_t turn = from.turn;
 #ifdef DUO_CHECKED
-    return atomic_compare_exchange_strong_explicit(&side->turn, &turn, turn + 2,
-                                                   memory_order_relaxed, memory_order_relaxed);
+    return duo_atomic_compare_exchange_strong(&side->turn, &turn, turn + 2,
+                                              memory_order_relaxed, memory_order_relaxed);
 #else
-    if (atomic_load_explicit(&side->turn, memory_order_relaxed) != turn) return false;
-    atomic_store_explicit(&side->turn, turn + 2, memory_order_relaxed);
+    if (duo_atomic_load(&side->turn, memory_order_relaxed) != turn) return false;
+    duo_atomic_store(&side->turn, turn + 2, memory_order_relaxed);
     return true;
 #endif
 }
@@ -162,14 +162,14 @@ static inline bool claim(duo_shm *shm, duo_endpoint from)
 static inline void unclaim(duo_shm *shm, duo_endpoint from)
 {
     duo_side *side = &shm->remote.session.sides[from.turn & 1];
-    atomic_store_explicit(&side->turn, from.turn, memory_order_relaxed);
+    duo_atomic_store(&side->turn, from.turn, memory_order_relaxed);
 }
 
 /* As sender: whether the current line may be written. Never trusts that the peer's count makes sense. */
 static inline bool has_line(duo_shm *shm)
 {
     if (shm->line_at <= shm->line_limit) return true;
-    uint64_t taken = atomic_load_explicit(&shm->peer->lines_taken, memory_order_acquire);
+    uint64_t taken = duo_atomic_load(&shm->peer->lines_taken, memory_order_acquire);
     if (taken < shm->line_at) shm->line_limit = taken + shm->line_count;
     return shm->line_at <= shm->line_limit;
 }
@@ -178,7 +178,7 @@ static inline bool has_line(duo_shm *shm)
 static inline bool publish(duo_shm *shm, uint64_t word, uint32_t ways)
 {
     shm->word = word;
-    atomic_store_explicit(&shm->line->word, word, memory_order_release);
+    duo_atomic_store(&shm->line->word, word, memory_order_release);
     uint32_t flags = duo_shm_peer_flags(shm);
     if (flags == 0) return true;
     duo_shm_wake(shm);
@@ -250,12 +250,12 @@ duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint6
 
 /* shm_watch.c: more of them. */
 bool duo_shm_is_ready(duo_endpoint endpoint);
-bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
+bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC(uint64_t) *word,
                   const struct timespec *deadline);
 duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
 void duo_shm_unwatch(duo_session *session, const duo_bell *bell);
 void duo_shm_look_through(duo_watch *watch);
-bool duo_shm_sleep_among(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected,
+bool duo_shm_sleep_among(duo_watch *watch, DUO_ATOMIC(uint64_t) *word, uint64_t expected,
                          const struct timespec *deadline);
 duo_status duo_shm_attend(duo_watch *watch);
 void duo_shm_forget(duo_watch *watch);
@@ -267,7 +267,7 @@ void duo_shm_forget(duo_watch *watch);
 static inline void duo_shm_let_go(duo_shm *shm, duo_endpoint endpoint)
 {
     const duo_side *side = &shm->remote.session.sides[endpoint.turn & 1];
-    const duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_acquire);
+    const duo_bell *bell = duo_atomic_load(&side->bell, memory_order_acquire);
     if (bell != NULL) duo_shm_unwatch(&shm->remote.session, bell);
 }
 

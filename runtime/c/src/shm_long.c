@@ -22,7 +22,7 @@ static bool has_bytes(duo_shm *shm)
     if (!has_line(shm)) return false;
     uint64_t wanted = shm->byte_at + whole(fragment_of(shm, shm->outgoing));
     if (wanted <= shm->byte_limit) return true;
-    uint64_t taken = atomic_load_explicit(&shm->peer->bytes_taken, memory_order_acquire);
+    uint64_t taken = duo_atomic_load(&shm->peer->bytes_taken, memory_order_acquire);
     if (taken <= shm->byte_at) shm->byte_limit = taken + shm->byte_count;
     return wanted <= shm->byte_limit;
 }
@@ -134,10 +134,10 @@ duo_status duo_shm_look_for_room(duo_shm *shm)
 bool duo_shm_has_room_for(duo_shm *shm, size_t size)
 {
     if (size > largest_at_once(shm)) return false;
-    uint64_t taken = atomic_load_explicit(&shm->peer->bytes_taken, memory_order_acquire);
+    uint64_t taken = duo_atomic_load(&shm->peer->bytes_taken, memory_order_acquire);
     if (taken <= shm->byte_at && taken + shm->byte_count > shm->byte_limit)
         shm->byte_limit = taken + shm->byte_count;
-    taken = atomic_load_explicit(&shm->peer->lines_taken, memory_order_acquire);
+    taken = duo_atomic_load(&shm->peer->lines_taken, memory_order_acquire);
     if (taken < shm->line_at && taken + shm->line_count > shm->line_limit)
         shm->line_limit = taken + shm->line_count;
     return shm->byte_at + whole(size) + DUO_LINE <= shm->byte_limit &&

@@ -50,14 +50,14 @@ static inline bool is_fresh(const duo_shm *shm, uint64_t word)
 
 static bool has_message(duo_shm *shm)
 {
-    return is_fresh(shm, atomic_load_explicit(&shm->line->word, memory_order_acquire));
+    return is_fresh(shm, duo_atomic_load(&shm->line->word, memory_order_acquire));
 }
 
 void duo_shm_show_room(duo_shm *shm)
 {
     /* The line that was begun last is not done with. */
-    atomic_store_explicit(&shm->own->lines_taken, shm->line_at - 1, memory_order_release);
-    atomic_store_explicit(&shm->own->bytes_taken, shm->byte_at, memory_order_release);
+    duo_atomic_store(&shm->own->lines_taken, shm->line_at - 1, memory_order_release);
+    duo_atomic_store(&shm->own->bytes_taken, shm->byte_at, memory_order_release);
     if (duo_shm_peer_flags(shm) & DUO_SHM_ASLEEP) duo_shm_wake(shm);
 }
 
@@ -73,7 +73,7 @@ static inline bool is_full_ahead(const duo_shm *shm, uint64_t lines)
 {
     uint64_t index = (next_index(shm) + lines) & (shm->line_count - 1);
     uint64_t parity = ~(shm->parities[index / 64] >> index % 64) & 1;
-    uint64_t word = atomic_load_explicit(&shm->lines[index].word, memory_order_relaxed);
+    uint64_t word = duo_atomic_load(&shm->lines[index].word, memory_order_relaxed);
     return (word & (DUO_SHM_FULL | DUO_SHM_PARITY)) == (DUO_SHM_FULL | parity);
 }
 
@@ -140,7 +140,7 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
         if (shm->is_arriving && shm->arrived == shm->arriving_size) return DUO_OK;
         duo_status status = duo_shm_await(shm, has_message, duo_shm_left(until));
         if (status != DUO_OK) return status;
-        uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+        uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         if (!shm->is_arriving && !(word & DUO_SHM_LONG)) return DUO_OK;
         if (!(word & DUO_SHM_LONG) || ((word >> DUO_SHM_COUNT_SHIFT) & 7) != 1) return DUO_BROKEN;
         status = duo_shm_take_fragment(shm, word);
@@ -158,7 +158,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
                                       void *message)
 {
     duo_shm *shm = shm_of(from);
-    uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+    uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
     if (!shm->is_met || shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG)) {
         duo_status status = duo_shm_await_message(shm, wait);
         if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
@@ -169,7 +169,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
             return nothing(status, message);
         }
         if (status != DUO_OK) return nothing(duo_shm_end(shm, status, NULL), message);
-        word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+        word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         /* A word that went back to what it was is none that a sound peer writes. */
         if (!is_fresh(shm, word)) return nothing(duo_shm_end(shm, DUO_BROKEN, NULL), message);
     }
@@ -265,7 +265,7 @@ static inline void look_on(duo_shm *shm, duo_endpoint from, unsigned tag)
         if (shm->is_near) return;
         most = lines_to_look_ahead(shm);
     }
-    uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+    uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
     if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) return;
     expect_seen(shm, from, tag, word);
     duo_lane *lane = &shm->remote.lane;
@@ -301,13 +301,13 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     settle(shm, from.turn);
     if (shm->is_near && wait != DUO_AT_ONCE) keep_back(shm);
     shm->is_near = false;
-    uint64_t word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+    uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
     if (wait != DUO_AT_ONCE) {
         /* In a dialogue the answer is about to come. */
         for (int looks = 0; looks < LOOKS && !is_fresh(shm, word); looks++) {
             shm->vain++;
             duo_shm_relax();
-            word = atomic_load_explicit(&shm->line->word, memory_order_acquire);
+            word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         }
     }
     if (shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG))

@@ -56,7 +56,7 @@ static duo_status lay_out(int region, size_t room)
     head->version = DUO_SHM_VERSION;
     head->lines = DUO_SHM_LINES;
     head->bytes = bytes;
-    atomic_store_explicit(&head->magic, DUO_SHM_MAGIC, memory_order_release);
+    duo_atomic_store(&head->magic, DUO_SHM_MAGIC, memory_order_release);
     munmap(head, sizeof *head);
     return DUO_OK;
 }
@@ -168,9 +168,9 @@ static duo_status look_at(int region, shape *found)
     if (status.st_size < (off_t)sizeof(duo_shm_head)) return DUO_OK;
     duo_shm_head *head = mmap(NULL, sizeof *head, PROT_READ, MAP_SHARED, region, 0);
     if (head == MAP_FAILED) return DUO_SYSTEM;
-    if (atomic_load_explicit(&head->magic, memory_order_acquire) != 0) {
-        uint32_t one = atomic_load_explicit(&head->sides[0].hello.state, memory_order_acquire);
-        uint32_t other = atomic_load_explicit(&head->sides[1].hello.state, memory_order_acquire);
+    if (duo_atomic_load(&head->magic, memory_order_acquire) != 0) {
+        uint32_t one = duo_atomic_load(&head->sides[0].hello.state, memory_order_acquire);
+        uint32_t other = duo_atomic_load(&head->sides[1].hello.state, memory_order_acquire);
         *found = one == 0 && other == 0 ? FRESH : USED;
     }
     munmap(head, sizeof *head);

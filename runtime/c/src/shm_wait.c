@@ -23,7 +23,7 @@ uint64_t duo_shm_now(void)
     return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
 }
 
-void duo_shm_sleep(_Atomic uint32_t *word, uint32_t expected, uint64_t wait)
+void duo_shm_sleep(DUO_ATOMIC(uint32_t) *word, uint32_t expected, uint64_t wait)
 {
     struct timespec limit = {(time_t)(wait / NANOSECONDS), (long)(wait % NANOSECONDS)};
     duo_futex((uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit);
@@ -41,15 +41,15 @@ bool duo_shm_register_barrier(void)
 
 void duo_shm_wake(duo_shm *shm)
 {
-    uint32_t before = atomic_fetch_and_explicit(&shm->peer->flags, ~DUO_SHM_ASLEEP,
-                                                memory_order_acq_rel);
+    uint32_t before = duo_atomic_fetch_and(&shm->peer->flags, ~DUO_SHM_ASLEEP,
+                                           memory_order_acq_rel);
     if (before & DUO_SHM_ASLEEP)
         duo_futex((uint32_t *)(void *)&shm->peer->flags, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 void duo_shm_leave(duo_shm *shm, uint32_t how)
 {
-    atomic_fetch_or_explicit(&shm->own->flags, how, memory_order_release);
+    duo_atomic_fetch_or(&shm->own->flags, how, memory_order_release);
     /* A read-modify-write of the word by which the peer says that it sleeps: one of the two comes first. */
     duo_shm_wake(shm);
     duo_shm_detach(shm);
@@ -59,9 +59,9 @@ void duo_shm_leave(duo_shm *shm, uint32_t how)
 static bool shares_processor(duo_shm *shm)
 {
     uint32_t here = (uint32_t)sched_getcpu() + 1;
-    if (atomic_load_explicit(&shm->own->processor, memory_order_relaxed) != here)
-        atomic_store_explicit(&shm->own->processor, here, memory_order_relaxed);
-    return atomic_load_explicit(&shm->peer->processor, memory_order_relaxed) == here;
+    if (duo_atomic_load(&shm->own->processor, memory_order_relaxed) != here)
+        duo_atomic_store(&shm->own->processor, here, memory_order_relaxed);
+    return duo_atomic_load(&shm->peer->processor, memory_order_relaxed) == here;
 }
 
 /* Looks for a while; how long is worth it is learnt from how long it took before. */
@@ -89,7 +89,7 @@ static bool keep_looking(duo_shm *shm, duo_shm_look *look)
 
 static bool has_left(const duo_shm *shm)
 {
-    uint32_t flags = atomic_load_explicit(&shm->peer->flags, memory_order_acquire);
+    uint32_t flags = duo_atomic_load(&shm->peer->flags, memory_order_acquire);
     return (flags & (DUO_SHM_LEFT | DUO_SHM_DONE)) != 0;
 }
 
@@ -121,7 +121,7 @@ bool duo_shm_has_died(duo_shm *shm)
  */
 static uint32_t announce_sleep(duo_shm *shm)
 {
-    uint32_t before = atomic_fetch_or_explicit(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
+    uint32_t before = duo_atomic_fetch_or(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
     if (!shm->heavy) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
     return before | DUO_SHM_ASLEEP;
 }
@@ -141,7 +141,7 @@ duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait)
             uint64_t limit = end - now < DUO_SHM_PERIOD ? end - now : DUO_SHM_PERIOD;
             duo_shm_sleep(&shm->own->flags, said, limit);
         }
-        atomic_fetch_and_explicit(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
+        duo_atomic_fetch_and(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
         if (look(shm)) return DUO_OK;
         now = duo_shm_now();
     }

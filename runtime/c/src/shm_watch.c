@@ -64,13 +64,13 @@ typedef struct bed {
 struct duo_watch {
     duo_shm *first;
     /* Changes with what its thread has to know of; the thread sleeps on it. */
-    alignas(8) _Atomic uint64_t changes;
+    alignas(8) DUO_ATOMIC(uint64_t) changes;
     bool is_attended;
     bool is_over;
     pthread_t thread;
 };
 
-static void make_bed(bed *made, _Atomic uint64_t *word, uint64_t expected)
+static void make_bed(bed *made, DUO_ATOMIC(uint64_t) *word, uint64_t expected)
 {
     made->count = 1;
     made->is_small = made->is_light = false;
@@ -86,7 +86,7 @@ static void lie_down(bed *made, duo_shm *shm)
         return;
     }
     uint32_t before =
-        atomic_fetch_or_explicit(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
+        duo_atomic_fetch_or(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
     uint64_t address = (uint64_t)(uintptr_t)&shm->own->flags;
     made->places[made->count++] = (place){before | DUO_SHM_ASLEEP, address, OF_32_BITS, 0};
     /* A side that has not met its peer may do so in the look that follows, and is light from then on. */
@@ -95,8 +95,8 @@ static void lie_down(bed *made, duo_shm *shm)
 
 static void get_up(duo_shm *shm)
 {
-    if (atomic_load_explicit(&shm->own->flags, memory_order_relaxed) & DUO_SHM_ASLEEP)
-        atomic_fetch_and_explicit(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
+    if (duo_atomic_load(&shm->own->flags, memory_order_relaxed) & DUO_SHM_ASLEEP)
+        duo_atomic_fetch_and(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
 }
 
 /* Between what was said and the last look. */
@@ -161,7 +161,7 @@ bool duo_shm_is_ready(duo_endpoint asked)
     return is_ready(shm, duo_asks_room(asked));
 }
 
-bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
+bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC(uint64_t) *word,
                   const struct timespec *deadline)
 {
     bed made;
@@ -189,7 +189,7 @@ static void strike(duo_shm *shm)
     if (shm->next_watched != NULL) shm->next_watched->watched_by = shm->watched_by;
     shm->watched_by = NULL;
     get_up(shm);
-    atomic_store_explicit(&shm->remote.session.sides[shm->role].bell, NULL, memory_order_release);
+    duo_atomic_store(&shm->remote.session.sides[shm->role].bell, NULL, memory_order_release);
 }
 
 /* What looking at the sides of a watch has shown. */
@@ -206,7 +206,7 @@ static look ring_ready(duo_watch *watch)
             continue;
         }
         duo_side *side = &shm->remote.session.sides[shm->role];
-        duo_bell *bell = atomic_load_explicit(&side->bell, memory_order_relaxed);
+        duo_bell *bell = duo_atomic_load(&side->bell, memory_order_relaxed);
         bell->ring(bell);
         strike(shm);
         seen = NEWS;
@@ -215,7 +215,7 @@ static look ring_ready(duo_watch *watch)
 }
 
 /* Under the lock, which is open while it sleeps. */
-static void sleep_once(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected, uint64_t end)
+static void sleep_once(duo_watch *watch, DUO_ATOMIC(uint64_t) *word, uint64_t expected, uint64_t end)
 {
     bed made;
     make_bed(&made, word, expected);
@@ -249,9 +249,9 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint asked, duo_bell *bell)
     if (shm->next_watched != NULL) shm->next_watched->watched_by = &shm->next_watched;
     shm->watched_by = &(*watch)->first;
     (*watch)->first = shm;
-    atomic_store_explicit(&shm->remote.session.sides[shm->role].bell, bell, memory_order_release);
+    duo_atomic_store(&shm->remote.session.sides[shm->role].bell, bell, memory_order_release);
     bool is_attended = (*watch)->is_attended;
-    atomic_fetch_add_explicit(&(*watch)->changes, 1, memory_order_relaxed);
+    duo_atomic_fetch_add(&(*watch)->changes, 1, memory_order_relaxed);
     duo_shm_unlock();
     if (is_attended) duo_wake(&(*watch)->changes, DUO_LOW_HALF);
     return DUO_OK;
@@ -262,8 +262,8 @@ void duo_shm_unwatch(duo_session *session, const duo_bell *bell)
     duo_shm *shm = (duo_shm *)(void *)session;
     duo_shm_lock();
     /* Under the lock nobody hangs one up or takes one down. */
-    _Atomic(duo_bell *) *hanging = &session->sides[shm->role].bell;
-    if (shm->watched_by != NULL && atomic_load_explicit(hanging, memory_order_relaxed) == bell) strike(shm);
+    DUO_ATOMIC(duo_bell *) *hanging = &session->sides[shm->role].bell;
+    if (shm->watched_by != NULL && duo_atomic_load(hanging, memory_order_relaxed) == bell) strike(shm);
     duo_shm_unlock();
 }
 
@@ -274,7 +274,7 @@ void duo_shm_look_through(duo_watch *watch)
     duo_shm_unlock();
 }
 
-bool duo_shm_sleep_among(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected,
+bool duo_shm_sleep_among(duo_watch *watch, DUO_ATOMIC(uint64_t) *word, uint64_t expected,
                          const struct timespec *deadline)
 {
     uint64_t end = end_of(deadline);
@@ -292,7 +292,7 @@ static void *attend(void *context)
     duo_watch *watch = context;
     duo_shm_lock();
     while (!watch->is_over) {
-        uint64_t changes = atomic_load_explicit(&watch->changes, memory_order_relaxed);
+        uint64_t changes = duo_atomic_load(&watch->changes, memory_order_relaxed);
         sleep_once(watch, &watch->changes, changes, UINT64_MAX);
     }
     duo_shm_unlock();
@@ -320,7 +320,7 @@ void duo_shm_forget(duo_watch *watch)
     duo_shm_lock();
     while (watch->first != NULL) strike(watch->first);
     watch->is_over = true;
-    atomic_fetch_add_explicit(&watch->changes, 1, memory_order_relaxed);
+    duo_atomic_fetch_add(&watch->changes, 1, memory_order_relaxed);
     bool is_attended = watch->is_attended;
     duo_shm_unlock();
     if (is_attended) {

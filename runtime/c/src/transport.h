@@ -33,7 +33,7 @@ typedef struct duo_transport {
      * Sleeps while `word` is 0 and none of those endpoints that are remote is ready; may return for
      * no reason. False once `deadline` (NULL: never) is past.
      */
-    bool (*doze)(const duo_endpoint *endpoints, size_t count, _Atomic uint64_t *word,
+    bool (*doze)(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC(uint64_t) *word,
                  const struct timespec *deadline);
 
     /*
@@ -46,7 +46,7 @@ typedef struct duo_transport {
     /* Rings the bells of all that are ready. */
     void (*look)(duo_watch *watch);
     /* Rings the bells of those that are ready, or sleeps like `doze` while `word` is `expected`. */
-    bool (*sleep)(duo_watch *watch, _Atomic uint64_t *word, uint64_t expected,
+    bool (*sleep)(duo_watch *watch, DUO_ATOMIC(uint64_t) *word, uint64_t expected,
                   const struct timespec *deadline);
     /* From here on a thread rings the bells, too, as soon as it hears of it. */
     duo_status (*attend)(duo_watch *watch);

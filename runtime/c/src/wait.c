@@ -22,7 +22,7 @@ struct timespec duo_deadline(uint64_t wait)
 }
 
 /* What is awaited is done by whatever `duo_idle` lets run. */
-bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
+bool duo_wait(DUO_ATOMIC(uint64_t) *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)word;
     (void)half;
@@ -32,7 +32,7 @@ bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const st
     return duo_clock() < (uint64_t)deadline->tv_sec * NANOSECONDS + (uint64_t)deadline->tv_nsec;
 }
 
-void duo_wake(_Atomic uint64_t *word, duo_half half)
+void duo_wake(DUO_ATOMIC(uint64_t) *word, duo_half half)
 {
     (void)word;
     (void)half;
@@ -83,14 +83,14 @@ void duo_yield(void)
 
 #ifdef DUO_FUTEX
 
-bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
+bool duo_wait(DUO_ATOMIC(uint64_t) *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     uint32_t value = (uint32_t)(half == DUO_HIGH_HALF ? expected >> 32 : expected);
     long ended = duo_futex(duo_half_of(word, half), FUTEX_WAIT_BITSET_PRIVATE, value, deadline);
     return ended == 0 || errno != ETIMEDOUT;
 }
 
-void duo_wake(_Atomic uint64_t *word, duo_half half)
+void duo_wake(DUO_ATOMIC(uint64_t) *word, duo_half half)
 {
     duo_futex(duo_half_of(word, half), FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
 }
@@ -121,7 +121,7 @@ static void make_beds(void)
     pthread_condattr_destroy(&how);
 }
 
-static bed *bed_of(_Atomic uint64_t *word)
+static bed *bed_of(DUO_ATOMIC(uint64_t) *word)
 {
     pthread_once(&are_made, make_beds);
     return &beds[((uintptr_t)word / DUO_LINE) % BEDS];
@@ -151,13 +151,13 @@ static int wait_until(bed *here, const struct timespec *deadline)
  * The word changes before its waker takes the lock, and is compared under the lock: a sleeper
  * either sees the change or is asleep when the waker comes.
  */
-bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
+bool duo_wait(DUO_ATOMIC(uint64_t) *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)half;
     bed *here = bed_of(word);
     int ended = 0;
     pthread_mutex_lock(&here->lock);
-    if (atomic_load_explicit(word, memory_order_acquire) == expected) {
+    if (duo_atomic_load(word, memory_order_acquire) == expected) {
         ended = deadline == NULL ? pthread_cond_wait(&here->woken, &here->lock)
                                  : wait_until(here, deadline);
     }
@@ -165,7 +165,7 @@ bool duo_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const st
     return ended != ETIMEDOUT;
 }
 
-void duo_wake(_Atomic uint64_t *word, duo_half half)
+void duo_wake(DUO_ATOMIC(uint64_t) *word, duo_half half)
 {
     (void)half;
     bed *here = bed_of(word);
@@ -198,7 +198,7 @@ struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *paus
     return deadline != NULL && is_before(deadline, &end) ? *deadline : end;
 }
 
-bool duo_wait_a_while(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,
+bool duo_wait_a_while(DUO_ATOMIC(uint64_t) *word, duo_half half, uint64_t expected, const struct timespec *deadline,
                       uint64_t *pause)
 {
     struct timespec end = duo_end_of_pause(deadline, pause);

@@ -88,7 +88,7 @@ DUO_INLINE bool duo_lane_has(duo_way *way, duo_endpoint from, duo_role role, con
     /* No other turn has this bit. */
     if ((from.turn >> 62 & 1) == 0) return false;
     duo_remote *remote = duo_remote_of(from);
-    uint64_t turn = atomic_load_explicit(&remote->session.sides[role].turn, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&remote->session.sides[role].turn, memory_order_relaxed);
     if (!DUO_LIKELY(turn == from.turn) || (of != NULL && remote->lane.of != of)) return false;
     way->is_last = false;
     if (DUO_LIKELY(from.turn + 2 < remote->lane.end)) return true;
@@ -114,7 +114,7 @@ DUO_INLINE char *duo_lane_place(const duo_lane *lane, duo_endpoint from)
 DUO_INLINE duo_endpoint duo_lane_step(duo_endpoint from, duo_role role)
 {
     duo_endpoint next = {from.session, from.turn + 2};
-    atomic_store_explicit(&from.session->sides[role].turn, next.turn, memory_order_relaxed);
+    duo_atomic_store(&from.session->sides[role].turn, next.turn, memory_order_relaxed);
     return next;
 }
 
@@ -137,16 +137,16 @@ DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send(const duo_way *way, duo_endpo
     /* A turn counts by two, and so does the word: its count begins at bit 1. */
     uint64_t word = lane->word + from.turn;
     if (DUO_LIKELY(!way->is_last)) {
-        atomic_store_explicit(lane->line, word, memory_order_release);
-        atomic_signal_fence(memory_order_seq_cst);
-        uint32_t flags = atomic_load_explicit(lane->peer, memory_order_relaxed);
+        duo_atomic_store(lane->line, word, memory_order_release);
+        duo_signal_fence(memory_order_seq_cst);
+        uint32_t flags = duo_atomic_load(lane->peer, memory_order_relaxed);
         *next = duo_lane_step(from, role);
         if (DUO_LIKELY(flags == 0)) return DUO_OK;
         return duo_lane_answer(next, flags);
     }
-    atomic_store_explicit(lane->line, word | DUO_LANE_FULL, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst);
-    uint32_t flags = atomic_load_explicit(lane->peer, memory_order_relaxed);
+    duo_atomic_store(lane->line, word | DUO_LANE_FULL, memory_order_release);
+    duo_signal_fence(memory_order_seq_cst);
+    uint32_t flags = duo_atomic_load(lane->peer, memory_order_relaxed);
     *next = duo_lane_step(from, role);
     if (DUO_LIKELY(flags == 0 && lane->ahead != 0)) {
         duo_lane_next_line(lane);
@@ -170,9 +170,9 @@ DUO_INLINE duo_endpoint duo_lane_taken(const duo_way *way, duo_endpoint from, du
     duo_lane *lane = &duo_remote_of(from)->lane;
     duo_endpoint next = duo_lane_step(from, role);
     if (DUO_LIKELY(!way->is_last) || next.turn != lane->ends) return next;
-    const _Atomic uint64_t *line = lane->line + DUO_LINE / sizeof *line;
+    const DUO_ATOMIC(uint64_t) *line = lane->line + DUO_LINE / sizeof *line;
     if (DUO_LIKELY(lane->ahead != 0) &&
-        DUO_LIKELY(atomic_load_explicit(line, memory_order_acquire) == lane->word)) {
+        DUO_LIKELY(duo_atomic_load(line, memory_order_acquire) == lane->word)) {
         duo_lane_next_line(lane);
         lane->ends = lane->end;
         duo_fetch(lane->line, lane->fetches);
@@ -204,7 +204,7 @@ DUO_INLINE bool duo_may_volley(duo_way *way, duo_endpoint from, duo_role role)
 {
     if ((from.turn >> 62 & 1) == 0) return false;
     duo_remote *remote = duo_remote_of(from);
-    uint64_t turn = atomic_load_explicit(&remote->session.sides[role].turn, memory_order_relaxed);
+    uint64_t turn = duo_atomic_load(&remote->session.sides[role].turn, memory_order_relaxed);
     way->place = remote->volley.place;
     return DUO_LIKELY(from.turn - remote->volley.from < remote->volley.span) && DUO_LIKELY(turn == from.turn);
 }
@@ -221,9 +221,9 @@ DUO_MUST_CHECK DUO_INLINE duo_status duo_volley_send(duo_endpoint from, duo_role
 {
     const duo_volley *volley = &duo_remote_of(from)->volley;
     uint64_t word = DUO_VOLLEY_ONE | duo_volley_parity(volley, from) | (uint64_t)index << 8;
-    atomic_store_explicit(volley->line, word, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst);
-    uint32_t flags = atomic_load_explicit(volley->peer, memory_order_relaxed);
+    duo_atomic_store(volley->line, word, memory_order_release);
+    duo_signal_fence(memory_order_seq_cst);
+    uint32_t flags = duo_atomic_load(volley->peer, memory_order_relaxed);
     *next = duo_lane_step(from, role);
     return DUO_LIKELY(flags == 0) ? DUO_OK : duo_lane_answer(next, flags);
 }
@@ -238,7 +238,7 @@ DUO_INLINE unsigned duo_volley_tag(duo_way *way, duo_endpoint from, duo_role rol
     if (!duo_may_volley(way, from, role)) return 0;
     const duo_volley *volley = &duo_remote_of(from)->volley;
     uint64_t expected = DUO_VOLLEY_ONE | duo_volley_parity(volley, from);
-    uint64_t word = atomic_load_explicit(volley->line, memory_order_acquire);
+    uint64_t word = duo_atomic_load(volley->line, memory_order_acquire);
     for (int looks = 0; (word & 0xff) != expected; looks++) {
         if (wait == DUO_AT_ONCE || looks == DUO_VOLLEY_LOOKS) return 0;
 #if defined(__x86_64__) || defined(__i386__)
@@ -246,7 +246,7 @@ DUO_INLINE unsigned duo_volley_tag(duo_way *way, duo_endpoint from, duo_role rol
 #elif defined(__aarch64__)
         __asm__ __volatile__("yield");
 #endif
-        word = atomic_load_explicit(volley->line, memory_order_acquire);
+        word = duo_atomic_load(volley->line, memory_order_acquire);
     }
     return (unsigned)(word >> 8 & 0xff) + 1;
 }

@@ -14,9 +14,9 @@
 #define DUOLOGUE_PIPE_H
 
 #include <stdalign.h>
-#include <stdatomic.h>
 #include <string.h>
 
+#include "duologue/atomic.h"
 #include "duologue/generated.h"
 
 #if defined(__GNUC__)
@@ -38,7 +38,7 @@ enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
  */
 typedef struct duo_line {
     /* Said, since compilers for 32 bits have not always agreed on it; the same elsewhere. */
-    alignas(8) _Atomic uint64_t word;
+    alignas(8) DUO_ATOMIC(uint64_t) word;
     char payloads[];
 } duo_line;
 
@@ -53,7 +53,7 @@ typedef struct duo_side {
      * The turn that the one good handle of this side carries; bit 0 is the side. It only grows, also
      * from session to session in the same memory, so that no old handle is ever good again.
      */
-    alignas(DUO_LINE) _Atomic uint64_t turn;
+    alignas(DUO_LINE) DUO_ATOMIC(uint64_t) turn;
     /*
      * The position of the message that comes next, and its line. Epoch and place are not in `at` but half of
      * `base` and `turn` together: so `turn`, which grows by 2, is all that changes with a message within a line.
@@ -62,7 +62,7 @@ typedef struct duo_side {
     uint64_t base;
     duo_line *line;
     /* The bell that hangs here, until the peer has rung it or it was taken down. A set may look here at any time. */
-    _Atomic(duo_bell *) bell;
+    DUO_ATOMIC(duo_bell *) bell;
     /* On the list of endpoints to be closed: the next of them. */
     struct duo_side *next_closing;
     /* On that list: the state this one is in. */
@@ -77,7 +77,7 @@ typedef struct duo_side {
  * sleeps.
  */
 typedef struct duo_signal {
-    alignas(DUO_LINE) _Atomic uint64_t flags;
+    alignas(DUO_LINE) DUO_ATOMIC(uint64_t) flags;
 } duo_signal;
 
 /*
@@ -94,10 +94,10 @@ struct duo_session {
     /* The whole ring is ready. Only a sender in a run looks at it, and whoever begins epochs again. */
     bool is_whole;
     /* In memory of the caller's: a session has begun there that has not ended. */
-    _Atomic bool is_running;
+    DUO_ATOMIC(bool) is_running;
     struct duo_session *next_free;
     /* Which half of the ring was emptied last, and flags: see room.c. It changes twice in a lap. */
-    alignas(8) _Atomic uint64_t credit;
+    alignas(8) DUO_ATOMIC(uint64_t) credit;
     duo_side sides[2];
     duo_signal signals[2];
     alignas(DUO_LINE) char inline_ring[DUO_INLINE_RING];
@@ -146,9 +146,9 @@ typedef struct duo_lane {
      * As receiver: the word of a line that goes on as this one does.
      */
     uint64_t word;
-    _Atomic uint64_t *line;
+    DUO_ATOMIC(uint64_t) *line;
     /* As sender: what the peer says of itself. */
-    const _Atomic uint32_t *peer;
+    const DUO_ATOMIC(uint32_t) *peer;
     /* So many lines may follow without the library. */
     uint64_t ahead;
     /* As sender: the message that they are; else NULL. */
@@ -172,8 +172,8 @@ typedef struct duo_volley {
     uint64_t parity;
     /* The place of the numbers, the line's word, and what the peer says of itself. */
     char *place;
-    _Atomic uint64_t *line;
-    const _Atomic uint32_t *peer;
+    DUO_ATOMIC(uint64_t) *line;
+    const DUO_ATOMIC(uint32_t) *peer;
 } duo_volley;
 
 /* What a session with another process begins with. Lives in memory that is never given back. */
@@ -190,13 +190,13 @@ typedef struct duo_remote {
 #endif
 
 /* Where the kernel keeps the number of a thread's processor, from the thread's own pointer; 0 if nowhere. */
-extern _Atomic ptrdiff_t duo_processor_at;
+extern DUO_ATOMIC(ptrdiff_t) duo_processor_at;
 
 /* The processor of this thread as words have it; 0 if that cannot be known. */
 static inline uint64_t duo_processor(void)
 {
 #if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__)
-    ptrdiff_t offset = atomic_load_explicit(&duo_processor_at, memory_order_relaxed);
+    ptrdiff_t offset = duo_atomic_load(&duo_processor_at, memory_order_relaxed);
     if (offset == 0) return 0;
     uint32_t number;
     __asm__ __volatile__("movl %%fs:(%1), %0" : "=r"(number) : "r"(offset));
@@ -282,7 +282,7 @@ DUO_INLINE bool duo_find(duo_way *way, duo_endpoint from, duo_role role, const d
     /* A zeroed endpoint has turn 0, and of others DUO_TURN_APART is the sign. */
     if (!DUO_LIKELY((int64_t)from.turn > 0)) return false;
     duo_side *side = &from.session->sides[role];
-    if (!DUO_LIKELY(atomic_load_explicit(&side->turn, memory_order_relaxed) == from.turn)) return false;
+    if (!DUO_LIKELY(duo_atomic_load(&side->turn, memory_order_relaxed) == from.turn)) return false;
     way->session = from.session;
     way->side = side;
     way->shape = known != NULL ? known : &from.session->shape;
@@ -333,7 +333,7 @@ DUO_INLINE uint64_t duo_at(const duo_way *way)
 /* Makes the endpoint a used one. What is good is the one that this gives back, when the side stands there. */
 DUO_INLINE duo_endpoint duo_use_up(const duo_way *way, duo_endpoint from)
 {
-    atomic_store_explicit(&way->side->turn, from.turn + 2, memory_order_relaxed);
+    duo_atomic_store(&way->side->turn, from.turn + 2, memory_order_relaxed);
     duo_endpoint next = {way->session, from.turn + 2};
     return next;
 }
@@ -390,26 +390,26 @@ DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, du
                                        duo_edge edge, unsigned index, bool begins, bool stays,
                                        duo_endpoint *next)
 {
-    _Atomic uint64_t *place = &way->line->word;
+    DUO_ATOMIC(uint64_t) *place = &way->line->word;
     uint64_t word = (way->count + 1) << 40;
     unsigned index_bits = way->shape->index_bits;
     if (index_bits > 0 && duo_place_of(way) > 0)
-        word |= atomic_load_explicit(place, memory_order_relaxed) & DUO_WORD_INDEXES;
+        word |= duo_atomic_load(place, memory_order_relaxed) & DUO_WORD_INDEXES;
     if (index > 0) word |= (uint64_t)index << (4 + duo_place_of(way) * index_bits);
     if (edge == DUO_TURN) word |= duo_processor();
     bool is_taken = true;
     if (edge == DUO_TURN && begins && duo_place_of(way) == 0 &&
         (duo_alternates(way) || (way->side->at & (DUO_AT_LAP | DUO_AT_LINES)) == 0)) {
-        uint64_t before = atomic_exchange_explicit(place, word, memory_order_acq_rel);
+        uint64_t before = duo_atomic_exchange(place, word, memory_order_acq_rel);
         if (!DUO_LIKELY((before & DUO_WORD_FLAGS) == 0)) {
             duo_stop(way, from);
             is_taken = duo_answer_in_word(way->session, way->side, before);
         }
     } else {
-        atomic_store_explicit(place, word, memory_order_release);
-        atomic_signal_fence(memory_order_seq_cst);
-        _Atomic uint64_t *flags = &way->session->signals[role ^ 1].flags;
-        if (!DUO_LIKELY(atomic_load_explicit(flags, memory_order_acquire) == 0)) {
+        duo_atomic_store(place, word, memory_order_release);
+        duo_signal_fence(memory_order_seq_cst);
+        DUO_ATOMIC(uint64_t) *flags = &way->session->signals[role ^ 1].flags;
+        if (!DUO_LIKELY(duo_atomic_load(flags, memory_order_acquire) == 0)) {
             duo_stop(way, from);
             is_taken = duo_answer(way->session, way->side);
         }
@@ -454,7 +454,7 @@ DUO_INLINE bool duo_may_recv(duo_way *way, duo_endpoint from, duo_role role, con
                              duo_edge edge, uint64_t wait)
 {
     if (!DUO_LIKELY(duo_find(way, from, role, known))) return false;
-    way->word = atomic_load_explicit(&way->line->word, memory_order_acquire);
+    way->word = duo_atomic_load(&way->line->word, memory_order_acquire);
     if (!duo_word_has(way->word, way->count)) {
         if (wait == DUO_AT_ONCE) return false;
         way->word = duo_look_out(way->line, duo_at(way));
