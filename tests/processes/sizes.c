@@ -16,9 +16,9 @@ typedef struct view {
 } view;
 
 /* One byte on the wire, a million in memory. */
-static const duo_wire wide = {DUO_WIRE_ENUM, ITEM, 1, NULL, 0, 1};
+static const duo_wire wide = {DUO_WIRE_ENUM, ITEM, 1, NULL, 0, 1, 1};
 static const duo_wire_part wide_items[] = {{&wide, 0, 0}};
-static const duo_wire wides = {DUO_WIRE_LIST, sizeof(view), 1, wide_items, 1, 0};
+static const duo_wire wides = {DUO_WIRE_LIST, sizeof(view), 1, wide_items, 1, 0, 0};
 
 /* Bytes that promise so many items, and have them. */
 static bool is_taken(unsigned count, size_t *room)
@@ -45,12 +45,12 @@ static void counts_of_a_peer(void)
     }
 }
 
-static const duo_wire bytes_wire = {DUO_WIRE_BYTES, sizeof(view), 1, NULL, 0, 0};
-static const duo_wire number_wire = {DUO_WIRE_NUMBER, 8, 8, NULL, 0, 0};
+static const duo_wire bytes_wire = {DUO_WIRE_BYTES, sizeof(view), 1, NULL, 0, 0, 0};
+static const duo_wire number_wire = {DUO_WIRE_NUMBER, 8, 8, NULL, 0, 0, 0};
 static const duo_wire_part bytes_items[] = {{&bytes_wire, 0, 0}};
 static const duo_wire_part number_items[] = {{&number_wire, 0, 0}};
-static const duo_wire many_bytes = {DUO_WIRE_LIST, sizeof(view), 1, bytes_items, 1, 0};
-static const duo_wire numbers = {DUO_WIRE_LIST, sizeof(view), 1, number_items, 1, 0};
+static const duo_wire many_bytes = {DUO_WIRE_LIST, sizeof(view), 1, bytes_items, 1, 0, 0};
+static const duo_wire numbers = {DUO_WIRE_LIST, sizeof(view), 1, number_items, 1, 0, 0};
 
 static const duo_type plain_list = DUO_LIST_TYPE(false, false, 8, NULL);
 static const duo_type list_of_lists = DUO_LIST_TYPE(false, false, sizeof(view), &plain_list);

@@ -7,6 +7,7 @@ mod generated;
 mod narrow;
 mod processes;
 mod programs;
+mod short_enums;
 
 use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};
 use crate::support::{repository, succeed};

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "tag.h"
+
 #ifndef DUO_NO_MALLOC
 #include "utf8.h"
 #endif
@@ -36,20 +38,6 @@ static bool matters(const duo_type *type, reason why)
 static bool is_list(const duo_type *type)
 {
     return type->kind == DUO_LIST || type->kind == DUO_TEXT;
-}
-
-/* The tag of an enum; compilers may make it smaller than an `int`. */
-static unsigned tag_of(const duo_type *type, const char *value)
-{
-    if (type->size == sizeof(uint8_t)) return *(const uint8_t *)value;
-    if (type->size == sizeof(uint16_t)) {
-        uint16_t tag;
-        memcpy(&tag, value, sizeof tag);
-        return tag;
-    }
-    unsigned tag;
-    memcpy(&tag, value, sizeof tag);
-    return tag;
 }
 
 /*
@@ -87,7 +75,7 @@ static bool walk(const duo_type *type, char *value, reason why, visitor *visit, 
         return true;
     case DUO_ENUM: {
         if (!visit(type, value, context)) return false;
-        unsigned tag = tag_of(type, value);
+        unsigned tag = tag_at(value, type->size);
         for (size_t i = 0; i < type->count; i++) {
             const duo_field *field = &type->fields[i];
             if (field->variant != tag) continue;
@@ -106,7 +94,7 @@ static bool walk(const duo_type *type, char *value, reason why, visitor *visit, 
 static bool is_sound(const duo_type *type, char *value, void *context)
 {
     (void)context;
-    if (type->kind == DUO_ENUM) return duo_is_tag(tag_of(type, value), type->variants);
+    if (type->kind == DUO_ENUM) return duo_is_tag(tag_at(value, type->size), type->variants);
 #ifndef DUO_NO_MALLOC
     if (type->kind == DUO_TEXT) {
         list text;

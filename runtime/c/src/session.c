@@ -3,6 +3,7 @@
  * correct, is in ring.h.
  */
 #include "ring.h"
+#include "tag.h"
 #include "transport.h"
 
 /* The handle that is good for a side now. */
@@ -253,12 +254,6 @@ duo_status duo_send(duo_endpoint from, const duo_message *message, const void *e
     return send_within(from, message, entries, wait, next);
 }
 
-/* What every generated message type begins with. */
-typedef struct arrival {
-    unsigned tag;
-    void *block;
-} arrival;
-
 /* Zeroes the tag of a message that did not come. */
 static duo_status nothing(duo_status status, void *message)
 {
@@ -281,9 +276,10 @@ static inline void step_in(duo_session *session, duo_side *side, uint64_t word,
 
 /* Takes a message that has a block, is larger than a few words, or is the last. */
 RARELY static duo_status take_slowly(duo_session *session, duo_side *side, uint64_t word,
-                                     const duo_message *kind, char *entries, void *message)
+                                     const duo_message *kind, size_t tag_size, char *entries,
+                                     void *message)
 {
-    arrival arrived = {kind->index + 1, NULL};
+    arrival arrived = {duo_tag_word(kind->index + 1, tag_size), NULL};
     const void *payload = place_in(session, side);
     if (kind->type != NULL && kind->type->spreads) {
         memcpy(&arrived.block, payload, sizeof arrived.block);
@@ -325,9 +321,9 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     const duo_message *kind = &state->messages[index_in(session, word, side->at)];
     char *entries = (char *)message + state->entries;
     if (!DUO_LIKELY(is_small(kind) && kind->edge != DUO_END))
-        return take_slowly(session, side, word, kind, entries, message);
+        return take_slowly(session, side, word, kind, state->tag_size, entries, message);
     copy_words(entries, place_in(session, side), kind->size);
-    arrival arrived = {kind->index + 1, NULL};
+    arrival arrived = {duo_tag_word(kind->index + 1, state->tag_size), NULL};
     memcpy(message, &arrived, sizeof arrived);
     duo_endpoint next = {session, from.turn + 2};
     memcpy(entries + kind->size, &next, sizeof next);
@@ -371,10 +367,12 @@ duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
 
 void duo_free(const duo_state *state, void *message)
 {
+    /* Only these bytes are the tag: what is between it and the block need not be what was received. */
+    unsigned tag = tag_at(message, state->tag_size);
+    if (tag == 0) return;
     arrival arrived;
     memcpy(&arrived, message, sizeof arrived);
-    if (arrived.tag == 0) return;
-    const duo_type *type = state->messages[arrived.tag - 1].type;
+    const duo_type *type = state->messages[tag - 1].type;
     if (type != NULL) duo_destroy(type, (char *)message + state->entries);
     if (arrived.block != NULL) duo_release(arrived.block);
     arrived = (struct arrival){0, NULL};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shm.h"
+#include "tag.h"
 #include "wire.h"
 
 static inline bool is_little_endian(void)
@@ -199,12 +200,6 @@ static inline uint64_t whole(uint64_t bytes)
 {
     return (bytes + DUO_LINE - 1) / DUO_LINE * DUO_LINE;
 }
-
-/* What every generated message type begins with. */
-typedef struct arrival {
-    unsigned tag;
-    void *block;
-} arrival;
 
 /* shm.c */
 /* The session is over: leaves it, and gives `status` back. `next` may be NULL. */

@@ -181,7 +181,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
     const duo_message *kind = &state->messages[tag];
     const duo_wire_message *wire = &shm->protocol->wires[kind - shm->protocol->messages];
     char *entries = (char *)message + state->entries;
-    arrival arrived = {tag + 1, NULL};
+    arrival arrived = {duo_tag_word(tag + 1, state->tag_size), NULL};
     unsigned cells = 0;
     duo_status status = DUO_OK;
     bool was_long = shm->is_arriving;
@@ -321,7 +321,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     if (!is_little_endian() || wire_of(shm, kind)->flat != 8 || kind->edge == DUO_END)
         return recv_any(from, state, wait, message);
     char *entries = (char *)message + state->entries;
-    arrival arrived = {tag + 1, NULL};
+    arrival arrived = {duo_tag_word(tag + 1, state->tag_size), NULL};
     memcpy(message, &arrived, sizeof arrived);
     memcpy(entries, shm->line->cells + cells * 8, 8);
     follow_at_once(from, entries + kind->size);
@@ -345,7 +345,7 @@ duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint6
     duo_role role = (duo_role)(from.turn & 1);
     duo_way way;
     if (duo_lane_has(&way, from, role, NULL)) {
-        duo_lane_recv(&way, from, role, message, state->entries);
+        duo_lane_recv_tagged(&way, from, role, message, state->tag_size, state->entries);
         return DUO_OK;
     }
     if (!claim(shm_of(from), from)) return nothing(DUO_USED, message);

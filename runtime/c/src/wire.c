@@ -4,6 +4,7 @@
 #include <stdalign.h>
 #include <string.h>
 
+#include "tag.h"
 #include "utf8.h"
 
 /* How text, bytes and every generated list begin. */
@@ -31,13 +32,6 @@ static size_t count_size(uint64_t count)
     size_t size = 1;
     for (; count >= 0x80; count >>= 7) size += 1;
     return size;
-}
-
-static unsigned tag_of(const char *value)
-{
-    unsigned tag;
-    memcpy(&tag, value, sizeof tag);
-    return tag;
 }
 
 static list list_of(const char *value)
@@ -123,7 +117,7 @@ static duo_status measure(const duo_wire *wire, const char *value, size_t depth,
     }
     case DUO_WIRE_STRUCT: return measure_parts(wire, value, 0, depth, size);
     case DUO_WIRE_ENUM: {
-        unsigned tag = tag_of(value);
+        unsigned tag = tag_at(value, wire->tag_size);
         if (!duo_is_tag(tag, wire->variants)) return DUO_INVALID;
         duo_status status = add_count(size, tag - 1);
         return status == DUO_OK ? measure_parts(wire, value, tag, depth, size) : status;
@@ -209,7 +203,7 @@ static bool encode(const duo_wire *wire, const char *value, duo_wire_writer *wri
         }
         return true;
     case DUO_WIRE_ENUM: {
-        unsigned tag = tag_of(value);
+        unsigned tag = tag_at(value, wire->tag_size);
         if (!put_count(writer, tag - 1)) return false;
         for (size_t i = 0; i < wire->count; i++) {
             const duo_wire_part *part = &wire->parts[i];
@@ -390,7 +384,7 @@ static void decode(const duo_wire *wire, builder *from, char *value)
         return;
     case DUO_WIRE_ENUM: {
         unsigned tag = (unsigned)next_count(from) + 1;
-        memcpy(value, &tag, sizeof tag);
+        put_tag(value, wire->tag_size, tag);
         for (size_t i = 0; i < wire->count; i++) {
             const duo_wire_part *part = &wire->parts[i];
             if (part->variant == tag) decode(part->wire, from, value + part->offset);

@@ -22,9 +22,9 @@ static const duo_message bank_messages[] = {
     {NULL, 0, NULL, DUO_END, 1},
 };
 const duo_state bank_states[] = {
-    {&bank_messages[0], offsetof(bank_login_t, as), DUO_CLIENT, false},
-    {&bank_messages[1], offsetof(bank_login_response_t, as), DUO_SERVER, false},
-    {&bank_messages[3], offsetof(bank_connected_t, as), DUO_CLIENT, true},
+    {&bank_messages[0], offsetof(bank_login_t, as), DUO_CLIENT, false, DUO_TAG_SIZE(bank_login_t)},
+    {&bank_messages[1], offsetof(bank_login_response_t, as), DUO_SERVER, false, DUO_TAG_SIZE(bank_login_response_t)},
+    {&bank_messages[3], offsetof(bank_connected_t, as), DUO_CLIENT, true, DUO_TAG_SIZE(bank_connected_t)},
 };
 static const duo_protocol bank_protocol = {64, true, sizeof(void *), 2, bank_states, 0, NULL};
 
@@ -122,7 +122,7 @@ static const duo_message numbers_messages[] = {
     {NULL, DUO_BEFORE_NEXT(numbers_stream_t, send), &numbers_states[0], DUO_STAY, 0},
 };
 const duo_state numbers_states[] = {
-    {&numbers_messages[0], offsetof(numbers_stream_t, as), DUO_CLIENT, true},
+    {&numbers_messages[0], offsetof(numbers_stream_t, as), DUO_CLIENT, true, DUO_TAG_SIZE(numbers_stream_t)},
 };
 
 duo_status numbers_init_with(size_t capacity, numbers_server_stream_t *server,
@@ -264,7 +264,7 @@ static const duo_message courier_messages[] = {
     {NULL, 0, NULL, DUO_END, 3},
 };
 const duo_state courier_states[] = {
-    {&courier_messages[0], offsetof(courier_carry_t, as), DUO_CLIENT, true},
+    {&courier_messages[0], offsetof(courier_carry_t, as), DUO_CLIENT, true, DUO_TAG_SIZE(courier_carry_t)},
 };
 
 duo_status courier_init_with(size_t capacity, courier_server_carry_t *server,
@@ -340,8 +340,8 @@ static const duo_message ping_messages[] = {
     {NULL, 0, NULL, DUO_END, 1},
 };
 const duo_state ping_states[] = {
-    {&ping_messages[0], offsetof(ping_ping_t, as), DUO_CLIENT, false},
-    {&ping_messages[1], offsetof(ping_pong_t, as), DUO_SERVER, false},
+    {&ping_messages[0], offsetof(ping_ping_t, as), DUO_CLIENT, false, DUO_TAG_SIZE(ping_ping_t)},
+    {&ping_messages[1], offsetof(ping_pong_t, as), DUO_SERVER, false, DUO_TAG_SIZE(ping_pong_t)},
 };
 DUO_SHAPE(ping, 1, false, sizeof(void *), 2);
 static const duo_protocol ping_protocol = {1, false, sizeof(void *), 2, ping_states, 0, &ping_shape};

@@ -29,8 +29,8 @@ static const duo_message messages[2][2] = {
     {{NULL, 8, &states[1], DUO_STAY, WORD}, {NULL, 8, &states[0], DUO_TURN, OVER}},
 };
 static const duo_state states[2] = {
-    {messages[0], offsetof(said, as), DUO_CLIENT, true},
-    {messages[1], offsetof(said, as), DUO_SERVER, true},
+    {messages[0], offsetof(said, as), DUO_CLIENT, true, DUO_TAG_SIZE(said)},
+    {messages[1], offsetof(said, as), DUO_SERVER, true, DUO_TAG_SIZE(said)},
 };
 
 DUO_SHAPE(talk, 64, true, 8, 2);

@@ -3,7 +3,7 @@
 #include "duologue/generated.h"
 #include "duologue/pipe.h"
 
-static const duo_state nothing = {NULL, 0, DUO_CLIENT, false};
+static const duo_state nothing = {NULL, 0, DUO_CLIENT, false, 0};
 
 static void check_shape(const duo_protocol *protocol, const duo_shape *known)
 {

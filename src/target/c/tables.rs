@@ -244,7 +244,7 @@ impl UnitView<'_> {
         let state = self.state(index);
         let name = self.received(index);
         let row = match state.direction {
-            None => "NULL, 0, DUO_CLIENT, false".to_owned(),
+            None => ["NULL", "0", "DUO_CLIENT", "false", "0"].map(str::to_owned),
             Some(direction) => {
                 let sender = match sender(direction) {
                     Side::Client => "DUO_CLIENT",
@@ -260,10 +260,16 @@ impl UnitView<'_> {
                     .iter()
                     .map(|message| self.edge(index, message));
                 let stays = edges.any(|edge| edge == "DUO_STAY");
-                format!("{messages}, offsetof({name}, as), {sender}, {stays}")
+                [
+                    messages,
+                    format!("offsetof({name}, as)"),
+                    sender.to_owned(),
+                    stays.to_string(),
+                    format!("DUO_TAG_SIZE({name})"),
+                ]
             }
         };
-        writeln!(rows, "    {{{row}}},").expect("a string takes everything");
+        rows.push_str(&spelling::wrapped("    {", &row, "},\n"));
     }
 
     /// A member as large as the entries of a message that travels without a block; small ones need none.

@@ -140,6 +140,20 @@ typedef struct duo_type {
 #define DUO_BEFORE_NEXT(type, message) DUO_ENTRY(type, message, next)
 #define DUO_ALL_OF(type, message) sizeof(((type *)0)->as.message)
 
+/* Bytes of the tag of a message type, or of an enum with values: fewer than an `int` has under `-fshort-enums`. */
+#define DUO_TAG_SIZE(type) sizeof(((type *)0)->tag)
+
+/* A number whose first bytes in memory are a tag of so many bytes, and whose others are zeros. */
+static inline unsigned duo_tag_word(unsigned tag, size_t size)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return tag << 8 * (sizeof tag - size);
+#else
+    (void)size;
+    return tag;
+#endif
+}
+
 /* Text, and bytes. */
 extern const duo_type duo_text_type;
 extern const duo_type duo_bytes_type;
@@ -186,6 +200,8 @@ typedef struct duo_state {
     duo_role sender;
     /* It has messages that keep the direction. */
     bool stays;
+    /* Bytes of the tag of its message type, by DUO_TAG_SIZE. */
+    unsigned char tag_size;
 } duo_state;
 
 /* How the ring of a session lies in memory. Sizes are in bytes. */

@@ -45,10 +45,14 @@ duo_status duo_answer_peer(duo_endpoint next, uint32_t flags);
 /* How often a receiver looks before it begins to wait in earnest. */
 enum { DUO_VOLLEY_LOOKS = 64 };
 
+/* Generated code knows the type of the message, and the runtime its table. */
+#define duo_lane_recv(way, from, role, message, offset)                                            \
+    duo_lane_recv_tagged(way, from, role, message, sizeof(message)->tag, offset)
+
 #if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__) || defined(DUO_CHECKED)
 #define duo_lane_has(way, from, role, of) ((void)(way), (void)(role), (void)(of), false)
 #define duo_lane_send(way, from, role, number, next) DUO_USED
-#define duo_lane_recv(way, from, role, message, offset) ((void)(message))
+#define duo_lane_recv_tagged(way, from, role, message, tag_size, offset) ((void)(message))
 #define duo_lane_number(from) ((const char *)&(from))
 #define duo_lane_taken(way, from, role) (from)
 #define duo_store_at_once(endpoint, place) ((void)(endpoint), (void)(place))
@@ -183,13 +187,13 @@ DUO_INLINE duo_endpoint duo_lane_taken(const duo_way *way, duo_endpoint from, du
 }
 
 /* Receives a number where there is one of several messages; entries are `offset` bytes from the start of `message`. */
-DUO_INLINE void duo_lane_recv(const duo_way *way, duo_endpoint from, duo_role role, void *message,
-                              size_t offset)
+DUO_INLINE void duo_lane_recv_tagged(const duo_way *way, duo_endpoint from, duo_role role,
+                                     void *message, size_t tag_size, size_t offset)
 {
     struct {
         unsigned tag;
         void *block;
-    } arrived = {duo_remote_of(from)->lane.tag, NULL};
+    } arrived = {duo_tag_word(duo_remote_of(from)->lane.tag, tag_size), NULL};
     char *entries = (char *)message + offset;
     memcpy(message, &arrived, sizeof arrived);
     memcpy(entries, duo_lane_number(from), 8);

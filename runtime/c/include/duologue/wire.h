@@ -49,8 +49,9 @@ typedef struct duo_wire {
     /* In the order of the wire; those of one variant stand together. */
     const duo_wire_part *parts;
     size_t count;
-    /* Of an enum: how many. */
+    /* Of an enum: how many, and how many bytes its tag has in memory. */
     unsigned variants;
+    unsigned char tag_size;
 } duo_wire;
 
 /* One message of one state; at the place of its `duo_message`. */

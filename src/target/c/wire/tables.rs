@@ -2,6 +2,7 @@
 
 use super::super::names::Own;
 use super::super::spelling;
+use super::super::types::is_bare;
 use super::super::view::UnitView;
 use super::size::Sizes;
 use crate::protocol::{Builtin, Definition, Message, Type, TypeId};
@@ -12,6 +13,9 @@ use std::fmt::Write;
 const LINE: u64 = 56;
 
 const NUMBER: &str = "DUO_WIRE_NUMBER";
+
+/// Of a type that is no enum: no variants, and a tag of no bytes.
+const NO_TAG: (usize, &str) = (0, "0");
 
 /// The tables in the making: an entry of `wires` for each type that travels.
 pub struct Wires<'a> {
@@ -71,7 +75,7 @@ impl<'a> Wires<'a> {
             parts.push((self.place(&ty), offset, 0));
         }
         let first = self.add_parts(&parts);
-        let row = self.row("DUO_WIRE_STRUCT", "0", least, &first, parts.len(), 0);
+        let row = self.row("DUO_WIRE_STRUCT", "0", least, &first, parts.len(), NO_TAG);
         self.rows.push(row);
         let place = format!(
             "&{}[{}]",
@@ -111,7 +115,7 @@ impl<'a> Wires<'a> {
         least: u64,
         parts: &str,
         count: usize,
-        variants: usize,
+        (variants, tag_size): (usize, &str),
     ) -> String {
         let cells = [
             kind.to_owned(),
@@ -120,6 +124,7 @@ impl<'a> Wires<'a> {
             parts.to_owned(),
             count.to_string(),
             variants.to_string(),
+            tag_size.to_owned(),
         ];
         spelling::wrapped("    {", &cells, "},\n")
     }
@@ -171,19 +176,19 @@ impl<'a> Wires<'a> {
         let size = format!("sizeof({name})");
         let least = self.sizes.of_type(ty).least;
         match ty {
-            Type::Builtin(builtin) => self.row(kind(*builtin), &size, least, "NULL", 0, 0),
+            Type::Builtin(builtin) => self.row(kind(*builtin), &size, least, "NULL", 0, NO_TAG),
             Type::List(item) => {
                 if let Type::Builtin(Builtin::U8 | Builtin::I8) = types.underlying(item) {
-                    return self.row("DUO_WIRE_BYTES", &size, least, "NULL", 0, 0);
+                    return self.row("DUO_WIRE_BYTES", &size, least, "NULL", 0, NO_TAG);
                 }
                 let parts = [(self.place(item), "0".to_owned(), 0)];
                 let parts = self.add_parts(&parts);
-                self.row("DUO_WIRE_LIST", &size, least, &parts, 1, 0)
+                self.row("DUO_WIRE_LIST", &size, least, &parts, 1, NO_TAG)
             }
             Type::Option(item) => {
                 let parts = [(self.place(item), format!("offsetof({name}, value)"), 0)];
                 let parts = self.add_parts(&parts);
-                self.row("DUO_WIRE_OPTION", &size, least, &parts, 1, 0)
+                self.row("DUO_WIRE_OPTION", &size, least, &parts, 1, NO_TAG)
             }
             Type::Tuple(items) => {
                 let mut parts = Vec::new();
@@ -192,7 +197,7 @@ impl<'a> Wires<'a> {
                     parts.push((self.place(item), offset, 0));
                 }
                 let first = self.add_parts(&parts);
-                self.row("DUO_WIRE_STRUCT", &size, least, &first, parts.len(), 0)
+                self.row("DUO_WIRE_STRUCT", &size, least, &first, parts.len(), NO_TAG)
             }
             Type::Named(id) => self.declared(*id, &name, &size, least),
             Type::Parameter(_) | Type::Endpoint(_) => unreachable!("an obstacle was found before"),
@@ -202,7 +207,7 @@ impl<'a> Wires<'a> {
     fn declared(&mut self, id: TypeId, name: &str, size: &str, least: u64) -> String {
         let mut parts = Vec::new();
         let mut kind = "DUO_WIRE_STRUCT";
-        let mut variants_count = 0;
+        let mut tag = (0, "0".to_owned());
         match &self.view.types.program.ty(id).definition {
             Definition::Struct(fields) => {
                 for field in fields {
@@ -213,7 +218,12 @@ impl<'a> Wires<'a> {
             }
             Definition::Enum(variants) => {
                 kind = "DUO_WIRE_ENUM";
-                variants_count = variants.len();
+                let own = if is_bare(variants) {
+                    size.to_owned()
+                } else {
+                    format!("DUO_TAG_SIZE({name})")
+                };
+                tag = (variants.len(), own);
                 for (position, variant) in variants.iter().enumerate() {
                     let word = spelling::member(variant.name.text());
                     for entry in &variant.entries {
@@ -228,7 +238,7 @@ impl<'a> Wires<'a> {
             }
         }
         let first = self.add_parts(&parts);
-        self.row(kind, size, least, &first, parts.len(), variants_count)
+        self.row(kind, size, least, &first, parts.len(), (tag.0, &tag.1))
     }
 }
 

@@ -1,0 +1,40 @@
+/*
+ * Tags as they are in memory, of received messages and of enums. A compiler may give an enum fewer bytes than an `int` has
+ * (`-fshort-enums`, which is the default of arm-none-eabi), so the generated tables say how many. The program and its tables
+ * are compiled by one compiler in one way; nothing here depends on how the runtime itself was compiled.
+ */
+#ifndef DUOLOGUE_TAG_H
+#define DUOLOGUE_TAG_H
+
+#include <string.h>
+
+#include "duologue/generated.h"
+
+/* What every generated message type begins with. Of the bytes of `tag` the first ones are the message's, see `duo_tag_word`. */
+typedef struct arrival {
+    unsigned tag;
+    void *block;
+} arrival;
+
+/* A tag of so many bytes. */
+static inline unsigned tag_at(const void *place, size_t size)
+{
+    if (size == sizeof(uint8_t)) return *(const uint8_t *)place;
+    if (size == sizeof(uint16_t)) {
+        uint16_t tag;
+        memcpy(&tag, place, sizeof tag);
+        return tag;
+    }
+    unsigned tag;
+    memcpy(&tag, place, sizeof tag);
+    return tag;
+}
+
+/* Writes a tag of so many bytes, and nothing else. */
+static inline void put_tag(void *place, size_t size, unsigned tag)
+{
+    unsigned word = duo_tag_word(tag, size);
+    memcpy(place, &word, size);
+}
+
+#endif
