@@ -6,11 +6,17 @@
  * it sleeps: for about as long as sleeping would cost, less after each time that it looked in vain,
  * and now and then the longest. If the peer last ran on this thread's own processor it cannot run
  * while this one looks, so this one does not look but gives way.
+ * Without threads nothing changes while one looks, so nobody does: `duo_idle` lets the other side run.
  */
 #include "ring.h"
 
-/* How often to look at first, at least and at most, and to let others run before sleeping. */
-enum { FIRST_LOOKS = 64, LEAST_LOOKS = 32, MOST_LOOKS = 2000, YIELDS = 4 };
+/* How often to let others run before sleeping. */
+enum { YIELDS = 4 };
+
+#ifndef DUO_NO_THREADS
+
+/* How often to look at first, at least and at most. */
+enum { FIRST_LOOKS = 64, LEAST_LOOKS = 32, MOST_LOOKS = 2000 };
 
 /*
  * One of so many waits in vain looks for the longest time: two threads that have learnt to sleep
@@ -21,6 +27,8 @@ enum { PROBE = 32 };
 /* How often this thread looks before it sleeps, and looked in vain since it last did not. */
 static DUO_EACH_THREAD unsigned budget = MOST_LOOKS / 4;
 static DUO_EACH_THREAD unsigned in_vain = 0;
+
+#endif
 
 /* What a wait is for: a message, or room. */
 typedef struct awaited {
@@ -36,6 +44,17 @@ static inline bool is_over(const awaited *what)
     return duo_look_for_room(what->session, what->side, &credit) != DUO_ROOM_FULL;
 }
 
+#ifdef DUO_NO_THREADS
+
+uint64_t duo_look_out(const duo_line *line, uint64_t at)
+{
+    (void)line;
+    (void)at;
+    return 0;
+}
+
+#else
+
 uint64_t duo_look_out(const duo_line *line, uint64_t at)
 {
     uint64_t peer = at & PROCESSORS;
@@ -49,8 +68,11 @@ uint64_t duo_look_out(const duo_line *line, uint64_t at)
     return 0;
 }
 
+#endif
+
 static bool looks(const awaited *what)
 {
+#ifndef DUO_NO_THREADS
     uint64_t peer = what->side->at & PROCESSORS;
     if (peer == 0 || peer != duo_processor()) {
         unsigned most = in_vain % PROBE == PROBE - 1 ? MOST_LOOKS : budget;
@@ -66,6 +88,7 @@ static bool looks(const awaited *what)
         budget -= budget / 8;
         if (budget < LEAST_LOOKS) budget = LEAST_LOOKS;
     }
+#endif
     for (int i = 0; i < YIELDS && duo_give_way(); i++) {
         if (is_over(what)) return true;
     }

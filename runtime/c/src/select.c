@@ -2,7 +2,12 @@
 #include "ring.h"
 #include "transport.h"
 
+/* Without threads nothing changes while one looks. */
+#ifdef DUO_NO_THREADS
+enum { LOOKS = 0, YIELDS = 2 };
+#else
 enum { LOOKS = 100, YIELDS = 2 };
+#endif
 
 typedef struct select_bell {
     duo_bell bell;
