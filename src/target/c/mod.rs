@@ -8,6 +8,7 @@
 
 mod declarations;
 mod declared;
+mod device;
 mod functions;
 mod lane;
 mod layouts;

@@ -98,21 +98,6 @@ impl UnitView<'_> {
         messages.max().unwrap_or_default()
     }
 
-    /// Whether sessions can live in memory of the caller's: no message needs a block, and no run is without bound.
-    pub fn fits_in(&self) -> bool {
-        let spreads = |index: usize, message: &Message| {
-            let mut entries = message.entries.iter();
-            entries.any(|entry| self.types.facts(&self.entry_type(index, entry)).spreads)
-        };
-        self.unit.kind != Kind::Mentioned
-            && self.state(0).direction.is_some()
-            && self.capacity != Capacity::Unbounded
-            && self.own_states().all(|index| {
-                let mut messages = self.state(index).messages.iter();
-                !messages.any(|message| spreads(index, message))
-            })
-    }
-
     /// A type as large as what travels in the ring.
     pub fn payload_union(&self) -> String {
         let mut inline = String::new();

@@ -52,6 +52,8 @@ struct HeadView {
     capacity_name: String,
     capacity: u32,
     prefix: String,
+    /// Why it cannot be used without an allocator.
+    refusal: Option<String>,
     tables: [String; 3],
 }
 
@@ -358,6 +360,7 @@ impl<'a> UnitView<'a> {
                 Capacity::Unbounded => ROOM,
             },
             prefix: self.unit.prefix.clone(),
+            refusal: self.refusal(),
             tables: [Own::Protocol, Own::States, Own::Messages].map(|own| self.unit.ours(own)),
         }
     }

@@ -254,8 +254,19 @@ typedef struct duo_protocol {
 /* But never fewer lines. */
 #define DUO_LINES_READY 8
 
+/* What allocates says so where it is called, and not only to the linker. */
+#if defined(DUO_NO_MALLOC) && defined(__has_attribute)
+#if __has_attribute(error)
+#define DUO_ALLOCATES                                                                              \
+    __attribute__((error("DUO_NO_MALLOC leaves out the allocator: begin the session with `_init_in`")))
+#endif
+#endif
+#ifndef DUO_ALLOCATES
+#define DUO_ALLOCATES
+#endif
+
 /* Makes a session. On failure (DUO_NO_MEMORY) both places are zeroed. */
-DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server,
+DUO_ALLOCATES DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server,
                                    duo_endpoint *client);
 
 /*

@@ -1,0 +1,101 @@
+//! Why sessions of a protocol need an allocator, for devices that have none.
+
+use super::units::{Kind, parts_of};
+use super::view::UnitView;
+use crate::graph::Capacity;
+use crate::protocol::{Builtin, Type};
+use std::collections::BTreeSet;
+
+impl UnitView<'_> {
+    /// Whether sessions can live in memory of the caller's.
+    pub fn fits_in(&self) -> bool {
+        self.unit.kind != Kind::Mentioned
+            && self.state(0).direction.is_some()
+            && self.allocates().is_none()
+    }
+
+    /// What headers say where they are used without an allocator.
+    pub fn refusal(&self) -> Option<String> {
+        if self.unit.kind == Kind::Mentioned {
+            return None;
+        }
+        let name = &self.unit.prefix;
+        self.allocates().map(|(reason, instead)| {
+            format!(
+                "{name}: {reason}. Its sessions need an allocator, and DUO_NO_MALLOC leaves it out: {instead}, or compile \
+                 everything without DUO_NO_MALLOC"
+            )
+        })
+    }
+
+    /// The first reason for which memory is allocated, and what to write instead: a message that needs a block, or a run without
+    /// bound.
+    fn allocates(&self) -> Option<(String, &'static str)> {
+        for index in self.own_states() {
+            let state = self.state(index);
+            for message in &state.messages {
+                let mut types = message
+                    .entries
+                    .iter()
+                    .map(|entry| self.entry_type(index, entry));
+                if let Some(what) = types.find_map(|ty| self.outside(&ty)) {
+                    let (message, state) = (message.name.text(), &state.name);
+                    let reason = format!("message `{message}` of state `{state}` has {what}");
+                    return Some((reason, "send numbers, enums or structs of them"));
+                }
+            }
+        }
+        if self.capacity != Capacity::Unbounded {
+            return None;
+        }
+        let state = self.own_states().find(|index| self.repeats(*index))?;
+        let name = &self.state(state).name;
+        let reason = format!("the run of messages in state `{name}` has no bound");
+        Some((reason, "let the receiver answer within the run"))
+    }
+
+    /// What a value of the type has outside of itself, in words.
+    fn outside(&self, ty: &Type) -> Option<String> {
+        let types = self.types;
+        if !types.facts(ty).spreads {
+            return None;
+        }
+        match types.underlying(ty) {
+            Type::Builtin(Builtin::Str) => Some("text".to_owned()),
+            Type::Builtin(_) => Some("bytes".to_owned()),
+            Type::List(_) => Some("a list".to_owned()),
+            Type::Option(item) => self.outside(item),
+            Type::Tuple(items) => items.iter().find_map(|item| self.outside(item)),
+            Type::Named(id) => {
+                let declared = types.program.ty(*id);
+                match parts_of(&declared.definition).as_slice() {
+                    [] => Some(format!("values of the host type `{}`", declared.name)),
+                    parts => parts.iter().find_map(|part| self.outside(part)),
+                }
+            }
+            Type::Parameter(_) | Type::Endpoint(_) => None,
+        }
+    }
+
+    /// Whether a state follows itself in one direction.
+    fn repeats(&self, index: usize) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![index];
+        while let Some(at) = open.pop() {
+            let state = self.state(at);
+            let next = state
+                .messages
+                .iter()
+                .filter_map(|message| self.next(at, message));
+            for next in next.filter(|next| self.state(*next).direction == state.direction) {
+                if next == index {
+                    return true;
+                }
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        false
+    }
+}
