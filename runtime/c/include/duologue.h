@@ -173,7 +173,8 @@ size_t duo_shutdown(void);
 /*
  * Where there is no system, only one processor and what it runs in turn (DUO_NO_THREADS), the program
  * defines these two. A call that waits calls `duo_idle` over and over, which lets the other side go on; a
- * call with a limit measures it by `duo_clock`, in nanoseconds from some beginning.
+ * call with a limit measures it by `duo_clock`, in nanoseconds from some beginning. Interrupt handlers use a session
+ * only as docs/targets/c.md says.
  */
 void duo_idle(void);
 uint64_t duo_clock(void);

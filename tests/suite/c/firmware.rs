@@ -1,8 +1,9 @@
-//! The shim as a device has it: small code, no allocator, no threads.
+//! The shim as a device has it: small code, no allocator, no threads. With `firmware` in `DUOLOGUE_TEST_WITH` also on Cortex-M.
 
-use super::generate;
-use crate::support::c::{Compiler, Program, Watch, runtime, scratch, sources_in};
-use crate::support::{repository, succeed};
+use super::{generate, generate_with, quiet};
+use crate::support::c::{C_WARNINGS, Compiler, Program, Watch, runtime, scratch, sources_in};
+use crate::support::{is_named, repository, succeed};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const BARE: [&str; 5] = [
@@ -29,6 +30,20 @@ const MISSING: [&str; 12] = [
     "__tls_get_addr",
 ];
 
+/// What the program prints.
+const TRANSCRIPT: &str = "500 cents\n1000 cents\n1500 cents\n";
+
+/// The shim without sessions between processes: a device has no other ones.
+fn sources_of_a_device() -> Vec<PathBuf> {
+    let is_of_processes = |name: &str| name.starts_with("shm") || ["wire", "utf8"].contains(&name);
+    let mut sources = sources_in(&runtime().join("src"));
+    sources.retain(|source| {
+        let name = source.file_stem().expect("it is a file");
+        !is_of_processes(&name.to_string_lossy())
+    });
+    sources
+}
+
 #[test]
 fn a_device_without_an_allocator_has_a_dialogue() {
     let proto = repository().join("tests/firmware/teller.proto");
@@ -53,20 +68,14 @@ fn a_device_without_an_allocator_has_a_dialogue() {
         let said = program
             .run()
             .unwrap_or_else(|complaint| panic!("{complaint}"));
-        assert_eq!(said, "500 cents\n1000 cents\n1500 cents\n");
+        assert_eq!(said, TRANSCRIPT);
     }
 }
 
 #[test]
 fn a_device_needs_little() {
     let folder = scratch("firmware-size");
-    // A device has no other processes.
-    let is_of_processes = |name: &str| name.starts_with("shm") || ["wire", "utf8"].contains(&name);
-    let mut sources = sources_in(&runtime().join("src"));
-    sources.retain(|source| {
-        let name = source.file_stem().expect("it is a file");
-        !is_of_processes(&name.to_string_lossy())
-    });
+    let sources = sources_of_a_device();
     let shim = Program {
         compiler: Compiler::Gcc,
         watch: Watch::Plain,
@@ -105,4 +114,366 @@ fn a_device_needs_little() {
         variables <= 256,
         "the shim has {variables} bytes of variables"
     );
+}
+
+/// What needs an allocator says so where it is compiled, and names the reason; what does not is compiled.
+#[test]
+fn what_needs_an_allocator_is_refused_by_its_header() {
+    let folder = repository().join("protocols");
+    let wishes = [
+        (
+            "bank",
+            "bank",
+            Some("bank: message `login` of state `login` has text. "),
+        ),
+        (
+            "oneshot",
+            "oneshot_bytes",
+            Some("oneshot_bytes: message `send` of state `Oneshot` has bytes. "),
+        ),
+        (
+            "stream",
+            "numbers",
+            Some("numbers: the run of messages in state `Stream` has no bound. "),
+        ),
+        ("pingpong", "pingpong", None),
+    ];
+    for (proto, name, refusal) in wishes {
+        let proto = folder.join(format!("{proto}.proto"));
+        let text = format!("#include \"{name}.h\"\nint main(void) {{ return 0; }}\n");
+        match (compiles_without_allocator(name, &proto, &text), refusal) {
+            (Ok(()), None) => {}
+            (Ok(()), Some(_)) => panic!("{name} compiles without an allocator"),
+            (Err(complaint), None) => panic!("{complaint}"),
+            (Err(complaint), Some(refusal)) => {
+                assert!(complaint.contains(refusal), "{complaint}");
+                assert!(complaint.contains("DUO_NO_MALLOC"), "{complaint}");
+            }
+        }
+    }
+    let proto = folder.join("pingpong.proto");
+    let complaint = compiles_without_allocator("begins", &proto, BEGINS);
+    let complaint = complaint.expect_err("the session has no memory");
+    assert!(complaint.contains("_init_in"), "{complaint}");
+}
+
+const BEGINS: &str = r#"
+#include "pingpong.h"
+
+int main(void)
+{
+    pingpong_server_ping_t server;
+    pingpong_client_ping_t client;
+    return pingpong_init(&server, &client) == DUO_OK ? 0 : 1;
+}
+"#;
+
+/// Compiles a program of the protocols in `proto`.
+fn compiles_without_allocator(name: &str, proto: &PathBuf, text: &str) -> Result<(), String> {
+    let test = format!("firmware-refused-{name}");
+    let generated = generate(&test, std::slice::from_ref(proto));
+    let source = generated.join("user.c");
+    std::fs::write(&source, text).expect("the folder is ours");
+    for compiler in Compiler::all() {
+        let program = Program {
+            compiler,
+            flags: &BARE[3..],
+            ..quiet(
+                Watch::Plain,
+                std::slice::from_ref(&source),
+                std::slice::from_ref(&generated),
+                &generated,
+            )
+        };
+        program.objects()?;
+    }
+    Ok(())
+}
+
+/// Two processes have two processors, and this shim has no atomic operations: no side is taken.
+#[cfg(target_os = "linux")]
+#[test]
+fn there_are_no_sessions_between_processes_without_threads() {
+    let proto = repository().join("protocols/pingpong.proto");
+    let generated = generate_with("firmware-processes", &[proto], &["--c-shm"]);
+    let main = generated.join("main.c");
+    std::fs::write(&main, ATTACH).expect("the folder is ours");
+    let sources = sources_in(&generated);
+    let flags = ["-DDUO_NO_THREADS"];
+    let program = Program {
+        flags: &flags,
+        shim: &flags,
+        ..quiet(
+            Watch::Plain,
+            &sources,
+            std::slice::from_ref(&generated),
+            &generated,
+        )
+    };
+    program
+        .run()
+        .unwrap_or_else(|complaint| panic!("{complaint}"));
+}
+
+const ATTACH: &str = r#"
+#include <errno.h>
+
+#include "pingpong_shm.h"
+
+void duo_idle(void) { }
+uint64_t duo_clock(void) { return 0; }
+
+int main(void)
+{
+    int region;
+    pingpong_client_ping_t client;
+    if (duo_shm_create(0, &region) != DUO_OK) return 1;
+    if (pingpong_client_attach(region, NULL, &client) != DUO_SYSTEM || errno != ENOSYS) return 2;
+    return client.sends.session == NULL ? 0 : 3;
+}
+"#;
+
+/// A core, the machine on which QEMU has it, and where that has its code and its memory.
+struct Board {
+    core: &'static str,
+    machine: &'static str,
+    flash: &'static str,
+    ram: &'static str,
+}
+
+/// QEMU has no Cortex-M0+. The code is that of ARMv6-M, which the Cortex-M0 of the micro:bit executes too.
+const BOARDS: [Board; 4] = [
+    Board {
+        core: "cortex-m0plus",
+        machine: "microbit",
+        flash: "0",
+        ram: "0x20000000",
+    },
+    Board {
+        core: "cortex-m3",
+        machine: "mps2-an385",
+        flash: "0",
+        ram: "0x20000000",
+    },
+    Board {
+        core: "cortex-m4",
+        machine: "mps2-an386",
+        flash: "0",
+        ram: "0x20000000",
+    },
+    // Its core starts in the secure state, which has these views of the memories.
+    Board {
+        core: "cortex-m33",
+        machine: "mps2-an505",
+        flash: "0x10000000",
+        ram: "0x38000000",
+    },
+];
+
+/// All that the shim calls on a device: of the program, of the C library, and of the compiler's own functions for numbers.
+const CALLED: [&str; 8] = [
+    "duo_",
+    "memcpy",
+    "memset",
+    "memcmp",
+    "strlen",
+    "__aeabi_",
+    "__gnu_thumb1_",
+    "_GLOBAL_OFFSET_TABLE_",
+];
+
+/// One of GCC's tools for devices, or QEMU.
+fn device_tool(name: &str) -> Command {
+    let mut asked = Command::new(name);
+    let is_there = asked.arg("--version").output().is_ok();
+    assert!(
+        is_there,
+        "{name} is not installed: apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
+    );
+    Command::new(name)
+}
+
+impl Board {
+    /// A compiler of programs for the board, with all warnings.
+    fn compiler(&self, optimisation: &str) -> Command {
+        let mut gcc = device_tool("arm-none-eabi-gcc");
+        gcc.arg(format!("-mcpu={}", self.core)).arg("-mthumb");
+        gcc.args(C_WARNINGS.split(' ')).arg(optimisation);
+        gcc.args(&BARE[1..])
+            .arg("-I")
+            .arg(runtime().join("include"));
+        gcc
+    }
+
+    /// The objects of the shim.
+    fn shim(&self, optimisation: &str, folder: &Path) -> Vec<PathBuf> {
+        let compiled = sources_of_a_device().into_iter().map(|source| {
+            let name = source.file_stem().expect("it is a file").to_owned();
+            let object = folder.join(name).with_extension("o");
+            let mut gcc = self.compiler(optimisation);
+            succeed(gcc.arg("-c").arg(&source).arg("-o").arg(&object))
+                .unwrap_or_else(|complaint| panic!("{complaint}"));
+            object
+        });
+        compiled.collect()
+    }
+
+    /// A program of `tests/firmware`.
+    fn link(
+        &self,
+        optimisation: &str,
+        program: &str,
+        generated: &Path,
+        shim: &[PathBuf],
+    ) -> PathBuf {
+        let folder = repository().join("tests/firmware");
+        let linked = generated.join(format!("{}{optimisation}-{program}.elf", self.core));
+        let mut gcc = self.compiler(optimisation);
+        gcc.args([
+            "-nostartfiles",
+            "--specs=nano.specs",
+            "--specs=rdimon.specs",
+        ]);
+        gcc.arg(format!("-Wl,--defsym=flash={}", self.flash));
+        gcc.arg(format!("-Wl,--defsym=ram={}", self.ram));
+        gcc.arg("-Wl,--gc-sections")
+            .arg("-T")
+            .arg(folder.join("device.ld"));
+        gcc.arg("-I").arg(generated).arg(folder.join("start.c"));
+        gcc.arg(folder.join(program)).args(sources_in(generated));
+        succeed(gcc.args(shim).arg("-o").arg(&linked))
+            .unwrap_or_else(|complaint| panic!("{complaint}"));
+        linked
+    }
+
+    /// What a program prints; it ends with status 0, and soon.
+    fn run(&self, program: &Path) -> String {
+        device_tool("qemu-system-arm");
+        let mut qemu = Command::new("timeout");
+        qemu.args(["60", "qemu-system-arm", "-M", self.machine]);
+        qemu.args(["-nographic", "-monitor", "none", "-serial", "none"]);
+        qemu.args(["-semihosting-config", "enable=on,target=native", "-kernel"]);
+        succeed(qemu.arg(program)).unwrap_or_else(|complaint| panic!("{complaint}"))
+    }
+}
+
+/// Flash (code and what variables begin with) and RAM (variables), in bytes.
+fn flash_and_ram(program: &Path) -> (u64, u64) {
+    let sizes = succeed(device_tool("arm-none-eabi-size").arg(program)).expect("it is a program");
+    let row = sizes.lines().nth(1).expect("there is a row");
+    let numbers: Vec<u64> = row
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    (numbers[0] + numbers[1], numbers[1] + numbers[2])
+}
+
+/// The size of a variable.
+fn size_of(program: &Path, variable: &str) -> u64 {
+    let symbols = succeed(
+        device_tool("arm-none-eabi-nm")
+            .arg("--print-size")
+            .arg(program),
+    );
+    let symbols = symbols.expect("it is a program");
+    let words = symbols
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let size = words
+        .filter(|words| words.last() == Some(&variable))
+        .find_map(|words| u64::from_str_radix(words[1], 16).ok());
+    size.expect("the program has the variable")
+}
+
+/// The same session as on a host, on every core: nothing has to be added to link it, and it prints the same.
+#[test]
+fn sessions_on_cortex_m() {
+    if !is_named("firmware") {
+        return;
+    }
+    let proto = repository().join("tests/firmware/teller.proto");
+    println!("bytes of:            flash   without a session   RAM   without   of it a session");
+    for board in &BOARDS {
+        let name = format!("firmware-{}", board.core);
+        let generated = generate(&name, std::slice::from_ref(&proto));
+        let shim = board.shim("-Os", &scratch(&format!("{name}-shim")));
+        let undefined = succeed(device_tool("arm-none-eabi-nm").arg("-u").args(&shim))
+            .expect("they are objects");
+        let symbols = undefined
+            .lines()
+            .filter_map(|line| line.trim_start().strip_prefix("U "));
+        for symbol in symbols {
+            let is_known = CALLED.iter().any(|start| symbol.starts_with(start));
+            assert!(is_known, "{}: a device has no {symbol}", board.core);
+        }
+        let program = board.link("-Os", "main.c", &generated, &shim);
+        let bare = board.link("-Os", "bare.c", &generated, &shim);
+        assert_eq!(board.run(&program), TRANSCRIPT, "{}", board.core);
+        assert_eq!(board.run(&bare), TRANSCRIPT, "{}", board.core);
+        let (flash, ram) = flash_and_ram(&program);
+        let (bare_flash, bare_ram) = flash_and_ram(&bare);
+        let session = size_of(&program, "memory");
+        println!(
+            "{:15}{flash:11}{bare_flash:20}{ram:6}{bare_ram:10}{session:18}",
+            board.core
+        );
+        assert!(flash - bare_flash <= 16 << 10, "{}", board.core);
+        assert!(ram - bare_ram - session <= 256, "{}", board.core);
+    }
+}
+
+/// The other side in an interrupt handler, by the rule of the page; with small code and with code in the headers.
+#[test]
+fn a_session_with_an_interrupt_handler() {
+    if !is_named("firmware") {
+        return;
+    }
+    let proto = repository().join("tests/firmware/teller.proto");
+    for board in &BOARDS {
+        for optimisation in ["-Os", "-O2"] {
+            let name = format!("firmware-interrupt-{}{optimisation}", board.core);
+            let generated = generate(&name, std::slice::from_ref(&proto));
+            let shim = board.shim(optimisation, &scratch(&format!("{name}-shim")));
+            let program = board.link(optimisation, "interrupt.c", &generated, &shim);
+            assert_eq!(
+                board.run(&program),
+                TRANSCRIPT,
+                "{}{optimisation}",
+                board.core
+            );
+        }
+    }
+}
+
+/// The page's commands, as they are.
+#[test]
+fn the_recipe_for_a_device() {
+    if !is_named("firmware") {
+        return;
+    }
+    let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
+    let page = page.expect("the page is there");
+    let (_, section) = page
+        .split_once("\n## Without an allocator\n")
+        .expect("the page has the section");
+    let (_, block) = section
+        .split_once("```sh\n")
+        .expect("the section has commands");
+    let (commands, _) = block.split_once("```").expect("a block is closed");
+    let folder = scratch("firmware-recipe");
+    for part in ["runtime", "tests"] {
+        std::os::unix::fs::symlink(repository().join(part), folder.join(part))
+            .expect("the folder is ours");
+    }
+    let compiler = Path::new(env!("CARGO_BIN_EXE_duologue"));
+    let own = compiler.parent().expect("it is in a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([own].into_iter().chain(std::env::split_paths(&path)));
+    let mut shell = Command::new("timeout");
+    shell.args(["300", "sh", "-e", "-c", commands]);
+    shell
+        .current_dir(&folder)
+        .env("PATH", path.expect("no folder has a colon in its name"));
+    let said = succeed(&mut shell).unwrap_or_else(|complaint| panic!("{complaint}"));
+    assert!(said.ends_with(TRANSCRIPT), "{said}");
 }

@@ -28,7 +28,7 @@ pub enum Watch {
 }
 
 /// All warnings that generated code and the shim keep free of, in C.
-const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes";
+pub const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes";
 
 /// The same in C++.
 const CPP_WARNINGS: &str =

@@ -1,0 +1,142 @@
+/*
+ * The safe of main.c in a timer's interrupt handler, and the card in the main program. The program masks interrupts around its
+ * calls, and `duo_idle`, in which its calls wait, lets them in.
+ */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "teller.h"
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("line %d: does not hold: %s\n", __LINE__, #condition);                          \
+            return 1;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* The compiler moves no access to memory across these. */
+static inline void mask(void)
+{
+    __asm__ __volatile__("cpsid i" ::: "memory");
+}
+
+static inline void unmask(void)
+{
+    __asm__ __volatile__("cpsie i\n\tisb" ::: "memory");
+}
+
+/* One call of this program, during which the handler does not run. */
+#define MASKED(call) (mask(), status = (call), unmask(), status)
+
+static teller_session_memory_t memory;
+
+/* Of the handler alone. */
+static teller_server_login_t locked;
+static teller_server_connected_t open;
+static enum { LOCKED, OPEN, OVER } safe;
+static uint64_t balance;
+static duo_status failure;
+
+/* Of both, with interrupts masked. */
+static uint64_t ticks;
+
+static duo_status serve_login(void)
+{
+    teller_login_t asked;
+    duo_status status = teller_server_login_try_recv(locked, &asked);
+    if (status != DUO_OK) return status;
+    if (asked.as.login.pin != 1234)
+        return teller_server_login_response_send_invalid(asked.as.login.next, &locked);
+    safe = OPEN;
+    return teller_server_login_response_send_ok(asked.as.login.next, &open);
+}
+
+static duo_status serve_customer(void)
+{
+    teller_connected_t asked;
+    duo_status status = teller_server_connected_try_recv(open, &asked);
+    if (status != DUO_OK) return status;
+    switch (asked.tag) {
+    case TELLER_CONNECTED_DEPOSIT:
+        balance += asked.as.deposit.cents;
+        return teller_server_deposited_send_balance(asked.as.deposit.next, balance, &open);
+    case TELLER_CONNECTED_WITHDRAWAL:
+        return teller_server_withdrawal_response_send_insufficient_funds(asked.as.withdrawal.next, &open);
+    case TELLER_CONNECTED_QUIT: safe = OVER; return DUO_OK;
+    }
+    return DUO_OK;
+}
+
+void tick(void);
+
+/* Nothing that waits is called here. */
+void tick(void)
+{
+    ticks += 1;
+    duo_status status = safe == LOCKED ? serve_login() : safe == OPEN ? serve_customer() : DUO_EMPTY;
+    if (status != DUO_OK && status != DUO_EMPTY) failure = status;
+}
+
+/* Interrupts are masked here. One that is pending ends the sleep, and is served when they are unmasked. */
+void duo_idle(void)
+{
+    __asm__ __volatile__("wfi" ::: "memory");
+    unmask();
+    mask();
+}
+
+uint64_t duo_clock(void)
+{
+    return ticks * 1000000;
+}
+
+/* SysTick, which is in the same place in every Cortex-M. */
+static void start_timer(void)
+{
+    volatile uint32_t *const control = (volatile uint32_t *)0xe000e010;
+    control[1] = 10000;
+    control[2] = 0;
+    control[0] = 7;
+}
+
+static int deposit(void)
+{
+    duo_status status;
+    teller_client_login_t card;
+    teller_client_login_response_t waiting;
+    teller_login_response_t answer;
+    REQUIRE(MASKED(teller_init_in(&memory, &locked, &card)) == DUO_OK);
+    start_timer();
+    REQUIRE(MASKED(teller_client_login_send_login(card, 77, 1234, &waiting)) == DUO_OK);
+    REQUIRE(MASKED(teller_client_login_response_recv(waiting, &answer)) == DUO_OK);
+    REQUIRE(answer.tag == TELLER_LOGIN_RESPONSE_OK);
+    teller_client_connected_t at = answer.as.ok.next;
+    for (int round = 0; round < 3; round++) {
+        teller_client_deposited_t deposited;
+        teller_deposited_t told;
+        REQUIRE(MASKED(teller_client_connected_send_deposit(at, 500, &deposited)) == DUO_OK);
+        if (round == 1) {
+            /* The same without waiting in the call. */
+            do REQUIRE(MASKED(teller_client_deposited_try_recv(deposited, &told)) != DUO_CLOSED);
+            while (status == DUO_EMPTY);
+        } else {
+            const duo_endpoint awaited[] = {DUO_READY(deposited)};
+            size_t which = 1;
+            if (round == 2) REQUIRE(MASKED(duo_select(awaited, 1, DUO_FOREVER, &which)) == DUO_OK && which == 0);
+            REQUIRE(MASKED(teller_client_deposited_recv(deposited, &told)) == DUO_OK);
+        }
+        printf("%u cents\n", (unsigned)told.as.balance.cents);
+        at = told.as.balance.next;
+    }
+    REQUIRE(MASKED(teller_client_connected_send_quit(at)) == DUO_OK);
+    return 0;
+}
+
+int main(void)
+{
+    int failed = deposit();
+    mask();
+    REQUIRE(failure == DUO_OK);
+    return failed;
+}

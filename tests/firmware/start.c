@@ -1,0 +1,64 @@
+/*
+ * What a Cortex-M does before `main`: its vector table, and the memory that C expects. Input and output are semihosting's,
+ * which `--specs=rdimon.specs` links.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By device.ld. */
+extern char stack_top[], data_start[], data_end[], data_image[], bss_start[], bss_end[];
+
+/* By newlib and librdimon. */
+void __libc_init_array(void);
+void initialise_monitor_handles(void);
+
+int main(void);
+void reset(void);
+void fault(void);
+void tick(void);
+
+/* In place of constructors, which C does not have; newlib calls both. */
+void _init(void);
+void _fini(void);
+
+void _init(void)
+{
+}
+
+void _fini(void)
+{
+}
+
+void reset(void)
+{
+    memcpy(data_start, data_image, (size_t)(data_end - data_start));
+    memset(bss_start, 0, (size_t)(bss_end - bss_start));
+    initialise_monitor_handles();
+    __libc_init_array();
+    exit(main());
+}
+
+/* Ends the emulator, with a status that is not 0. */
+void fault(void)
+{
+    _Exit(1);
+}
+
+/* The timer's interrupt, of programs that have one. */
+__attribute__((weak)) void tick(void)
+{
+    fault();
+}
+
+typedef struct vector_table {
+    void *stack;
+    void (*handlers[15])(void);
+} vector_table;
+
+extern const vector_table vectors;
+
+__attribute__((section(".vectors"), used)) const vector_table vectors = {
+    stack_top,
+    {reset, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, tick},
+};
