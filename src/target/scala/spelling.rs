@@ -169,7 +169,12 @@ pub fn entry_name(name: &str) -> String {
 
 /// The object of a protocol or an instance: the name as written, but that it begins small.
 pub fn object_name(name: &str) -> String {
-    not_root(escaped(small(name)))
+    let name = small(name);
+    // An object of that name declares what is in it in the package around it.
+    if name == "package" {
+        return name + "_";
+    }
+    not_root(escaped(name))
 }
 
 /// The object that holds a file's types.

@@ -256,7 +256,7 @@ impl Generator {
     fn host(&mut self, text: &mut String, name: &str, unit: &Unit) {
         let bounds = ["", ": clone debug eq ord hash", ": clone + debug"];
         let bounds = self.choices.one_of(&bounds);
-        let c = "c = \"struct host_value *\" from \"host_value.h\" drop \"host_value_free\";";
+        let c = "c = \"struct zz_value *\" from \"zz_value.h\" drop \"zz_value_free\";";
         // The program around the generated code declares what can be spelled without knowing how each target escapes names.
         let is_plain = |word: &str| {
             word.starts_with(|first: char| first.is_ascii_lowercase())

@@ -184,8 +184,8 @@ fn scala_segment(segment: &str) -> String {
 }
 
 /// What the program around the generated code supplies, in C.
-const C_HOST: &str = "#ifndef HOST_VALUE\n#define HOST_VALUE\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\
-    struct host_value;\nvoid host_value_free(struct host_value *value);\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+const C_HOST: &str = "#ifndef ZZ_VALUE\n#define ZZ_VALUE\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\
+    struct zz_value;\nvoid zz_value_free(struct zz_value *value);\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 
 #[test]
 fn random_programs_compile_in_rust() {
@@ -232,7 +232,7 @@ fn random_programs_compile_in_c() {
         return;
     }
     let folder = c::scratch("programs");
-    fs::write(folder.join("host_value.h"), C_HOST).expect("the folder is ours");
+    fs::write(folder.join("zz_value.h"), C_HOST).expect("the folder is ours");
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     let compile = || {
