@@ -36,7 +36,13 @@ pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
             }
             let bare = plain.strip_prefix("r#").unwrap_or(plain);
             let bare = bare.trim_end_matches('_');
-            let name = free(format!("{}{bare}{}", form.start, form.end), &taken);
+            // `_2` is in snake case, and `try__2` is not.
+            let after = if form.start.is_empty() {
+                bare
+            } else {
+                bare.trim_start_matches('_')
+            };
+            let name = free(format!("{}{after}{}", form.start, form.end), &taken);
             taken.insert(name.clone());
             name
         })
