@@ -142,7 +142,10 @@ impl<'a> Declarations<'a> {
             Type::Named(id)
                 if matches!(self.types.program.ty(*id).definition, Definition::Alias(_)) =>
             {
-                self.need_declared(*id);
+                // The header that declares the alias completes what it stands for, when what that consists of is complete.
+                self.include_types_of(self.types.program.ty(*id).file);
+                let target = self.types.underlying(item).clone();
+                self.later.push(target);
                 self.types.declared_name(*id)
             }
             Type::Named(_)

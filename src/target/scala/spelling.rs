@@ -123,11 +123,22 @@ const TYPES_IN_SIGHT: &str = "AbstractMethodError Any AnyRef AnyVal Appendable A
     ProcessHandle Product Proxy Range Readable Record Right Runnable Runtime RuntimeException SafeVarargs ScopedValue \
     SecurityException SecurityManager Selectable Seq Serializable Set Short Singleton Some Specializable StackOverflowError \
     StackTraceElement StackWalker Stream StrictMath String StringBuffer StringBuilder StringContext StringTemplate Suppress \
-    SuppressWarnings Symbol System Thread ThreadDeath ThreadGroup ThreadLocal Throwable Traversable TraversableOnce Tuple Tuple1 \
-    Tuple2 Tuple3 Tuple4 Tuple5 Tuple6 Tuple7 Tuple8 Tuple9 UninitializedFieldError Unit ValueOf Vector Void WeakPairMap \
+    SuppressWarnings Symbol System Thread ThreadDeath ThreadGroup ThreadLocal Throwable Traversable TraversableOnce Tuple \
+    UninitializedFieldError Unit ValueOf Vector Void WeakPairMap \
     AssertionError ArithmeticException Iterable IllegalArgumentException UnsupportedOperationException NoSuchElementException \
     InterruptedException NullPointerException NumberFormatException ClassCastException IndexOutOfBoundsException Throwable \
-    ClassNotFoundException IllegalStateException StringIndexOutOfBoundsException ArrayIndexOutOfBoundsException";
+    ClassNotFoundException IllegalStateException StringIndexOutOfBoundsException ArrayIndexOutOfBoundsException \
+    ArrayStoreException AutoCloseable BootstrapMethodError CanThrow ClassCircularityError ClassFormatError \
+    CloneNotSupportedException DelayedInit EnumConstantNotPresentException Enumeration ExceptionInInitializerError \
+    IllegalAccessError IllegalAccessException IllegalCallerException IllegalMonitorStateException IllegalThreadStateException \
+    IncompatibleClassChangeError InstantiationError InstantiationException InternalError LayerInstantiationException \
+    LinkageError NegativeArraySizeException NoClassDefFoundError NonEmptyTuple NoSuchFieldError NoSuchFieldException \
+    NoSuchMethodError NoSuchMethodException NotImplementedError OptManifest OutOfMemoryError PolyFunction Predef \
+    ReflectiveOperationException RuntimePermission ScalaReflectionException SerialVersionUID TypeNotPresentException \
+    UninitializedError UnknownError UnsatisfiedLinkError UnsupportedClassVersionError VerifyError VirtualMachineError";
+
+/// Types in sight that come with a number of parts.
+const NUMBERED_TYPES_IN_SIGHT: [&str; 3] = ["Function", "Product", "Tuple"];
 
 /// The type of a state's messages, the class of a message, a declared type: `LoginResponse`.
 pub fn type_name(name: &str) -> String {
@@ -215,7 +226,11 @@ pub fn is_in_sight(term: &str) -> bool {
 pub fn is_common_type(name: &str) -> bool {
     static IN_SIGHT: LazyLock<HashSet<&str>> =
         LazyLock::new(|| TYPES_IN_SIGHT.split_whitespace().collect());
+    let is_numbered = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
     IN_SIGHT.contains(name)
+        || NUMBERED_TYPES_IN_SIGHT
+            .iter()
+            .any(|stem| name.strip_prefix(stem).is_some_and(is_numbered))
 }
 
 /// A text as a literal.
