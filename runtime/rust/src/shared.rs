@@ -365,7 +365,7 @@ impl<S> fmt::Debug for SharedSender<S> {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared {
-    ($shared:ident, $end:ident $(<$($parameter:ident),+>)?) => {
+    ($shared:ident, $end:ident $(<$($parameter:ident),+>)? $(,)?) => {
         impl $(<$($parameter),+>)? ::std::convert::From<$end $(<$($parameter),+>)?> for $shared $(<$($parameter),+>)? {
             fn from(end: $end $(<$($parameter),+>)?) -> Self {
                 $shared($crate::SharedSender::new(end.0))
