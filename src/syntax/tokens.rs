@@ -1,5 +1,6 @@
 //! Texts as words and single signs, as diagnostics quote them: coarser than the grammar, and defined for any text.
 
+use super::lex::lexeme;
 use std::ops::Range;
 
 /// The first token at or after `from`, comments skipped; the end of the text if there is none.
@@ -42,6 +43,10 @@ fn comment_length(text: &str) -> usize {
 }
 
 fn token_length(text: &str) -> usize {
+    // A string is one token: what looks like a comment in it is none.
+    if text.starts_with('"') {
+        return lexeme(text, 0).1;
+    }
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let word = text.len() - text.trim_start_matches(is_word).len();
     let sign = ["->", "::"]

@@ -44,6 +44,16 @@ fn repairs_are_made_until_none_is_left() {
     assert!(!again.contains("fixed"), "{again}");
 }
 
+/// What looks like a comment in a string is none: the semicolon comes after the string.
+#[test]
+fn a_semicolon_after_a_path_is_written_once() {
+    let text = "import \"a//b.proto\"\nproto! light { on:send { off -> ! } }\n";
+    let scratch = Scratch::with("fix-path", &[("light.proto", text)]);
+    scratch.transcript("check --fix light.proto");
+    let repaired = text.replacen("b.proto\"", "b.proto\";", 1);
+    assert_eq!(scratch.read("light.proto"), repaired);
+}
+
 #[test]
 fn standard_input_is_not_repaired() {
     let scratch = Scratch::new("fix-stdin");
