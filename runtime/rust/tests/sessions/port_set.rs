@@ -286,6 +286,6 @@ fn a_dropped_future_loses_nothing_and_leaves_no_waiter() -> Result<(), Closed> {
 }
 
 /// Whether this process runs a test where the kernel refuses `membarrier` to running sessions: see `refused`.
-fn is_refused_late() -> bool {
+pub fn is_refused_late() -> bool {
     std::env::var_os("DUOLOGUE_TEST_REFUSES_MEMBARRIER").is_some_and(|when| when == "late")
 }
