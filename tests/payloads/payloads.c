@@ -3,34 +3,8 @@
 #include <string.h>
 
 #include "check.h"
+#include "handles.h"
 #include "payloads.h"
-
-static int alive;
-
-struct handle {
-    int is_whole;
-};
-
-struct handle *handle_new(void)
-{
-    struct handle *handle = malloc(sizeof *handle);
-    CHECK(handle != NULL);
-    handle->is_whole = 1;
-    alive++;
-    return handle;
-}
-
-void handle_drop(struct handle *handle)
-{
-    CHECK(handle->is_whole);
-    alive--;
-    free(handle);
-}
-
-int handles_alive(void)
-{
-    return alive;
-}
 
 static payloads_server_start_t server;
 static payloads_client_start_t client;

@@ -16,7 +16,7 @@ typedef struct arrival {
     void *block;
 } arrival;
 
-/* A tag of so many bytes. */
+/* Reads a tag of `size` bytes. */
 static inline unsigned tag_at(const void *place, size_t size)
 {
     if (size == sizeof(uint8_t)) return *(const uint8_t *)place;
@@ -30,7 +30,7 @@ static inline unsigned tag_at(const void *place, size_t size)
     return tag;
 }
 
-/* Writes a tag of so many bytes, and nothing else. */
+/* Writes a tag of `size` bytes, and nothing else. */
 static inline void put_tag(void *place, size_t size, unsigned tag)
 {
     unsigned word = duo_tag_word(tag, size);

@@ -36,7 +36,7 @@ const PUT_OFF: u64 = 1 << 28;
 const LOOKS_SHIFT: u32 = 29;
 const LOOKS: u64 = 7 << LOOKS_SHIFT;
 
-/// By what a waker that lives is told from others.
+/// Two pointers that tell a living waker from others.
 pub(crate) fn pointers(waker: &Waker) -> [usize; 2] {
     [
         waker.data() as usize,
