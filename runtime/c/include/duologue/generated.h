@@ -143,7 +143,7 @@ typedef struct duo_type {
 /* Bytes of the tag of a message type, or of an enum with values: fewer than an `int` has under `-fshort-enums`. */
 #define DUO_TAG_SIZE(type) sizeof(((type *)0)->tag)
 
-/* A number whose first bytes in memory are a tag of so many bytes, and whose others are zeros. */
+/* A number whose first `size` bytes in memory are a tag, and whose other bytes are zeros. */
 static inline unsigned duo_tag_word(unsigned tag, size_t size)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

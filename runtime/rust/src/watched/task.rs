@@ -89,7 +89,7 @@ impl Pipe {
             drop(unsafe { Place::take(place) });
             return false;
         }
-        // By the exchange there was no message, and whoever publishes one finds the flag.
+        // At the exchange there was no message, and a sender that publishes one later finds the flag.
         barrier::after_exchange();
         !forgets && !barrier::is_lost() || !self.peer_may_be_gone() || self.stays_armed()
     }
