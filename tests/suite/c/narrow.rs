@@ -14,7 +14,7 @@ const WAYS: [&[&str]; 2] = [
     &["-m32", "-D_TIME_BITS=64", "-D_FILE_OFFSET_BITS=64"],
 ];
 
-/// Whether it is wanted; complains if the compiler cannot.
+/// Whether it is wanted; complains if the compiler cannot. libFuzzer, which links to it, needs the C++ library for 32 bits.
 fn is_wanted() -> bool {
     if !is_named("m32") {
         return false;
@@ -30,11 +30,12 @@ fn is_wanted() -> bool {
     compile
         .arg("-m32")
         .arg(&source)
+        .arg("-lstdc++")
         .arg("-o")
         .arg(folder.join("can"));
     if let Err(complaint) = succeed(&mut compile) {
         panic!(
-            "gcc cannot build for 32 bits: apt-get install -y --no-install-recommends gcc-multilib\n{complaint}"
+            "gcc cannot build for 32 bits: apt-get install -y --no-install-recommends g++-multilib\n{complaint}"
         );
     }
     true
