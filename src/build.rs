@@ -1,4 +1,5 @@
-//! Generation from a `build.rs`: checked protocols become Rust modules in `OUT_DIR`, and Cargo learns when to do it again.
+//! Code generation from a `build.rs`: turns checked protocols into Rust modules in `OUT_DIR`, and tells Cargo when to run it
+//! again.
 //!
 //! In `main` of `build.rs`:
 //!
@@ -15,7 +16,7 @@
 //! use protocols::bank;
 //! ```
 //!
-//! Generated code calls the runtime, so the package depends on `duologue-runtime` under the name `duologue`.
+//! Generated code calls the runtime, so the package must depend on `duologue-runtime` under the name `duologue`.
 
 use crate::check::RULES;
 use crate::compile::{Compilation, Input, Request};
@@ -28,7 +29,7 @@ use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Generates Rust for one protocol file, whose path is relative to the package, as [`Builder::generate`] does.
+/// Generates Rust for one protocol file, as [`Builder::generate`] does. The path is relative to the package.
 pub fn compile(protocol: impl AsRef<Path>) {
     Builder::new().protocol(protocol).generate();
 }
@@ -45,19 +46,20 @@ pub struct Builder {
     options: Options,
 }
 
-/// What a successful generation did.
+/// The result of a successful generation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
     /// The generated files.
     pub outputs: Vec<PathBuf>,
-    /// The protocol files that were read, imported ones included.
+    /// The protocol files that were read, including imported ones.
     pub inputs: Vec<PathBuf>,
-    /// What is doubtful about the protocols, each as the command line shows it.
+    /// The warnings, each formatted as the command line prints it.
     pub warnings: Vec<String>,
 }
 
-/// Why nothing was generated. Its `Debug` form is its `Display` form, so that `unwrap` in a build script stays readable.
+/// Why nothing was generated. The `Debug` form is the same as the `Display` form, so that `unwrap` in a build script prints a
+/// readable message.
 pub struct Error {
     message: String,
 }
@@ -90,35 +92,36 @@ impl From<OutputError> for Error {
 }
 
 impl Builder {
-    /// Nothing to generate yet. Relative paths are relative to the package, wherever Cargo is started.
+    /// A builder with nothing to generate yet. Relative paths are relative to the package, wherever Cargo is started.
     #[must_use]
     pub fn new() -> Builder {
         Builder::default()
     }
 
-    /// The directory that holds the protocol files. Paths of [`protocol`](Builder::protocol) are relative to it, and imports are
-    /// looked for in it.
+    /// Sets the directory that holds the protocol files. Paths given to [`protocol`](Builder::protocol) are relative to it, and
+    /// it is searched for imports.
     #[must_use]
     pub fn root(mut self, directory: impl Into<PathBuf>) -> Builder {
         self.root = directory.into();
         self
     }
 
-    /// Generates for every `.proto` file below the root.
+    /// Generates code for every `.proto` file below the root.
     #[must_use]
     pub fn all(mut self) -> Builder {
         self.takes_all = true;
         self
     }
 
-    /// Generates for one protocol file. All files of a package belong into one builder, because names are compared between them.
+    /// Generates code for one protocol file. All files of a package belong in one builder, because their names are checked
+    /// against each other.
     #[must_use]
     pub fn protocol(mut self, path: impl AsRef<Path>) -> Builder {
         self.protocols.push(path.as_ref().to_path_buf());
         self
     }
 
-    /// Looks for imports in this directory too.
+    /// Searches this directory for imports too.
     #[must_use]
     pub fn import_dir(mut self, directory: impl Into<PathBuf>) -> Builder {
         self.import_dirs.push(directory.into());
@@ -132,24 +135,24 @@ impl Builder {
         self
     }
 
-    /// The module that has the types no protocol file declares, such as `crate::host`; without it, the module that includes the
-    /// generated code.
+    /// Sets the module that has the types no protocol file declares, such as `crate::host`. The default is the module that
+    /// includes the generated code.
     #[must_use]
     pub fn rust_host(mut self, path: impl Into<String>) -> Builder {
         self.options.rust_host = Some(path.into());
         self
     }
 
-    /// Sets the level of a rule, or of all with the name `all`; the later call wins. `duologue.toml` is not read, since it may lie
-    /// outside of the package.
+    /// Sets the level of a rule, or of every rule if the name is `all`. A later call overrides an earlier one. `duologue.toml` is
+    /// not read, since it may be outside the package.
     #[must_use]
     pub fn level(mut self, rule: impl Into<String>, level: Level) -> Builder {
         self.levels.push((rule.into(), level));
         self
     }
 
-    /// Generates, and tells Cargo which files matter. Errors and warnings in the protocols are shown by Cargo as they stand;
-    /// an error fails the build when the build script is over.
+    /// Generates the code, and tells Cargo which files it depends on. Cargo shows errors and warnings in the protocols unchanged;
+    /// an error fails the build once the build script has finished.
     pub fn generate(&self) {
         match self.try_generate() {
             Ok(report) => {
@@ -161,8 +164,8 @@ impl Builder {
         }
     }
 
-    /// As [`generate`](Builder::generate), but hands over errors and warnings instead of showing them. Tells Cargo which files
-    /// matter in either case.
+    /// Like [`generate`](Builder::generate), but returns errors and warnings instead of showing them. Tells Cargo which files the
+    /// code depends on in either case.
     ///
     /// # Errors
     /// An error in the protocols, or a file that cannot be read or written.
@@ -212,7 +215,7 @@ impl Builder {
         }
         let has_root = !self.root.as_os_str().is_empty();
         if self.takes_all && !has_root {
-            let words = "`all` needs to know with `root` in which directory the protocol files lie";
+            let words = "`all` needs the directory of the protocol files: set it with `root`";
             return Err(Error::new(words));
         }
         let root = package.join(&self.root);
@@ -221,7 +224,7 @@ impl Builder {
             watched.add(&root);
             let found = protocol_files(&root).map_err(|(path, error)| {
                 let path = path.display();
-                Error::new(format!("cannot look for protocol files in {path}: {error}"))
+                Error::new(format!("cannot search {path} for protocol files: {error}"))
             })?;
             inputs.extend(found);
         }
@@ -229,7 +232,7 @@ impl Builder {
             let words = if self.takes_all {
                 format!("no .proto files under {}", root.display())
             } else {
-                "nothing to generate: name a file with `protocol`, or all with `root` and `all`"
+                "nothing to generate: add a file with `protocol`, or all with `root` and `all`"
                     .to_owned()
             };
             return Err(Error::new(words));
@@ -254,8 +257,8 @@ impl Builder {
 
 /// The paths whose change makes Cargo run the build script again.
 ///
-/// Only paths that exist: Cargo takes a missing one for changed in every build. A path that was looked for in vain is watched
-/// through its directory, but never one that holds the build's own output.
+/// Holds only paths that exist: Cargo treats a missing path as changed in every build. A path at which no file was found is
+/// watched through its nearest existing directory, but never one that holds the build's own output.
 struct Watched {
     out_dir: Option<PathBuf>,
     paths: BTreeSet<PathBuf>,
@@ -296,7 +299,7 @@ impl Watched {
         }
     }
 
-    /// The build script itself needs no word: Cargo runs it again when it has compiled it again.
+    /// The build script itself need not be listed: Cargo runs it again whenever it has recompiled it.
     fn tell(&self) {
         for path in &self.paths {
             println!("cargo::rerun-if-changed={}", path.display());
@@ -304,7 +307,8 @@ impl Watched {
     }
 }
 
-/// The package that is built, as a prefix for relative paths: empty where build scripts run, so that reports show short paths.
+/// The directory of the package, as a prefix for relative paths. It is empty if it is the current directory, as in a build
+/// script, so that reports show short paths.
 fn package() -> Result<PathBuf, Error> {
     let package = variable("CARGO_MANIFEST_DIR")?;
     match env::current_dir() {
@@ -322,7 +326,7 @@ fn variable(name: &str) -> Result<PathBuf, Error> {
     env::var_os(name).map(PathBuf::from).ok_or_else(missing)
 }
 
-/// Hands a text to Cargo, line by line: it shows each line as it stands.
+/// Passes a text to Cargo line by line; Cargo shows each line unchanged.
 fn instruct(kind: &str, text: &str) {
     for line in text.lines() {
         println!("cargo::{kind}={line}");

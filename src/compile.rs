@@ -10,18 +10,18 @@ use crate::target::{self, Options};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where texts come from. The pipeline itself touches no file.
+/// Where texts come from. The pipeline itself accesses no files.
 pub trait Files {
     /// The bytes of a file.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::NotFound`] means that an import is looked for elsewhere.
+    /// The system's error; after [`io::ErrorKind::NotFound`] an import is searched for elsewhere.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// A path that is equal for two spellings of the same file.
+    /// A path that is the same for every spelling of a file's path.
     ///
     /// # Errors
-    /// As [`Files::read`].
+    /// As for [`Files::read`].
     fn identity(&self, path: &Path) -> io::Result<PathBuf>;
 }
 
@@ -30,7 +30,7 @@ pub trait Files {
 pub enum Input {
     /// A file.
     Path(PathBuf),
-    /// A text that is at hand, such as standard input; its imports are looked for relative to `path`.
+    /// A text in memory, such as standard input; its imports are searched for relative to `path`.
     Text {
         /// The path that reports show and that imports are relative to; it need not exist.
         path: PathBuf,
@@ -44,44 +44,45 @@ pub enum Input {
 pub struct Request {
     /// The texts, in order.
     pub inputs: Vec<Input>,
-    /// Where imports are looked for behind the folder of the importing file, in order.
+    /// The directories in which imports are searched for after the folder of the importing file, in order.
     pub import_dirs: Vec<PathBuf>,
-    /// Levels of rules that replace the built-in ones, as a project settles them; attributes in the texts win over them.
+    /// Rule levels that replace the built-in ones, as set by a project. Attributes in the texts override them.
     pub defaults: Vec<(String, Level)>,
-    /// Levels of rules by name, the later winning, also over attributes in the texts; `all` stands for every rule that has a level.
+    /// Rule levels by name. They override attributes in the texts, and a later one overrides an earlier one; `all` means every
+    /// rule that has a level.
     pub levels: Vec<(String, Level)>,
-    /// What the user chose about generated code.
+    /// The user's options for generated code.
     pub options: Options,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Debug, Default)]
 pub struct Compilation {
     /// All texts, so that diagnostics can be shown.
     pub sources: Sources,
-    /// All findings above level allow, ordered by file, place and rule.
+    /// All findings above level allow, ordered by file, position and rule.
     pub diagnostics: Vec<Diagnostic>,
     /// The program, if nothing at level deny was found.
     pub checked: Option<CheckedProgram>,
     /// Every file that was read, in order.
     pub files_read: Vec<PathBuf>,
-    /// Every path at which an import was looked for and not found: should one appear, the answer changes.
+    /// Every path at which an import was searched for but not found: if a file appears there, the result changes.
     pub files_missed: Vec<PathBuf>,
 }
 
 /// An input that could not be read.
 #[derive(Debug)]
 pub struct Unreadable {
-    /// Which.
+    /// Its path.
     pub path: PathBuf,
-    /// Why.
+    /// Why it could not be read.
     pub error: io::Error,
 }
 
-/// Reads, resolves and checks everything that was asked for.
+/// Reads, resolves and checks everything in the request.
 ///
 /// # Errors
-/// An input that cannot be read. Everything else that can go wrong is a diagnostic.
+/// An input that cannot be read. Everything else that can go wrong is reported as a diagnostic.
 pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unreadable> {
     let mut compilation = Compilation::default();
     let loaded = load::load(request, files, &mut compilation)?;
@@ -92,7 +93,7 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
     let mut found = compilation.diagnostics.iter();
     let has_duplicates = found.any(|found| found.rule == "duplicate-name");
     let spell = |program: &Program, hand_over: &mut dyn FnMut(Scope)| {
-        // What is declared twice is spelled alike everywhere, and has been reported.
+        // Duplicate declarations are spelled the same everywhere, and have already been reported.
         if !has_duplicates {
             target::spellings(program, &request.options, hand_over);
         }

@@ -1,8 +1,8 @@
-//! One thing wrong with a protocol, as a value; says nothing about how it is shown.
+//! A problem found in a protocol, as a value that is independent of how it is shown.
 
 use crate::source::{Sources, Span};
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Not shown.
@@ -13,26 +13,26 @@ pub enum Level {
     Deny,
 }
 
-/// A place with a few words about it.
+/// A location with a short text about it.
 #[derive(Clone, Debug)]
 pub struct Label {
-    /// The place.
+    /// The location.
     pub span: Span,
-    /// What is to be said there; may be empty.
+    /// The text to show there; may be empty.
     pub text: String,
 }
 
 /// A replacement of one range of text.
 #[derive(Clone, Debug)]
 pub struct Edit {
-    /// The words to be replaced; empty for an insertion.
+    /// The range to replace; empty for an insertion.
     pub span: Span,
-    /// What is to stand there.
+    /// The new text.
     pub text: String,
 }
 
 impl Edit {
-    /// Whether a comment is in what is replaced. A `//` in a string counts too; no repair replaces one unseen.
+    /// Whether the replaced text contains a comment. A `//` in a string counts too; no repair replaces one without review.
     #[must_use]
     pub fn removes_comment(&self, sources: &Sources) -> bool {
         let text = sources.get(self.span.source).text();
@@ -40,7 +40,7 @@ impl Edit {
         replaced.contains("//") || replaced.contains("/*")
     }
 
-    /// What is to be replaced: the span, and for a removal of all that stands on its lines, the whole lines.
+    /// The range to replace: the span, or the whole lines if the edit removes everything on them.
     #[must_use]
     pub fn place(&self, sources: &Sources) -> Span {
         let text = sources.get(self.span.source).text();
@@ -60,11 +60,11 @@ impl Edit {
         if !self.text.is_empty() || range.is_empty() || !is_line_start || !is_line_end {
             return self.span;
         }
-        // With the line break before it, so that what follows is not touched.
+        // Include the preceding line break, so that what follows is not touched.
         match text[..start].strip_suffix('\n') {
             Some(before) => {
                 let before = before.strip_suffix('\r').unwrap_or(before);
-                // A blank line that only kept what is removed apart from something else goes too.
+                // A blank line that only separated the removed text from something else is removed too.
                 let after = text[end..].trim_start();
                 let is_last = after.is_empty() || after.starts_with(['}', ')']);
                 let trimmed = before.trim_end_matches([' ', '\t', '\r']);
@@ -83,36 +83,36 @@ impl Edit {
     }
 }
 
-/// A repair: what to do in words, and where it is mechanical also as edits.
+/// A repair: what to do, in words and, if it is mechanical, also as edits.
 #[derive(Clone, Debug)]
 pub struct Help {
     /// What to do.
     pub text: String,
-    /// The edits that do it; empty if only a person can. All lie in one source.
+    /// The edits that do it; empty if only a person can. All are in one source.
     pub edits: Vec<Edit>,
-    /// Whether the edits may be applied unseen: there is no second reading of what was written, a text without errors keeps its
+    /// Whether the edits may be applied without review: what was written has only one reading, a text without errors keeps its
     /// meaning, and no comment is lost.
     pub is_safe: bool,
 }
 
-/// One thing wrong, in the user's words.
+/// A problem, in the user's terms.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     /// The kebab-case name of the rule or error.
     pub rule: &'static str,
     /// The level in force where it was found.
     pub level: Level,
-    /// One sentence without a final stop.
+    /// One sentence without a final full stop.
     pub message: String,
-    /// Where the repair goes.
+    /// The location to repair.
     pub primary: Label,
-    /// The other sides of the conflict, possibly in other files.
+    /// The other locations involved, possibly in other files.
     pub related: Vec<Label>,
-    /// Reasons and facts worth knowing.
+    /// Reasons and background.
     pub notes: Vec<String>,
     /// Repairs.
     pub helps: Vec<Help>,
-    /// For a finding about behaviour, the shortest dialogue that shows it: one place for each message, in order.
+    /// For a finding about behaviour, the shortest dialogue that shows it: one location for each message, in order.
     pub dialogue: Vec<Label>,
 }
 
@@ -135,14 +135,14 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the words under the primary span.
+    /// Sets the label of the primary span.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Diagnostic {
         self.primary.text = text.into();
         self
     }
 
-    /// Adds another place.
+    /// Adds another location.
     #[must_use]
     pub fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.related.push(Label {
@@ -169,7 +169,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a repair in words.
+    /// Adds a repair that is described in words only.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.helps.push(Help {
@@ -201,7 +201,7 @@ impl Diagnostic {
     }
 }
 
-/// A number with its thing: `1 error`, `2 errors`.
+/// A number with its noun: `1 error`, `2 errors`.
 #[must_use]
 pub fn counted(many: usize, thing: &str) -> String {
     let plural = if many == 1 { "" } else { "s" };

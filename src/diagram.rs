@@ -1,19 +1,19 @@
-//! Protocols as pictures: who speaks in which state, and where each message leads.
+//! Protocols as diagrams: which side sends in which state, and where each message leads.
 
 use crate::graph::{StateGraph, Step};
 use crate::protocol::{Direction, Message, Next, Protocol, State};
 use crate::source::Sources;
 use std::fmt::Write;
 
-/// A protocol in the DOT language, as Graphviz reads it.
+/// A protocol in the DOT language of Graphviz.
 #[must_use]
 pub fn dot(protocol: &Protocol, sources: &Sources) -> String {
     let node = |state: Option<_>| match state.map(|id| protocol.state(id)) {
         None => "shape=doublecircle width=0.15 label=\"\"".to_owned(),
         Some(state) => {
             let (speaker, colour) = match state.direction {
-                Some(Direction::Send) => ("client speaks", "#dceeff"),
-                Some(Direction::Recv) => ("server speaks", "#ffeeda"),
+                Some(Direction::Send) => ("client sends", "#dceeff"),
+                Some(Direction::Recv) => ("server sends", "#ffeeda"),
                 None => ("over", "#eeeeee"),
             };
             let bold = if std::ptr::eq(state, protocol.start()) {
@@ -41,8 +41,8 @@ pub fn mermaid(protocol: &Protocol, sources: &Sources) -> String {
     let mut text = String::from("stateDiagram-v2\n");
     for (index, state) in protocol.states.iter().enumerate() {
         let speaker = match state.direction {
-            Some(Direction::Send) => "client speaks",
-            Some(Direction::Recv) => "server speaks",
+            Some(Direction::Send) => "client sends",
+            Some(Direction::Recv) => "server sends",
             None => "over",
         };
         let label = escaped_mermaid(&format!("{}, {speaker}", title(state)));
@@ -78,7 +78,7 @@ fn title(state: &State) -> String {
     format!("{name}<{}>", parameters.collect::<Vec<_>>().join(", "))
 }
 
-/// The message with its payload as it is written.
+/// The message with its payload as written in the source.
 fn words(message: &Message, sources: &Sources) -> String {
     let name = message.name.text();
     if message.entries.is_empty() {

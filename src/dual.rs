@@ -1,13 +1,13 @@
-//! The text of protocols from the server's side. Only directions and sides change; all else stays as it was written, so that the
-//! dual of the dual is the same text again.
+//! The text of protocols from the server's side. Only directions and sides change. Everything else stays as written, so that the
+//! dual of the dual is the original text.
 
 use crate::protocol::{FileId, Program, Protocol, ProtocolId};
 use crate::source::Sources;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The text of a file with all its protocols seen from the server's side. Where it speaks of their endpoints, `client` and
-/// `server` change places too, so that the same endpoints are meant.
+/// The text of a file with all its protocols seen from the server's side. In the types of their endpoints, `client` and `server`
+/// are swapped too, so that the same endpoints are meant.
 #[must_use]
 pub fn file(program: &Program, sources: &Sources, file: FileId) -> String {
     let file = program.file(file);
@@ -28,7 +28,7 @@ pub fn protocol(program: &Program, sources: &Sources, protocol: ProtocolId) -> S
     apply(text, &edits, shown) + "\n"
 }
 
-/// The words that change when these protocols are turned round, in order.
+/// The edits that turn these protocols into their duals, in order.
 fn edits<'a>(
     text: &str,
     tokens: &[Range<usize>],
@@ -74,7 +74,7 @@ fn apply(text: &str, edits: &[(Range<usize>, &str)], shown: Range<usize>) -> Str
     result + &text[at..shown.end]
 }
 
-/// The range of the declaration whose name stands at `name`, with the documentation and attributes before it.
+/// The range of the declaration whose name is at `name`, including the documentation and attributes before it.
 fn declaration(text: &str, tokens: &[Range<usize>], name: Range<usize>) -> Range<usize> {
     let word = |at: usize| tokens.get(at).map_or("", |token| &text[token.clone()]);
     let at = tokens.iter().position(|token| *token == name).unwrap_or(0);
@@ -108,7 +108,7 @@ fn declaration(text: &str, tokens: &[Range<usize>], name: Range<usize>) -> Range
     tokens[first].start..tokens.get(last).map_or(text.len(), |token| token.end)
 }
 
-/// Where the words and signs stand. Documentation before a declaration counts, other comments do not.
+/// The ranges of all tokens. Documentation before a declaration counts as a token, other comments do not.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();

@@ -19,7 +19,7 @@ pub enum Activity {
 pub struct Endpoint<'a> {
     /// The protocol.
     pub protocol: CheckedProtocol<'a>,
-    /// Whose side.
+    /// The side.
     pub side: Side,
 }
 

@@ -1,14 +1,14 @@
-//! By what two processes know that they speak the same protocol.
+//! Fingerprints, by which two processes check that they use the same protocol.
 
 use crate::relation::{Canonical, View, canonical};
 use std::fmt;
 
 /// The first 16 bytes of the BLAKE3 hash of a protocol's canonical text.
 ///
-/// It depends on who speaks when, on the names of messages and their order within a state, and on what messages carry: structs by
-/// the names and types of their fields and enums by their variants, in order. It does not depend on what protocols, states,
-/// payload entries, aliases, structs and enums are called, on the order of declarations, on comments, or on how states are split;
-/// and a protocol has the fingerprint of its dual.
+/// It depends on which side sends when, on the names of messages and their order within a state, and on what messages carry:
+/// structs by the names and types of their fields and enums by their variants, in order. It does not depend on the names of
+/// protocols, states, payload entries, aliases, structs and enums, on the order of declarations, on comments, or on how states are
+/// split. A protocol and its dual have the same fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 16]);
 
@@ -19,7 +19,7 @@ impl Fingerprint {
         Fingerprint::of_text(&canonical(view))
     }
 
-    /// The fingerprint of what was described before.
+    /// The fingerprint of a protocol with this canonical text.
     #[must_use]
     pub fn of_text(canonical: &Canonical) -> Fingerprint {
         let hash = blake3::hash(canonical.text.as_bytes());

@@ -1,6 +1,6 @@
-//! The questions asked of a protocol's states and transitions, in our words; the only room that knows petgraph.
+//! Queries about a protocol's states and transitions, in this crate's own terms; the only module that uses petgraph.
 //!
-//! All answers are linear in states plus transitions.
+//! All queries are linear in states plus transitions.
 
 use crate::protocol::{Direction, Next, Protocol, StateId};
 use petgraph::Direction as Along;
@@ -15,7 +15,7 @@ use std::fmt;
 pub enum Capacity {
     /// Never more than this many.
     Bounded(u32),
-    /// A cycle stays in one direction, so any number.
+    /// Any number, because a cycle stays in one direction.
     Unbounded,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Capacity {
     }
 }
 
-/// The states of one protocol with its transitions as edges; all `-> !` lead to one further node, the end.
+/// The states of one protocol with its transitions as edges; all `-> !` lead to one additional node, the end.
 #[derive(Debug)]
 pub struct StateGraph {
     /// Node `i` is state `i`, the last node is the end. An edge carries the position of its message in the state.
@@ -38,7 +38,7 @@ pub struct StateGraph {
 /// One step of a dialogue: the message at a position in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The state in which it is said.
+    /// The state in which it is sent.
     pub state: StateId,
     /// Its position among the messages of the state.
     pub message: usize,
@@ -79,7 +79,7 @@ impl StateGraph {
         self.graph[node].is_none()
     }
 
-    /// For each state, whether a session can come there from the start.
+    /// For each state, whether a session can reach it from the start.
     #[must_use]
     pub fn reachable(&self) -> Vec<bool> {
         let mut reached = vec![false; self.graph.node_count()];
@@ -97,7 +97,7 @@ impl StateGraph {
         self.leads_to(|_| false)
     }
 
-    /// For each state, whether a terminal or a state that is a goal can be reached from it.
+    /// For each state, whether a terminal or a goal state can be reached from it.
     #[must_use]
     pub fn leads_to(&self, is_goal: impl Fn(StateId) -> bool) -> Vec<bool> {
         let mut leading = vec![false; self.graph.node_count()];
@@ -120,8 +120,8 @@ impl StateGraph {
         leading
     }
 
-    /// The most messages that can be in flight towards the server and towards the client, over all states that can be reached:
-    /// the longest run in each direction, by the capacity theorem (a party speaks only after it has read all that was said).
+    /// The maximum number of messages that can be in flight towards the server and towards the client, over all reachable states:
+    /// the longest run in each direction, by the capacity theorem (a party sends only after it has read everything sent to it).
     #[must_use]
     pub fn capacities(&self) -> (Capacity, Capacity) {
         let reachable = self.reachable();
@@ -160,7 +160,7 @@ impl StateGraph {
     }
 
     /// The reachable loops that stay in one direction: groups of states each of which can reach the others, and itself, without a
-    /// turn.
+    /// change of direction.
     #[must_use]
     pub fn one_way_loops(&self) -> Vec<Vec<StateId>> {
         let reachable = self.reachable();
@@ -189,7 +189,7 @@ impl StateGraph {
         loops
     }
 
-    /// The groups of states that can reach each other by at least one message, and each other state alone; targets of
+    /// The groups of states that can reach each other by at least one message, and each remaining state alone; targets of
     /// transitions come in earlier groups than their sources.
     #[must_use]
     pub fn components(&self) -> Vec<Vec<StateId>> {
@@ -271,7 +271,7 @@ impl StateGraph {
     }
 }
 
-/// Among things numbered from 0, the groups that can reach each other and the single things that lead to themselves.
+/// Among items numbered from 0, the groups of items that can reach each other and the single items that lead to themselves.
 #[must_use]
 pub fn loops(things: usize, leads_to: impl IntoIterator<Item = (usize, usize)>) -> Vec<Vec<usize>> {
     let mut graph = DiGraph::<(), ()>::with_capacity(things, 0);

@@ -1,9 +1,9 @@
 //! Duologue compiles protocols between two parties.
 //!
-//! A `.proto` file says, from the client's side, who may say what and when. Text becomes syntax, syntax becomes a resolved
-//! [`protocol::Program`], its [`graph`] is asked the questions that the rules in [`check`] pose, and a
-//! [`check::CheckedProgram`] becomes one file per protocol and target in [`target`]. Within a stage all errors are collected;
-//! between stages the run stops.
+//! A `.proto` file describes, as the client sees it, which side may send which message in which state. The text is parsed and
+//! resolved into a [`protocol::Program`], the rules in [`check`] query its [`graph`], and [`target`] turns the resulting
+//! [`check::CheckedProgram`] into one file per protocol and target. Every stage reports all errors it finds, and later stages
+//! still run, but only a program without errors becomes a [`check::CheckedProgram`].
 
 pub mod build;
 pub mod check;

@@ -1,4 +1,4 @@
-//! From the inputs to every text they import: which files there are, parsed, and who imports whom.
+//! Loads the inputs and every file they import: parses each file, and records which file imports which.
 
 use crate::compile::{Compilation, Files, Input, Request, Unreadable};
 use crate::diagnostic::{Diagnostic, counted};
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 pub struct Loaded {
     /// Its text.
     pub source: SourceId,
-    /// The path as generated code names it.
+    /// The path that generated code shows.
     pub path: String,
-    /// The file name without its ending.
+    /// The file name without its extension.
     pub stem: String,
-    /// What is written there.
+    /// Its syntax tree.
     pub ast: ast::File,
     /// For each import, the file it leads to, if it was found.
     pub imports: Vec<Option<usize>>,
-    /// Whether it was asked for.
+    /// Whether it is one of the inputs.
     pub is_input: bool,
 }
 
@@ -33,7 +33,7 @@ struct Loader<'a> {
     files: &'a dyn Files,
     known: HashMap<PathBuf, usize>,
     loaded: Vec<Loaded>,
-    /// Where each file lies, so that its imports can be found.
+    /// The directory of each file, in which its imports are searched for first.
     places: Vec<PathBuf>,
     into: &'a mut Compilation,
 }
@@ -139,7 +139,7 @@ impl Loader<'_> {
         }
     }
 
-    /// The file that an import leads to; an error where there is none.
+    /// The file that an import leads to; reports an error if there is none.
     fn import(&mut self, importer: usize, position: usize) -> Option<usize> {
         let import = &self.loaded[importer].ast.imports[position];
         let span = import.span;
@@ -198,7 +198,7 @@ impl Loader<'_> {
         None
     }
 
-    /// Reports each import that closes a cycle. Depth first, without recursion.
+    /// Reports each import that closes a cycle. A depth-first search without recursion.
     fn report_cycles(&mut self) {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
@@ -239,7 +239,8 @@ impl Loader<'_> {
         }
     }
 
-    /// `path` holds the open files with the position after the import that was followed; the last leads back to `target`.
+    /// `path` holds the open files, each with the position after the import that was followed; the last import leads back to
+    /// `target`.
     fn report_cycle(&mut self, path: &[(usize, usize)], target: usize) {
         let start = path
             .iter()
@@ -270,7 +271,7 @@ impl Loader<'_> {
         }
         if links > LINKS {
             let more = counted(links - LINKS, "more import");
-            error = error.note(format!("the cycle goes on through {more}"));
+            error = error.note(format!("the cycle continues through {more}"));
         }
         let error = error.help(if others.is_empty() {
             "remove the import: a file sees its own declarations"
@@ -281,7 +282,7 @@ impl Loader<'_> {
     }
 }
 
-/// A path as it is shown: with `/`.
+/// A path as it is shown, with `/` as the separator.
 pub fn slashed(path: &Path) -> String {
     let shown = path.to_string_lossy();
     if std::path::MAIN_SEPARATOR == '/' {
@@ -290,7 +291,7 @@ pub fn slashed(path: &Path) -> String {
     shown.replace(std::path::MAIN_SEPARATOR, "/")
 }
 
-/// A file name made into an identifier.
+/// A file name turned into an identifier.
 fn identifier(stem: &str) -> String {
     let letter = |letter: char| {
         if letter.is_ascii_alphanumeric() {

@@ -1,13 +1,13 @@
-//! Names as the user wrote them, with their place.
+//! Names as the user wrote them, with their locations.
 
 use crate::source::Span;
 use std::fmt;
 
-/// An identifier and where it stands.
+/// An identifier and where it is written.
 #[derive(Clone, Debug)]
 pub struct Name {
     text: Box<str>,
-    /// Where the identifier stands; for a name the compiler derived, the words it was derived from.
+    /// Where the identifier is written; for a name that the compiler derived, the text it was derived from.
     pub span: Span,
 }
 
@@ -27,7 +27,7 @@ impl Name {
         &self.text
     }
 
-    /// The identifier without case and without `_`. Two names of one name space with the same norm clash, because some target
+    /// The identifier in lower case and without `_`. Two names of one namespace with the same norm clash, because some target
     /// would spell them alike.
     #[must_use]
     pub fn norm(&self) -> String {
@@ -35,7 +35,7 @@ impl Name {
     }
 }
 
-/// An identifier without case and without `_`.
+/// An identifier in lower case and without `_`.
 #[must_use]
 pub fn norm(text: &str) -> String {
     let letters = text.chars().filter(|letter| *letter != '_');
@@ -48,8 +48,8 @@ impl fmt::Display for Name {
     }
 }
 
-/// The candidate that `wrong` was most likely meant to be, if one is near enough to be worth proposing: a third of the longer
-/// name's characters may differ, and at most three. Names of one or two characters are too short for that to say anything.
+/// The candidate that `wrong` was most likely meant to be, if one is close enough to be worth suggesting: up to a third of the
+/// longer name's characters may differ, but at most three. Names of one or two characters are too short for this to be meaningful.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const MOST: usize = 3;
     let limit = |candidate: &str| (wrong.len().max(candidate.len()) / 3).min(MOST);

@@ -1,24 +1,24 @@
-//! The coarsest partition of the nodes of a graph that no edge can tell apart.
+//! The coarsest partition of the nodes of a graph into classes of nodes that no edge can distinguish.
 
 use std::collections::HashMap;
 
-/// An edge with what is to be seen on it.
+/// An edge with a label.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     /// Where it starts.
     pub from: u32,
     /// Where it leads.
     pub to: u32,
-    /// Equal for edges that look the same.
+    /// Equal for edges that cannot be distinguished.
     pub label: u32,
 }
 
-/// For each node the class it falls into: two nodes share a class if they have equal colours and, for every label, edges into
+/// The class of each node: two nodes share a class if they have equal colours and, for every label, edges into
 /// the same classes. The graph is deterministic: no node has two edges with one label.
 ///
-/// After Hopcroft ("An n log n algorithm for minimizing states in a finite automaton", 1971): a class is split by those of its
-/// nodes that an edge leads from into another class, and of the two halves the smaller one is looked at again. So an edge is
-/// looked at no more often than the logarithm of the number of nodes.
+/// The algorithm is Hopcroft's ("An n log n algorithm for minimizing states in a finite automaton", 1971): a class is split into
+/// the nodes with an edge into another class and the nodes without one, and only the smaller of the two halves is processed again.
+/// So each edge is processed at most as often as the logarithm of the number of nodes.
 #[must_use]
 pub fn coarsest(colours: &[u32], edges: &[Edge]) -> Vec<u32> {
     let mut into: Vec<Vec<(u32, u32)>> = vec![Vec::new(); colours.len()];
@@ -110,8 +110,8 @@ impl Classes {
         &self.nodes[start as usize..end as usize]
     }
 
-    /// Takes the given nodes out of their classes. Gives the classes that were split, each with the new class that holds the
-    /// nodes taken out.
+    /// Moves the given nodes out of their classes. Returns the classes that were split, each with the new class that holds the
+    /// nodes moved out.
     fn split(&mut self, taken: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
         let mut touched = Vec::new();
         for node in taken {

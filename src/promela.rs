@@ -1,23 +1,23 @@
 //! A protocol as a model for SPIN, the model checker: two processes, the client and the server, and a channel in each direction.
 //!
-//! What SPIN then proves of it, for every run:
+//! For every run, SPIN then proves:
 //!
-//! * no invalid end state: neither party waits for ever, is told what it does not know, or is left with an unread message;
-//! * the assertions: whoever speaks has read everything, so that messages travel in one direction at a time, and a channel never
-//!   holds more messages than the protocol's capacity in its direction.
+//! * no invalid end state: neither party waits forever, receives a message it does not expect, or is left with an unread message;
+//! * the assertions: a side has read everything before it sends, so that messages travel in one direction at a time, and a
+//!   channel never holds more messages than the protocol's capacity in its direction.
 //!
-//! The channels have room for one message more than the capacity, so that a violation is an assertion that fails and not a
-//! process that waits. Where the capacity is unbounded they have room for a few, and a speaker waits if they are full.
+//! The channels can hold one message more than the capacity, so that a violation is a failed assertion and not a process that
+//! waits. Where the capacity is unbounded they can hold a few messages, and a sender waits if they are full.
 
 use crate::graph::{Capacity, StateGraph};
 use crate::protocol::{Direction, Next, Protocol, Side};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The room of a channel for a run without bound.
+/// The size of a channel for a run without bound.
 const UNBOUNDED_ROOM: u32 = 3;
 
-/// The model.
+/// The model of a protocol.
 #[must_use]
 pub fn promela(protocol: &Protocol) -> String {
     let (to_server, to_client) = StateGraph::of(protocol).capacities();
@@ -25,8 +25,8 @@ pub fn promela(protocol: &Protocol) -> String {
     let name = &protocol.name;
     let mut text = format!(
         "/* The protocol {name}, for SPIN: spin -run {name}.pml\n \
-         * Proves that no run ends in a state in which a party still waits, that whoever speaks has read everything, and that\n \
-         * no more messages are under way than the capacity allows: {to_server} to the server, {to_client} to the client. */\n\n"
+         * Proves that no run ends in a state in which a party still waits, that a side has read everything before it sends, and\n \
+         * that no more messages are in flight than the capacity allows: {to_server} to the server, {to_client} to the client. */\n\n"
     );
     for (message, number) in &messages {
         let _ = writeln!(text, "#define M_{message} {number}");
@@ -47,7 +47,7 @@ pub fn promela(protocol: &Protocol) -> String {
     text
 }
 
-/// A number for each name of a message.
+/// A number for each message name.
 fn numbers(protocol: &Protocol) -> BTreeMap<&str, usize> {
     let messages = protocol.states.iter().flat_map(|state| &state.messages);
     let mut numbers: BTreeMap<&str, usize> =
@@ -91,7 +91,7 @@ fn process(
             continue;
         };
         if state.messages.is_empty() {
-            // Nobody can ever say anything here: the process waits, and SPIN finds an end state that is not valid.
+            // No message can ever be sent here: the process waits, and SPIN finds an invalid end state.
             text.push_str("\n    (false);\n");
             continue;
         }

@@ -1,4 +1,4 @@
-//! The resolved model: names have become ids, and no syntax is left. Says nothing about how a protocol behaves.
+//! The resolved model: names have become ids, and no syntax is left. It does not describe how a protocol behaves.
 
 pub(crate) mod text;
 mod types;
@@ -18,13 +18,13 @@ macro_rules! declare_ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// The id of the thing at `index`.
+            /// The id of the item at `index`.
             #[must_use]
             pub fn new(index: usize) -> $name {
                 $name(u32::try_from(index).expect("fewer than 2^32 of a kind"))
             }
 
-            /// The place in the list that owns the thing.
+            /// The position in the list that owns the item.
             #[must_use]
             pub fn index(self) -> usize {
                 self.0 as usize
@@ -48,13 +48,13 @@ declare_ids! {
     StateId;
 }
 
-/// Documentation: the lines as written, without `///` and one blank. Empty where nothing was written.
+/// Documentation: the lines as written, without `///` and one space. Empty where nothing was written.
 pub type Docs = Vec<Box<str>>;
 
 /// Everything that one run resolved.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// The files, those named on the command line first, in order; imported ones behind.
+    /// The files, those named on the command line first, in order; imported ones after them.
     pub files: Vec<File>,
     /// Types of all files, and the undeclared ones.
     pub types: Vec<TypeDeclaration>,
@@ -64,36 +64,36 @@ pub struct Program {
     pub protocols: Vec<Protocol>,
     /// Instances of all files.
     pub instances: Vec<Instance>,
-    /// Whether errors were reported before it was complete, so that what it lacks says nothing. Never in a checked program.
+    /// Whether errors were reported before it was complete, so that nothing follows from what it lacks. Never in a checked program.
     pub is_incomplete: bool,
 }
 
 impl Program {
-    /// The file behind an id.
+    /// The file with this id.
     #[must_use]
     pub fn file(&self, id: FileId) -> &File {
         &self.files[id.index()]
     }
 
-    /// The type behind an id.
+    /// The type with this id.
     #[must_use]
     pub fn ty(&self, id: TypeId) -> &TypeDeclaration {
         &self.types[id.index()]
     }
 
-    /// The bound behind an id.
+    /// The bound with this id.
     #[must_use]
     pub fn bound(&self, id: BoundId) -> &BoundDeclaration {
         &self.bounds[id.index()]
     }
 
-    /// The protocol behind an id.
+    /// The protocol with this id.
     #[must_use]
     pub fn protocol(&self, id: ProtocolId) -> &Protocol {
         &self.protocols[id.index()]
     }
 
-    /// The instance behind an id.
+    /// The instance with this id.
     #[must_use]
     pub fn instance(&self, id: InstanceId) -> &Instance {
         &self.instances[id.index()]
@@ -105,10 +105,10 @@ impl Program {
 pub struct File {
     /// Its text.
     pub source: SourceId,
-    /// The path as generated code names it: relative to the import directory it lies in, otherwise the file name alone, so that
-    /// it does not depend on the working directory. Always with `/`.
+    /// The path as generated code names it: relative to the import directory that contains it, otherwise the file name alone,
+    /// so that it does not depend on the working directory. Always with `/`.
     pub path: String,
-    /// The file name without its ending, with what is no identifier letter replaced by `_`.
+    /// The file name without its extension, with each character that may not be in an identifier replaced by `_`.
     pub stem: String,
     /// The package, from the outside in; empty without one.
     pub package: Vec<Name>,
@@ -126,9 +126,9 @@ pub struct File {
     pub imports: Vec<FileId>,
     /// For each of them, where the import is written.
     pub import_spans: Vec<Span>,
-    /// Documentation that belongs to nothing.
+    /// Documentation comments that are not attached to anything.
     pub misplaced_docs: Vec<Span>,
-    /// Whether it was asked for; otherwise it is here because another file imports it.
+    /// Whether it is an input; otherwise it is here because another file imports it.
     pub is_input: bool,
 }
 
@@ -203,15 +203,15 @@ pub struct Protocol {
     pub states: Vec<State>,
     /// `#[allow(...)]` and the like before the protocol.
     pub levels: Vec<LevelAttribute>,
-    /// `#[dual_of(...)]`: the protocols it must be the dual of, with the place of the attribute's argument.
+    /// `#[dual_of(...)]`: the protocols it must be the dual of, with the span of the attribute's argument.
     pub dual_of: Vec<(ProtocolId, Span)>,
-    /// Whether something in it was reported already and is missing here: it has a place so that others can refer to it, but
-    /// nothing more can be said about it.
+    /// Whether something in it has already been reported and is missing here: it has an id so that others can refer to it, but
+    /// nothing more can be reported about it.
     pub is_broken: bool,
 }
 
 impl Protocol {
-    /// The state behind an id.
+    /// The state with this id.
     #[must_use]
     pub fn state(&self, id: StateId) -> &State {
         &self.states[id.index()]
@@ -236,8 +236,8 @@ impl Protocol {
         !self.start().parameters.is_empty()
     }
 
-    /// Whether something is said in a state and every message leads back to the state itself, with its type parameters as they
-    /// are. Then the endpoint that follows a message is the one before it, and many senders can share it.
+    /// Whether a state has messages and all of them lead back to the state itself, with its type parameters unchanged. Then the
+    /// endpoint after a message is the same as before it, and many senders can share it.
     #[must_use]
     pub fn always_returns(&self, id: StateId) -> bool {
         let state = self.state(id);
@@ -266,25 +266,25 @@ pub struct LevelAttribute {
     pub level: crate::diagnostic::Level,
     /// Whether the attribute names this rule only.
     pub is_alone: bool,
-    /// What has to go for the rule not to be named: the attribute with the blanks behind it, or the rule with a comma. `None` if
-    /// a comment would go with it.
+    /// What has to be removed so that the rule is not named: the attribute with the whitespace after it, or the rule with a
+    /// comma. `None` if a comment would be removed with it.
     pub removal: Option<crate::source::Span>,
 }
 
-/// A point where it is known who speaks next and what may be said.
+/// A point where it is known whose turn it is and which messages may be sent.
 #[derive(Debug)]
 pub struct State {
     /// Its name.
     pub name: Name,
     /// Its documentation.
     pub docs: Docs,
-    /// Who speaks, from the client's side; `None` for a terminal state such as `Done { }`.
+    /// Which side sends, from the client's side; `None` for a terminal state such as `Done { }`.
     pub direction: Option<Direction>,
     /// Where the direction is written, or would be.
     pub direction_span: Span,
     /// Its type parameters.
     pub parameters: Vec<Parameter>,
-    /// What may be said, in the order written. Empty in a terminal state.
+    /// The messages that may be sent, in the order written. Empty in a terminal state.
     pub messages: Vec<Message>,
     /// `#[allow(...)]` and the like before the state.
     pub levels: Vec<LevelAttribute>,
@@ -297,14 +297,14 @@ pub struct State {
 pub struct Parameter {
     /// Its name.
     pub name: Name,
-    /// What an argument must be able to do.
+    /// The bounds that an argument must satisfy.
     pub bounds: Vec<Bound>,
 }
 
 /// What a type argument must be able to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bound {
-    /// May move to another thread; holds for every payload.
+    /// May move to another thread; every payload satisfies it.
     Send,
     /// Copied by copying its bytes.
     Copy,
@@ -323,7 +323,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Every word for a built-in bound.
+    /// The names of the built-in bounds.
     pub const BUILTINS: [(&str, Bound); 7] = [
         ("send", Bound::Send),
         ("copy", Bound::Copy),
@@ -334,7 +334,7 @@ impl Bound {
         ("debug", Bound::Debug),
     ];
 
-    /// The built-in bound that a word names.
+    /// The built-in bound with this name.
     #[must_use]
     pub fn named(word: &str) -> Option<Bound> {
         let found = Bound::BUILTINS.iter().find(|(known, _)| *known == word);

@@ -1,15 +1,15 @@
-//! The texts being compiled and positions in them; knows nothing about protocols.
+//! The texts being compiled and positions in them, independent of protocols.
 
 use std::sync::OnceLock;
 
-/// Names one text among the [`Sources`] of a run.
+/// Identifies one text among the [`Sources`] of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub(crate) u32);
 
 /// A range of bytes in one source; `end` is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// The text the range lies in.
+    /// The text that contains the range.
     pub source: SourceId,
     /// First byte.
     pub start: u32,
@@ -29,7 +29,7 @@ impl Span {
         }
     }
 
-    /// The empty range right behind this one.
+    /// The empty range right after this one.
     #[must_use]
     pub fn after(self) -> Span {
         Span {
@@ -38,7 +38,7 @@ impl Span {
         }
     }
 
-    /// The smallest range that covers both; both lie in the same source.
+    /// The smallest range that covers both; both are in the same source.
     #[must_use]
     pub fn to(self, other: Span) -> Span {
         Span {
@@ -55,12 +55,12 @@ impl Span {
     }
 }
 
-/// How spans move when [`Sources`] are taken over by others.
+/// How spans move when their [`Sources`] are absorbed by others.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved(u32);
 
 impl Moved {
-    /// Where a span lies now.
+    /// The new position of a span.
     #[must_use]
     pub fn span(self, span: Span) -> Span {
         let source = SourceId(span.source.0 + self.0);
@@ -68,7 +68,7 @@ impl Moved {
     }
 }
 
-/// A place as people count it.
+/// A position as people count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line, from 1.
@@ -82,13 +82,13 @@ pub struct Position {
 pub struct Source {
     name: String,
     text: String,
-    /// Where bytes that are not UTF-8 were replaced: the end of each replacement in the text, and how many bytes longer the text is
-    /// than the file up to there. Empty for UTF-8.
+    /// Where bytes that are not UTF-8 were replaced: the end of each replacement in the text, and how many bytes longer the text
+    /// is than the file up to there. Empty if the file is UTF-8.
     replaced: Vec<(usize, usize)>,
     index: OnceLock<Index>,
 }
 
-/// Where lines and characters are, so that a place is found without walking there: texts of one long line exist.
+/// Where lines and characters begin, so that a position is found without a scan up to it: some texts are one long line.
 #[derive(Debug)]
 struct Index {
     line_starts: Vec<u32>,
@@ -121,7 +121,7 @@ impl Index {
         }
     }
 
-    /// The characters before an offset.
+    /// The number of characters before an offset.
     fn characters_before(&self, text: &str, offset: usize) -> usize {
         let stride = offset / STRIDE;
         let Some(before) = self.characters.get(stride).or(self.characters.last()) else {
@@ -145,7 +145,7 @@ impl Source {
         &self.text
     }
 
-    /// Where a byte of the text is in the file. The two differ only after bytes that are not UTF-8, for which the text has
+    /// The offset in the file of a byte of the text. The two differ only after bytes that are not UTF-8, for which the text has
     /// replacement characters.
     #[must_use]
     pub fn byte_in_file(&self, offset: usize) -> usize {
@@ -172,7 +172,7 @@ impl Source {
         }
     }
 
-    /// The bytes of the line that holds an offset, with its line break.
+    /// The bytes of the line that contains an offset, with its line break.
     #[must_use]
     pub fn line(&self, offset: usize) -> std::ops::Range<usize> {
         let (line, start) = self.line_of(offset.min(self.text.len()));
@@ -184,7 +184,7 @@ impl Source {
         self.index.get_or_init(|| Index::of(&self.text))
     }
 
-    /// The number of the line that holds an offset, from 1, and where it begins.
+    /// The number of the line that contains an offset, from 1, and where the line begins.
     fn line_of(&self, offset: usize) -> (usize, usize) {
         let starts = &self.index().line_starts;
         let line = starts.partition_point(|start| *start as usize <= offset);
@@ -211,7 +211,7 @@ impl Sources {
         id
     }
 
-    /// Adds bytes that are not UTF-8 as the text that comes nearest to them, so that places in it can be shown.
+    /// Adds bytes that are not UTF-8 as the text closest to them, so that positions in it can be shown.
     pub fn add_lossy(&mut self, name: impl Into<String>, bytes: &[u8]) -> SourceId {
         const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
         let mut text = String::with_capacity(bytes.len());
@@ -231,8 +231,8 @@ impl Sources {
         id
     }
 
-    /// Takes over the texts of another run, each under the name that `name` makes of its own; the answer says where spans in
-    /// them have moved.
+    /// Takes over the texts of another run, each under the name that `name` makes from its own. The result maps spans in them to
+    /// their new positions.
     pub fn absorb(&mut self, other: Sources, name: impl Fn(&str) -> String) -> Moved {
         let moved = Moved(u32::try_from(self.list.len()).expect("fewer than 2^32 files"));
         let others = other.list.into_iter();
@@ -243,13 +243,13 @@ impl Sources {
         moved
     }
 
-    /// The text behind an id.
+    /// The text with this id.
     #[must_use]
     pub fn get(&self, id: SourceId) -> &Source {
         &self.list[id.0 as usize]
     }
 
-    /// The words a span covers.
+    /// The text a span covers.
     #[must_use]
     pub fn slice(&self, span: Span) -> &str {
         self.get(span.source).text.get(span.range()).unwrap_or("")
@@ -272,7 +272,7 @@ impl Sources {
         self.list.len()
     }
 
-    /// Whether nothing was read.
+    /// Whether there are no texts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

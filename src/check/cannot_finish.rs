@@ -1,4 +1,4 @@
-//! States from which a session cannot come to an end, in a protocol that has one.
+//! States from which a session cannot reach an end, in a protocol that has one.
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
@@ -10,20 +10,20 @@ use crate::protocol::{Message, Next, StateId};
 
 pub const RULE: Rule = Rule {
     name: "cannot-finish",
-    summary: "from a state no terminal can be reached, in a protocol that has one",
+    summary: "no terminal can be reached from a state, in a protocol that has one",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/cannot-finish.md"),
     find: Some(find),
 };
 
-/// Reports each trap once: the state by which it is entered, with the message after which there is no way back.
+/// Reports each trap once: the state through which it is entered, and the message after which there is no way back.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for case in subject.cases() {
         let protocol = case.protocol;
         if !has_terminal(protocol) {
             continue;
         }
-        // A stuck state is the business of its own rule, and so are those that only lead there.
+        // A stuck state has its own rule, so a state that can reach one is not reported here.
         let finishes = case
             .shape
             .graph
@@ -48,7 +48,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// For each state that cannot finish, the first message that leads there from one that can.
+/// For each state that cannot finish, the first message that leads to it from a state that can.
 fn doors<'a>(case: Case<'a>, finishes: &[bool]) -> Vec<Option<&'a Message>> {
     let mut doors = vec![None; finishes.len()];
     for (id, state) in case.reachable_states() {
@@ -65,7 +65,7 @@ fn doors<'a>(case: Case<'a>, finishes: &[bool]) -> Vec<Option<&'a Message>> {
     doors
 }
 
-/// What can be reached from a state and was not told of yet.
+/// The states that can be reached from a state and have not been reported yet.
 fn trap(case: Case<'_>, door: StateId, is_told: &mut [bool]) -> Vec<StateId> {
     let mut inside = Vec::new();
     let mut next = vec![door];

@@ -1,17 +1,17 @@
-//! What has passed all rules, and what they found out about it.
+//! A program that has passed all rules, and the facts that the checks established about it.
 
 use crate::graph::{Capacity, StateGraph};
 use crate::protocol::{InstanceId, Next, Program, Protocol, ProtocolId, StateId, Type};
 use std::collections::HashSet;
 
-/// A program that keeps all rules. Generation from it cannot fail.
+/// A program that follows all rules. Generating code from it cannot fail.
 #[derive(Debug)]
 pub struct CheckedProgram {
     program: Program,
     facts: Vec<Facts>,
 }
 
-/// What the checks found out about one protocol.
+/// What the checks established about one protocol.
 #[derive(Debug)]
 pub(super) struct Facts {
     to_server: Capacity,
@@ -38,12 +38,12 @@ pub struct CheckedProtocol<'a> {
 }
 
 impl CheckedProgram {
-    /// Called only where every rule has been kept; `facts` belong to the protocols in order.
+    /// Called only if every check has passed; `facts` has an entry for each protocol, in order.
     pub(super) fn new(program: Program, facts: Vec<Facts>) -> CheckedProgram {
         CheckedProgram { program, facts }
     }
 
-    /// What was checked.
+    /// The program that was checked.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
@@ -61,7 +61,7 @@ impl CheckedProgram {
         ids.map(|id| self.protocol(*id))
     }
 
-    /// Each state of an instance's protocol that can be reached, with the arguments it is reached with; the start first.
+    /// Each reachable state of an instance's protocol, with the arguments it is reached with; the start first.
     #[must_use]
     pub fn instantiations_of(&self, instance: InstanceId) -> Vec<(StateId, Vec<Type>)> {
         let instance = self.program.instance(instance);
@@ -97,32 +97,32 @@ impl<'a> CheckedProtocol<'a> {
         self.checked.program.protocol(self.id)
     }
 
-    /// The most messages in flight towards the server.
+    /// The maximum number of messages in flight towards the server.
     #[must_use]
     pub fn capacity_to_server(self) -> Capacity {
         self.facts().to_server
     }
 
-    /// The most messages in flight towards the client.
+    /// The maximum number of messages in flight towards the client.
     #[must_use]
     pub fn capacity_to_client(self) -> Capacity {
         self.facts().to_client
     }
 
-    /// The most messages in flight at all: only one direction is ever used at a time.
+    /// The maximum number of messages in flight in either direction: only one direction is in use at a time.
     #[must_use]
     pub fn capacity(self) -> Capacity {
         self.facts().to_server.max(self.facts().to_client)
     }
 
-    /// Whether a session can come into a state.
+    /// Whether a session can reach a state.
     #[must_use]
     pub fn is_reachable(self, state: StateId) -> bool {
         self.facts().reachable[state.index()]
     }
 
-    /// Each state that can be reached, with the arguments it is reached with in terms of the start's parameters; the start,
-    /// with its own parameters, first.
+    /// Each reachable state, with the arguments it is reached with in terms of the start's parameters. The start, with its own
+    /// parameters, comes first.
     #[must_use]
     pub fn instantiations(self) -> Vec<(StateId, Vec<Type>)> {
         let own = 0..self.protocol().start().parameters.len();
@@ -130,7 +130,7 @@ impl<'a> CheckedProtocol<'a> {
         instantiations(self.protocol(), own.collect())
     }
 
-    /// Each state that can be reached from a state with given arguments, with the arguments it is reached with; that one first.
+    /// Each state that can be reached from `state` with these arguments, with the arguments it is reached with; `state` first.
     #[must_use]
     pub fn instantiations_from(
         self,
@@ -149,7 +149,7 @@ fn instantiations(protocol: &Protocol, arguments: Vec<Type>) -> Vec<(StateId, Ve
     instantiations_from(protocol, StateId::new(0), arguments)
 }
 
-/// Breadth first; ends because `expanding-recursion` has excluded arguments that grow along a cycle.
+/// Breadth first; terminates because `expanding-recursion` has excluded arguments that grow along a cycle.
 fn instantiations_from(
     protocol: &Protocol,
     start: StateId,

@@ -1,7 +1,8 @@
-//! Names that are different here and would be the same in generated code.
+//! Names that differ in the source but would be the same in generated code.
 //!
-//! Within one name space names must differ in more than upper case and `_`. Between name spaces names are free, but for type
-//! parameters, which stand where types stand. What else a target would spell alike is found by [`super::target_clash`].
+//! Within one namespace, names must differ in more than case and `_`. Names of different namespaces do not conflict, except that
+//! type parameters conflict with types, because they appear where types appear. Other names that a target would spell alike are
+//! found by [`super::target_clash`].
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -31,7 +32,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The declared types of each file by their norms.
+/// The declared types of each file by the norms of their names.
 struct TypeNames<'a>(Vec<HashMap<String, &'a Name>>);
 
 impl<'a> TypeNames<'a> {
@@ -43,7 +44,7 @@ impl<'a> TypeNames<'a> {
         TypeNames(files.collect())
     }
 
-    /// The type with a norm that a file can see.
+    /// The type with this norm that is visible in a file.
     fn visible(&self, program: &Program, file: FileId, norm: &str) -> Option<&'a Name> {
         let imports = program.file(file).imports.iter().copied();
         let mut files = std::iter::once(file).chain(imports);
@@ -83,17 +84,18 @@ impl Clashes<'_> {
             let own = name.norm();
             let builtin = Builtin::WORDS.iter().find(|(word, _)| *word == own);
             if let Some((word, _)) = builtin {
-                let message = format!("type parameter `{name}` is like the built-in type `{word}`");
+                let message =
+                    format!("type parameter `{name}` collides with the built-in type `{word}`");
                 self.error(
                     Diagnostic::error(RULE.name, name.span, message)
-                        .label("which of the two would be meant?")
+                        .label("it is unclear which of the two is meant")
                         .help("give the parameter another name, such as `T`"),
                 );
             } else if let Some(ty) = types.visible(program, file, &own) {
-                let message = format!("type parameter `{name}` is like the type `{ty}`");
+                let message = format!("type parameter `{name}` collides with the type `{ty}`");
                 self.error(
                     Diagnostic::error(RULE.name, name.span, message)
-                        .label("which of the two would be meant?")
+                        .label("it is unclear which of the two is meant")
                         .related(ty.span, "the type is declared here")
                         .help("give the parameter another name, such as `T`"),
                 );
@@ -107,7 +109,7 @@ impl Clashes<'_> {
         }
     }
 
-    /// Protocols and instances of a package, over all files.
+    /// Protocols and instances of a package, across all files.
     fn packages(&mut self, program: &Program) {
         let mut packages: BTreeMap<Vec<&str>, Vec<(FileId, &Name)>> = BTreeMap::new();
         for (index, file) in program.files.iter().enumerate() {
@@ -155,7 +157,7 @@ impl Clashes<'_> {
         }
     }
 
-    /// The names of one name space. Equal ones are `duplicate-name`, which is found elsewhere.
+    /// The names of one namespace. Equal names are reported elsewhere, as `duplicate-name`.
     fn space<'n>(&mut self, names: impl Iterator<Item = &'n Name>, what: &str) {
         let mut seen: HashMap<String, &Name> = HashMap::new();
         for name in names {
@@ -170,12 +172,13 @@ impl Clashes<'_> {
     }
 
     fn pair(&mut self, first: &Name, second: &Name, what: &str) {
-        let message = format!("{what} `{first}` and `{second}` are too much alike");
+        let message =
+            format!("{what} `{first}` and `{second}` produce the same name in generated code");
         self.error(
             Diagnostic::error(RULE.name, second.span, message)
-                .label("differs in upper case or `_` only")
+                .label("differs only in case or `_`")
                 .related(first.span, "from this name")
-                .note("generated code puts names in the style of its language, where both would be the same")
+                .note("generated code spells names in the style of its language, where both would be the same")
                 .help("rename one of them"),
         );
     }

@@ -1,4 +1,4 @@
-//! A type that is nested more deeply than the compilers of the targets follow.
+//! A type that is nested more deeply than the target languages' compilers accept.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -8,16 +8,16 @@ use crate::source::Span;
 
 pub const RULE: Rule = Rule {
     name: "deep-type",
-    summary: "a type is nested more deeply than compilers follow",
+    summary: "a type is nested more deeply than compilers accept",
     default: None,
     page: include_str!("../../docs/rules/deep-type.md"),
     find: Some(find),
 };
 
-/// How deep a payload may be, aliases, structs, enums and type arguments followed. rustc gives up behind 128 steps, of which a
-/// list takes four (`Vec`, its buffer, its pointer, its item) and its text or number at the end a few.
+/// The maximum depth of a payload type, counted through aliases, structs, enums and type arguments. rustc's recursion limit is
+/// 128. Each list costs four levels (`Vec`, its buffer, its pointer, its item), and the text or number at the end costs a few.
 const LIMIT: u32 = 96;
-/// What a list counts; everything else counts one.
+/// How many levels a list counts as; everything else counts as one.
 const LIST: u32 = 4;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -45,7 +45,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Follows how deep the arguments of each state can be: a depth only grows, and stops at the limit.
+/// Finds how deep the arguments of each state can become. A depth only grows and is capped, so the loop terminates.
 fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths<'_>, findings: &mut Findings) {
     let mut known: Vec<Option<Vec<u32>>> = vec![None; protocol.states.len()];
     known[0] = Some(start);
@@ -90,12 +90,12 @@ fn tell(at: Span, findings: &mut Findings) {
     findings.error(
         Diagnostic::error(RULE.name, at, "this type is nested too deeply")
             .label("followed through aliases, structs, enums and type arguments")
-            .note("a depth of 96 is allowed: a list counts four, everything else counts one")
-            .help("make it flatter: a list of structs instead of lists in lists"),
+            .note("the limit is a depth of 96: a list counts as four, everything else as one")
+            .help("make it flatter: use a list of structs instead of lists of lists"),
     );
 }
 
-/// How deep each declared type is. Where a list closes a loop, the loop is gone round once.
+/// The depth of each declared type. Where a list closes a loop, the loop is followed once.
 struct Depths<'a> {
     program: &'a Program,
     named: Vec<u32>,
@@ -159,7 +159,7 @@ impl<'a> Depths<'a> {
         }
     }
 
-    /// How deep a type is, given the depths of the type arguments.
+    /// The depth of a type, given the depths of the type arguments.
     fn ty(&self, ty: &Type, arguments: &[u32]) -> u32 {
         let deepest = |types: &[Type]| {
             types

@@ -1,5 +1,5 @@
-//! Errors that other stages find, and that are only listed here: some while texts are read and names are resolved, others where two
-//! versions are compared.
+//! Errors that other stages find and that are only listed here: some are found while files are parsed and names are resolved, others
+//! when two versions are compared.
 
 use super::Rule;
 
@@ -20,10 +20,10 @@ declare_errors! {
     UNRESOLVED_IMPORT, "unresolved-import", "an imported file does not exist";
     IMPORT_CYCLE, "import-cycle", "files import each other in a cycle";
     DUPLICATE_NAME, "duplicate-name", "a name is declared twice";
-    EMPTY_PROTOCOL, "empty-protocol", "a protocol has no state";
+    EMPTY_PROTOCOL, "empty-protocol", "a protocol has no states";
     UNKNOWN_STATE, "unknown-state", "a message or an endpoint type names a state that does not exist";
-    UNKNOWN_SIDE, "unknown-side", "an endpoint type does not say which side it is";
-    UNKNOWN_PROTOCOL, "unknown-protocol", "a protocol is used that does not exist";
+    UNKNOWN_SIDE, "unknown-side", "an endpoint type does not name one of the two sides";
+    UNKNOWN_PROTOCOL, "unknown-protocol", "a protocol that does not exist is used";
     UNKNOWN_BOUND, "unknown-bound", "a bound is neither built in nor declared";
     TYPE_ARGUMENT_COUNT, "type-argument-count", "there are more or fewer type arguments than type parameters";
     INCOMPATIBLE_WITH_OLD_CLIENT, "incompatible-with-old-client", "old clients and new servers do not understand each other";

@@ -8,7 +8,7 @@ use crate::partition::{Edge, coarsest};
 use crate::protocol::{Bound, Direction, Next, StateId, Type};
 use std::collections::{BTreeMap, HashMap};
 
-/// Allowed, because two names for one behaviour often tell where in a dialogue one is.
+/// Allowed by default, because two names for one behavior often help a reader to follow the dialogue.
 pub const RULE: Rule = Rule {
     name: "equivalent-states",
     summary: "two states are behaviorally equivalent",
@@ -17,7 +17,7 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// Reports every state but the first of each group of equivalent ones.
+/// Reports every state except the first in each group of equivalent states.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for case in subject.cases() {
         if !findings.is_asked_for(&RULE, case.protocol) {
@@ -49,14 +49,15 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// What is seen of a state before any message, and of a message before what follows.
+/// What can be observed of a state itself: its direction, the bounds of its type parameters, and its messages without what follows
+/// them.
 type Look<'a> = (
     Option<Direction>,
     Vec<&'a [Bound]>,
     Vec<(&'a str, Vec<&'a Type>, Option<&'a [Type]>)>,
 );
 
-/// For each state its class. Names of messages, payload types and type arguments count, names of states and entries do not.
+/// The class of each state. Names of messages, payload types and type arguments count; names of states and entries do not.
 fn classes(case: Case<'_>) -> Vec<u32> {
     let protocol = case.protocol;
     let mut looks: HashMap<Look<'_>, u32> = HashMap::new();

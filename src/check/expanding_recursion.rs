@@ -1,12 +1,12 @@
 //! Type arguments must not grow without end.
 //!
-//! Think of a graph with one node for each type parameter of each state of each protocol. Where a state hands its parameter `T` on,
-//! as an argument of the next state or of an endpoint type that it mentions, an edge leads from `T` to the parameter that takes
-//! the argument; the edge *grows* if `T` is only a part of the argument, as in `[T]`. From a finite text infinitely many
-//! arguments arise exactly if some edge that grows lies on a cycle, which is one look at the strongly connected components.
+//! Consider a graph with one node for each type parameter of each state of each protocol. Where a state passes its parameter `T` on,
+//! as an argument of the next state or of an endpoint type that it mentions, an edge leads from `T` to the parameter that receives
+//! the argument. The edge *grows* if `T` is only a part of the argument, as in `[T]`. A finite program produces infinitely many
+//! arguments exactly if some growing edge lies on a cycle, which the strongly connected components show.
 //!
-//! Without such a cycle their number is finite, and may still be out of all proportion. So all versions of states that come of
-//! passing parameters on are counted, up to a limit.
+//! Without such a cycle the number of arguments is finite, but may still be far too large. So all versions of states that result
+//! from passing parameters on are counted, up to a limit.
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
@@ -25,10 +25,10 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// How many versions the states of a protocol may have beyond one each.
+/// How many versions the states of a protocol may have in total, beyond one for each state.
 const MORE_VERSIONS: usize = 10_000;
 
-/// How many parts one type argument may come to have by being passed on.
+/// How many parts one type argument may grow to by being passed on.
 const PARTS: usize = 128;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -51,7 +51,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// One parameter handed on.
+/// One parameter that is passed on.
 struct Edge<'a> {
     from: usize,
     to: usize,
@@ -118,7 +118,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What the endpoint types inside a type take.
+    /// Adds the edges for the arguments of the endpoint types inside a type.
     fn endpoints(
         &mut self,
         place: (ProtocolId, StateId),
@@ -179,7 +179,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// For each cycle, or group of cycles, with growth: the first edge that grows.
+    /// For each cycle, or group of connected cycles, that contains growing edges: the first of them.
     fn endless_edges(&self) -> Vec<&Edge<'a>> {
         let edges = self.edges.iter().map(|edge| (edge.from, edge.to));
         let mut group_of = vec![None; self.nodes];
@@ -214,7 +214,7 @@ impl<'a> Flow<'a> {
         } else {
             (
                 format!(
-                    "`{parameter}` grows each time a session comes back to state `{}`",
+                    "`{parameter}` grows each time a session returns to state `{}`",
                     state.name
                 ),
                 format!(
@@ -233,7 +233,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The argument with itself in place of the parameter, as the next turn has it.
+/// The argument with the parameter replaced by the argument itself, which is the argument on the next turn.
 fn replaced(argument: &Type, parameter: u32) -> Type {
     let mut most = parameter;
     argument.walk(&mut |part| {
@@ -251,8 +251,8 @@ fn replaced(argument: &Type, parameter: u32) -> Type {
     argument.substitute(&own.collect::<Vec<_>>())
 }
 
-/// Walks over all versions of all states: from the start, and from each state that this did not reach, with their own
-/// parameters. Whatever arguments a session or an endpoint type brings, there are no more versions than that.
+/// Visits all versions of all states: from the start, and from each state not reached so far, each with its own parameters.
+/// Whatever arguments a session or an endpoint type supplies, there are no more versions than that.
 fn count_versions(case: Case<'_>, findings: &mut Findings) {
     let protocol = case.protocol;
     let mut is_reached = vec![false; protocol.states.len()];

@@ -1,4 +1,4 @@
-//! What rules look at, and where they put what they find.
+//! The input of the rules, and the collection of their findings.
 
 use super::levels::{Levels, Place};
 use super::{Rule, Spell};
@@ -10,7 +10,7 @@ use crate::protocol::{
 use crate::source::Span;
 use std::collections::HashSet;
 
-/// A program under check, with the answers that several rules need.
+/// The program being checked, with the data that several rules need.
 pub struct Subject<'a> {
     pub program: &'a Program,
     pub spell: &'a Spell<'a>,
@@ -18,7 +18,7 @@ pub struct Subject<'a> {
     pub shapes: Vec<Option<Shape>>,
 }
 
-/// The behaviour of one protocol.
+/// The behavior of one protocol.
 pub struct Shape {
     pub graph: StateGraph,
     pub reachable: Vec<bool>,
@@ -63,14 +63,14 @@ impl<'a> Subject<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// The states that a session can come into, the start first.
+    /// The states that a session can reach, the start first.
     pub fn reachable_states(self) -> impl Iterator<Item = (StateId, &'a State)> {
         let states = self.protocol.states.iter().enumerate();
         let states = states.filter(move |(index, _)| self.shape.reachable[*index]);
         states.map(|(index, state)| (StateId::new(index), state))
     }
 
-    /// For each state, the first message in the text that leads to it from another state.
+    /// For each state, the first message in source order that leads to it from another state.
     pub fn first_entrances(self) -> Vec<Option<&'a Message>> {
         let mut entrances = vec![None; self.protocol.states.len()];
         for (from, state) in self.protocol.states.iter().enumerate() {
@@ -86,7 +86,7 @@ impl<'a> Case<'a> {
         entrances
     }
 
-    /// For each state, the places at which messages lead to it, as far as there are at most `limit`; otherwise none.
+    /// For each state, the locations at which messages lead to it if there are at most `limit` of them; otherwise none.
     pub fn few_entrances(self, limit: usize) -> Vec<Vec<Span>> {
         let mut entrances = vec![Vec::new(); self.protocol.states.len()];
         for message in self
@@ -110,11 +110,11 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What was found, with the levels that decide what is kept.
+/// What was found, and the levels that decide what is kept.
 pub struct Findings {
     levels: Levels,
     pub list: Vec<Diagnostic>,
-    /// Where the attributes stand that said the level of something that was found.
+    /// The spans of the attributes that set the level of a finding.
     heeded: HashSet<Span>,
 }
 
@@ -139,20 +139,20 @@ impl Findings {
             .any(|diagnostic| names.contains(&diagnostic.rule))
     }
 
-    /// Whether an error was found, or before this stage: then what is not used says nothing.
+    /// Whether an error was found in this stage or an earlier one. If so, nothing follows from a name being unused.
     pub fn has_errors(&self, program: &Program) -> bool {
         let is_error =
             |found: &Diagnostic| super::rule(found.rule).is_some_and(|rule| rule.default.is_none());
         program.is_incomplete || self.list.iter().any(is_error)
     }
 
-    /// Whether a rule that found something at a place is heard there.
+    /// Whether a finding of a rule at a location would be reported.
     pub fn hears(&mut self, rule: &Rule, place: Place<'_>) -> bool {
         self.level(rule, place) > Level::Allow
     }
 
-    /// Whether a rule is heard outside of all attributes, or an attribute of the protocol, a state or a message speaks of it. Where
-    /// it is not, a costly rule need not look.
+    /// Whether a rule is enabled outside of all attributes, or an attribute of the protocol, a state or a message names it. If
+    /// not, an expensive rule can be skipped.
     pub fn is_asked_for(&self, rule: &Rule, protocol: &Protocol) -> bool {
         let states = protocol.states.iter();
         let inner = states.flat_map(|state| {
@@ -164,7 +164,7 @@ impl Findings {
             || attributes.any(|found| [rule.name, "all"].contains(&found.rule.text()))
     }
 
-    /// Whether an attribute said the level of something that was found.
+    /// Whether an attribute has set the level of a finding.
     pub fn is_heeded(&self, attribute: &LevelAttribute) -> bool {
         self.heeded.contains(&attribute.rule.span)
     }
@@ -176,7 +176,7 @@ impl Findings {
         self.levels.of(rule, place)
     }
 
-    /// Adds a finding of a rule at the level in force at a place, if that is above allow.
+    /// Adds a finding of a rule at the level in force at a location, if that is above allow.
     pub fn report(&mut self, rule: &Rule, place: Place<'_>, make: impl FnOnce() -> Diagnostic) {
         let level = self.level(rule, place);
         if level > Level::Allow {

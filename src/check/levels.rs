@@ -1,20 +1,21 @@
-//! Which level a rule has at a place: its default, then what the text says from the outside in, then what the run was told.
+//! The level of a rule at a location: its default, overridden by the settings of the project, then by attributes from the outermost
+//! to the innermost, then by the settings of the run.
 
 use super::Rule;
 use crate::diagnostic::Level;
 use crate::protocol::{LevelAttribute, Message, Protocol, State};
 use std::collections::HashMap;
 
-/// The levels that hold for a whole run.
+/// The levels that apply to a whole run.
 #[derive(Debug, Default)]
 pub struct Levels {
-    /// What replaces the built-in levels.
+    /// Settings that replace the built-in levels.
     project: Settings,
-    /// What wins over everything.
+    /// Settings that override everything.
     run: Settings,
 }
 
-/// Levels by rule, and the one for all others.
+/// Levels by rule, and one for all other rules.
 #[derive(Debug, Default)]
 struct Settings {
     all: Option<Level>,
@@ -22,7 +23,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// Takes settings in order: a later one wins over an earlier one, also `all` over a single rule.
+    /// Applies settings in order: a later one overrides an earlier one, and `all` overrides earlier ones for single rules.
     fn new(settings: &[(String, Level)]) -> Settings {
         let mut levels = Settings::default();
         for (name, level) in settings {
@@ -41,7 +42,7 @@ impl Settings {
     }
 }
 
-/// A place in the text, for the attributes that stand around it.
+/// A location in the source, given by the enclosing items whose attributes apply to it.
 #[derive(Clone, Copy, Default)]
 pub struct Place<'a> {
     pub protocol: Option<&'a Protocol>,
@@ -76,7 +77,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The attribute that says the level of a rule here: the innermost, and of those the last.
+    /// The attribute that sets the level of a rule here: the last such attribute of the innermost item that has one.
     pub fn attribute(self, rule: &Rule) -> Option<&'a LevelAttribute> {
         let message = self.message.map(|message| &message.levels[..]);
         let state = self.state.map(|state| &state.levels[..]);
@@ -87,8 +88,8 @@ impl<'a> Place<'a> {
 }
 
 impl Levels {
-    /// The levels that a project settles, over the built-in ones, and those of the run, over everything. In each list a later
-    /// setting wins over an earlier one, also `all` over a single rule.
+    /// The levels set by a project, which replace the built-in ones, and those set by the run, which override everything. In each
+    /// list a later setting overrides an earlier one, and `all` overrides earlier ones for single rules.
     #[must_use]
     pub fn new(project: &[(String, Level)], run: &[(String, Level)]) -> Levels {
         Levels {
@@ -97,7 +98,7 @@ impl Levels {
         }
     }
 
-    /// The level of a rule at a place. Errors are always at level deny.
+    /// The level of a rule at a location. Errors are always at level deny.
     pub fn of(&self, rule: &Rule, place: Place<'_>) -> Level {
         let Some(default) = rule.default else {
             return Level::Deny;

@@ -1,4 +1,4 @@
-//! A state with messages must say who sends them.
+//! A state with messages must say which side sends them.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -16,7 +16,7 @@ pub const RULE: Rule = Rule {
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let protocols = subject.program.protocols.iter();
     let states = protocols.flat_map(|protocol| &protocol.states);
-    // A word that is no direction was reported when it was parsed.
+    // A word that is not a direction was reported when it was parsed.
     let lacking =
         |state: &&State| state.direction.is_none() && state.direction_span.range().is_empty();
     for state in states.filter(lacking) {
@@ -32,7 +32,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 format!("state `{name}` does not say which side sends its messages"),
             )
             .label("`:send` or `:recv` is missing")
-            .related(first.name.span, "sent by which side?")
+            .related(first.name.span, "which side sends this?")
             .fix("if the client sends", at, ":send", false)
             .fix("if the client receives", at, ":recv", false),
         );

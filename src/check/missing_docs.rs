@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
 use crate::protocol::Docs;
 
-/// Allowed, because names often say enough.
+/// Allowed by default, because names often say enough.
 pub const RULE: Rule = Rule {
     name: "missing-docs",
     summary: "a protocol, state, message or type has no documentation",
@@ -63,7 +63,7 @@ fn report(what: &str, name: &Name, docs: &Docs, place: Place<'_>, findings: &mut
                 name.span,
                 format!("the {what} `{name}` has no documentation"),
             )
-            .help("describe it in a comment before it: `/// ...`; generated code repeats it")
+            .help("add a comment before it: `/// ...`; it is copied into generated code")
         });
     }
 }

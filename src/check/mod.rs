@@ -1,4 +1,4 @@
-//! The rules a protocol must keep. The only maker of [`CheckedProgram`], from which alone code is generated.
+//! The rules that a protocol must follow. Only this module creates a [`CheckedProgram`], and code is generated from nothing else.
 //!
 //! A rule is one file here, one line in [`RULES`], one page in `docs/rules/` and one folder in `tests/fail/`.
 
@@ -45,25 +45,25 @@ use checked::Facts;
 use findings::{Findings, Subject};
 pub use levels::Levels;
 
-/// What is known about one error or rule.
+/// An error or a rule.
 #[derive(Debug)]
 pub struct Rule {
     /// Its kebab-case name.
     pub name: &'static str,
     /// One line on what it finds.
     pub summary: &'static str,
-    /// The level without any setting; `None` for an error, which has no level.
+    /// The default level; `None` for an error, which has no level.
     pub default: Option<Level>,
     /// The page that explains it, in Markdown.
     pub page: &'static str,
-    /// Looks for it in a resolved program; `None` where an earlier stage finds it.
+    /// Finds violations in a resolved program; `None` if another stage finds them.
     find: Option<fn(&Subject<'_>, &mut Findings)>,
 }
 
-/// Hands over, scope by scope, the names that the targets will declare.
+/// Passes on, scope by scope, the names that the targets will declare.
 pub type Spell<'a> = dyn Fn(&Program, &mut dyn FnMut(Scope)) + 'a;
 
-/// All errors and rules: errors first, in the order in which a run meets them.
+/// All errors and rules: errors first, in the order in which a run can find them.
 pub static RULES: &[Rule] = &[
     elsewhere::SYNTAX,
     elsewhere::UNRESOLVED_IMPORT,
@@ -102,25 +102,25 @@ pub static RULES: &[Rule] = &[
     unused_suppression::RULE,
 ];
 
-/// What is found where two versions are compared, and nowhere else.
+/// The errors that are found only when two versions are compared.
 pub static EVOLUTION: &[Rule] = &[
     elsewhere::INCOMPATIBLE_WITH_OLD_CLIENT,
     elsewhere::INCOMPATIBLE_WITH_OLD_SERVER,
     elsewhere::PROTOCOL_REMOVED,
 ];
 
-/// Whatever can be found, by `check` or where two versions are compared.
+/// All errors and rules, whether `check` or a comparison of two versions finds them.
 pub fn every_rule() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().chain(EVOLUTION)
 }
 
-/// The error or rule of a name.
+/// The error or rule with this name.
 #[must_use]
 pub fn rule(name: &str) -> Option<&'static Rule> {
     every_rule().find(|rule| rule.name == name)
 }
 
-/// The error or rule whose name is most like a name that none has.
+/// The error or rule whose name is closest to an unknown name.
 #[must_use]
 pub fn nearest_rule(name: &str) -> Option<&'static str> {
     let kebab = name.replace('_', "-");
@@ -128,17 +128,17 @@ pub fn nearest_rule(name: &str) -> Option<&'static str> {
     exact.or_else(|| crate::name::nearest(&kebab, RULES.iter().map(|rule| rule.name)))
 }
 
-/// What `check` brings back.
+/// What `check` returns.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The program, if nothing at level deny was found and no protocol was broken before.
+    /// The program, if nothing at level deny was found and no protocol was already broken.
     pub checked: Option<CheckedProgram>,
-    /// All that was found above level allow.
+    /// All findings above level allow.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Checks everything against every rule. `levels` are settings from outside of the texts: names of rules, or `all`, the later
-/// winning, and stronger than what the texts say.
+/// Checks the program against every rule. `levels` holds the settings from outside the source files: those of the project, which
+/// attributes in the source override, and those of the run, which override everything.
 #[must_use]
 pub fn check(program: Program, levels: Levels, spell: &Spell<'_>) -> Outcome {
     let subject = Subject::new(&program, spell);

@@ -6,7 +6,7 @@ use super::levels::Place;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Next, Protocol};
 
-/// Allowed, because streams and services are meant to go on until a side leaves.
+/// Allowed by default, because streams and services are meant to run until a side disconnects.
 pub const RULE: Rule = Rule {
     name: "never-ends",
     summary: "a protocol has no terminal: sessions end only when a side disconnects",
@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// Whether there is a way to say that a session is over, be it reachable or not.
+/// Whether a protocol has a terminal, reachable or not.
 pub fn has_terminal(protocol: &Protocol) -> bool {
     protocol.states.iter().any(|state| {
         let ends = |next: &Next| matches!(next, Next::End);

@@ -8,7 +8,7 @@ use crate::relation::{Origin, View, not_dual};
 
 pub const RULE: Rule = Rule {
     name: "not-dual",
-    summary: "a protocol is not the dual of the one it says it is",
+    summary: "a protocol is not the dual of the one its attribute names",
     default: None,
     page: include_str!("../../docs/rules/not-dual.md"),
     find: Some(find),

@@ -16,16 +16,16 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// One mention of a type by a declaration, with its place.
+/// One mention of a type in a declaration, with its location.
 struct Mention {
     to: TypeId,
     at: Span,
-    /// Whether a value stands in place, not behind a list or an endpoint.
+    /// Whether a value is held in place, not in a list or as an argument of an endpoint.
     is_direct: bool,
 }
 
-/// Two kinds of loops are wrong: those through which a value would contain itself, and those of nothing but aliases, which would
-/// never come to a type, even through a list.
+/// Two kinds of loops are errors: those through which a value would contain itself, and those that consist only of aliases, which
+/// would never lead to a type, even through a list.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
     let ids = (0..program.types.len()).map(TypeId::new);
@@ -69,7 +69,7 @@ fn look(
     }
 }
 
-/// The mentions along the shortest way from the first of a group back to it.
+/// The mentions along the shortest path from the first type of a group back to itself.
 fn shortest_loop<'m>(
     group: &[TypeId],
     mentions: &'m [Vec<Mention>],
@@ -121,7 +121,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
         } else {
             format!("`{from}` holds `{to}` in place")
         };
-        // An alias is marked at its name, which may be the primary place.
+        // An alias is labeled at its name, which may be the primary span.
         if mention.at == error.primary.span {
             error.primary.text = words;
         } else {
@@ -152,9 +152,9 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
             .last()
             .map_or(name.text(), |mention| program.ty(mention.to).name.text());
         error
-            .note("a value would have to contain itself without end")
+            .note("a value of this type would be infinitely large")
             .help(format!(
-                "a list can be empty: `[{last}]` may close the loop"
+                "use a list, which can be empty, to close the loop: `[{last}]`"
             ))
     }
 }

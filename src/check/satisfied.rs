@@ -1,14 +1,14 @@
-//! Which types can do what a bound asks for.
+//! Which types satisfy which bounds.
 //!
 //! | bound | types |
 //! | --- | --- |
 //! | `send`, declared bounds | all |
 //! | `copy` | `bool`, numbers, options and tuples of them |
-//! | `clone`, `debug` | all but endpoints |
-//! | `eq`, `ord`, `hash` | all but `f32`, `f64` and endpoints |
+//! | `clone`, `debug` | all except endpoints |
+//! | `eq`, `ord`, `hash` | all except `f32`, `f64` and endpoints |
 //!
-//! Lists, options, tuples, structs and enums can do what all their parts can; a type parameter and a type of the host program can
-//! do what they are declared with.
+//! Where the table does not exclude them, lists, options, tuples, structs and enums satisfy a bound if all their parts do. A type
+//! parameter and a type of the host program satisfy the bounds that they are declared with.
 
 use crate::protocol::{
     Bound, Builtin, Definition, Entry, Field, Parameter, Program, Type, TypeDeclaration, TypeId,
@@ -32,7 +32,7 @@ const BUILTINS: [Bound; 6] = [
 ];
 
 impl<'a> Satisfied<'a> {
-    /// Decides it for all declared types: what a type lacks spreads to the types that contain it.
+    /// Computes this for all declared types: a bound that a type lacks is lacking in the types that contain it, too.
     pub fn of(program: &'a Program) -> Satisfied<'a> {
         let mut holders: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
         for (index, declaration) in program.types.iter().enumerate() {
@@ -64,7 +64,7 @@ impl<'a> Satisfied<'a> {
         }
     }
 
-    /// The first part of a type, standing in a state with these parameters, that does not satisfy a bound.
+    /// The first part of a type that does not satisfy a bound. The type appears in a state with these parameters.
     pub fn offender<'t>(
         &self,
         ty: &'t Type,
@@ -93,7 +93,7 @@ impl<'a> Satisfied<'a> {
         first
     }
 
-    /// What in a declared type that lacks a bound is to blame: the field or value, and its offending part.
+    /// Why a declared type lacks a bound: the field or value that causes it, and its offending part.
     pub fn blame(&self, id: TypeId, bound: Bound) -> Option<(&'a str, &'a Type)> {
         let named = |name: &'a crate::name::Name, ty: &'a Type| {
             Some((name.text(), self.offender(ty, &[], bound)?))
@@ -113,8 +113,8 @@ impl<'a> Satisfied<'a> {
     }
 }
 
-/// Whether declared bounds include a bound; in every target, what can be copied can be cloned, and what has an order has an
-/// equivalence.
+/// Whether declared bounds include a bound. In every target, a type that can be copied can be cloned, and a type with an order has
+/// an equivalence.
 fn has(declared: &[Bound], bound: Bound) -> bool {
     declared.iter().any(|own| {
         *own == bound
@@ -123,7 +123,7 @@ fn has(declared: &[Bound], bound: Bound) -> bool {
     })
 }
 
-/// Whether a declaration lacks a bound whatever its parts can do.
+/// Whether a declaration lacks a bound whatever the other declarations that it names satisfy.
 fn lacks_itself(declaration: &TypeDeclaration, bound: Bound) -> bool {
     let by_parts = |bound| {
         let mut lacks = false;
@@ -140,7 +140,7 @@ fn lacks_itself(declaration: &TypeDeclaration, bound: Bound) -> bool {
     }
 }
 
-/// Whether a type lacks a bound by what it is, its parts aside.
+/// Whether a type itself lacks a bound, regardless of its parts.
 fn lacks_in_place(ty: &Type, bound: Bound) -> bool {
     let is_comparing = matches!(bound, Bound::Eq | Bound::Ord | Bound::Hash);
     match ty {
@@ -177,7 +177,7 @@ fn parts(declaration: &TypeDeclaration) -> Vec<&Type> {
     }
 }
 
-/// The type and its parts from the outside in, without the arguments of endpoints: an endpoint never has any of the bounds.
+/// Visits a type and its parts from the outside in, without the arguments of endpoints: an endpoint satisfies none of these bounds.
 fn visit<'t>(ty: &'t Type, look: &mut impl FnMut(&'t Type)) {
     look(ty);
     match ty {

@@ -2,19 +2,19 @@
 
 use crate::source::Span;
 
-/// One place in a target language where names must differ: a module, an object, the global scope of C.
+/// One scope of a target language, in which names must differ: a module, an object, the global scope of C.
 #[derive(Debug)]
 pub struct Scope {
     /// The target, as users call it: `Rust`, `C`, `Scala`.
     pub target: &'static str,
-    /// The place in the target's own words, such as `module bank::client` or `the names of the C program`. Two scopes of one
-    /// target with the same place are one scope, also over several files.
+    /// The scope in the target's own terms, such as `module bank::client` or `the global scope of the C program`. Two scopes of
+    /// one target with the same `place` are one scope, even across several files.
     pub place: String,
-    /// Whether the target's file system or linker cannot tell names apart that differ in case only.
+    /// Whether the target's file system or linker cannot distinguish names that differ only in case.
     pub ignores_case: bool,
-    /// Whether code of the target is asked for.
+    /// Whether code for the target was requested.
     pub is_asked: bool,
-    /// What is declared there.
+    /// The names declared there.
     pub names: Vec<Spelled>,
 }
 
@@ -23,7 +23,7 @@ pub struct Scope {
 pub struct Spelled {
     /// The spelling.
     pub spelling: String,
-    /// What the user wrote that leads to it; `None` for a name that the target itself declares there, such as `init`.
+    /// The source text that it comes from; `None` for a name that the target itself declares there, such as `init`.
     pub origin: Option<Span>,
     /// What it is, such as ``state `login` `` or ``the message type of state `login` ``.
     pub what: String,

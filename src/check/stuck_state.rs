@@ -1,4 +1,4 @@
-//! A state in which it is one side's turn to send, and that has no messages.
+//! A state in which it is one side's turn to send, but which has no messages.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Edit, Help, Level};
 use crate::protocol::{Direction, StateId};
 use crate::source::Span;
 
-/// Warned of and not refused, as the compiler of 2012 did: its own tutorial began with such a state.
+/// A warning and not an error, as in the compiler of 2012, whose own tutorial began with such a state.
 pub const RULE: Rule = Rule {
     name: "stuck-state",
     summary: "a state has a direction, but no messages: both sides wait forever",
@@ -53,7 +53,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Ends the session before the state, where few messages lead to it.
+/// Suggests ending the session before the state, if few messages lead to it.
 fn repair(
     id: StateId,
     entrances: &[Span],

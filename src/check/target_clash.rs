@@ -1,7 +1,7 @@
-//! Names that a target spells alike where it declares them, its own names included.
+//! Names that a target spells alike in the scope that declares them, including the target's own names.
 //!
-//! In a target that is asked for it is the error `clashing-names`: what is generated would not compile. In the others it is a warning
-//! with a level.
+//! In a target that was requested this is the error `clashing-names`, because the generated code would not compile. In other targets
+//! it is a warning with a level.
 
 use super::findings::{Findings, Subject};
 use super::levels::Place;
@@ -14,13 +14,13 @@ use std::collections::{HashMap, HashSet};
 
 pub const RULE: Rule = Rule {
     name: "target-clash",
-    summary: "two names would become the same name in a target that is not asked for",
+    summary: "two names would become the same name in a target that was not requested",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/target-clash.md"),
     find: Some(find),
 };
 
-/// After these errors the targets have nothing to spell, or the same clash has been reported.
+/// After these errors the targets have no names to spell, or the same clash has already been reported.
 const TOO_BROKEN: [&str; 4] = [
     "missing-direction",
     "recursive-type",
@@ -28,10 +28,10 @@ const TOO_BROKEN: [&str; 4] = [
     clashing_names::RULE.name,
 ];
 
-/// The names of one target and place so far.
+/// The names declared so far in one scope of a target.
 type Declared = HashMap<String, (Option<Span>, String)>;
 
-/// Reports each pair of places once, in the target that spells them alike first.
+/// Reports each pair of origins once, in the first target that spells them alike.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     if findings.has_any(&TOO_BROKEN) {
         return;
@@ -75,7 +75,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// What is around each name of a protocol, a state or a message.
+/// What encloses each name of a protocol, state or message, and each payload type.
 fn surroundings_in(program: &Program) -> HashMap<Span, Place<'_>> {
     let mut places = HashMap::new();
     for protocol in &program.protocols {
@@ -106,14 +106,14 @@ fn describe(
         origin,
         what,
     } = name;
-    // The later place is where the repair goes, unless the target itself declares that one.
+    // The later origin is where the repair goes, unless the target itself declares that name.
     let (at, at_what, other, other_what) = match (first, *origin) {
         (Some(first), Some(second)) if first > second => {
             (first, first_what, *origin, what.as_str())
         }
         (_, Some(second)) => (second, what.as_str(), first, first_what),
         (Some(first), None) => (first, first_what, None, what.as_str()),
-        // What a target declares by itself, it declares once.
+        // A target declares each of its own names only once.
         (None, None) => return None,
     };
     let message = format!("two names become `{spelling}` in {target}");
@@ -137,7 +137,7 @@ mod tests {
     use crate::protocol::Program;
     use crate::source::Sources;
 
-    /// The messages about two names of one scope, each a spelling with the place it comes from.
+    /// The messages about two names of one scope, each a spelling with its origin.
     fn messages(ignores_case: bool, names: [(&str, Option<(usize, usize)>); 2]) -> Vec<String> {
         let mut sources = Sources::default();
         let source = sources.add("a.proto", "abcdefghijklmnopqrstuvwxyz");

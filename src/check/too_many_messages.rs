@@ -1,4 +1,4 @@
-//! A message is known by its position in the state, and a position is one byte.
+//! A message is identified by its position in its state, and a position is one byte.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// How many messages one state may have.
+/// The maximum number of messages of a state.
 const MOST: usize = 256;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -33,8 +33,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 format!("state `{name}` has {many} messages; at most {MOST} are possible"),
             )
             .related(beyond.name.span, "the first one too many")
-            .note("a message travels as one byte: its position among the messages of its state")
-            .help("group messages: let one message lead to a second state that says which it is"),
+            .note("one byte identifies a message: its position among the messages of its state")
+            .help("group messages: let one message lead to a second state that distinguishes them"),
         );
     }
 }

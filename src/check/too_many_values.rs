@@ -14,8 +14,8 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// How many values one message may carry. A method of the Java virtual machine has room for 255 parameters, of which wide numbers
-/// take two, and the endpoints need some.
+/// The maximum number of values that one message may carry. The Java virtual machine limits a method to 255 parameters, where 64-bit
+/// numbers count twice, and the endpoints need some of them.
 const MOST: usize = 100;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {

@@ -6,7 +6,7 @@ use super::levels::Place;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Direction, Next};
 
-/// Allowed, because streams are such loops.
+/// Allowed by default, because streams are such loops.
 pub const RULE: Rule = Rule {
     name: "unbounded-run",
     summary: "a loop stays in one direction, so a sender can be made to wait",
@@ -26,13 +26,13 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                     Some(Direction::Recv) | None => "server",
                 };
                 let name = &first.name;
-                let message = format!("the {speaker} can go on sending from state `{name}` without an answer");
+                let message = format!("the {speaker} can keep sending from state `{name}` without an answer");
                 let inside = |next: &Next| matches!(next, Next::State { state, .. } if run.contains(state));
                 let mut finding = Diagnostic::error(RULE.name, name.span, message).label("the loop begins here");
                 let states = run.iter().take(4).map(|id| protocol.state(*id));
                 let going_on = states.flat_map(|state| state.messages.iter().find(|message| inside(&message.next)));
                 for message in going_on {
-                    finding = finding.related(message.next_span, "and the direction does not change here");
+                    finding = finding.related(message.next_span, "the direction does not change here");
                 }
                 finding
                     .note("the number of messages in a row has no limit, so the pipe is a ring of fixed size, and sending waits when it is full")

@@ -11,17 +11,17 @@ use crate::source::Span;
 
 pub const RULE: Rule = Rule {
     name: "undeclared-type",
-    summary: "a type is declared nowhere, so the host program has to supply it",
+    summary: "a type is not declared, so the host program has to supply it",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/undeclared-type.md"),
     find: Some(find),
 };
 
-/// How many undeclared names are compared with all declared ones to propose one of them: the time must not grow with the
+/// How many undeclared names are compared with all declared ones to suggest one of them: the time must not grow with the
 /// product of both numbers.
 pub const COMPARED: usize = 20;
 
-/// Reports each undeclared type once, at its first use where the rule is not allowed.
+/// Reports each undeclared type once, at its first use where the rule is not at level allow.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
     let is_undeclared = |id: TypeId| matches!(program.ty(id).definition, Definition::Undeclared);
@@ -118,7 +118,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// `meant` is an entry with a name nearby, if the type may have been meant as the name of one.
+    /// `meant` is a nearby entry with a name, if the type may have been meant as the name of an entry.
     fn ty(&mut self, ty: &Type, at: (FileId, Span), meant: Option<&Entry>, place: Place<'_>) {
         let mut named = Vec::new();
         ty.walk(&mut |part| {
@@ -152,12 +152,12 @@ fn describe(
     candidates: usize,
 ) -> Diagnostic {
     let name = &program.ty(id).name;
-    // The first use is known to the letter; other uses may be inside of a larger type.
+    // The first use has an exact span; other uses may be inside a larger type.
     let first = name.span;
     let is_inside =
         first.source == span.source && span.start <= first.start && first.end <= span.end;
     let span = if is_inside { first } else { span };
-    let message = format!("type `{name}` is declared nowhere");
+    let message = format!("type `{name}` is not declared");
     let finding = Diagnostic::error(RULE.name, span, message);
     let own = program.file(file);
     let imported = own.imports.iter().map(|import| program.file(*import));

@@ -1,4 +1,4 @@
-//! `#[allow(...)]` and the like with a name that is no rule's.
+//! `#[allow(...)]` and similar attributes with a name that is not the name of a rule.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -38,7 +38,7 @@ fn look(attributes: &[LevelAttribute], place: Place<'_>, findings: &mut Findings
                     format!("`{name}` is an error, and errors have no level"),
                 )
                 .label("not a rule")
-                .note("a protocol with an error has no meaning from which code could be generated")
+                .note("no code can be generated from a protocol with an error")
                 .help("remove it; `duologue rules` lists the rules that have a level"),
             ),
             Some(_) => {}

@@ -1,4 +1,4 @@
-//! A state that no session can come into.
+//! A state that no session can reach.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// Reports where unreachable parts begin: what is reached from there only would become reachable together with it.
+/// Reports the states where unreachable parts begin: states reached only from there would become reachable together with them.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for case in subject.cases() {
         let reachable = &case.shape.reachable;

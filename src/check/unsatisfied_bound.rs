@@ -1,4 +1,4 @@
-//! A type argument must be able to do what the bounds of its parameter say.
+//! A type argument must satisfy the bounds of its parameter.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -84,7 +84,7 @@ struct Search<'a, 'f> {
 }
 
 impl Search<'_, '_> {
-    /// Looks at the arguments of the endpoint types inside a type.
+    /// Checks the arguments of the endpoint types inside a type.
     fn ty(&mut self, ty: &Type, at: Span, own: &[Parameter]) {
         let mut endpoints: Vec<EndpointType> = Vec::new();
         ty.walk(&mut |part| {
@@ -102,7 +102,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Compares arguments, standing in a state with the parameters `own`, with the parameters of the state they are for.
+    /// Checks arguments, which appear in a state with the parameters `own`, against the parameters of the state they are for.
     fn arguments(&mut self, arguments: &[Type], next: &State, at: Span, own: &[Parameter]) {
         for (argument, parameter) in arguments.iter().zip(&next.parameters) {
             let mut bounds = parameter.bounds.iter();
@@ -154,14 +154,14 @@ impl Search<'_, '_> {
     fn ask_more(&self, error: Diagnostic, parameter: &Parameter, word: &str) -> Diagnostic {
         let name = &parameter.name;
         let text = format!("require the same of `{name}` here");
-        let error = error.related(name.span, format!("nothing says that `{name}` is `{word}`"));
+        let error = error.related(name.span, format!("`{name}` is not declared as `{word}`"));
         match parameter.bounds.first() {
             None => error.fix(text, name.span.after(), format!(": {word}"), false),
             Some(_) => error.help(format!("{text}: add `{word}` to its bounds")),
         }
     }
 
-    /// The offender is a declared type: goes down to the part that is to blame.
+    /// The offender is a declared type: descends to the part that causes it.
     fn explain(
         &self,
         mut error: Diagnostic,
@@ -226,11 +226,11 @@ fn other(parameter: &Parameter, word: &str) -> String {
 fn why(bound: Bound) -> &'static str {
     match bound {
         Bound::Copy => "`bool`, numbers, and options and tuples of them are `copy`",
-        Bound::Clone => "all types but endpoints are `clone`",
-        Bound::Debug => "all types but endpoints are `debug`",
-        Bound::Eq => "all types but `f32`, `f64` and endpoints are `eq`",
-        Bound::Ord => "all types but `f32`, `f64` and endpoints are `ord`",
-        Bound::Hash => "all types but `f32`, `f64` and endpoints are `hash`",
+        Bound::Clone => "all types except endpoints are `clone`",
+        Bound::Debug => "all types except endpoints are `debug`",
+        Bound::Eq => "all types except `f32`, `f64` and endpoints are `eq`",
+        Bound::Ord => "all types except `f32`, `f64` and endpoints are `ord`",
+        Bound::Hash => "all types except `f32`, `f64` and endpoints are `hash`",
         Bound::Send | Bound::Extern(_) => "all types satisfy this bound",
     }
 }

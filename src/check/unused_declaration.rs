@@ -11,13 +11,13 @@ use crate::protocol::{Definition, Program};
 
 pub const RULE: Rule = Rule {
     name: "unused-declaration",
-    summary: "nothing uses a declared type or bound",
+    summary: "a declared type or bound is never used",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/unused-declaration.md"),
     find: Some(find),
 };
 
-/// A file without protocols declares for others, so nothing in it is called unused.
+/// A file without protocols declares types and bounds for other files, so nothing in it is reported.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
     if findings.has_errors(program) {
@@ -42,8 +42,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// A type whose name is misspelt where it is used is not unused. Only the first misspelt names are compared with all declared
-/// ones, as many as get a proposal: the time must not grow with the product of both numbers.
+/// A type whose name is misspelled where it is used is not unused. Only the first misspelled names, as many as get a suggestion,
+/// are compared with all declared ones: the time must not grow with the product of both numbers.
 fn meant(program: &Program, uses: &mut Uses) {
     let misspelt = program.types.iter();
     let misspelt = misspelt.filter(|ty| matches!(ty.definition, Definition::Undeclared));
@@ -63,9 +63,9 @@ fn report(what: &str, name: &Name, findings: &mut Findings) {
         Diagnostic::error(
             RULE.name,
             name.span,
-            format!("nothing uses the {what} `{name}`"),
+            format!("the {what} `{name}` is never used"),
         )
-        .label("declared here, and not mentioned anywhere")
+        .label("declared here, but not mentioned anywhere")
         .help("remove it, or move it to a file that others import")
     });
 }

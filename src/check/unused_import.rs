@@ -9,7 +9,7 @@ use crate::protocol::FileId;
 
 pub const RULE: Rule = Rule {
     name: "unused-import",
-    summary: "a file uses nothing of what it imports",
+    summary: "a file uses nothing from an import",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/unused-import.md"),
     find: Some(find),
@@ -28,7 +28,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             if !uses.of_file(FileId::new(index), *import) {
                 findings.report(&RULE, Place::outside(), || {
                     Diagnostic::error(RULE.name, *span, "this import is not used")
-                        .label("no type, bound or protocol of it is mentioned here")
+                        .label("no type, bound or protocol from it is mentioned here")
                         .note("imports are not passed on: each file imports what it needs itself")
                         .help("remove the import")
                 });

@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// Runs as the last rule, when all others have said what they found.
+/// Runs as the last rule, after all others have reported their findings.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     if findings.has_errors(subject.program) {
         return;

@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// Terminals are left out: `Done<T>` has a parameter so that `-> Done<T>` can be written.
+/// Terminal states are not reported: `Done<T>` has a parameter so that `-> Done<T>` can be written.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for case in subject.cases() {
         for state in &case.protocol.states {
@@ -33,7 +33,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                     let message = format!("state `{}` does not use its type parameter `{name}`", state.name);
                     Diagnostic::error(RULE.name, name.span, message)
                         .label("no payload and no next state mentions it")
-                        .help("remove it here, and the argument wherever a message leads to this state")
+                        .help("remove it here, and remove the argument wherever a message leads to this state")
                 });
             }
         }

@@ -1,11 +1,11 @@
-//! What each file uses of all that is declared.
+//! Which declarations each file uses.
 
 use crate::protocol::{
     Bound, BoundId, Definition, Entry, FileId, Next, Program, Protocol, ProtocolId, Type, TypeId,
 };
 use std::collections::HashSet;
 
-/// What is used at all, and by which file from which other.
+/// What is used anywhere, and which file uses something from which other file.
 #[derive(Default)]
 pub struct Uses {
     pub used_types: HashSet<TypeId>,

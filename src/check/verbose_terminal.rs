@@ -1,4 +1,4 @@
-//! `done { }` where `!` says it.
+//! `done { }` where `!` would do.
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 pub const RULE: Rule = Rule {
     name: "verbose-terminal",
-    summary: "a state without direction and messages is used where `!` would do",
+    summary: "a state without a direction or messages is used where `!` would do",
     default: Some(Level::Warn),
     page: include_str!("../../docs/rules/verbose-terminal.md"),
     find: Some(find),
@@ -41,7 +41,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The places of all messages that lead to one of these states.
+/// For each of these states, the locations at which messages lead to it.
 fn entrances(case: Case<'_>, to: &HashSet<StateId>) -> HashMap<StateId, Vec<Span>> {
     let mut found: HashMap<StateId, Vec<Span>> = HashMap::new();
     for message in case

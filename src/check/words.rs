@@ -1,4 +1,4 @@
-//! Things of a protocol, as the user wrote or would write them.
+//! Parts of a protocol, as the user wrote or would write them.
 
 pub use crate::protocol::text::type_text;
 
@@ -14,7 +14,7 @@ pub fn bound_word(program: &Program, bound: Bound) -> &str {
     found.map_or("_", |(word, _)| *word)
 }
 
-/// Who speaks.
+/// The side that sends.
 pub fn speaker(direction: Direction) -> &'static str {
     match direction {
         Direction::Send => Side::Client.word(),

@@ -13,7 +13,7 @@ use duologue::report;
 use duologue::target::Options;
 use std::path::PathBuf;
 
-/// Where protocols come from, the levels of rules, and reports.
+/// Import directories, configuration, reports and rule levels.
 #[derive(Debug, Args)]
 pub struct Sources {
     /// Look for imports in this directory too; may be given more than once
@@ -46,7 +46,7 @@ pub struct Style {
 /// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// With the lines they are about
+    /// With the source lines they refer to
     Human,
     /// One per line: path:line:column: level[rule]: message
     Short,
@@ -56,24 +56,24 @@ pub enum Format {
     Sarif,
     /// One JUnit document
     Junit,
-    /// Workflow commands, as GitHub reads annotations
+    /// Workflow commands, which GitHub shows as annotations
     Github,
 }
 
-/// What findings are to a command.
+/// The role of findings in the output of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Findings {
-    /// Its product.
+    /// They are its result.
     Product,
-    /// Shown along with the product.
+    /// They are shown along with its result.
     Aside,
-    /// Shown only if they keep it from its product.
+    /// They are shown only if they prevent its result.
     Reason,
 }
 
-/// What a way to check finds out beside findings.
+/// What a check returns in addition to findings.
 pub trait Answer {
-    /// Where versions were compared, the verdict on each protocol, for the reports that have a place for it.
+    /// If versions were compared, the verdict on each protocol, for the reports that include it.
     fn verdicts(&self) -> Option<&[Verdict]> {
         None
     }
@@ -82,7 +82,7 @@ pub trait Answer {
 impl Answer for () {}
 
 impl Sources {
-    /// Reads and checks what `paths` name, and prints what was found.
+    /// Reads and checks the files that `paths` name, and prints the findings.
     pub fn compile(
         self,
         paths: &[PathBuf],
@@ -101,7 +101,7 @@ impl Sources {
         Ok(compilation)
     }
 
-    /// Checks what can be read, and fails when its findings have been printed.
+    /// Checks the files that can be read. If there are others, fails only after the findings have been printed.
     pub fn leaving_out_unreadable(self) -> Sources {
         Sources {
             leaves_out_unreadable: true,
@@ -109,7 +109,7 @@ impl Sources {
         }
     }
 
-    /// As [`Sources::compile`], with the way to check that is given.
+    /// Like [`Sources::compile`], but checks with the given function.
     pub fn compile_by<T: Answer>(
         self,
         check: impl FnOnce(&Request) -> Result<(Compilation, T), Failure>,
@@ -191,7 +191,7 @@ impl Format {
     }
 }
 
-/// What the user can choose about generated code.
+/// The options for generated code.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Generated code")]
 pub struct Choices {
@@ -204,10 +204,10 @@ pub struct Choices {
     /// C: put this before every name
     #[arg(long, value_name = "PREFIX")]
     c_prefix: Option<String>,
-    /// C: also write, for each protocol, what sessions between processes need
+    /// C: also generate what sessions between processes need, for each protocol
     #[arg(long)]
     c_shm: bool,
-    /// C: the size of the buffer of a session whose protocol has runs without bound [default: 65536, on 32 bits 8192]
+    /// C: the buffer size of a session whose protocol has unbounded runs [default: 65536, on 32 bits 8192]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=1 << 30))]
     c_ring: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! The older version of some files, in another place or in git.
+//! The older version of some files, at another path or in git.
 
 use super::git::Revision;
 use super::{Failure, inputs};
@@ -14,7 +14,7 @@ pub enum Old<'a> {
 }
 
 impl<'a> Old<'a> {
-    /// What `--against` names: a path if there is one, or a revision.
+    /// What `--against` names: a path if it exists, otherwise a revision.
     pub fn find(against: &'a str, paths: &[PathBuf]) -> Result<Old<'a>, Failure> {
         let path = Path::new(against);
         if path.exists() {
@@ -29,8 +29,8 @@ impl<'a> Old<'a> {
         Ok(Old::Revision(against, revision))
     }
 
-    /// The paths under which there are protocols now. One without any is left out if the old version has some there: all of
-    /// these are removed.
+    /// The paths at which the new version has protocols. A path without any is left out if the old version has some there,
+    /// because these have all been removed.
     pub fn still_here(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let is_removed = |path: &PathBuf| match self {
             Old::Path(_) => false,
@@ -44,7 +44,7 @@ impl<'a> Old<'a> {
         here.cloned().collect()
     }
 
-    /// How reports name a file of the old version: so that it is not taken for the one on the disk.
+    /// The name that reports show for a file of the old version, so that it is not mistaken for the one on disk.
     pub fn name_of(&self, name: &str) -> String {
         match self {
             Old::Path(_) => name.to_owned(),
@@ -52,7 +52,7 @@ impl<'a> Old<'a> {
         }
     }
 
-    /// Reads and checks the old version; rules other than errors do not matter there.
+    /// Reads and checks the old version. Only errors matter there, not the other rules.
     pub fn check(&self, request: &Request, paths: &[PathBuf]) -> Result<Compilation, Failure> {
         let mut old = Request {
             levels: vec![("all".to_owned(), Level::Allow)],

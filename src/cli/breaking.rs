@@ -15,14 +15,14 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue breaking --against origin/main
-                                      may this branch be deployed, and which side first?
+                                      can this branch be deployed, and which side first?
   duologue breaking protocols --against v1.2 --require any-order
-                                      fail also if it depends on the order
+                                      also fail if the order matters
   duologue breaking bank.proto --against old/bank.proto
                                       compare two files
 ";
 
-/// Compare with an older version: may the change be deployed, and which side first?
+/// Compare with an older version: can the change be deployed, and which side first?
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Breaking {
@@ -32,7 +32,8 @@ pub struct Breaking {
     /// The old version: a directory, a file, or a git revision such as a branch, a tag or HEAD~1
     #[arg(long, value_name = "REV|DIR|FILE")]
     against: String,
-    /// When to succeed: if there is some-order in which the two sides can be deployed, or if any-order will do
+    /// When to succeed: some-order, if the two sides can be deployed in some order, or any-order, if they can be deployed in any
+    /// order
     #[arg(
         long,
         value_enum,
@@ -41,7 +42,7 @@ pub struct Breaking {
         value_name = "ORDER"
     )]
     require: Order,
-    /// Compare as processes do: a message travels as its position in its state, so one that has moved is an error
+    /// Compare as processes do: a message is sent as its position in its state, so moving one is an error
     #[arg(long)]
     wire: bool,
     #[command(flatten)]
@@ -147,7 +148,7 @@ fn comparison(
     Ok((new, Compared::Verdicts(verdicts)))
 }
 
-/// The verdict for people, with the matrix unless all of it is sound.
+/// The verdict for people, with the matrix unless every pair is sound.
 fn text(verdict: &Verdict, terminal: &Terminal) -> String {
     let style = match verdict.outcome {
         Outcome::Added => GOOD,

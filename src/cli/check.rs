@@ -17,7 +17,7 @@ const EXAMPLES: &str = "\
   duologue check -D all -A never-ends protocols
                                       treat every rule but one as an error
   git show HEAD:bank.proto | duologue check -
-                                      a text that is in no file
+                                      a text from standard input
 ";
 
 /// Check protocols: report every error, and every rule that is broken.
@@ -27,7 +27,7 @@ pub struct Check {
     /// Files, directories, or - for standard input
     #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// First apply the repairs that keep the meaning; comments and layout stay as they are
+    /// First apply the repairs that keep the meaning; comments and layout are preserved
     #[arg(long)]
     fix: bool,
     #[command(flatten)]

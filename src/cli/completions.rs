@@ -1,4 +1,4 @@
-//! `duologue completions`: what a shell needs to complete command lines.
+//! `duologue completions`: completion scripts for shells.
 
 use super::terminal::Terminal;
 use super::{Outcome, TEMPLATE, command};
@@ -9,7 +9,7 @@ const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue completions bash > ~/.local/share/bash-completion/completions/duologue
   duologue completions zsh > ~/.zfunc/_duologue
-                                      a folder of fpath, before compinit
+                                      a folder in fpath; before compinit
   duologue completions fish > ~/.config/fish/completions/duologue.fish
 ";
 

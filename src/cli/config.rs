@@ -1,4 +1,4 @@
-//! `duologue.toml`: what a project has settled once for all runs.
+//! `duologue.toml`: the settings of a project.
 
 use super::Failure;
 use super::levels::instead_of;
@@ -29,14 +29,14 @@ pub struct Choice {
     no_config: bool,
 }
 
-/// What the configuration says.
+/// The configuration.
 #[derive(Debug, Default)]
 pub struct Config {
-    /// The file, as it is shown; empty without one.
+    /// The path, as it is shown; empty if there is no configuration.
     pub path: String,
-    /// Where imports are looked for.
+    /// The directories in which imports are searched for.
     pub import_dirs: Vec<PathBuf>,
-    /// Levels with the lines where they are set; a later one wins.
+    /// Levels with the lines in which they are set; a later one overrides an earlier one.
     pub levels: Vec<(String, Level, usize)>,
 }
 
@@ -51,7 +51,7 @@ struct Document {
 }
 
 impl Choice {
-    /// Reads the configuration that holds for these inputs.
+    /// Reads the configuration that applies to these inputs.
     pub fn read(&self, inputs: &[PathBuf], terminal: &Terminal) -> Result<Config, Failure> {
         let path = match &self.config {
             Some(path) => path.clone(),
@@ -144,7 +144,7 @@ impl Document {
                 errors.push(error.help("the levels are `allow`, `warn` and `deny`"));
             }
         }
-        // A table has no order: what is said of one rule wins over what is said of all.
+        // A table has no order: the level of a single rule overrides that of `all`.
         levels.sort_by_key(|(line, name, _)| (name != "all", *line));
         let own = path.parent().unwrap_or(Path::new(""));
         let config = Config {
@@ -160,7 +160,7 @@ impl Document {
 }
 
 impl Config {
-    /// The levels without their places.
+    /// The levels without their lines.
     pub fn levels(&self) -> Vec<(String, Level)> {
         self.levels
             .iter()
@@ -192,7 +192,7 @@ fn find(inputs: &[PathBuf]) -> Option<PathBuf> {
     None
 }
 
-/// The path relative to the working directory, if it lies below it.
+/// The path relative to the working directory, if it is below it.
 fn shortened(path: &Path) -> io::Result<PathBuf> {
     let here = std::env::current_dir()?;
     Ok(path

@@ -1,4 +1,4 @@
-//! Which outputs depend on which inputs, in the syntax of make, as CMake, Ninja and make read it.
+//! Which outputs depend on which inputs, in the syntax of make, which CMake and Ninja read too.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

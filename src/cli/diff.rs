@@ -1,4 +1,4 @@
-//! Unified diffs: between a text and the same text laid out anew, and between any two texts.
+//! Unified diffs: between a text and its formatted version, and between any two texts.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 use std::fmt::Write as _;
@@ -7,14 +7,15 @@ use std::ops::Range;
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 3;
 
-/// How many pairs of lines are compared to find out what a stretch has in common; a larger one is shown as replaced.
+/// The maximum number of pairs of lines that are compared to find what two stretches have in common; larger stretches are shown
+/// as replaced.
 const PAIRS: usize = 1 << 20;
 
-/// The same where a whole text is one stretch.
+/// The same if the whole text is one stretch.
 const PAIRS_OF_WHOLE: usize = 1 << 26;
 
-/// What turns `old` into `new`, as `patch` reads it; empty if they are equal. The texts may differ in anything; the time it takes
-/// grows with the number of differences, up to a bound.
+/// A patch that turns `old` into `new`; empty if they are equal. The texts may differ in any way; the time it takes grows with
+/// the number of differences, up to a bound.
 pub fn between(path: &str, old: &str, new: &str) -> String {
     let (old, new) = (lines(old), lines(new));
     let mut operations = Vec::new();
@@ -30,10 +31,10 @@ pub fn between(path: &str, old: &str, new: &str) -> String {
     patch(path, &old, &new, operations)
 }
 
-/// What turns `old` into `new`, which is the same text laid out anew, as `patch` reads it; empty if they are equal.
+/// A patch that turns `old` into `new`, its formatted version; empty if they are equal.
 ///
-/// The texts are cut where the same words begin a line in both, so that it takes time in proportion to their length as long as
-/// only whitespace, line ends and separators differ.
+/// The texts are cut where the same words begin a line in both, so that the time is proportional to their length as long as only
+/// whitespace, line ends and separators differ.
 pub fn unified(path: &str, old: &str, new: &str) -> String {
     let (old, new) = (lines(old), lines(new));
     let found = if old == new {
@@ -82,7 +83,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// A range of lines, as a hunk names it.
+/// A range of lines, as written in the header of a hunk.
 fn place(lines: Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -135,13 +136,13 @@ fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     operations
 }
 
-/// How many characters of a line a layout leaves alone.
+/// The number of characters of a line that formatting does not change.
 fn ink(line: &str) -> usize {
     let is_ink = |byte: &u8| !byte.is_ascii_whitespace() && !b",;".contains(byte);
     line.bytes().filter(is_ink).count()
 }
 
-/// Adds what turns one stretch of lines into another.
+/// Adds the operations that turn one stretch of lines into another.
 fn stretch(
     operations: &mut Vec<DiffOp>,
     old: &[&str],

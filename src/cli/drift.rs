@@ -8,8 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Prints each file that is not as it should be; says which command repairs it. With patches, these are what is printed, and the
-/// files are named beside.
+/// Prints each file that is not up to date, and the command that repairs it. With patches, these go to standard output, and the
+/// files are listed on standard error.
 pub fn report(
     outputs: &Outputs,
     orphans: &[PathBuf],
@@ -75,7 +75,7 @@ pub fn report(
     Err(Failure::Findings)
 }
 
-/// What turns the file on the disk, which need not be there, into one of that text.
+/// A patch that turns the file on disk, which need not exist, into one with this text.
 fn patch(path: &Path, text: &str) -> Result<String, Failure> {
     let old = match fs::read(path) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -89,7 +89,7 @@ fn patch(path: &Path, text: &str) -> Result<String, Failure> {
     Ok(diff::between(&shown, &old, text))
 }
 
-/// The command that was given, without `--check` and `--diff` and with what it takes to change everything that was found.
+/// The command that was given, without `--check` and `--diff`, and with the options needed to repair everything that was found.
 fn repair(is_foreign: bool, has_orphans: bool) -> String {
     let given = std::env::args().skip(1);
     let given = given.filter(|word| word != "--check" && word != "--diff");
@@ -110,7 +110,7 @@ fn repair(is_foreign: bool, has_orphans: bool) -> String {
     words.join(" ")
 }
 
-/// A word as a shell reads it back.
+/// A word quoted for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -17,20 +17,20 @@ const EXAMPLES: &str = "\
   duologue dual bank.proto            the file with the server's view of every protocol
   duologue dual bank.proto bank       the server's view of one protocol
   duologue dual bank.proto | duologue dual -
-                                      the file as it was
+                                      the original file
   duologue dual --against theirs.proto#bank ours.proto#bank_server
                                       is our protocol the other side of theirs?
 ";
 
-/// Print protocols from the server's side, or compare one with the other side of another.
+/// Print protocols from the server's side, or check that a protocol is the dual of another.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Dual {
     /// A protocol file, or - for standard input; FILE#PROTOCOL names a protocol in it
     file: PathBuf,
-    /// Print the declaration of this protocol only
+    /// Print only the declaration of this protocol
     protocol: Option<String>,
-    /// Print nothing, and fail unless the protocol is the other side of this one
+    /// Print nothing, and fail unless the protocol is the dual of this one
     #[arg(long, value_name = "FILE#PROTOCOL")]
     against: Option<PathBuf>,
     #[command(flatten)]
@@ -65,7 +65,7 @@ impl Dual {
     }
 }
 
-/// The protocols of the input files, or the one that is named.
+/// The protocols of the input files, or only the one called `name`.
 pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<ProtocolId>, Failure> {
     let program = checked.program();
     let inputs = program.files.iter().filter(|file| file.is_input);

@@ -1,4 +1,4 @@
-//! `duologue dual --against`: whether a protocol is the other side of one that somebody else has written.
+//! `duologue dual --against`: whether a protocol is the dual of one that somebody else wrote.
 
 use super::args::{self, Findings, Format, Sources};
 use super::baseline::checked;
@@ -38,7 +38,7 @@ impl Named {
         }
     }
 
-    /// The protocol that is meant: the one that is named, or the only one of the file.
+    /// The protocol that is meant: the named one, or the only one in the file.
     fn find(&self, checked: &CheckedProgram) -> Result<ProtocolId, Failure> {
         let found = select(checked, self.protocol.as_deref())?;
         match &found[..] {
@@ -59,7 +59,7 @@ impl Named {
     }
 }
 
-/// Compares our protocol with the other side of theirs.
+/// Compares our protocol with the dual of theirs.
 pub fn compare(ours: &Named, theirs: &Named, sources: Sources, terminal: &Terminal) -> Outcome {
     let by = |request: &Request| compare_checked(request, ours, theirs);
     let files = [ours.file.clone()];

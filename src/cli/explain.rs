@@ -12,14 +12,14 @@ const EXAMPLES: &str = "\
   duologue rules                      the names of all rules
 ";
 
-/// The page of what is wrong with a configuration, which is no rule of protocols.
+/// The page for errors in a configuration, which is not a rule for protocols.
 const CONFIGURATION: &str = include_str!("../../docs/configuration.md");
 
-/// Explain a rule: why it is there, what breaks it, what keeps it.
+/// Explain a rule: why it exists, what breaks it, and how to satisfy it.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Explain {
-    /// The name in brackets in a finding
+    /// The rule's name, as shown in brackets in a finding
     rule: String,
 }
 
@@ -36,7 +36,7 @@ impl Explain {
     }
 }
 
-/// A line of the page, which is Markdown, with its headings and fences toned.
+/// A line of the page, which is Markdown, with headings and fences styled.
 fn shown(line: &str) -> String {
     let style = match line {
         line if line.starts_with('#') => GOOD,

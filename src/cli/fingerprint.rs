@@ -1,4 +1,4 @@
-//! `duologue fingerprint`: by what two processes recognize that they use the same protocol.
+//! `duologue fingerprint`: prints the hashes by which two processes recognize that they use the same protocol.
 
 use super::args::{Answer, Findings, Format, Sources};
 use super::baseline::{Old, checked};
@@ -30,10 +30,10 @@ pub struct Fingerprint {
     /// Files and directories
     #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Print after each fingerprint the text that it is the hash of
+    /// Also print the text that each fingerprint is the hash of
     #[arg(long)]
     text: bool,
-    /// Say which side may accept the fingerprints of an older version, which is a directory, a file, or a git revision; fail
+    /// Report which side may accept the fingerprints of an older version, which is a directory, a file, or a git revision; fail
     /// if neither may
     #[arg(long, value_name = "REV|DIR|FILE")]
     against: Option<String>,
@@ -110,18 +110,18 @@ impl Fingerprint {
     }
 }
 
-/// What was compared with, if anything was.
+/// The old version, if the protocols are compared with one.
 struct Older(Option<Compilation>);
 
 impl Answer for Older {}
 
-/// Whether the versions of a protocol can talk between processes.
+/// Whether two versions of a protocol can talk to each other between processes.
 struct Acceptance {
     words: String,
     may_talk: bool,
 }
 
-/// For each protocol that both versions have, by its name with the package, which side may accept the old fingerprint.
+/// For each protocol that is in both versions, by its name with the package: which side may accept the old fingerprint.
 fn acceptances(old: &Program, new: &Program) -> BTreeMap<String, Acceptance> {
     let mut found = BTreeMap::new();
     for versions in versions(old, new, Travel::Names) {
@@ -139,7 +139,7 @@ fn acceptances(old: &Program, new: &Program) -> BTreeMap<String, Acceptance> {
 
 fn acceptance(old: View<'_>, new: View<'_>) -> Acceptance {
     let print = Hash::of(old);
-    // A protocol and its dual have one fingerprint, so equal ones do not say that the sides are the same.
+    // A protocol and its dual have the same fingerprint, so equal fingerprints do not imply that the sides are the same.
     if let Some(reason) = refusal(old, new) {
         return Acceptance {
             words: format!("neither side may accept {print} of the old version: {reason}"),

@@ -25,7 +25,7 @@ pub struct Fixed {
 
 impl Answer for Fixed {}
 
-/// The disk, with the repaired texts in place of what is there.
+/// The disk, with the repaired texts instead of the files' own.
 struct Repaired<'a> {
     texts: &'a BTreeMap<PathBuf, String>,
 }
@@ -43,8 +43,8 @@ impl Files for Repaired<'_> {
     }
 }
 
-/// Checks, repairs and checks again until nothing safe is left to do; then writes the files that changed, all or nothing.
-/// Repairs of a round never overlap, and comments and layout stay as they are. Gives what the last check found.
+/// Checks, repairs and checks again until no safe repair is left; then writes the files that changed, all or nothing. The repairs
+/// of a round never overlap, and comments and layout are kept. Returns what the last check found.
 pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
     let paths = inputs(request)?;
     let mut texts: BTreeMap<PathBuf, String> = BTreeMap::new();
@@ -71,7 +71,7 @@ pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
     }
     let written: Vec<(PathBuf, String)> = texts.into_iter().collect();
     replace(&written).map_err(|(path, error)| {
-        // Files are written where they are, and named as the user named them.
+        // Files are written at their canonical paths, but reported under the names that the user gave.
         let named = paths.iter().find(|(_, identity)| **identity == path);
         let shown = named.map_or_else(|| path.display().to_string(), |(name, _)| name.clone());
         Failure::Environment(format!("cannot write {shown}: {error}"))
@@ -80,8 +80,8 @@ pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
     Ok((compilation, fixed))
 }
 
-/// The files that may be written, by the name that reports show. Two files of one such name, whose own names are no UTF-8, are
-/// left alone.
+/// The files that may be written, by the name that reports show. Files that share such a name, because their own names are not
+/// UTF-8, are left alone.
 fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
     let mut paths = BTreeMap::new();
     let mut ambiguous = Vec::new();
@@ -98,7 +98,7 @@ fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
             }
             Input::Text { .. } => {
                 let words =
-                    "standard input cannot be repaired in place: name a file, or leave `--fix` out";
+                    "standard input cannot be repaired in place: name a file, or omit `--fix`";
                 return Err(Failure::Usage(words.to_owned()));
             }
         }
@@ -113,10 +113,11 @@ fn check(request: &Request, texts: &BTreeMap<PathBuf, String>) -> Result<Compila
     checked(request, &Repaired { texts })
 }
 
-/// For each source the safe repairs, none overlapping another; each is made whole or not at all.
+/// The safe repairs of each source. No two overlap, and each is applied completely or not at all.
 fn edits(compilation: &Compilation) -> BTreeMap<SourceId, Vec<&[Edit]>> {
     let mut chosen: BTreeMap<SourceId, Vec<&[Edit]>> = BTreeMap::new();
-    // Starts and ends of what is chosen: no two touch, unless one repair has both, so the ends are in the order of the starts.
+    // Starts and ends of the chosen edits. No two touch unless they belong to one repair, so the ends are in the order of the
+    // starts.
     let mut taken: BTreeMap<SourceId, BTreeMap<u32, u32>> = BTreeMap::new();
     let helps = compilation
         .diagnostics
@@ -144,8 +145,8 @@ fn edits(compilation: &Compilation) -> BTreeMap<SourceId, Vec<&[Edit]>> {
     chosen
 }
 
-/// The text with each place replaced. Places of two removals may share a line break or the blank line between them, and the
-/// later one then begins where the earlier one ends.
+/// The text with each range replaced. The ranges of two removals may share a line break or the blank line between them; the later
+/// one then begins where the earlier one ends.
 fn applied(text: &str, mut edits: Vec<(Span, &str)>) -> String {
     edits.sort_by_key(|(place, _)| *place);
     let mut result = String::with_capacity(text.len());

@@ -23,13 +23,13 @@ const EXAMPLES: &str = "\
 
 const EXITS: &str = "\
 \x1b[1;32mExit codes:\x1b[0m
-  0    all files are formatted now; with --check or --diff: they were already
+  0    all files are formatted; with --check or --diff, they already were
   1    a file does not parse, or, with --check or --diff, is not formatted
   2    the command line is wrong
   3    a file cannot be read or written
   101  formatting would have changed more than the layout, so nothing was written";
 
-/// Bring protocol files into the one layout; comments and meaning stay as they are.
+/// Format protocol files; comments and meaning are kept.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, after_help = EXITS, help_template = TEMPLATE)]
 pub struct Fmt {
@@ -47,7 +47,7 @@ pub struct Fmt {
     stdin_filepath: Option<PathBuf>,
 }
 
-/// A text and what became of it.
+/// A text before and after formatting.
 struct Formatted {
     path: PathBuf,
     old: String,
@@ -109,7 +109,7 @@ impl Fmt {
         }
     }
 
-    /// Shows or writes what changed, and says how many files that are.
+    /// Shows or writes what changed, and reports the number of files.
     fn finish(
         &self,
         counts: &Counts,
@@ -196,7 +196,7 @@ impl Counts {
     }
 }
 
-/// The command that was given, without what keeps it from writing.
+/// The command that was given, without the options that keep it from writing.
 fn repair() -> String {
     let given = std::env::args().skip(1);
     let given = given.filter(|word| word != "--check" && word != "--diff");
@@ -236,7 +236,7 @@ fn format(input: Input, layout: Layout, terminal: &Terminal) -> Result<Option<Fo
         }
         Err(Unformatted::Refused(difference)) => Err(Failure::Mistake(format!(
             "cannot format {}: {difference}; nothing was written\n\
-             This is a mistake in duologue, not in the file. Please report it, with the file or the part that causes it.",
+             This is a bug in duologue, not in the file. Please report it, with the file or the part that causes it.",
             path.display()
         ))),
     }

@@ -1,4 +1,4 @@
-//! `duologue gen`: typed endpoints for both sides, in the languages asked for.
+//! `duologue gen`: typed endpoints for both sides, in the requested languages.
 
 use super::args::{Choices, Findings, Sources, Style};
 use super::depfile::depfile;
@@ -26,7 +26,7 @@ const EXAMPLES: &str = "\
   duologue gen protocols --rust src/protocols --diff
                                       the same, and show what would change
   duologue gen bank.proto --c gen --depfile gen/bank.d
-                                      also write what was read, for make, Ninja or CMake
+                                      also write a dependency file for make, Ninja or CMake
 ";
 
 /// Generate typed endpoints for both sides of each protocol.
@@ -41,19 +41,19 @@ pub struct Gen {
     /// Write nothing, and fail if a file is missing, not up to date, or no longer generated
     #[arg(long, conflicts_with_all = ["force", "clean", "depfile"])]
     check: bool,
-    /// As --check, and print what would change, as a patch
+    /// Like --check, and also print what would change, as a patch
     #[arg(long, conflicts_with_all = ["force", "clean", "depfile"])]
     diff: bool,
-    /// Overwrite files that duologue has not generated
+    /// Overwrite files that duologue did not generate
     #[arg(long)]
     force: bool,
-    /// Remove generated files in the output directories that are no longer generated
+    /// Remove stale generated files from the output directories
     #[arg(long)]
     clean: bool,
     /// Print the paths of the files that would be written, and write nothing
     #[arg(long, conflicts_with_all = ["check", "diff", "depfile"])]
     list_outputs: bool,
-    /// Write which files were read, as a rule for make
+    /// Write the list of files that were read, as a make rule
     #[arg(long, alias = "dependency_out", value_name = "FILE")]
     depfile: Option<PathBuf>,
     #[command(flatten)]
@@ -150,7 +150,7 @@ impl Gen {
 }
 
 impl Directories {
-    /// The targets that were asked for.
+    /// The requested targets.
     fn targets(&self) -> Vec<Target> {
         let is_asked = |target: &Target| self.of(*target).is_some();
         Target::ALL.into_iter().filter(is_asked).collect()
@@ -164,7 +164,7 @@ impl Directories {
         }
     }
 
-    /// What each target that was asked for writes, and what it has to say about it.
+    /// The files that each requested target generates, and its notes on them.
     fn generate(self, checked: &CheckedProgram, options: &Options) -> (Vec<Tree>, Vec<String>) {
         let mut trees = Vec::new();
         let mut notes = Vec::new();
@@ -184,7 +184,7 @@ impl Directories {
     }
 }
 
-/// Modules that Rust's `mod.rs` files will no longer name although their files are there, since another run has written them.
+/// Notes on modules that Rust's `mod.rs` files will no longer list although their files exist, since another run wrote them.
 fn lost_modules(outputs: &Outputs, orphans: &[PathBuf]) -> Vec<String> {
     let modules = |text: &str| -> BTreeSet<String> {
         let lines = text.lines();
@@ -205,7 +205,7 @@ fn lost_modules(outputs: &Outputs, orphans: &[PathBuf]) -> Vec<String> {
             let is_left = |path: &PathBuf| path.exists() && !orphans.contains(path);
             if let Some(place) = places.find(is_left) {
                 notes.push(format!(
-                    "{} no longer has the module `{name}`, whose file {} another run has written; give all \
+                    "{} no longer has the module `{name}`, whose file {} was written by another run; give all \
                      protocol files to one run, or use another directory",
                     file.path.display(),
                     place.display()
@@ -216,9 +216,9 @@ fn lost_modules(outputs: &Outputs, orphans: &[PathBuf]) -> Vec<String> {
     notes
 }
 
-/// The files of a run, to tell what another run left in a shared output directory from what nobody needs any more.
+/// The files of a run, to distinguish files that another run wrote into a shared output directory from stale ones.
 struct Origins {
-    /// The directories of the files and all above them: what a header names is relative to one of these.
+    /// The directories of the files and all directories above them: the path in a header is relative to one of these.
     places: BTreeSet<PathBuf>,
     read: BTreeSet<PathBuf>,
 }
@@ -236,7 +236,7 @@ impl Origins {
         }
     }
 
-    /// Whether the file that a header names is part of this run, or is not there any more.
+    /// Whether the file that a header names is part of this run, or no longer exists.
     fn is_gone_or_read(&self, origin: &str) -> bool {
         let candidates = self.places.iter().map(|directory| directory.join(origin));
         let mut found = candidates

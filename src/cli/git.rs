@@ -10,13 +10,13 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A revision of the repository that a path lies in.
+/// A revision of the repository that contains a path.
 pub struct Revision {
     /// As the user wrote it.
     name: String,
-    /// The working tree's topmost folder, without symbolic links on the way.
+    /// The root of the working tree, with symbolic links resolved.
     top: PathBuf,
-    /// What the revision has, by path from the top.
+    /// The files of the revision, by path relative to the root.
     entries: BTreeMap<PathBuf, Entry>,
     reader: RefCell<Reader>,
 }
@@ -35,14 +35,14 @@ struct Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // It ends when nobody asks any more; there is nobody to tell if it does not end well.
+        // Git exits when its input is closed. A failure could not be reported from here.
         self.requests = None;
         let _ = self.child.wait();
     }
 }
 
 impl Revision {
-    /// The revision `name` of the repository in which `path` lies.
+    /// The revision `name` of the repository that contains `path`.
     pub fn open(name: &str, path: &Path) -> Result<Revision, Failure> {
         let folder = folder_of(path);
         let top = match git(&folder, &["rev-parse", "--show-toplevel"])? {
@@ -84,8 +84,8 @@ impl Revision {
         })
     }
 
-    /// The protocol files that the revision has at or below `paths`, named as the user would name them now. What lies on the
-    /// disk and is not among `current` was left out on purpose.
+    /// The protocol files that the revision has at or below `paths`, under the paths that the user would use now. A file that
+    /// exists on disk and is not in `current` was left out on purpose.
     pub fn inputs(&self, paths: &[PathBuf], current: &[Input]) -> Vec<Input> {
         let current: HashSet<&Path> = current
             .iter()
@@ -127,13 +127,13 @@ impl Revision {
         inputs
     }
 
-    /// The path from the top; `None` for what lies outside.
+    /// The path relative to the root; `None` if it is outside.
     fn place(&self, path: &Path) -> Option<PathBuf> {
         let path = resolved(path);
         path.strip_prefix(&self.top).map(Path::to_path_buf).ok()
     }
 
-    /// The place of the file behind symbolic links.
+    /// The path of the file after symbolic links are followed.
     fn followed(&self, place: PathBuf) -> io::Result<PathBuf> {
         const LINKS: usize = 40;
         let mut at = place;
@@ -216,7 +216,7 @@ impl Reader {
     }
 }
 
-/// Runs git in a folder: what it printed, or what it complained about.
+/// Runs git in a folder. Returns what it printed, or its error messages if it failed.
 fn git(folder: &Path, arguments: &[&str]) -> Result<Result<Vec<u8>, String>, Failure> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(arguments);
@@ -258,7 +258,7 @@ fn entries(listing: &[u8]) -> BTreeMap<PathBuf, Entry> {
         .collect()
 }
 
-/// The folder in which git is asked about a path: the nearest that exists.
+/// The folder in which git is run for a path: the nearest that exists.
 fn folder_of(path: &Path) -> PathBuf {
     let path = resolved(path);
     let mut folders = path.ancestors();
@@ -266,7 +266,7 @@ fn folder_of(path: &Path) -> PathBuf {
     folder.unwrap_or(Path::new(".")).to_path_buf()
 }
 
-/// An absolute path without `.`, `..` and symbolic links among its folders, as far as these exist; what it leads to may be a link.
+/// An absolute path without `.`, `..` and symbolic links among its folders, as far as these exist. The last part may be a link.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     if path.is_dir() && !path.is_symlink() {
@@ -276,7 +276,7 @@ fn resolved(path: &Path) -> PathBuf {
     let mut folder = absolute.as_path();
     loop {
         let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
-            // A folder that is not there, and `..` behind it: only the words are left to go by.
+            // A folder that does not exist, followed by `..`: the path can only be resolved by its text.
             let by_words = plain(&absolute);
             return if by_words == absolute {
                 by_words
@@ -292,7 +292,7 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// A path without `.` and `..`, by its words alone.
+/// The path without `.` and `..`, resolved by its text alone.
 fn plain(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in path.components() {
@@ -307,11 +307,11 @@ fn plain(path: &Path) -> PathBuf {
     parts
 }
 
-/// What to say about a revision that git does not have, with the command that fetches it.
+/// The message for a revision that git does not have, with the command that fetches it.
 fn missing(name: &str, top: &Path) -> Result<String, Failure> {
     if name.len() >= 40 && name.bytes().all(|byte| byte == b'0') {
         return Ok(format!(
-            "`{name}` is the id of no commit: CI systems give it for a branch that is new; compare with the branch it \
+            "`{name}` is not the id of a commit: CI systems use it for a new branch; compare with the branch it \
              started from, such as `--against origin/main`"
         ));
     }

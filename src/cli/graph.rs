@@ -1,4 +1,4 @@
-//! `duologue graph`: a protocol as a picture.
+//! `duologue graph`: protocols as graphs of their states.
 
 use super::args::{Findings, Format, Sources};
 use super::dual::select;
@@ -27,9 +27,9 @@ const EXAMPLES: &str = "\
 pub struct Graph {
     /// A protocol file, or - for standard input; FILE#PROTOCOL names a protocol in it
     file: PathBuf,
-    /// The protocol; without it, all of the file, which only dot can show together
+    /// The protocol; by default all protocols of the file, which only dot can show together
     protocol: Option<String>,
-    /// The language: dot, for Graphviz, mermaid, for Markdown, or promela, a model for SPIN
+    /// The language: dot for Graphviz, mermaid for Markdown, or promela, a model for SPIN
     #[arg(
         long,
         value_enum,

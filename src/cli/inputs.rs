@@ -1,4 +1,4 @@
-//! From what the user names - files, directories, `-` - to the texts to be read.
+//! Turns what the user names (files, directories, `-`) into the texts to read.
 
 use super::Failure;
 use duologue::compile::Input;
@@ -9,18 +9,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the user named.
+/// What was found at the paths that the user named.
 pub struct Found {
-    /// The texts that are there.
+    /// The texts to read.
     pub inputs: Vec<Input>,
-    /// What cannot be read, a sentence for each.
+    /// A message for each path that cannot be read.
     pub unreadable: Vec<String>,
 }
 
 /// The texts that `paths` name: a directory means all protocol files below it, sorted, and `-` standard input.
 ///
 /// # Errors
-/// The first thing that cannot be read, apart from files that are named.
+/// The first thing that cannot be read, except for files that the user named.
 pub fn find(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let Found { inputs, unreadable } = search(paths, import_dirs)?;
     match unreadable.into_iter().next() {
@@ -29,7 +29,7 @@ pub fn find(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Vec<Input>, Fa
     }
 }
 
-/// As [`find`], leaving out whatever cannot be read.
+/// Like [`find`], but leaves out whatever cannot be read.
 pub fn find_readable(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Found, Failure> {
     let mut found = search(paths, import_dirs)?;
     found.inputs.retain(|input| match input {
@@ -58,7 +58,7 @@ fn search(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Found, Failure> 
     for path in paths {
         if path.as_os_str() == "-" {
             if std::mem::replace(&mut has_stdin, true) {
-                let words = "`-` can be given once only: there is one standard input";
+                let words = "`-` can be given only once: there is one standard input";
                 return Err(Failure::Usage(words.to_owned()));
             }
             inputs.push(Input::Text {
@@ -90,13 +90,13 @@ pub fn unreadable(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// All that is on standard input.
+/// The whole of standard input.
 pub fn stdin() -> Result<Vec<u8>, Failure> {
     let failed = |error| Failure::Environment(format!("cannot read standard input: {error}"));
     read_limited(io::stdin().lock()).map_err(failed)
 }
 
-/// The file itself, or, as protoc does it, the one in an import directory.
+/// The file itself, or, as in protoc, the one in an import directory.
 fn locate(path: &Path, import_dirs: &[PathBuf]) -> PathBuf {
     if !path.exists() {
         let candidates = import_dirs.iter().map(|directory| directory.join(path));
@@ -107,7 +107,7 @@ fn locate(path: &Path, import_dirs: &[PathBuf]) -> PathBuf {
     path.to_path_buf()
 }
 
-/// All protocol files below a directory, sorted; hidden files and what git ignores are left out.
+/// All protocol files below a directory, sorted; hidden files and files that git ignores are left out.
 fn walk(directory: &Path, unreadable: &mut Vec<String>) -> Result<Vec<PathBuf>, Failure> {
     let failures = unreadable.len();
     let mut files = Vec::new();
@@ -135,7 +135,7 @@ fn walk(directory: &Path, unreadable: &mut Vec<String>) -> Result<Vec<PathBuf>, 
     Ok(files)
 }
 
-/// Why a directory cannot be searched. The walk wraps the system's error and its place into words of its own.
+/// Why a directory cannot be searched. The walk wraps the system's error and its path in a text of its own.
 fn unsearchable(directory: &Path, error: ignore::Error) -> String {
     let mut place = directory.to_path_buf();
     let mut inner = &error;
@@ -152,7 +152,7 @@ fn unsearchable(directory: &Path, error: ignore::Error) -> String {
         .to_string();
     match error.into_io_error() {
         Some(error) => {
-            // The walk repeats the place in the text of the error, and keeps the error that it got as the source.
+            // The walk repeats the path in the text of the error, and keeps the original error as its source.
             let reason = match std::error::Error::source(&error) {
                 Some(source) => source.to_string(),
                 None => error.to_string(),
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(words, "cannot search perm: permission denied");
     }
 
-    /// What the walk itself says, which is of a directory that is not there.
+    /// Tests an error from the walk itself, for a directory that does not exist.
     #[test]
     fn the_words_of_the_walk_do_not_show_through() {
         let missing = Path::new("there/is/no/such/directory");

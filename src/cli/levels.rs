@@ -1,4 +1,4 @@
-//! `-A RULE`, `-W RULE`, `-D RULE`: levels of rules, where the later wins.
+//! `-A RULE`, `-W RULE`, `-D RULE`: levels of rules, where a later option overrides an earlier one.
 
 use super::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -6,7 +6,7 @@ use duologue::check::{every_rule, rule};
 use duologue::diagnostic::Level;
 use duologue::name::nearest;
 
-/// The levels in the order in which they were given; the reason why this is not derived.
+/// The levels in the order in which they were given, which a derived implementation would lose.
 #[derive(Debug, Default)]
 pub struct Levels(Vec<(String, Level)>);
 
@@ -15,7 +15,7 @@ const OPTIONS: [(&str, char, Level, &str); 3] = [
         "allow",
         'A',
         Level::Allow,
-        "Do not report a rule; `all` means every rule, and of several levels the last counts",
+        "Do not report a rule; `all` means every rule, and a later level overrides earlier ones",
     ),
     (
         "warn",
@@ -46,12 +46,12 @@ impl Levels {
     }
 }
 
-/// What to say about a rule that does not exist.
+/// The message for a rule that does not exist.
 pub fn unknown(name: &str) -> String {
     format!("there is no rule `{name}`; {}", instead_of(name))
 }
 
-/// Which rule was meant, by a slip of the pen or by one of its words alone, or where all are listed.
+/// Suggests a rule if `name` is misspelt or is one word of a rule's name; otherwise says where all rules are listed.
 pub fn instead_of(name: &str) -> String {
     let has_word = |rule: &&str| rule.split('-').any(|word| word == name);
     let mut named = every_rule().map(|rule| rule.name).filter(has_word);

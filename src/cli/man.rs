@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Man {
-    /// The command; without it, the page of the program
+    /// The command; by default the program itself
     command: Option<String>,
     /// Write the pages of the program and of all commands into this directory
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
@@ -62,7 +62,7 @@ impl Man {
     }
 }
 
-/// The pages by their names, that of the program first.
+/// The pages with their names, that of the program first.
 fn pages() -> Result<Vec<(String, String)>, Failure> {
     let mut program = command();
     program.build();

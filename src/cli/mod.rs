@@ -1,4 +1,4 @@
-//! The command line: one file per command. The only room that reads, writes and prints.
+//! The command line: one file per command. Besides this module, only `files` and `build` read, write or print.
 
 mod args;
 mod baseline;
@@ -41,8 +41,8 @@ const EXAMPLES: &str = "\
   duologue gen protocols --c c/gen --scala scala/gen --check
                                                      fail if generated files are not up to date
   duologue --rust_out=gen -I protocols bank.proto    the same, as protoc users type it
-  duologue fmt                                       bring every .proto file into one layout
-  duologue explain stuck-state                       what a rule requires, and how to meet it
+  duologue fmt                                       format every .proto file below this directory
+  duologue explain stuck-state                       what a rule requires, and how to satisfy it
 ";
 
 const EXITS: &str = "\
@@ -91,18 +91,18 @@ enum Command {
 /// Why a command did not succeed.
 #[derive(Debug)]
 enum Failure {
-    /// The protocols have errors, or files have drifted; all has been said.
+    /// The protocols have errors, or files have drifted; everything has been reported.
     Findings,
     /// The command line is wrong.
     Usage(String),
     /// A file cannot be read or written.
     Environment(String),
-    /// We were about to do something wrong and did nothing.
+    /// A bug of ours: we were about to do something wrong, and did nothing.
     Mistake(String),
 }
 
 impl From<io::Error> for Failure {
-    /// The answer to a failed write to standard output or standard error.
+    /// Converts a failed write to standard output or standard error.
     fn from(error: io::Error) -> Failure {
         Failure::Environment(format!("cannot print: {error}"))
     }
@@ -110,7 +110,7 @@ impl From<io::Error> for Failure {
 
 type Outcome = Result<(), Failure>;
 
-/// Runs the command that the arguments, the program's own name first, ask for.
+/// Runs the command that the arguments ask for. The first argument is the program's own name.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let command = command();
     let arguments = protoc::as_gen(arguments, &command);
@@ -138,7 +138,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     ExitCode::from(exit_code(outcome, &terminal))
 }
 
-/// The command line, in which each command lists the options that it uses.
+/// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
     let unused: [(&str, &[&str]); 9] = [
         ("explain", &["ascii", "quiet", "verbose"]),
@@ -160,7 +160,7 @@ fn command() -> clap::Command {
         ("fmt", "Also print the path of each file that was formatted"),
         (
             "breaking",
-            "Print the table of versions also where every pair is sound",
+            "Print the table of versions even if every pair is sound",
         ),
     ];
     let mut command = Cli::command();
@@ -182,7 +182,7 @@ fn command() -> clap::Command {
     command
 }
 
-/// Shows help, the version, or what is wrong with the arguments; gives the exit code.
+/// Shows help, the version, or what is wrong with the arguments. Returns the exit code.
 fn show(answer: &clap::Error) -> u8 {
     let text = answer.render();
     let text = text.ansi();
@@ -198,14 +198,14 @@ fn show(answer: &clap::Error) -> u8 {
         Err(error) => {
             let style = terminal::ERROR;
             let words = format_args!("{style}error{style:#}: cannot print: {error}\n");
-            // If that fails, only the exit code is left.
+            // If that fails too, only the exit code can report it.
             let _ = write!(anstream::stderr().lock(), "{words}");
             3
         }
     }
 }
 
-/// Says what has not been said, and gives the exit code.
+/// Reports what has not been reported, and returns the exit code.
 fn exit_code(outcome: Outcome, terminal: &Terminal) -> u8 {
     let (message, code) = match outcome {
         Ok(()) => return 0,

@@ -1,8 +1,8 @@
-//! `duologue --rust_out=DIR FILE...`: a command line as protoc users type it, read as the command `gen`.
+//! `duologue --rust_out=DIR FILE...`: a command line as protoc users type it, treated as the command `gen`.
 
 use std::ffi::OsString;
 
-/// Puts `gen` in front of arguments that name an output directory in protoc's way and no command.
+/// Inserts `gen` before arguments that name an output directory as protoc does, and no command.
 pub fn as_gen(mut arguments: Vec<OsString>, command: &clap::Command) -> Vec<OsString> {
     let is_command = |argument: &OsString| {
         argument

@@ -1,4 +1,5 @@
-//! Checked protocols at a glance: their size, what can be under way, and who says what in which state.
+//! Checked protocols at a glance: their size, how many messages can be in flight, and which side sends which messages in which
+//! state.
 
 use super::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
@@ -7,12 +8,13 @@ use duologue::protocol::{Direction, Next, State};
 use duologue::report::counted;
 use std::fmt::Write;
 
-/// States are shown of so many protocols of so many states at most; beyond that nobody reads them.
+/// States are shown if there are at most this many protocols, for those with at most this many states. More would be too long to
+/// read.
 const MAPPED: (usize, usize) = (3, 12);
-/// So many messages of a state are shown.
+/// At most this many messages of a state are shown.
 const MESSAGES: usize = 6;
 
-/// At most `shown` protocols of a program, a line or a few for each.
+/// At most `shown` protocols of a program, with one or a few lines for each.
 pub fn overview(checked: &CheckedProgram, shown: usize, terminal: &Terminal) -> String {
     let all: Vec<_> = checked.protocols().collect();
     let listed = &all[..all.len().min(shown)];
@@ -56,7 +58,7 @@ fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> Str
     )
 }
 
-/// One line for each state: who speaks, and what may be said.
+/// One line for each state: which side sends, and which messages.
 fn map(protocol: CheckedProtocol<'_>, terminal: &Terminal) -> String {
     let states = &protocol.protocol().states;
     let width = states.iter().map(|state| state.name.text().len()).max();

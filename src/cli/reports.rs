@@ -1,4 +1,4 @@
-//! `--report KIND=FILE`: findings for machines, beside the text for people.
+//! `--report KIND=FILE`: findings for machines, in addition to the text for people.
 
 use super::Failure;
 use super::terminal::Terminal;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub struct Reports {
     /// Also write a report: json=FILE, sarif=FILE, junit=FILE, or github; may be given more than once. Annotations for GitHub are
-    /// on where GITHUB_ACTIONS is true, github=none turns them off
+    /// on by default if GITHUB_ACTIONS is true; github=none turns them off
     #[arg(long, value_name = "KIND=FILE", value_parser = parse)]
     report: Vec<Report>,
 }
@@ -48,7 +48,7 @@ fn parse(text: &str) -> Result<Report, String> {
         ("junit", _) => Kind::Junit,
         (other, _) => {
             return Err(format!(
-                "there is no report `{other}`; there are json, sarif, junit and github"
+                "there is no report `{other}`; the reports are json, sarif, junit and github"
             ));
         }
     };
@@ -61,7 +61,7 @@ fn parse(text: &str) -> Result<Report, String> {
 }
 
 impl Reports {
-    /// Writes every report that was asked for. The exit code does not depend on them.
+    /// Writes every requested report. The exit code does not depend on them.
     pub fn write(
         &self,
         compilation: &Compilation,
@@ -97,7 +97,7 @@ impl Reports {
     }
 }
 
-/// The findings, and where versions were compared the verdicts, as JSON.
+/// The findings as JSON, with the verdicts if versions were compared.
 pub fn json(compilation: &Compilation, verdicts: Option<&[Verdict]>) -> String {
     let (found, sources) = (&compilation.diagnostics, &compilation.sources);
     match verdicts {

@@ -12,16 +12,16 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue rules                      all rules, their levels, and where these are set
-  duologue rules -D all               the levels with which `duologue check -D all` would run
-  duologue rules --format json        the same for programs
+  duologue rules                      all rules, their levels, and where they are set
+  duologue rules -D all               the levels that `duologue check -D all` would use
+  duologue rules --format json        the same as JSON, for programs
 ";
 
 /// List all errors and rules, with the level in force and where it is set.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Rules {
-    /// The files or directories whose configuration is asked for
+    /// The files or directories whose configuration is used
     #[arg(default_value = ".", hide_default_value = true)]
     paths: Vec<PathBuf>,
     /// How the list is printed: human or json
@@ -45,7 +45,7 @@ enum Format {
     Json,
 }
 
-/// A rule as it is in force.
+/// A rule with its level in force.
 #[derive(Serialize)]
 struct Line {
     rule: &'static str,

@@ -1,4 +1,4 @@
-//! What `gen` tells when it is done: what was checked, what was written where, and what comes next.
+//! The summary that `gen` prints at the end: what was checked, what was written where, and how to use it.
 
 use super::protocol_table::overview;
 use super::terminal::{GOOD, NAME, PATH, QUIET, Terminal, WARNING, styled};
@@ -11,12 +11,12 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// More protocols than this are not read any more; `-v` shows all.
+/// At most this many protocols are listed; `-v` lists all.
 const PROTOCOLS: usize = 12;
-/// More files of one target than this are not read any more; `-v` shows all.
+/// At most this many files of one target are listed; `-v` lists all.
 const FILES: usize = 4;
 
-/// Everything worth telling about a run that wrote files.
+/// Everything that the summary of a run that wrote files reports.
 pub struct Summary<'a> {
     pub checked: &'a CheckedProgram,
     pub compiled: &'a Compilation,
@@ -27,7 +27,7 @@ pub struct Summary<'a> {
     pub time: Duration,
 }
 
-/// What is said when errors kept `gen` from writing.
+/// The message if errors kept `gen` from writing.
 pub fn nothing_written(compiled: &Compilation) -> String {
     let found = report::summary(&compiled.diagnostics, compiled.sources.len());
     format!("{found}; nothing was written\n")
@@ -53,7 +53,7 @@ impl Summary<'_> {
         text
     }
 
-    /// Where files are new, the line by which a program uses them.
+    /// For new files, the line with which a program uses them.
     fn next(&self, text: &mut String) {
         let is_new = |file: &&Planned| file.change == Change::New;
         let new = self.outputs.files.iter().filter(is_new);
@@ -71,7 +71,7 @@ impl Summary<'_> {
         }
     }
 
-    /// A line for each target, or for each file if all are to be shown.
+    /// A line for each target, and with `-v` also one for each file.
     fn written(&self, text: &mut String, terminal: &Terminal) {
         let of = |target| {
             self.outputs
@@ -143,7 +143,7 @@ impl Summary<'_> {
     }
 }
 
-/// How a program uses a file, if it is one that programs name.
+/// The line with which a program uses a file, if programs refer to it at all.
 fn usage(file: &Planned) -> Option<String> {
     let path = file.path.strip_prefix(&file.directory).ok()?;
     let name = path.file_stem()?.to_str()?;

@@ -1,4 +1,4 @@
-//! Where words go: the product to standard output, the rest to standard error, coloured only where colour is wanted.
+//! Where output goes: the result of a command to standard output, the rest to standard error, coloured only if colour is wanted.
 
 use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
@@ -19,13 +19,13 @@ pub const STYLES: Styles = Styles::styled()
     .valid(AnsiColor::Cyan.on_default().bold())
     .invalid(AnsiColor::Yellow.on_default().bold());
 
-/// Something wrong.
+/// An error.
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// Something doubtful.
+/// A warning.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-/// Something good.
+/// A success.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// A name that the eye should find.
+/// A name that should stand out.
 pub const NAME: Style = Style::new().bold();
 /// A path or a command.
 pub const PATH: Style = AnsiColor::Cyan.on_default();
@@ -33,7 +33,7 @@ pub const PATH: Style = AnsiColor::Cyan.on_default();
 pub const CLIENT: Style = AnsiColor::Cyan.on_default();
 /// The server's turn.
 pub const SERVER: Style = AnsiColor::Magenta.on_default();
-/// What can be skipped.
+/// Secondary information.
 pub const QUIET: Style = Style::new().dimmed();
 
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ pub struct Arguments {
     /// Print findings only
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print more: the capacity of each protocol, every file that was looked at
+    /// Print more: the capacity of each protocol, every file that was processed
     #[arg(short, long, global = true)]
     verbose: bool,
 }
@@ -67,7 +67,7 @@ enum Color {
     Never,
 }
 
-/// How to talk to the user.
+/// How to print for the user.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     pub ascii: bool,
@@ -89,7 +89,7 @@ impl Terminal {
         }
     }
 
-    /// How findings are drawn; colours are taken out again where they are not wanted.
+    /// How findings are drawn. Colours are removed from the output if they are not wanted.
     pub fn look(&self) -> Look {
         Look {
             is_styled: true,
@@ -99,14 +99,14 @@ impl Terminal {
         }
     }
 
-    /// Writes the command's product.
+    /// Writes the result of the command.
     pub fn print(&self, text: impl Display) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
         unless_unread(write!(out, "{text}").and_then(|()| out.flush()))
     }
 
-    /// Writes a product that is text of the user's, in which nothing may be lost, control characters included. Only on a terminal,
-    /// which would obey them, they are shown.
+    /// Writes a result that is the user's own text, in which nothing may be lost, including control characters. Only on a
+    /// terminal, which would obey them, they are shown as symbols.
     pub fn print_exactly(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let text = match out.is_terminal() {
@@ -116,7 +116,7 @@ impl Terminal {
         unless_unread(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
-    /// Writes what goes along with the product, unless it is to be quiet.
+    /// Writes what goes along with the result, unless `quiet` is set.
     pub fn tell(&self, text: impl Display) -> io::Result<()> {
         if self.quiet {
             Ok(())
@@ -125,19 +125,19 @@ impl Terminal {
         }
     }
 
-    /// Writes to standard error also when it is to be quiet.
+    /// Writes to standard error even if `quiet` is set.
     pub fn insist(&self, text: impl Display) -> io::Result<()> {
         unless_unread(write!(anstream::stderr().lock(), "{text}"))
     }
 
-    /// Writes an error. If that fails, only the exit code is left to tell.
+    /// Writes an error. If that fails, only the exit code can report it.
     pub fn complain(&self, message: &str) {
         let _ = self.insist(format_args!("{ERROR}error{ERROR:#}: {message}\n"));
     }
 }
 
-/// The answer to a write, where it is no failure that nobody reads the output any more, as after `| head -1`: the rest is dropped,
-/// and the exit code is what it would have been.
+/// The result of a write, except that it is not a failure if the reader of the output has closed it, as after `| head -1`: the
+/// rest is dropped, and the exit code is not affected.
 pub fn unless_unread(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -145,7 +145,8 @@ pub fn unless_unread(written: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// A text with its control characters as pictures, line ends and tabs aside, and without overrides of the direction of writing.
+/// A text in which control characters, except line ends and tabs, are replaced by symbols, and overrides of the text direction
+/// are replaced too.
 fn harmless(text: &str) -> Cow<'_, str> {
     let shown = |letter: char| match letter {
         '\n' | '\t' => letter,
@@ -168,7 +169,7 @@ pub fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Whether the terminal is known to show links; `FORCE_HYPERLINK` decides where it is set, as for other programs.
+/// Whether the terminal is known to show links. `FORCE_HYPERLINK` decides if it is set, as in other programs.
 fn shows_links() -> bool {
     if let Some(forced) = env::var_os("FORCE_HYPERLINK") {
         return forced != "0";

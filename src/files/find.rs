@@ -1,10 +1,11 @@
-//! Finds the protocol files below a directory, for build scripts; the command line also honours ignore files.
+//! Finds the protocol files below a directory, for build scripts; the command line also respects ignore files.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// All `*.proto` files below a directory, sorted; hidden files and directories are left out, links to directories not followed.
+/// All `*.proto` files below a directory, sorted. Hidden files and directories are skipped, and links to directories are not
+/// followed.
 ///
 /// # Errors
 /// The first directory that cannot be read.
@@ -30,8 +31,8 @@ pub fn protocol_files(root: &Path) -> Result<Vec<PathBuf>, (PathBuf, io::Error)>
     Ok(found)
 }
 
-/// Whether what was found under this path is a protocol file: a file, or a link to one, with the ending `.proto`. Pipes, sockets,
-/// devices and links that lead nowhere are none, whatever they are called.
+/// Whether there is a protocol file at this path: a file, or a link to one, with the extension `.proto`. Pipes, sockets, devices
+/// and dangling links do not count, whatever their names.
 #[must_use]
 pub fn is_protocol_file(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "proto") && path.is_file()

@@ -1,6 +1,6 @@
 //! The disk: reading protocol files, finding them, and writing outputs so that a failure leaves nothing half done.
 //!
-//! Shared by the command line and by build scripts; the stages between reading and writing know no file.
+//! Shared by the command line and by build scripts; the stages between reading and writing access no files.
 
 mod find;
 mod outputs;
@@ -29,25 +29,25 @@ impl Files for Disk {
 
     fn identity(&self, path: &Path) -> io::Result<PathBuf> {
         match fs::canonicalize(path) {
-            // A pipe that a shell passes has no name but this one.
+            // A pipe that a shell passes has no other name.
             Err(_) if fs::metadata(path).is_ok() => Ok(path.to_path_buf()),
             other => other,
         }
     }
 }
 
-/// Opens a file for reading, if it is one and not too large. A named pipe or a device would keep us waiting, or never end; pipes
-/// without a name, as shells pass them, can be read.
+/// Opens a file for reading, if it is one and not too large. Reading a named pipe or a device could block or never end; unnamed
+/// pipes, as shells pass them, can be read.
 ///
 /// # Errors
-/// What the system says, or what it is instead of a file.
+/// The system's error, or what it is instead of a file.
 pub fn open(path: &Path) -> io::Result<File> {
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
         let words = "this is a directory";
         return Err(io::Error::new(io::ErrorKind::IsADirectory, words));
     }
-    // What has no name has no canonical one.
+    // An unnamed pipe has no canonical path.
     if !metadata.is_file() && fs::canonicalize(path).is_ok() {
         let words = format!("this is {}, not a file", special(metadata.file_type()));
         return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
@@ -58,7 +58,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What is neither a file nor a directory, in words.
+/// Describes what is neither a file nor a directory.
 #[cfg(unix)]
 fn special(kind: fs::FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
@@ -76,10 +76,10 @@ fn special(_: fs::FileType) -> &'static str {
     "a device"
 }
 
-/// Reads to the end, giving up after [`LARGEST`] bytes: a pipe does not say its size beforehand.
+/// Reads to the end, giving up after [`LARGEST`] bytes: the size of a pipe is not known in advance.
 ///
 /// # Errors
-/// What the system says, or that there is more than [`LARGEST`] bytes.
+/// The system's error, or that there are more than [`LARGEST`] bytes.
 pub fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = from.take(LARGEST + 1).read_to_end(&mut bytes)?;
@@ -89,10 +89,11 @@ pub fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Gives files that are there new texts, all or nothing: every text is first written beside its place. Links are followed, and permissions stay as they are.
+/// Replaces the texts of existing files, all or nothing: every text is first written to a temporary file next to its target.
+/// Links are followed, and permissions are kept.
 ///
 /// # Errors
-/// A file that cannot be written; then no file has changed, unless the last step, the renaming, failed half-way.
+/// A file that cannot be written; in that case no file has changed, unless the last step, the renaming, failed halfway.
 pub fn replace<P: AsRef<Path>, T: AsRef<str>>(
     files: &[(P, T)],
 ) -> Result<(), (PathBuf, io::Error)> {

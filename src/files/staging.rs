@@ -1,4 +1,5 @@
-//! Writes many files as if at once: each is first written beside its place and renamed when all are written.
+//! Writes many files as if at once: each is first written to a temporary file next to its target, and renamed when all are
+//! written.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -7,17 +8,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Files that are written but not yet in their places. Dropping it takes everything back, created directories included.
+/// Files that are written but not yet renamed to their targets. Dropping it undoes everything, including created directories.
 #[derive(Debug, Default)]
 pub(super) struct Staging {
     /// In the order they were created: a parent before its children.
     created: Vec<PathBuf>,
-    /// Temporary path and place; both are in one directory, so that a rename is one step.
+    /// Temporary path and target. Both are in the same directory, so that a rename is a single step.
     staged: VecDeque<(PathBuf, PathBuf)>,
 }
 
 impl Staging {
-    /// Creates a directory and what is missing above it.
+    /// Creates a directory and its missing parents.
     pub(super) fn create_dir(&mut self, directory: &Path) -> io::Result<()> {
         let missing = directory.ancestors();
         let missing = missing.take_while(|path| !path.as_os_str().is_empty() && !path.exists());
@@ -32,7 +33,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Writes a text beside its place, whose directory exists.
+    /// Writes a text to a temporary file next to `place`, whose directory exists.
     pub(super) fn write(&mut self, place: &Path, text: &str) -> io::Result<()> {
         if place.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -42,7 +43,7 @@ impl Staging {
         file.write_all(text.as_bytes())
     }
 
-    /// Gives permissions to the file that was written last.
+    /// Sets the permissions of the file that was written last.
     pub(super) fn permit(&mut self, permissions: Permissions) -> io::Result<()> {
         match self.staged.back() {
             Some((temporary, _)) => fs::set_permissions(temporary, permissions),
@@ -50,10 +51,10 @@ impl Staging {
         }
     }
 
-    /// Puts every file in its place.
+    /// Renames every file to its target.
     ///
     /// # Errors
-    /// The place at which it did not work; the files before it are in theirs.
+    /// The target for which renaming failed; the files before it have been renamed.
     pub(super) fn publish(mut self) -> Result<(), (PathBuf, io::Error)> {
         self.created.clear();
         while let Some((temporary, place)) = self.staged.front() {
@@ -64,7 +65,7 @@ impl Staging {
     }
 }
 
-/// A new hidden file in the directory of `place`, under a name that nobody else uses.
+/// Creates a hidden file in the directory of `place`, under a name that is not in use.
 fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {

@@ -1,4 +1,4 @@
-//! Types in the words of the language.
+//! Types in the syntax of the language.
 
 use super::{Builtin, Parameter, Program, Type};
 use std::fmt::Write as _;

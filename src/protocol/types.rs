@@ -27,13 +27,13 @@ pub enum Definition {
     Struct(Vec<Field>),
     /// A choice.
     Enum(Vec<Variant>),
-    /// Supplied by the host program, and declared: where it is found, and what it can do.
+    /// Supplied by the host program and declared: where it is found, and which bounds it satisfies.
     Extern(Box<Mappings>, Vec<Bound>),
-    /// Supplied by the host program, and only used.
+    /// Supplied by the host program and used without a declaration.
     Undeclared,
 }
 
-/// Where the host's type or trait is found, per target; `None` where the target's own rule for undeclared names holds.
+/// Where the host's type or trait is found, per target; `None` where the target's own rule for undeclared names applies.
 #[derive(Debug, Default)]
 pub struct Mappings {
     /// `rust = "...";`
@@ -47,7 +47,7 @@ pub struct Mappings {
 /// One line of a mapping block.
 #[derive(Debug)]
 pub struct Mapping {
-    /// The name in the target, pasted as it is.
+    /// The name in the target, copied as it is.
     pub name: String,
     /// What has to be included for it.
     pub from: Option<String>,
@@ -107,7 +107,7 @@ pub struct Entry {
     pub ty_span: Span,
 }
 
-/// A payload type. `~` is gone, aliases are kept.
+/// A payload type. `~` is removed, aliases are kept.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Type {
     /// A built-in type without parts.
@@ -120,7 +120,7 @@ pub enum Type {
     Tuple(Vec<Type>),
     /// A named type.
     Named(TypeId),
-    /// The type parameter at this position of the state the type stands in.
+    /// The type parameter at this position of the state that the type appears in.
     Parameter(u32),
     /// An endpoint.
     Endpoint(Box<EndpointType>),
@@ -199,9 +199,9 @@ impl Builtin {
 pub struct EndpointType {
     /// The protocol.
     pub protocol: ProtocolId,
-    /// Whose endpoint.
+    /// The side that holds the endpoint.
     pub side: Side,
-    /// In which state.
+    /// The state it is in.
     pub state: StateId,
     /// Arguments for the state's type parameters.
     pub arguments: Vec<Type>,
@@ -225,7 +225,7 @@ impl Type {
         }
     }
 
-    /// Calls `visit` for this type and every type written inside it, not looking into declarations.
+    /// Calls `visit` for this type and every type written inside it, without following declarations.
     pub fn walk(&self, visit: &mut impl FnMut(&Type)) {
         visit(self);
         match self {

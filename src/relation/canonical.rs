@@ -1,8 +1,8 @@
-//! A protocol as a text that is the same for all protocols of the same behaviour, whatever they are called.
+//! The canonical text of a protocol, which is the same for all protocols with the same behavior, whatever their names.
 //!
-//! The text describes the smallest machine of the behaviour, a class of states or types on each line, numbered in the order in
-//! which a walk from the start meets them first: message by message, what it carries before what follows it. Whoever speaks first
-//! is the one who *says*, so that a protocol and its dual have the same text. `docs/wire.md` has the grammar.
+//! The text describes the smallest machine with that behavior, one class of states or types per line, numbered in the order in
+//! which a walk from the start first reaches them: message by message, the payload of a message before the state that follows it.
+//! The side that sends first is the one that *says*, so a protocol and its dual have the same text. `docs/wire.md` has the grammar.
 
 use super::View;
 use super::quotient::{Order, Parts, Signature, classes};
@@ -12,12 +12,12 @@ use crate::protocol::text::builtin_word;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-/// What is said of a protocol.
+/// The canonical description of a protocol.
 #[derive(Debug)]
 pub struct Canonical {
     /// The text.
     pub text: String,
-    /// What keeps it inside one process, if something does: the first in the order of the text.
+    /// What confines the protocol to one process, if anything: the first obstacle in the order of the text.
     pub obstacle: Option<Obstacle>,
 }
 
@@ -43,7 +43,7 @@ impl std::fmt::Display for Obstacle {
     }
 }
 
-/// The canonical text of a protocol whose start has arguments, if it has parameters.
+/// The canonical text of a protocol. If its start has parameters, the view supplies arguments for them.
 #[must_use]
 pub fn canonical(view: View<'_>) -> Canonical {
     let view = match view.description().states.first().and_then(|s| s.direction) {
@@ -72,7 +72,7 @@ pub fn canonical(view: View<'_>) -> Canonical {
     let mut at = 0;
     while let Some(node) = text.nodes.get(at).copied() {
         let line = text.line(node);
-        writeln!(lines, "{at}: {line}").expect("a string takes everything");
+        writeln!(lines, "{at}: {line}").expect("writing to a string cannot fail");
         at += 1;
     }
     Canonical {
@@ -83,13 +83,13 @@ pub fn canonical(view: View<'_>) -> Canonical {
 
 struct Text<'a> {
     shapes: Shapes<'a>,
-    /// For each node its class.
+    /// The class of each node.
     classes: Vec<u32>,
-    /// For each class that was met its number.
+    /// The number of each class reached so far.
     numbers: HashMap<u32, usize>,
-    /// For each number a node of the class.
+    /// For each number, a node of the class.
     nodes: Vec<Node>,
-    /// Nodes that were met in payloads.
+    /// Nodes already visited in payloads.
     carried: HashSet<Node>,
     obstacle: Option<Obstacle>,
 }
@@ -105,7 +105,7 @@ impl<'a> Text<'a> {
         number
     }
 
-    /// The numbers of the next so many parts, separated by commas.
+    /// The numbers of the next `count` parts, separated by commas.
     fn numbered(&mut self, parts: &mut impl Iterator<Item = Node>, count: usize) -> String {
         let parts: Vec<Node> = parts.take(count).collect();
         let numbers = parts.iter().map(|part| self.number(*part).to_string());
@@ -164,14 +164,14 @@ impl<'a> Text<'a> {
             line += name;
             if *count > 0 {
                 let numbers = self.numbered(&mut entries.into_iter(), *count);
-                write!(line, "({numbers})").expect("a string takes everything");
+                write!(line, "({numbers})").expect("writing to a string cannot fail");
             }
-            write!(line, " -> {}", self.number(next)).expect("a string takes everything");
+            write!(line, " -> {}", self.number(next)).expect("writing to a string cannot fail");
         }
         line
     }
 
-    /// Looks for what keeps a payload inside its process.
+    /// Searches a payload for a part that confines it to its process.
     fn carry(&mut self, entry: Node, state: Node, message: &str) {
         let mut open = vec![entry];
         while let Some(part) = open.pop() {

@@ -1,4 +1,4 @@
-//! Disagreements in words.
+//! Explanations of disagreements.
 
 use super::{Disagreement, Mismatch, Mixture, Origin, Place, Said, View, difference};
 use crate::diagnostic::{Diagnostic, Label, counted};
@@ -7,26 +7,26 @@ use crate::protocol::{Direction, Message, Program, State};
 use crate::source::Span;
 use std::fmt::Write as _;
 
-/// What is wrong, with a label on each side; each lies in the sources of its own program.
+/// What is wrong, with a label on each side; the span of each label is in the sources of its own program.
 #[derive(Debug)]
 pub struct Explanation {
-    /// One sentence without a final stop.
+    /// One sentence without a final period.
     pub headline: String,
-    /// What the left protocol says.
+    /// The label for the left protocol.
     pub left: Label,
-    /// What the right protocol says.
+    /// The label for the right protocol.
     pub right: Label,
-    /// The dialogue, or that they disagree at the start.
+    /// The dialogue, or a note that they disagree at the start.
     pub note: Option<String>,
     /// The dialogue message by message, with the program in which each is written.
     pub steps: Vec<(Origin, Label)>,
-    /// What to do about it; empty where that depends on more than this.
+    /// What to do about it; empty where that depends on more context.
     pub help: String,
 }
 
 impl Explanation {
-    /// The whole as a finding at `primary`, or at its place on the side that `mainly` names; spans of each side go through its own
-    /// function.
+    /// The explanation as a finding at `primary`, or without it, at the label of the side that `mainly` names. The spans of each
+    /// side are mapped by that side's function.
     #[must_use]
     pub fn finding(
         self,
@@ -132,7 +132,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Explanation> {
     Some(explained(headline, &found, (left, right), note, help))
 }
 
-/// Why a client and a server of two versions do not fit. Left is the client.
+/// Why a client and a server of two versions do not fit. The client is on the left.
 #[must_use]
 pub fn misfit(
     client: View<'_>,
@@ -186,7 +186,7 @@ pub fn misfit(
         }
         Mismatch::Place(ours, _) => (
             format!(
-                "`{}` of `{name}` has another position for {old} clients than for {new} servers",
+                "`{}` of `{name}` has different positions for {old} clients and for {new} servers",
                 ours.name
             ),
             position(&found.left, ours),
@@ -287,7 +287,7 @@ fn inside(place: &Place<'_>) -> String {
     }
 }
 
-/// Which of its state's messages one is; it is found by its name.
+/// The position of a message in its state, where it is found by its name.
 fn position(place: &Place<'_>, message: &Message) -> String {
     let Place::State(state) = place else {
         return String::new();
@@ -301,7 +301,7 @@ fn position(place: &Place<'_>, message: &Message) -> String {
     format!("`{name}` of state `{}` is{position} here", state.name)
 }
 
-/// What each side says about the payload: of the part that differs, or of the whole if that is all there is to say.
+/// What each side has as the payload: the part that differs, or the whole payload if no part shows the difference.
 fn payload_texts(
     found: &Disagreement<'_>,
     views: [View<'_>; 2],
@@ -335,7 +335,8 @@ fn carries(program: &Program, place: &Place<'_>, message: &Message) -> String {
     }
 }
 
-/// A dialogue with a line for each message, each begun by a line break; a long one without its middle. `None` if nothing is said.
+/// A dialogue with one line for each message, each after a line break. The middle of a long dialogue is left out. `None` if no
+/// message is sent.
 #[must_use]
 pub fn dialogue(said: &[Said<'_>]) -> Option<String> {
     const SHOWN: usize = 12;

@@ -1,70 +1,72 @@
 //! How two protocols relate: whether they are equal, whether one is the dual of the other, and whether a client of one can talk
-//! with a server of the other.
+//! to a server of the other.
 //!
-//! A protocol is a machine: states, in each of which one party has its turn, and messages that lead from state to state. What
-//! states, payload entries, aliases, structs and enums are called does not travel, and does not count; nor does the order of
-//! declarations, states and messages. What counts is who speaks, the names of messages and the structure of what they carry:
-//! structs by the names and types of their fields and enums by their variants, in order; types of the host program by their
-//! names; type parameters of the start by their positions; endpoints by what their holders may do.
+//! A protocol is a machine. In each of its states it is one party's turn to send, and messages lead from state to state. The names
+//! of states, payload entries, aliases, structs and enums are not transmitted and do not count; nor does the order of declarations,
+//! states and messages. What counts is which side sends, the names of messages and the structure of what they carry: structs by the
+//! names and types of their fields and enums by their variants, in order; types of the host program by their names; type parameters
+//! of the start by their positions; endpoints by what their holders may do.
 //!
 //! # Equality
 //!
-//! Two machines are *equal* if after every dialogue the same party has its turn and the same messages may be said; so states may
-//! be renamed, split and merged. Equality is decided after Hopcroft and Karp ("A linear algorithm for testing equivalence of
-//! finite automata", 1971): states that must be equal are united, so that there are never more steps than states on both sides,
-//! and a protocol that sends its own endpoints is not unfolded. Two protocols are *dual* if one is equal to the other seen from
-//! the opposite side.
+//! Two machines are *equal* if after every dialogue it is the same party's turn and the same messages may be sent, so states may
+//! be renamed, split and merged. Equality is decided by the algorithm of Hopcroft and Karp ("A linear algorithm for testing
+//! equivalence of finite automata", 1971): states that must be equal are united, so there are never more steps than states on
+//! both sides, and a protocol that sends its own endpoints is not unfolded. Two protocols are *dual* if one is equal to the other
+//! seen from the opposite side.
 //!
 //! # Fitting
 //!
 //! Let `c` be a state of the client's machine and `s` one of the server's, both written from the client's side. The two *fit* if
 //!
 //! * both are over; or
-//! * in both the client has its turn, every message of `c` is one of `s` with the same payload, and the states after it fit; or
-//! * in both the server has its turn, every message of `s` is one of `c` with the same payload, and the states after it fit.
+//! * in both it is the client's turn, every message of `c` is one of `s` with the same payload, and the states after it fit; or
+//! * in both it is the server's turn, every message of `s` is one of `c` with the same payload, and the states after it fit.
 //!
-//! This is session subtyping, of Gay and Hole ("Subtyping for session types in the pi calculus", Acta Informatica 42, 2005),
-//! between the client's machine and the dual of the server's: who speaks may say less, who listens must understand at least as
-//! much. Gay and Hole order channels, where a channel that offers *more* to say may stand in for one that offers less; here
-//! processes are ordered, which is the same relation read from right to left. Payloads are compared by equality, which is
-//! subtyping cut down to what the encoding of payloads can bear. The largest such relation is found by walking the pairs of
+//! This is the session subtyping of Gay and Hole ("Subtyping for session types in the pi calculus", Acta Informatica 42, 2005),
+//! between the client's machine and the dual of the server's: the sender may send fewer messages, and the receiver must understand
+//! at least as many. Gay and Hole order channels, where a channel on which *more* may be sent may replace one on which less may be
+//! sent; here processes are ordered, which is the same relation read from right to left. Payloads are compared by equality, which
+//! is subtyping restricted to what the encoding of payloads allows. The largest such relation is found by visiting the pairs of
 //! states that dialogues reach, each once.
 //!
-//! That can be as many pairs as the product of both numbers of states, if both have loops of lengths without a common divisor. So
-//! once there are more pairs than states, those that behave alike are found by partition refinement, and one pair of each two
-//! classes is looked at. What is left is two versions that differ in loops whose own states all differ.
+//! There can be as many such pairs as the product of the two numbers of states, if both machines have loops whose lengths have no
+//! common divisor. So once there are more pairs than states, states that behave alike are found by partition refinement, and only
+//! one pair for each two classes is compared. The case that remains is two versions that differ in loops whose own states all
+//! differ.
 //!
-//! **Theorem.** Let messages travel in two queues, in order and without loss, and let each party say only what its machine
+//! **Theorem.** Let messages travel in two queues, in order and without loss, and let each party send only what its machine
 //! allows. If the starts fit, then in every run
 //!
-//! 1. the message at the head of a queue is one that its receiver, once it listens, understands;
-//! 2. nobody has its turn while a message for it is unread, so that messages are under way in one direction at a time;
-//! 3. nobody is over while a message for it is unread;
-//! 4. neither side waits forever, unless a party has come into a state in which it must speak and has nothing to say, which it would
-//!    have come into by the same dialogue with a partner of its own version (the rule `stuck-state`).
+//! 1. the message at the head of a queue is one that its receiver understands once it is in a state in which it receives;
+//! 2. it is never a party's turn while a message for it is unread, so messages are in flight in only one direction at a time;
+//! 3. the session is never over for a party while a message for it is unread;
+//! 4. neither side waits forever, unless a party has reached a state in which it must send but has no messages, which it would
+//!    have reached by the same dialogue with a partner of its own version (the rule `stuck-state`).
 //!
-//! If they do not fit, there is a run that breaks one of these.
+//! If they do not fit, there is a run that violates one of these.
 //!
-//! *Proof.* Claim: in every configuration the messages under way, if any, travel in one direction, and there are states `c0` and
-//! `s0` that fit, where the listener is in its own of the two and the speaker has come from its own by saying exactly what is
-//! under way. It holds at the start with nothing under way. If the speaker says a message `m`, its turn came from `c0` through
-//! states of its own turn, so the listener has not its turn, and the claim still holds: what is under way is longer by `m`. If the
-//! listener reads a message, it is the first that the speaker said in `c0`, so by the definition it is understood, and the states
-//! after it fit. Hence 1 to 3, since the listener is in a state in which it listens as long as something is under way. When
-//! nothing is under way, `c` and `s` fit themselves: both are over, or one has its turn and something to say, or nothing to say,
-//! which is 4. Conversely take a dialogue of least length after which the states do not fit, and let every message be read at
-//! once: then the next thing that the speaker says is not understood (1), or it speaks to one who is over (3) or has its turn as
-//! well (2), or both wait or one waits for a partner who is over (4). ∎
+//! *Proof.* Claim: in every configuration the messages in flight, if any, travel in one direction, and there are states `c0` and
+//! `s0` that fit, such that the receiver is in its own state of the two, and the sender has come from its own by sending exactly
+//! the messages in flight. The claim holds at the start with nothing in flight. If the sender, say the client, sends a message `m`,
+//! it has come from `c0` through states in which it was its turn, so it is not the receiver's turn, and the claim still holds, with
+//! `m` added to the messages in flight. If the receiver reads a message, it is the first that the sender sent in `c0`, so by the
+//! definition the receiver understands it, and the states after it fit. Hence 1 to 3, since the receiver is in a state in which it
+//! receives as long as something is in flight. When nothing is in flight, `c` and `s` themselves fit: both are over, or it is the
+//! turn of one party, which has a message to send, or has none, which is the exception in 4. Conversely, take a shortest dialogue
+//! after which the states do not fit, and let every message be read at once: then the next message that is sent is not understood
+//! (1), or it is sent to a party for which the session is over (3) or whose turn it is as well (2), or both parties wait or one
+//! waits for a party for which the session is over (4). ∎
 //!
-//! Point 2 is what the runtimes rest on, and the reason why full asynchronous subtyping, which would let a party speak ahead of
-//! what it has to read and which is undecidable, is not asked for.
+//! The runtimes rely on point 2. It is also the reason why full asynchronous subtyping is not used: it would let a party send
+//! ahead of what it has to read, and it is undecidable.
 //!
 //! # Two versions
 //!
-//! Of an old and a new version of a protocol there are two mixtures, and by the theorem each of them is sound if the client's
-//! version fits the server's; so there are four answers (see [`Rollout`]). If both mixtures fit, the two versions are equal: each
-//! step then finds the same messages on both sides. That is why between two parties *any order* holds exactly for changes that
-//! only programs see and no message.
+//! There are two mixtures of an old and a new version of a protocol, and by the theorem each of them is sound if the client's
+//! version fits the server's; so there are four answers (see [`Rollout`]). If both mixtures fit, the two versions are equal,
+//! because each step then finds the same messages on both sides. This is why, between two parties, *any order* is the answer
+//! exactly for changes that are visible to programs but not in any message.
 
 mod canonical;
 mod explain;
@@ -102,7 +104,7 @@ pub struct View<'a> {
     pub program: &'a Program,
     /// The protocol; it has at least one state.
     pub protocol: ProtocolId,
-    /// The instance that is meant, which has arguments for the start; without one, the start's parameters are themselves.
+    /// The instance, if one is meant, with arguments for the start. Without an instance, the start keeps its own parameters.
     pub instance: Option<&'a Instance>,
     /// Whether it is seen from the server's side.
     pub is_turned: bool,
@@ -160,29 +162,29 @@ impl<'a> View<'a> {
     }
 }
 
-/// Where two protocols part, after the shortest dialogue that leads there.
+/// Where two protocols disagree, after the shortest dialogue that leads there.
 #[derive(Debug)]
 pub struct Disagreement<'a> {
-    /// What is said, up to and including the message that they disagree about, if it is a message.
+    /// The messages sent, up to and including the one that they disagree about, if they disagree about a message.
     pub dialogue: Vec<Said<'a>>,
-    /// Where the left protocol is by then; before the message that they disagree about.
+    /// Where the left protocol is at that point, before the message that they disagree about.
     pub left: Place<'a>,
     /// Where the right protocol is.
     pub right: Place<'a>,
     /// What they disagree about.
     pub clash: Mismatch<'a>,
-    /// If that is what a message carries: the innermost part that differs, unless the numbers of values do.
+    /// If they disagree about a payload: the innermost part that differs, unless the numbers of values differ.
     pub part: Option<Part>,
 }
 
 /// A message of a dialogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
-    /// Who says it, as the left protocol is seen.
+    /// The side that sends it, as the left protocol is viewed.
     pub speaker: Side,
-    /// What is said.
+    /// The message.
     pub message: &'a Message,
-    /// Which of the two protocols writes it there: the left one if it does.
+    /// Which of the two protocols has the message there: the left one if both do.
     pub origin: Origin,
 }
 
@@ -191,7 +193,7 @@ pub struct Said<'a> {
 pub enum Place<'a> {
     /// In a state.
     State(&'a State),
-    /// Over, by this message.
+    /// Over, after this message.
     End(&'a Message),
 }
 
@@ -209,29 +211,29 @@ impl Place<'_> {
 /// What two protocols disagree about.
 #[derive(Clone, Copy, Debug)]
 pub enum Mismatch<'a> {
-    /// Whose turn it is, as each protocol is seen; `None` where the session is over.
+    /// Whose turn it is, as each protocol is viewed; `None` where the session is over.
     Turn(Option<Direction>, Option<Direction>),
-    /// This message of the left protocol is not one of the right.
+    /// This message of the left protocol is missing from the right one.
     Left(&'a Message),
-    /// This message of the right protocol is not one of the left.
+    /// This message of the right protocol is missing from the left one.
     Right(&'a Message),
     /// What a message carries, left and right.
     Payload(&'a Message, &'a Message),
-    /// At which position of its state a message is, left and right.
+    /// The position of a message in its state, left and right.
     Place(&'a Message, &'a Message),
-    /// Nothing: whoever has its turn has nothing to say.
+    /// No message: the side whose turn it is has none to send.
     Silence,
 }
 
-/// Where two protocols cease to be equal; `None` if they are.
+/// Where two protocols stop being equal; `None` if they are equal.
 #[must_use]
 pub fn difference<'a>(left: View<'a>, right: View<'a>) -> Option<Disagreement<'a>> {
     Walk::new(left, right, Demand::Equal).run()
 }
 
-/// Where a client of one protocol and a server of another cease to understand each other; `None` if they always do.
-/// States in which both wait forever, since who has its turn has nothing to say, are let pass: each is in one of the two
-/// protocols itself.
+/// Where a client of one protocol and a server of another stop understanding each other; `None` if they always do.
+/// States in which both wait forever, because the side whose turn it is has no messages, are accepted: each is in one of the
+/// two protocols itself.
 #[must_use]
 pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {
@@ -241,8 +243,8 @@ pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>
     Walk::new(client, server, demand).run()
 }
 
-/// As [`misfit`], where messages travel as their positions: so a message of both must stand at the same one in corresponding states.
-/// Between processes a client and a server of two versions understand each other exactly if there is no such place.
+/// Like [`misfit`], but messages travel as their positions, so a message of both must have the same position in corresponding
+/// states. Between processes, a client and a server of two versions understand each other exactly if this is `None`.
 #[must_use]
 pub fn displacement<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {
@@ -252,7 +254,7 @@ pub fn displacement<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreeme
     Walk::new(client, server, demand).run()
 }
 
-/// As [`misfit`], and neither of the two may come to wait forever.
+/// Like [`misfit`], but a state in which both would wait forever is a disagreement, too.
 #[must_use]
 pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {

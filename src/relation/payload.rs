@@ -1,7 +1,8 @@
-//! Which part of a payload differs between two protocols, and where each of them writes it.
+//! Which part of a payload differs between two protocols, and where it is written in each of them.
 //!
-//! The types of both sides are walked in pairs, breadth first, so that the part that is found is one of the outermost. As where
-//! two protocols are compared, pairs that are assumed to be equal are united, so that types which contain themselves end.
+//! The types of both sides are visited in pairs, breadth first, so the part that is found is one of the outermost. As in the
+//! comparison of two protocols, pairs that are assumed to be equal are united, so the search also ends for types that contain
+//! themselves.
 
 mod words;
 
@@ -15,7 +16,7 @@ use words::{turn_label, values};
 /// The innermost part of a payload that two protocols do not share.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// How it is reached from the message, such as `item.price.amount`; empty where a value without a name of its own differs.
+    /// The path from the message, such as `item.price.amount`; empty if the value that differs has no name of its own.
     pub path: String,
     /// What the left protocol writes there.
     pub left: Label,
@@ -23,18 +24,18 @@ pub struct Part {
     pub right: Label,
 }
 
-/// What the type parameters of a state are: each argument in terms of the parameters of the state before.
+/// What a state's type parameters are bound to: each argument is in terms of the parameters of the state before.
 #[derive(Clone, Copy, Debug)]
 pub struct Bindings<'a> {
     /// The state's own parameters.
     pub parameters: &'a [Parameter],
-    /// The arguments for them; none at a start whose parameters are themselves.
+    /// The arguments for them; empty at a start that keeps its own parameters.
     pub arguments: &'a [Type],
     /// Where the arguments are written.
     pub span: Span,
 }
 
-/// How a part is reached from the one around it. Where two names are given, the left side calls it by the first.
+/// How a part is reached from the enclosing part. Where both sides have a name for the part, the name on the left side comes first.
 #[derive(Clone, Copy, Debug)]
 enum Step<'a> {
     /// A value of the message that the payload belongs to.
@@ -47,7 +48,7 @@ enum Step<'a> {
     Message(&'a str, &'a str, &'a str),
     /// The state of an endpoint after a message.
     Next,
-    /// What an alias or a type parameter of this name is, written where it gets its meaning.
+    /// The meaning of an alias or a type parameter with this name, located where the name gets its meaning.
     Meaning(&'a str),
     /// An item of a list.
     Item,
@@ -62,7 +63,7 @@ enum Step<'a> {
 struct Here<'a> {
     node: Node,
     span: Span,
-    /// The type as it is written, and the number of the bindings in force there; `None` where it has no type parameters.
+    /// The type as it is written, and the index of the bindings in force there; `None` where there are no type parameters.
     written: Option<(&'a Type, usize)>,
 }
 
@@ -76,7 +77,8 @@ struct Search<'a, 's> {
     shapes: &'s mut Shapes<'a>,
     bindings: &'s [[Bindings<'a>; 2]],
     pairs: Vec<Pair<'a>>,
-    /// Aliases of one name that were looked into: an alias of itself, which is an error elsewhere, must not keep us.
+    /// Pairs of aliases with the same name that have been followed, so that an alias of itself, which is reported elsewhere, does
+    /// not make the search run forever.
     looked_into: HashSet<(Node, Node)>,
     /// The message as both sides name it.
     message: &'a str,
@@ -86,8 +88,8 @@ struct Search<'a, 's> {
 
 const SIDES: [Origin; 2] = [Origin::Left, Origin::Right];
 
-/// The first part of what two messages of two states carry that differs; `None` if they carry different numbers of values. No nodes
-/// may be united yet.
+/// The first part that differs between the payloads of two messages of two states; `None` if the messages carry different numbers
+/// of values. No nodes may be united yet.
 pub fn part<'a>(
     shapes: &mut Shapes<'a>,
     (left, right): (Node, Node),
@@ -135,7 +137,7 @@ pub fn part<'a>(
 }
 
 impl<'a> Search<'a, '_> {
-    /// Adds the parts of a pair, or says how the two differ themselves.
+    /// Adds the parts of a pair, or returns how the two themselves differ.
     fn compare(&mut self, at: usize) -> Option<[Label; 2]> {
         let [left, right] = self.pairs[at].sides;
         if self.look_up(at, left, right) || self.look_into(at, left, right) {
@@ -204,7 +206,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// Where both sides write a type parameter, goes on where its arguments are written.
+    /// If both sides write a type parameter, continues where its arguments are written.
     fn look_up(&mut self, at: usize, left: Here<'a>, right: Here<'a>) -> bool {
         let argument = |here: Here<'a>, origin: Origin| {
             let (ty, number) = here.written?;
@@ -233,7 +235,7 @@ impl<'a> Search<'a, '_> {
         true
     }
 
-    /// Where both sides write aliases of one name, goes on with what they are declared as.
+    /// If both sides write aliases with the same name, continues with what they are declared as.
     fn look_into(&mut self, at: usize, left: Here<'a>, right: Here<'a>) -> bool {
         let alias = |shapes: &mut Shapes<'a>, here: Here<'a>| {
             let Shape::Declared(origin, id) = *shapes.shape(here.node) else {
@@ -265,7 +267,7 @@ impl<'a> Search<'a, '_> {
         true
     }
 
-    /// Adds a part that is written inside of the type at the same place.
+    /// Adds a part that is written inside the type at the same location.
     fn add(&mut self, at: usize, sides: [(Here<'a>, Node); 2], step: Step<'a>) {
         let sides = sides.map(|(here, node)| {
             let written = here.written.and_then(|(ty, number)| {
@@ -299,7 +301,7 @@ impl<'a> Search<'a, '_> {
         });
     }
 
-    /// Adds a part that has a place of its own.
+    /// Adds a part that has a location of its own.
     fn add_elsewhere(&mut self, at: usize, sides: [(Node, Span); 2], step: Step<'a>) {
         let sides = sides.map(|(node, span)| Here {
             node,
@@ -384,7 +386,7 @@ impl<'a> Search<'a, '_> {
         None
     }
 
-    /// Endpoints, and the states that follow: their holders may do the same in equal ones.
+    /// Compares endpoints, and the states that follow: they are equal if their holders may do the same.
     fn compare_states(&mut self, at: usize, nodes: [Node; 2]) -> Option<[Label; 2]> {
         let pair = &self.pairs[at];
         let texts = pair.sides.map(|here| self.text(here.node));

@@ -1,14 +1,14 @@
-//! States and types that no dialogue can tell apart.
+//! States and types that no dialogue can distinguish.
 //!
-//! Whether a client and a server fit is asked of pairs of states, and two loops of lengths that have no common divisor meet in as
-//! many pairs as the product of their lengths. Mostly their states behave alike: one class of them on each side, and one pair.
+//! Whether a client and a server fit is decided for pairs of states, and two loops whose lengths have no common divisor meet in as
+//! many pairs as the product of their lengths. Usually their states behave alike, so there is one class on each side, and one pair.
 
 use super::shape::{Node, Origin, Shape, Shapes};
 use crate::partition::{Edge, coarsest};
 use crate::protocol::{Builtin, Definition, Direction, TypeId};
 use std::collections::HashMap;
 
-/// Whether the order of a state's messages counts.
+/// Whether the order of a state's messages matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// It does not.
@@ -17,7 +17,7 @@ pub enum Order {
     Written,
 }
 
-/// What is to be seen of a node itself: nodes with different looks differ whatever they lead to.
+/// What can be observed of a node itself: nodes with different signatures differ, whatever they lead to.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Signature<'a> {
     Over,
@@ -33,17 +33,17 @@ pub enum Signature<'a> {
     Struct(Vec<&'a str>),
     /// The variants, in order, with the numbers of their entries.
     Enum(Vec<(&'a str, usize)>),
-    /// An alias of itself, which is an error elsewhere.
+    /// An alias of itself, which is reported elsewhere.
     Nothing,
 }
 
-/// What a node leads to: the name and the position by which it does, and the node there.
+/// What a node leads to: for each part, the name and the position by which it is reached, and its node.
 pub type Parts<'a> = Vec<(&'a str, usize, Node)>;
 
-/// For each node, also for those that are only met now, its class: nodes of one class behave alike, whichever of the two programs
-/// they belong to. Nodes that are made later have no class, and there are none: all that can be reached is looked at.
+/// The class of each node, including nodes that are first reached here: nodes of one class behave alike, whichever of the two
+/// programs they belong to. Nodes created later would have no class, but there are none, because everything reachable is visited.
 ///
-/// Messages of a state are told apart by their names, and by `order` also by their positions.
+/// Messages of a state are distinguished by their names and, depending on `order`, also by their positions.
 pub fn classes(shapes: &mut Shapes<'_>, order: Order) -> Vec<u32> {
     let mut looks: HashMap<Signature<'_>, u32> = HashMap::new();
     let mut labels: HashMap<(&str, usize), u32> = HashMap::new();
@@ -70,7 +70,7 @@ pub fn classes(shapes: &mut Shapes<'_>, order: Order) -> Vec<u32> {
 }
 
 impl<'a> Shapes<'a> {
-    /// What is to be seen of a node, and what it leads to. An alias is what it stands for.
+    /// The signature of a node, and what the node leads to. An alias is replaced by its meaning.
     pub fn look(&mut self, node: Node, order: Order) -> (Signature<'a>, Parts<'a>) {
         let node = self.meaning(node);
         match self.shape(node).clone() {

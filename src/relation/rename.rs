@@ -1,7 +1,7 @@
 //! Two equal versions of a protocol: whether programs in every target language compile with the new one as they did with the old one.
 //!
-//! Programs name states, values, declared types and the modules and headers in which these are, and generic programs rely on bounds.
-//! None of that travels, so equal versions may differ in it.
+//! Programs name states, values, declared types and the modules and headers that contain them, and generic programs rely on bounds.
+//! None of that is transmitted, so equal versions may differ in it.
 
 use super::View;
 use super::shape::{Node, Origin, Shape, Shapes, StateInstance, matches};
@@ -12,21 +12,21 @@ use crate::protocol::{
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What has another name for programs, or asks something else of them.
+/// Something that has a different name for programs, or requires something different of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renamed {
-    /// Of what, such as `state`.
+    /// What it is, such as `state`.
     pub what: &'static str,
-    /// As it was called; empty where there was none.
+    /// The old name or text; empty if there was none.
     pub old: String,
-    /// As it is called; empty where there is none.
+    /// The new name or text; empty if there is none.
     pub new: String,
 }
 
-/// The first thing that programs use and that differs between two equal versions.
+/// The first difference between two equal versions that programs can see.
 pub fn renaming(old: View<'_>, new: View<'_>) -> Option<Renamed> {
     let mut walk = Walk::new(old, new, Demand::Equal);
-    // The two are equal, so there is no disagreement to look at.
+    // The two are equal, so there is no disagreement.
     let _ = walk.run();
     let mut comparison = Comparison {
         shapes: walk.into_shapes(),
@@ -52,7 +52,7 @@ fn differ(what: &'static str, old: &str, new: &str) -> Option<Renamed> {
 }
 
 impl Comparison<'_> {
-    /// States and declared types that were found to be equal.
+    /// Compares the states and declared types that were found to be equal.
     fn of_nodes(&self) -> Option<Renamed> {
         let united = self.shapes.united().iter();
         let mut found = united.filter_map(|(one, other)| {
@@ -151,7 +151,7 @@ impl Comparison<'_> {
             .or_else(variants)
     }
 
-    /// The names of all states, those included that no session comes to.
+    /// Compares the names of all states, including those that no session reaches.
     fn of_lists_of_states(&self) -> Option<Renamed> {
         let [old, new] = self.views.map(|view| &view.description().states);
         let lacking = |states: &[State], from: &[State]| {
@@ -163,7 +163,7 @@ impl Comparison<'_> {
         added.or_else(|| lacking(new, old).and_then(|name| differ("state", &name, "")))
     }
 
-    /// Types of the host program, of which nothing but the name travels.
+    /// Compares the types of the host program, of which only the name counts for equality.
     fn of_host_types(&self) -> Option<Renamed> {
         let nodes = (0..).map_while(|index| self.shapes.nth(index));
         let mut hosts = nodes.filter_map(|node| match self.shapes.shape(node) {
@@ -209,7 +209,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Aliases of the old version, which programs may name although they do not travel.
+    /// Compares the aliases of the old version, which programs may name although they are not transmitted.
     fn of_aliases(&mut self) -> Option<Renamed> {
         let mut aliases: Vec<TypeId> = self
             .shapes
@@ -290,7 +290,7 @@ impl Comparison<'_> {
         None
     }
 
-    /// Bounds in words, in an order of their own. That a payload can move to another thread holds always.
+    /// Bounds in words, sorted. That a payload can move to another thread always holds, so `send` is left out.
     fn bounds(&self, program: &Program, bounds: &[Bound]) -> String {
         let words = bounds.iter().filter_map(|bound| match bound {
             Bound::Send => None,
@@ -325,7 +325,7 @@ fn qualified(program: &Program, file: FileId, name: &str) -> String {
     parts.join(".")
 }
 
-/// Where the host program has a type or a trait.
+/// Where the host program's type or trait is found.
 fn mapped(mappings: &Mappings) -> String {
     let Mappings { rust, c, scala } = mappings;
     let line = |word: &str, mapping: &Option<Mapping>| match mapping {

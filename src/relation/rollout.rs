@@ -3,12 +3,12 @@
 use super::rename::{Renamed, renaming};
 use super::{Disagreement, View, difference, displacement, misfit};
 
-/// In which order the two sides of a change can be deployed. From the mildest to the worst.
+/// The order in which the two sides of a change can be deployed, from the mildest to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rollout {
-    /// Nothing that travels and nothing that programs name has changed.
+    /// Nothing that is transmitted and nothing that programs name has changed.
     Same,
-    /// Nothing that travels has changed; programs may have to name things anew.
+    /// Nothing that is transmitted has changed; programs may have to use new names.
     AnyOrder,
     /// New servers understand old clients: servers go first.
     ServerFirst,
@@ -19,7 +19,7 @@ pub enum Rollout {
 }
 
 impl Rollout {
-    /// The verdict in the words that users read.
+    /// The verdict in the words shown to users.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -41,14 +41,14 @@ pub enum Mixture {
     OldServer,
 }
 
-/// What there is to know about two versions of a protocol.
+/// The result of comparing two versions of a protocol.
 #[derive(Debug)]
 pub struct Change<'a> {
-    /// Where an old client and a new server part, if they do. Left is the client.
+    /// Where an old client and a new server disagree, if they do. The client is on the left.
     pub old_client: Option<Disagreement<'a>>,
-    /// Where a new client and an old server part, if they do. Left is the client.
+    /// Where a new client and an old server disagree, if they do. The client is on the left.
     pub old_server: Option<Disagreement<'a>>,
-    /// If both mixtures are sound: the first thing that has another name, old and new, as programs use it.
+    /// If both mixtures are sound: the first change that programs can see, in a name or in what is required of them.
     pub renamed: Option<Renamed>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Change<'a> {
     /// Compares two versions.
     #[must_use]
     pub fn between(old: View<'a>, new: View<'a>) -> Change<'a> {
-        // Equal versions fit, and it takes far fewer steps to see that they are equal.
+        // Equal versions fit, and deciding equality takes far fewer steps.
         if difference(old, new).is_none() {
             return Change {
                 old_client: None,

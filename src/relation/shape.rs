@@ -1,9 +1,9 @@
-//! Types and states of two programs as the nodes of one graph, in which equal behaviour can be decided.
+//! Types and states of two programs as the nodes of one graph, in which equal behavior can be decided.
 //!
-//! A node is made when it is first met. A type parameter never becomes a node of its own unless it belongs to the start: where a
-//! state is reached with arguments, its parameters are these arguments. Nodes are united when they are assumed to be equal; the
-//! assumption holds if everything that must then be equal as well turns out to be so, which is how endpoints of protocols that
-//! send each other are compared without unfolding them.
+//! A node is created when it is first reached. A type parameter never becomes a node of its own unless it belongs to the start:
+//! where a state is reached with arguments, its parameters are replaced by these arguments. Nodes are united when they are assumed
+//! to be equal. The assumption holds if everything else that must then be equal turns out to be equal. In this way, endpoints of
+//! protocols that send each other are compared without unfolding them.
 
 use crate::protocol::{
     Builtin, Definition, Direction, Entry, Message, Next, Program, ProtocolId, Side, State,
@@ -50,7 +50,7 @@ pub enum Shape<'a> {
     Builtin(Builtin),
     /// A parameter of the start.
     Parameter(u32),
-    /// A type of the host program: nothing but its name is known.
+    /// A type of the host program: only its name is known.
     Host(&'a str),
     List(Node),
     Option(Node),
@@ -67,15 +67,15 @@ pub struct Shapes<'a> {
     nodes: HashMap<Shape<'a>, Node>,
     /// For each node, one that it is united with, or itself.
     parents: Vec<u32>,
-    /// What aliases that were looked into stand for.
+    /// The meanings of the aliases resolved so far.
     meanings: HashMap<Node, Node>,
-    /// These aliases, in the order in which they were looked into.
+    /// The aliases whose meaning was asked for, in order.
     aliases: Vec<Node>,
-    /// Nodes that were united, in order.
+    /// Pairs of nodes that were united, in order.
     united: Vec<(Node, Node)>,
 }
 
-/// Pairs of messages of the same name in two states, by their positions.
+/// Pairs of messages with the same name in two states, by their positions.
 pub type Matches = Vec<(usize, usize)>;
 
 impl<'a> Shapes<'a> {
@@ -135,7 +135,8 @@ impl<'a> Shapes<'a> {
         Node(fresh)
     }
 
-    /// A written type, whose parameters are `arguments`. Recurses as deep as types are written, which the syntax limits.
+    /// The node of a written type, with its parameters replaced by `arguments`. Recurses as deeply as the type is written, which the
+    /// syntax limits.
     pub fn lower(&mut self, origin: Origin, ty: &'a Type, arguments: &[Node]) -> Node {
         let shape = match ty {
             Type::Builtin(builtin) => Shape::Builtin(*builtin),
@@ -173,14 +174,14 @@ impl<'a> Shapes<'a> {
         nodes.collect()
     }
 
-    /// What an alias stands for in the end; any other node itself.
+    /// The type that an alias leads to in the end; for any other node, the node itself.
     pub fn meaning(&mut self, node: Node) -> Node {
         if let Some(known) = self.meanings.get(&node) {
             return *known;
         }
         let mut at = node;
         let mut chain = Vec::new();
-        // An alias of itself, which is an error elsewhere, must not keep us here.
+        // The limit keeps an alias of itself, which is reported elsewhere, from looping forever.
         for _ in 0..=self.shapes.len() + self.programs[0].types.len() + self.programs[1].types.len()
         {
             let Shape::Declared(origin, id) = self.shapes[at.0 as usize] else {
@@ -199,13 +200,13 @@ impl<'a> Shapes<'a> {
         if at != node {
             self.aliases.push(node);
         }
-        // All on the way have the same meaning: so each step of a long chain is taken once.
+        // All aliases in the chain have the same meaning, so each step of a long chain is taken only once.
         self.meanings
             .extend(chain.into_iter().map(|node| (node, at)));
         at
     }
 
-    /// The state a node is, if it is one and the session is not over there.
+    /// The state that a node represents, if it represents one and the session is not over there.
     pub fn stand(&self, node: Node) -> Option<(&StateInstance, &'a State, Direction)> {
         let Shape::State(stand) = &self.shapes[node.0 as usize] else {
             return None;
@@ -220,7 +221,7 @@ impl<'a> Shapes<'a> {
         Some((stand, state, seen))
     }
 
-    /// The declaration of the state a node is; `None` for `!`, and for a state of a protocol that was found to be broken.
+    /// The declaration of the state that a node represents; `None` for `!`, and for a state of a protocol that is broken.
     pub fn state(&self, node: Node) -> Option<&'a State> {
         let Shape::State(stand) = &self.shapes[node.0 as usize] else {
             return None;
@@ -257,18 +258,18 @@ impl<'a> Shapes<'a> {
         &self.shapes[node.0 as usize]
     }
 
-    /// How many nodes there are by now.
+    /// The number of nodes so far.
     pub fn count(&self) -> usize {
         self.shapes.len()
     }
 
-    /// The node of this number.
+    /// The node with this number.
     pub fn nth(&self, index: usize) -> Option<Node> {
         let number = u32::try_from(index).ok()?;
         (index < self.shapes.len()).then_some(Node(number))
     }
 
-    /// Unites two nodes; whether they were apart before.
+    /// Unites two nodes. Returns whether they were separate before.
     pub fn unite(&mut self, one: Node, other: Node) -> bool {
         let pair = (one, other);
         let (one, other) = (self.root(one), self.root(other));
@@ -284,12 +285,12 @@ impl<'a> Shapes<'a> {
         &self.united
     }
 
-    /// The aliases that were looked into, in order.
+    /// The aliases whose meaning was asked for, in order.
     pub fn aliases(&self) -> &[Node] {
         &self.aliases
     }
 
-    /// Sets all nodes apart again, so that other questions can be asked.
+    /// Separates all nodes again, so that other comparisons can be made.
     pub fn forget_unions(&mut self) {
         self.parents = (0..).take(self.shapes.len()).collect();
     }
@@ -304,8 +305,8 @@ impl<'a> Shapes<'a> {
         at
     }
 
-    /// Whether two messages carry the same. After a `false` nothing more may be asked, since what was assumed on the way to it
-    /// stays assumed.
+    /// Whether two messages carry the same. After a `false`, no further comparison may be made, because the assumptions made on the
+    /// way to it remain in force.
     pub fn carry_the_same(&mut self, left: (Node, usize), right: (Node, usize)) -> bool {
         let mut open = Vec::new();
         self.match_payloads(left, right, &mut open) && self.are_equal(open)
@@ -330,7 +331,7 @@ impl<'a> Shapes<'a> {
         ours.len() == theirs.len()
     }
 
-    /// What a message of a state carries.
+    /// The nodes of what a message of a state carries.
     pub fn entries_of(&mut self, node: Node, entries: &'a [Entry]) -> Vec<Node> {
         let Shape::State(stand) = &self.shapes[node.0 as usize] else {
             unreachable!("only states have messages")
@@ -340,8 +341,8 @@ impl<'a> Shapes<'a> {
         types.map(|ty| self.lower(origin, ty, &arguments)).collect()
     }
 
-    /// Whether all these pairs are equal: what is left to compare is kept in a list, and no two nodes are compared that were
-    /// united before.
+    /// Whether all these pairs are equal. Pairs that are left to compare are kept in a list, and nodes that are already united are
+    /// not compared again.
     pub fn are_equal(&mut self, mut open: Vec<(Node, Node)>) -> bool {
         while let Some((left, right)) = open.pop() {
             let (left, right) = (self.meaning(left), self.meaning(right));
@@ -368,7 +369,7 @@ impl<'a> Shapes<'a> {
                 (Shape::Over | Shape::State(_), Shape::Over | Shape::State(_)) => {
                     self.match_states(left, right, &mut open)
                 }
-                // Built-in types, parameters and types of the host are one node each, so these two differ.
+                // Each built-in type, parameter and type of the host is a single node, so these two differ.
                 (
                     Shape::Over
                     | Shape::Builtin(_)
@@ -455,7 +456,7 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// For each message of `ours`, the one of `theirs` with its name; or the first without one.
+/// For each message of `ours`, the message of `theirs` with its name; or as the error, the first message that has none.
 pub fn matches(ours: &State, theirs: &State) -> Result<Matches, usize> {
     const FEW: usize = 8;
     let few = theirs.messages.len() <= FEW;

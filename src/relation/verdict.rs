@@ -1,9 +1,9 @@
-//! What a change to a protocol comes to, in a few words.
+//! The verdict on a change to a protocol, in a few words.
 
 use super::versions::can_leave;
 use super::{Change, Fate, Mixture, Renamed, Rollout, Versions, refusal};
 
-/// What a change to a protocol comes to.
+/// The verdict on a change to a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The protocol's name with its package.
@@ -12,8 +12,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// Why, in a few words; may be empty.
     pub reason: String,
-    /// Why neither side may accept the other version between processes, where a message travels as its position, although they
-    /// understand each other by names.
+    /// Why neither side may accept the other version between processes, where a message travels as its position, although the
+    /// versions understand each other by names.
     pub wire: Option<String>,
 }
 
@@ -22,15 +22,15 @@ pub struct Verdict {
 pub enum Outcome {
     /// It is new.
     Added,
-    /// It is gone.
+    /// It was removed.
     Removed,
     /// It is in both versions.
     Kept {
         /// In which order the sides can be deployed.
         rollout: Rollout,
-        /// Whether an old client can talk with a new server.
+        /// Whether an old client can talk to a new server.
         old_client: bool,
-        /// Whether a new client can talk with an old server.
+        /// Whether a new client can talk to an old server.
         new_client: bool,
     },
 }
@@ -65,7 +65,7 @@ impl Verdict {
 }
 
 impl Outcome {
-    /// One word for programs that read it.
+    /// One word, for programs to read.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Outcome {
         }
     }
 
-    /// The words that people read.
+    /// The words shown to users.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ fn reason(change: &Change<'_>) -> String {
         }
         (Rollout::ServerFirst, _) => "new servers understand old clients".to_owned(),
         (Rollout::ClientFirst, _) => "new clients understand old servers".to_owned(),
-        (Rollout::Incompatible, _) => "neither understands the other".to_owned(),
+        (Rollout::Incompatible, _) => "neither version understands the other".to_owned(),
         (Rollout::Same | Rollout::AnyOrder, _) => String::new(),
     }
 }

@@ -24,25 +24,25 @@ pub struct Versions<'a> {
 pub enum Fate<'a> {
     /// It is new.
     Added,
-    /// It is gone; the name of one that came and is equal to it, if there is one.
+    /// It was removed; with the name of an added one that is equal to it, if there is one.
     Removed(&'a Name, Option<String>),
     /// It is in both versions.
     Kept(View<'a>, View<'a>, Box<Change<'a>>),
 }
 
-/// What is demanded of a change.
+/// What is required of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Require {
     /// That either side may be deployed first.
     AnyOrder,
-    /// That there is an order.
+    /// That there is a safe order.
     SomeOrder,
 }
 
 /// How messages travel between the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Travel {
-    /// Within a process: as what the languages make of their names.
+    /// Within a process: by their names, in the form that the target language gives them.
     Names,
     /// Between processes: as their positions in their states. Protocols that cannot leave their process are compared by names.
     Positions,
@@ -55,7 +55,7 @@ struct Declared<'a> {
     is_input: bool,
 }
 
-/// Compares whatever the input files of two programs declare, in the order of names.
+/// Compares everything that the input files of two programs declare, in the order of names.
 #[must_use]
 pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<Versions<'a>> {
     let between = |old: View<'a>, new: View<'a>| match travel {
@@ -101,7 +101,8 @@ pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<V
     found
 }
 
-/// Whether sessions of a protocol can be between processes: it has no type parameters, and nothing in it stays in its process.
+/// Whether sessions of a protocol can run between processes: it has no type parameters, and nothing in it is confined to its
+/// process.
 pub fn can_leave(view: View<'_>) -> bool {
     let is_generic = view.description().is_generic() && view.instance.is_none();
     !is_generic && canonical(view).obstacle.is_none()
@@ -138,7 +139,7 @@ fn declared(program: &Program) -> BTreeMap<String, Declared<'_>> {
 }
 
 impl Versions<'_> {
-    /// What is to be reported, with all places of the old version moved.
+    /// The findings to report, with all spans of the old version moved.
     #[must_use]
     pub fn findings(&self, require: Require, old: Moved) -> Vec<Diagnostic> {
         match &self.fate {
@@ -147,7 +148,7 @@ impl Versions<'_> {
                 let headline = format!("the protocol `{}` has been removed", self.name);
                 let error = Diagnostic::error("protocol-removed", old.span(name.span), headline)
                     .label("it was declared here")
-                    .note("old programs that use it cannot talk with any new program");
+                    .note("old programs that use it cannot talk to any new program");
                 vec![match equal {
                     Some(other) => error.help(format!(
                         "`{other}` is the same protocol: keep the old name, or both"
@@ -170,7 +171,7 @@ impl Versions<'_> {
                             Mixture::OldServer => (*after, *before),
                         };
                         let explanation = misfit(client, server, mixture, found);
-                        // What goes wrong is shown where the new version is written, and beside it what the old one says.
+                        // The finding is located in the new version, with a related label in the old one.
                         let (here, there) = (|span| span, |span| old.span(span));
                         let finding = match mixture {
                             Mixture::OldClient => {
@@ -207,13 +208,13 @@ fn advice(
     };
     match require {
         Require::AnyOrder => format!(
-            "{order}; or leave the change out: with `--require any-order` no order may be needed"
+            "{order}, or leave the change out: `--require any-order` rejects changes that need an order"
         ),
         Require::SomeOrder => order.to_owned(),
     }
 }
 
-/// What to do about a change that neither order makes safe.
+/// What to do about a change that is not safe in either order.
 fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
     let (message, senders, receivers, is_sender_new) = match found.clash {
         Mismatch::Left(message) => (message, "client", "server", mixture == Mixture::OldServer),
@@ -242,6 +243,6 @@ fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
             "first release {receivers}s that accept `{message}`, and {senders}s that send it in a later release"
         )
     } else {
-        format!("keep `{message}` until no old {senders} is left that sends it")
+        format!("keep `{message}` until no old {senders} sends it any more")
     }
 }

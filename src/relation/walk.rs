@@ -12,11 +12,11 @@ use std::collections::HashSet;
 pub enum Demand {
     /// Both sides may do the same.
     Equal,
-    /// The left client can talk with the server of the right protocol.
+    /// The left client can talk to the server of the right protocol.
     Fit {
         /// Whether a state without messages, in which both wait forever, is a disagreement.
         rejects_deadlock: bool,
-        /// Whether a message that has another position in its state on the other side is one.
+        /// Whether a message whose position in its state is different on the other side is a disagreement.
         compares_positions: bool,
     },
 }
@@ -32,23 +32,23 @@ impl Demand {
     }
 }
 
-/// Two states that a session has reached, and by which messages of which earlier pair.
+/// Two states that a session has reached, and the messages and the earlier pair that led there.
 struct Pair {
     left: Node,
     right: Node,
     came_by: Option<(usize, usize, usize)>,
-    /// How many messages it took.
+    /// The number of messages that led there.
     depth: usize,
 }
 
-/// A walk that is under way.
+/// A walk in progress.
 pub struct Walk<'a> {
     views: [View<'a>; 2],
     shapes: Shapes<'a>,
     demand: Demand,
     pairs: Vec<Pair>,
     met: HashSet<(u32, u32)>,
-    /// For each node its class, once it was worth finding out; until then each node is a class of its own.
+    /// The class of each node, once computing it was worthwhile; until then each node is a class of its own.
     classes: Option<Vec<u32>>,
 }
 
@@ -74,11 +74,11 @@ impl<'a> Walk<'a> {
 
     /// Walks to the end; the first disagreement has the shortest dialogue.
     ///
-    /// Whether two states fit depends on how they behave and on nothing else. So once there are many pairs, one pair of each two
-    /// classes is enough: the first that is met, which is reached by the fewest messages.
+    /// Whether two states fit depends only on how they behave. So once there are many pairs, one pair for each two classes is
+    /// enough: the first one met, which is reached by the fewest messages.
     ///
-    /// That holds also where equality unites states: a pair is passed over only if a chain of pairs that were met before, and
-    /// hence not later, makes it equal, and one of these disagrees wherever the pair does.
+    /// The same holds where equality unites states: a pair is skipped only if it is made equal by a chain of pairs that were met
+    /// before it, and so after no more messages, and one of these pairs disagrees wherever the skipped pair does.
     pub fn run(&mut self) -> Option<Disagreement<'a>> {
         let mut at = 0;
         while at < self.pairs.len() {
@@ -104,13 +104,13 @@ impl<'a> Walk<'a> {
         None
     }
 
-    /// The states and types that were met.
+    /// The states and types that were reached.
     pub fn into_shapes(self) -> Shapes<'a> {
         self.shapes
     }
 
-    /// A clash over a message takes one message more than one over whose turn it is, which another pair that was reached by as
-    /// many messages may have.
+    /// A mismatch in a message takes one message more to show than a mismatch in whose turn it is. So if another pair that was
+    /// reached by equally many messages has a mismatch of the latter kind, that one is returned.
     fn sooner(&self, at: usize, clash: Mismatch<'a>) -> (usize, Mismatch<'a>) {
         if matches!(clash, Mismatch::Turn(..) | Mismatch::Silence) {
             return (at, clash);
@@ -125,8 +125,8 @@ impl<'a> Walk<'a> {
         sooner.unwrap_or((at, clash))
     }
 
-    /// Finds out which states behave alike once there are more pairs than states and types, as there are not where most states of
-    /// one side meet one state of the other. Later pairs are met by class; those that were met before count for their classes.
+    /// Determines which states behave alike, once there are more pairs than states and types. That never happens where most
+    /// states of one side meet one state of the other. Later pairs are met by class; pairs met before count for their classes.
     fn unite_classes(&mut self) {
         let is_worth_it = || self.pairs.len() > self.shapes.count();
         if self.demand == Demand::Equal || self.classes.is_some() || !is_worth_it() {
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
                     None => node.index(),
                 };
                 let pair = (class(left), class(right));
-                // What behaves alike fits, and only who minds silence has to look for it there.
+                // States that behave alike fit, and only a walk that rejects deadlocks has to visit them.
                 let is_alike = self.classes.is_some() && !rejects_deadlock && pair.0 == pair.1;
                 !is_alike && self.met.insert(pair)
             }
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         Ok(matches)
     }
 
-    /// The same without a look at what messages carry.
+    /// The same without comparing the positions and payloads of messages.
     fn face(&self, left: Node, right: Node) -> Result<Matches, Mismatch<'a>> {
         let stand = |node: Node| {
             self.shapes
@@ -316,7 +316,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Which part of what two messages carry differs.
+    /// Which part of the payloads of two messages differs.
     fn part(&mut self, at: usize, ours: &'a Message, theirs: &'a Message) -> Option<Part> {
         let bindings = self.bindings(at);
         let pair = &self.pairs[at];
@@ -325,7 +325,7 @@ impl<'a> Walk<'a> {
         payload::part(&mut self.shapes, sides, (ours, theirs), &bindings)
     }
 
-    /// What the type parameters of both states of a pair are, those of the pair before it, and so on to the start.
+    /// What the type parameters of both states of a pair are bound to, then those of the pair before it, and so on to the start.
     fn bindings(&self, at: usize) -> Vec<[Bindings<'a>; 2]> {
         let mut found = Vec::new();
         let mut at = Some(at);

@@ -14,19 +14,19 @@ pub fn refusal(old: View<'_>, new: View<'_>) -> Option<String> {
     if difference(old, new.turned()).is_none() {
         return Some("client and server have changed sides".to_owned());
     }
-    // Of two versions that understand each other by names, the place where positions differ is the reason.
+    // If the two versions understand each other by names, the reason is the message whose positions differ.
     let by_name = mixtures.map(|(client, server)| misfit(client, server).is_none());
     let [old_client, new_client] = displaced;
     Some(match (by_name, old_client, new_client) {
         ([true, _], Some(found), _) => positions(&found, true),
         ([false, true], _, Some(found)) => positions(&found, false),
         ([false, false], ..) | (_, None, _) | (_, _, None) => {
-            "neither understands the other".to_owned()
+            "neither version understands the other".to_owned()
         }
     })
 }
 
-/// Where the message at which two versions part is in each of them.
+/// The positions, in each version, of the message that the two versions disagree about.
 fn positions(found: &Disagreement<'_>, is_left_old: bool) -> String {
     let (Some(said), Place::State(left), Place::State(right)) =
         (found.dialogue.last(), found.left, found.right)

@@ -1,15 +1,16 @@
-//! Which lines of the sources a finding needs. A renderer that is given whole files would walk through them for every finding.
+//! Selects the source lines that a finding needs. A renderer that is given whole files would scan them for every finding.
 
 use crate::source::{Position, Source, SourceId, Sources, Span};
 use std::ops::Range;
 
-/// Places farther apart than this many bytes are shown apart.
+/// Locations more than this many bytes apart are shown in separate excerpts.
 const NEAR: usize = 2048;
 
-/// A line is cut left of a place that lies farther in than this, and cut right of the last place by as much.
+/// In bytes: a line is cut before its first location if that is farther from its start than this, and cut this far after its last
+/// location.
 const LONG_LINE: usize = 1024;
 
-/// A piece of a source, from the beginning of a line on unless it is cut.
+/// A piece of a source. It starts at the beginning of a line unless it is cut.
 #[derive(Debug)]
 pub struct Excerpt<'a> {
     /// The name of the source.
@@ -18,27 +19,27 @@ pub struct Excerpt<'a> {
     pub text: &'a str,
     /// The number of its first line.
     pub first_line: usize,
-    /// What is marked in it, in the order of the places.
+    /// The marks in it, in the order of the locations.
     pub marks: Vec<Mark>,
     /// Where its first mark begins.
     pub position: Position,
-    /// Whether the beginning of its line is missing, so that columns cannot be counted in `text`.
+    /// Whether the beginning of its first line is missing, so that columns cannot be counted in `text`.
     pub is_cut: bool,
 }
 
-/// One of the places asked for, as bytes of the excerpt.
+/// One of the requested locations, as bytes of the excerpt.
 #[derive(Debug)]
 pub struct Mark {
-    /// Its position among the places asked for.
+    /// Its index among the requested locations.
     pub of: usize,
-    /// The bytes; they lie on the boundaries of characters.
+    /// The bytes, on character boundaries.
     pub range: Range<usize>,
-    /// Whether it is the whole place: longer ones are marked on their first line only.
+    /// Whether it covers the whole location: long ones are marked on their first line only.
     pub is_exact: bool,
 }
 
-/// The pieces that show all places: the one with place 0 first, the others of its source, then the other sources in the order in
-/// which the places name them.
+/// The excerpts that show all locations: first the one with location 0, then the others of its source, then those of the other
+/// sources, in the order in which the locations name them.
 pub fn excerpts<'a>(sources: &'a Sources, places: &[Span]) -> Vec<Excerpt<'a>> {
     let mut ids: Vec<SourceId> = Vec::new();
     for place in places {
@@ -68,7 +69,7 @@ pub fn excerpts<'a>(sources: &'a Sources, places: &[Span]) -> Vec<Excerpt<'a>> {
     found
 }
 
-/// A place as bytes that exist in the source, of a length that can be shown.
+/// A location as bytes that exist in the source, of a length that can be shown.
 fn clamp(source: &Source, of: usize, place: Span) -> Mark {
     let text = source.text();
     let start = boundary(text, place.start as usize);
@@ -85,7 +86,7 @@ fn clamp(source: &Source, of: usize, place: Span) -> Mark {
     }
 }
 
-/// The lines around marks that lie near each other.
+/// The lines around marks that are near each other.
 fn cut_out(source: &Source, mut marks: Vec<Mark>) -> Excerpt<'_> {
     let text = source.text();
     let first = marks.iter().map(|mark| mark.range.start).min();
@@ -111,7 +112,7 @@ fn cut_out(source: &Source, mut marks: Vec<Mark>) -> Excerpt<'_> {
     }
 }
 
-/// The nearest boundary of a character at or before an offset.
+/// The nearest character boundary at or before an offset.
 fn boundary(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {

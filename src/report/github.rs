@@ -14,7 +14,7 @@ pub fn annotations(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let mut text = String::new();
     for record in &records {
         let range = &record.primary.range;
-        // GitHub ignores columns of a range over several lines, and takes them for columns of its first line.
+        // GitHub does not support columns for a range over several lines: it takes them for columns of the first line.
         let columns = if range.start.line == range.end.line {
             format!(",col={},endColumn={}", range.start.column, range.end.column)
         } else {
@@ -63,7 +63,7 @@ pub fn summary(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     text
 }
 
-/// A Markdown table of what became of each protocol, for `$GITHUB_STEP_SUMMARY`; empty if there are none.
+/// A Markdown table of the verdict on each protocol, for `$GITHUB_STEP_SUMMARY`; empty if there are none.
 #[must_use]
 pub fn verdicts(verdicts: &[Verdict]) -> String {
     if verdicts.is_empty() {

@@ -1,4 +1,4 @@
-//! Findings as one JSON document. Within version 1 fields are only added.
+//! Findings as one JSON document. Within version 1, fields are only added.
 
 use super::record::{Record, records};
 use crate::diagnostic::{Diagnostic, Level};
@@ -22,9 +22,9 @@ struct Protocol<'a> {
     name: &'a str,
     verdict: &'static str,
     reason: &'a str,
-    /// Why neither side may accept the other version between processes, if by names one may.
+    /// Why, between processes, neither side may accept the other version, although one may if messages are compared by name.
     wire: Option<&'a str>,
-    /// For a protocol that is in both versions, which clients can talk with which servers.
+    /// For a protocol that is in both versions, which clients can talk to which servers.
     sound: Option<Clients>,
 }
 

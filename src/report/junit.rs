@@ -1,4 +1,4 @@
-//! Findings as a JUnit report: one test case for each file, so that files without findings are seen to have been checked.
+//! Findings as a JUnit report: one test case for each file, so that files without findings are listed as checked.
 
 use super::short;
 use crate::diagnostic::{Diagnostic, Level};

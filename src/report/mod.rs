@@ -1,4 +1,4 @@
-//! Findings as text for people: where, what, why and how to repair it, in the look that users know from rustc.
+//! Findings as text for people: where the problem is, what it is, why, and how to repair it, in the style of rustc.
 
 mod excerpt;
 #[cfg(feature = "reports")]
@@ -41,9 +41,9 @@ pub struct Look {
     pub is_styled: bool,
     /// Whether to draw frames with box-drawing characters instead of `|`, `-` and `^`.
     pub is_unicode: bool,
-    /// Whether a styled report links the name of a rule with its page, for terminals that show links.
+    /// Whether a styled report links the name of a rule to its page, for terminals that show links.
     pub has_links: bool,
-    /// How many columns there are; longer source lines are cut around what is marked.
+    /// How many columns there are; longer source lines are cut around the marked part.
     pub width: usize,
 }
 
@@ -110,7 +110,7 @@ pub fn full(diagnostic: &Diagnostic, sources: &Sources, look: Look) -> String {
     look.renderer().render(&groups)
 }
 
-/// Where the page of a rule can be read; `None` for what is no rule.
+/// The address of a rule's page; `None` if there is no such rule.
 fn page_of(name: &str) -> Option<String> {
     let is_rule = crate::check::every_rule().any(|rule| rule.name == name);
     let version = env!("CARGO_PKG_VERSION");
@@ -118,7 +118,7 @@ fn page_of(name: &str) -> Option<String> {
     is_rule.then(|| format!("{pages}/{name}.md"))
 }
 
-/// One line: `file:line:column: level[rule]: message`, as editors read it.
+/// One line: `file:line:column: level[rule]: message`, which editors can parse.
 #[must_use]
 pub fn short(diagnostic: &Diagnostic, sources: &Sources) -> String {
     let place = diagnostic.primary.span;
@@ -165,7 +165,7 @@ fn words(level: Level) -> Words<'static> {
     }
 }
 
-/// Adds the lines of one excerpt with everything that is marked there. Place 0 is the primary one.
+/// Adds the lines of one excerpt with all its marks. The first of `places` is the primary location.
 fn show_places<'a>(
     groups: &mut Vec<Group<'a>>,
     excerpt: &Excerpt<'a>,
@@ -197,7 +197,7 @@ fn show_places<'a>(
     }
 }
 
-/// A repair as changed lines, or `None` where only its words can be shown.
+/// A repair as changed lines, or `None` if only its text can be shown.
 fn patched<'a>(help: &'a Help, sources: &'a Sources) -> Option<Group<'a>> {
     let edits = help.edits.iter();
     let mut edits: Vec<(Span, &Edit)> = edits.map(|edit| (edit.place(sources), edit)).collect();

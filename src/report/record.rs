@@ -1,11 +1,11 @@
-//! A finding as data: what the reports for machines have in common.
+//! A finding as data, shared by all machine-readable reports.
 
 use crate::diagnostic::{Diagnostic, Label, Level};
 use crate::source::{Sources, Span};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// A finding with its places resolved. Lines and columns count from 1, columns in characters, ends are exclusive.
+/// A finding with its locations resolved. Lines and columns count from 1, columns are in characters, and ends are exclusive.
 #[derive(Debug, Serialize)]
 pub struct Record {
     /// The rule's name.
@@ -14,33 +14,33 @@ pub struct Record {
     pub level: &'static str,
     /// One sentence.
     pub message: String,
-    /// Where the repair goes, with the words there.
+    /// The location to repair, with its label.
     #[serde(flatten)]
     pub primary: Place,
-    /// The other sides of the conflict.
+    /// The other locations involved.
     pub related: Vec<Place>,
-    /// Reasons and facts.
+    /// Reasons and background.
     pub notes: Vec<String>,
-    /// Repairs, those without edits included.
+    /// Repairs, including those without edits.
     pub fixes: Vec<Repair>,
     /// The shortest dialogue that shows the finding.
     pub dialogue: Vec<Place>,
-    /// Equal for the same finding in two versions of a text, whatever has moved: made of rule, path and message.
+    /// Equal for the same finding in two versions of a text, even if lines have moved: derived from rule, path and message.
     pub fingerprint: String,
 }
 
-/// A range of a text and words about it.
+/// A range of a text with a label.
 #[derive(Debug, Serialize)]
 pub struct Place {
     /// The file.
     pub path: String,
-    /// Where.
+    /// The range.
     pub range: Range,
-    /// The words; may be empty.
+    /// The label; may be empty.
     pub label: String,
 }
 
-/// From the start to the end, exclusive.
+/// A range of a text.
 #[derive(Debug, Serialize)]
 pub struct Range {
     /// The first character.
@@ -49,7 +49,7 @@ pub struct Range {
     pub end: Point,
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Serialize)]
 pub struct Point {
     /// From 1.
@@ -60,25 +60,25 @@ pub struct Point {
     pub byte: usize,
 }
 
-/// What to do.
+/// A repair.
 #[derive(Debug, Serialize)]
 pub struct Repair {
-    /// In words.
+    /// What to do, in words.
     pub title: String,
-    /// `safe` if the edits keep the meaning, `unsafe` if a person should look, `manual` if there are no edits.
+    /// `safe` if the edits keep the meaning, `unsafe` if a person should review them, `manual` if there are no edits.
     pub applicability: &'static str,
     /// The edits.
     pub edits: Vec<Replacement>,
 }
 
-/// A text for a range.
+/// A new text for a range.
 #[derive(Debug, Serialize)]
 pub struct Replacement {
     /// The file.
     pub path: String,
-    /// What goes.
+    /// The range that is replaced.
     pub range: Range,
-    /// What comes.
+    /// The new text.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, as GitHub code scanning and other tools read it.
+//! Findings as SARIF 2.1.0, for GitHub code scanning and other tools.
 
 use super::record::{Place, Range, Record, Repair, records};
 use crate::check::{Rule, every_rule};
@@ -12,8 +12,8 @@ use serde_sarif::sarif::{
 };
 use std::collections::BTreeMap;
 
-/// The findings as SARIF; ends with a line break. Every rule is described in it, whether it was broken or not; a dialogue
-/// becomes a code flow, which readers show step by step.
+/// The findings as SARIF; ends with a line break. It describes every rule, whether it was broken or not. A dialogue becomes a
+/// code flow, which viewers show step by step.
 #[must_use]
 pub fn sarif(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let driver = ToolComponent::builder()
@@ -116,7 +116,7 @@ fn artifact(path: &str) -> ArtifactLocation {
     ArtifactLocation::builder().uri(uri(path)).build()
 }
 
-/// A path as a relative URI reference: what a URI does not allow is escaped.
+/// A path as a relative URI reference: characters that a URI does not allow are escaped.
 fn uri(path: &str) -> String {
     let mut text = String::new();
     for byte in path.bytes() {

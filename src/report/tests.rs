@@ -144,7 +144,7 @@ fn unusual_texts_keep_their_lines() {
     insta::assert_snapshot!(shown.join("\n\n"));
 }
 
-/// A fixed sequence, so that a failure can be repeated.
+/// A fixed sequence, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {

@@ -15,9 +15,9 @@ impl Resolver {
             let error = Diagnostic::error(
                 "empty-protocol",
                 name.span,
-                format!("the protocol `{name}` has no state"),
+                format!("the protocol `{name}` has no states"),
             )
-            .help("write a state: a session starts in the first one");
+            .help("add a state: a session starts in the first one");
             self.report(error);
         }
         self.duplicate_states(&protocol.states);
@@ -40,7 +40,7 @@ impl Resolver {
         resolved.is_broken |= has_errors;
     }
 
-    /// Two states of one name; if their directions differ, they are one state in which both sides would send.
+    /// Reports states with the same name. If their directions differ, they describe one state in which both sides would send.
     fn duplicate_states(&mut self, states: &[ast::State]) {
         let mut seen: HashMap<&str, &ast::State> = HashMap::new();
         for state in states {
@@ -68,8 +68,8 @@ impl Resolver {
         }
     }
 
-    /// For each name after an arrow that no state has, the first state with a message of this name: beginners write the message
-    /// that comes next.
+    /// For each name after an arrow that is not the name of a state, remembers the first state with a message of this name:
+    /// beginners write the message that comes next.
     fn remember_senders(&mut self, states: &[ast::State], id: ProtocolId) {
         let known = &self.states[id.index()];
         let messages = || states.iter().flat_map(|state| &state.messages);

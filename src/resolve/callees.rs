@@ -9,11 +9,11 @@ use crate::source::Span;
 use crate::syntax::ast;
 use std::collections::{HashMap, HashSet};
 
-/// How many states a message lists at most.
+/// The maximum number of states that a diagnostic lists.
 const LISTED: usize = 8;
 
 impl Resolver {
-    /// A protocol or instance by name: of the file, of what it imports, of its package.
+    /// A protocol or instance by name, from the package, the file or its imports.
     pub(super) fn callee(&self, file: FileId, name: &Name) -> Lookup<Callee> {
         // A package is known once it has a protocol.
         let package = self.packages.get(&self.files[file.index()].package);
@@ -23,7 +23,7 @@ impl Resolver {
         }
     }
 
-    /// The protocol that a name means. An instance is none: its states are those of its protocol.
+    /// The protocol that a name refers to. An instance is not a protocol: its states are those of its protocol.
     pub(super) fn protocol_named(&mut self, file: FileId, name: &Name) -> Option<ProtocolId> {
         match self.callee(file, name) {
             Lookup::One(Callee::Protocol(id)) => Some(id),
@@ -31,7 +31,7 @@ impl Resolver {
                 let declared = self.program.instance(id).name.span;
                 let text = format!("`{name}` is an instance, not a protocol");
                 let error = Diagnostic::error("unknown-protocol", name.span, text)
-                    .related(declared, "named here");
+                    .related(declared, "declared here");
                 self.report(
                     error.help("name the protocol it is an instance of, with the type arguments"),
                 );
@@ -137,7 +137,7 @@ impl Resolver {
         let written = Builtin::named(second.text()).map(|_| second.text());
         let builtin = written.or_else(|| Builtin::of_another_language(second.text()));
         if let (Lookup::None, Some(word)) = (self.callee(file, protocol), builtin) {
-            let text = format!("`{protocol}::{second}` is no type of this language");
+            let text = format!("`{protocol}::{second}` is not a type in this language");
             let error = Diagnostic::error("unknown-protocol", span, text).fix(
                 format!("did you mean `{word}`?"),
                 span,
@@ -153,7 +153,7 @@ impl Resolver {
         let is_state = self.states[id.index()].contains_key(second.text());
         let is_side = matches!(second.text(), "client" | "server");
         let error = if is_side && !is_state {
-            let text = format!("`{protocol}::{second}` lacks its state");
+            let text = format!("`{protocol}::{second}` does not name a state");
             let error = Diagnostic::error("unknown-state", span, text);
             let after = second.span.after();
             match self.states_in_order(id).as_slice() {
@@ -171,7 +171,7 @@ impl Resolver {
                 _ => error.help(format!("write `{protocol}::{second}::state`")),
             }
         } else {
-            let text = format!("`{protocol}::{second}` lacks its side");
+            let text = format!("`{protocol}::{second}` does not name a side");
             let error = Diagnostic::error("unknown-side", span, text);
             let before = Span {
                 end: second.span.start,
@@ -185,7 +185,7 @@ impl Resolver {
         UNKNOWN
     }
 
-    /// The names of a protocol's states as they are declared, as far as they are few enough to be listed.
+    /// The names of a protocol's states in the order they are declared, at most one more than can be listed.
     fn states_in_order(&self, protocol: ProtocolId) -> Vec<&str> {
         let heads = self.parameters[protocol.index()].iter();
         heads
@@ -194,7 +194,7 @@ impl Resolver {
             .collect()
     }
 
-    /// Whether a state has as many parameters as it is given arguments; reports it if not.
+    /// Whether a state has as many parameters as it is given arguments; reports an error if not.
     pub(super) fn counts(
         &mut self,
         protocol: ProtocolId,
@@ -233,7 +233,7 @@ impl Resolver {
         false
     }
 
-    /// The state of a protocol whose name is most like a name that none has.
+    /// The state of a protocol whose name is closest to an unknown name.
     fn similar_state(&self, protocol: ProtocolId, name: &str) -> Option<&str> {
         if !self.may_propose() {
             return None;
@@ -242,7 +242,7 @@ impl Resolver {
         nearest(name, heads.map(|head| head.name.text()))
     }
 
-    /// The state of a protocol by name; reports it if there is none.
+    /// The state of a protocol by name; reports an error if there is none.
     pub(super) fn state_named(
         &mut self,
         protocol: ProtocolId,

@@ -1,4 +1,4 @@
-//! Which names there are, before any is looked up.
+//! Collects the declared names, before any name is looked up.
 
 use super::{Callee, Declared, FileNames, Resolver, StateHead};
 use crate::diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ use crate::syntax::ast::{Item, ItemKind};
 use std::collections::HashMap;
 
 impl Resolver {
-    /// Gives every declaration of every file its id, and takes the items out of the files.
+    /// Assigns an id to every declaration of every file, and takes the items out of the files.
     pub(super) fn declare(&mut self, files: Vec<Loaded>) -> Vec<Vec<(Item, Declared)>> {
         let mut all = Vec::with_capacity(files.len());
         for (index, loaded) in files.into_iter().enumerate() {
@@ -187,7 +187,7 @@ impl Resolver {
         }
     }
 
-    /// A local name may not also be imported. Two imports may declare the same: that is an error only where it is used.
+    /// A local name may not also be imported. Two imports may declare the same name, which is an error only where it is used.
     fn compare_with_imports(&mut self) {
         let mut found = Vec::new();
         for (file, names) in self.program.files.iter().zip(&self.files) {

@@ -1,5 +1,5 @@
-//! Syntax tree -> resolved program: names become ids. Says what is declared twice, or used and not declared; what a protocol
-//! does is judged later.
+//! Syntax tree -> resolved program: names become ids. Reports names that are declared twice, or used and not declared; what a
+//! protocol does is checked later.
 
 mod body;
 mod callees;
@@ -15,8 +15,8 @@ use crate::syntax::ast;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-/// Resolves all files of a run together. The program is complete but for what errors were reported about; a protocol in which
-/// there were any is marked as broken.
+/// Resolves all files of a run together. The program is complete except for the parts that errors were reported about; a protocol
+/// that contains such a part is marked as broken.
 #[must_use]
 pub fn resolve(files: Vec<Loaded>) -> (Program, Vec<Diagnostic>) {
     let mut resolver = Resolver::default();
@@ -39,7 +39,7 @@ enum Declared {
     Instance(InstanceId),
 }
 
-/// Something that `name::client::state` or `proto! x = name<...>` can mean.
+/// What the name in `name::client::state` or `proto! x = name<...>` can refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Callee {
     Protocol(ProtocolId),
@@ -62,7 +62,7 @@ struct FileNames {
 struct Resolver {
     program: Program,
     diagnostics: Vec<Diagnostic>,
-    /// How many unknown names were compared with all known ones.
+    /// How many unknown names have been compared with all known ones.
     compared: Cell<u32>,
     files: Vec<FileNames>,
     /// Protocols and instances by package.
@@ -71,22 +71,22 @@ struct Resolver {
     undeclared: HashMap<(String, Box<str>), TypeId>,
     /// The instances whose protocol and arguments are known.
     resolved_instances: HashSet<InstanceId>,
-    /// For each protocol its states by name.
+    /// For each protocol, its states by name.
     states: Vec<HashMap<Box<str>, usize>>,
-    /// For names that are used as states and are none, the state that has a message of this name.
+    /// For names that are used as states but are not states, the state that has a message of this name.
     senders: HashMap<(ProtocolId, Box<str>), Name>,
-    /// For each protocol and state the spans and number of its parameters.
+    /// For each protocol and state, its name and the number of its parameters.
     parameters: Vec<Vec<StateHead>>,
 }
 
-/// What other states need to know of a state before it is resolved.
+/// What other states need to know about a state before it is resolved.
 #[derive(Debug)]
 struct StateHead {
     name: Name,
     parameters: u32,
 }
 
-/// A name of several declarations, or of none.
+/// The result of looking up a name: one declaration, several, or none.
 enum Lookup<T> {
     One(T),
     Several(T, T),
@@ -98,14 +98,14 @@ impl Resolver {
         self.diagnostics.push(error);
     }
 
-    /// Whether an unknown name is to be compared with all known ones to propose one of them. Only the first twenty are, so
+    /// Whether an unknown name is to be compared with all known ones to suggest one of them. Only the first twenty are, so
     /// that the time does not grow with the product of both numbers.
     fn may_propose(&self) -> bool {
         self.compared.set(self.compared.get().saturating_add(1));
         self.compared.get() <= 20
     }
 
-    /// Whether something that could not be parsed or read may have declared `name`, so that its absence says nothing.
+    /// Whether something that could not be parsed or read may have declared `name`, so that nothing follows from its absence.
     fn may_be_declared(&self, file: FileId, name: &str) -> bool {
         let own = &self.files[file.index()];
         let seen = std::iter::once(own)
@@ -114,7 +114,7 @@ impl Resolver {
         seen.next().is_some()
     }
 
-    /// Looks a name up in a file and then in what it imports.
+    /// Looks up a name in a file and then in its imports.
     fn look_up<T: Copy + PartialEq>(
         &self,
         file: FileId,
@@ -137,7 +137,7 @@ impl Resolver {
         first.map_or(Lookup::None, Lookup::One)
     }
 
-    /// An instance of something that is not there is no instance: its error is reported, and nobody refers to it.
+    /// Removes the instances that could not be resolved: their errors have been reported, and nothing refers to them.
     fn forget_unresolved_instances(&mut self) {
         let all = std::mem::take(&mut self.program.instances);
         let mut new_ids = HashMap::new();
@@ -178,7 +178,7 @@ impl Resolver {
     }
 }
 
-/// Reports names that stand twice in a list. Short lists are compared pairwise, long ones through a map.
+/// Reports names that occur twice in a list. Returns whether there are any.
 fn duplicates<'a>(
     names: impl Iterator<Item = &'a Name>,
     what: &str,

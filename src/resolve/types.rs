@@ -11,7 +11,7 @@ use crate::source::Span;
 use crate::syntax::ast::{self, ItemKind, TypeKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Stands in for a type that could not be resolved; its error is reported and nothing is generated.
+/// A placeholder for a type that could not be resolved; its error is reported and no code is generated.
 pub(super) const UNKNOWN: Type = Type::Builtin(Builtin::Bool);
 
 impl Resolver {
@@ -161,7 +161,7 @@ impl Resolver {
             name.span,
             format!("two imported files declare `{name}`"),
         )
-        .label("which of the two?")
+        .label("it is unclear which one is meant")
         .related(one, "one is declared here")
         .related(other, "the other is declared here")
         .help("rename one of them, or import only one of the files");
@@ -241,7 +241,7 @@ impl Resolver {
         }
     }
 
-    /// The external type behind a name that nobody declares: one for each package and name.
+    /// The external type for an undeclared name: one for each package and name.
     fn undeclared(&mut self, file: FileId, name: &Name) -> TypeId {
         let key = (self.files[file.index()].package.clone(), name.text().into());
         let types = &mut self.program.types;

@@ -1,4 +1,4 @@
-//! What the user wrote, nothing resolved.
+//! The syntax tree: what the user wrote, with nothing resolved.
 
 use crate::diagnostic::Level;
 use crate::name::Name;
@@ -20,8 +20,8 @@ pub struct File {
     pub items: Vec<Item>,
     /// Documentation that belongs to nothing.
     pub misplaced_docs: Vec<Span>,
-    /// All words of the pieces that did not parse. A name that is found nowhere but stands here may have been declared by one of
-    /// them, so its absence is not reported.
+    /// All words of the pieces that did not parse. A name that is declared nowhere but occurs here may have been declared in one
+    /// of them, so it is not reported as missing.
     pub broken_words: HashSet<Box<str>>,
     /// Whether anything may have been declared here, because the text or one of its imports could not be read.
     pub is_opaque: bool,
@@ -36,7 +36,7 @@ pub struct Import {
     pub span: Span,
 }
 
-/// A declaration with what stands before it.
+/// A declaration with its documentation.
 #[derive(Debug)]
 pub struct Item {
     /// Its documentation.
@@ -94,7 +94,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// The level the attribute sets, if that is what it does.
+    /// The level that the attribute sets, if it sets one.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
         match self.name.text() {
@@ -117,7 +117,7 @@ pub struct State {
     pub name: Name,
     /// Its direction, if it has one.
     pub direction: Option<Direction>,
-    /// Where the direction stands, with its colon; without one, the place behind the name.
+    /// Where the direction is, with its colon; without one, the position after the name.
     pub direction_span: Span,
     /// Its type parameters.
     pub parameters: Vec<Parameter>,
@@ -149,7 +149,7 @@ pub struct Message {
     pub entries: Vec<Entry>,
     /// The next state with its arguments; `None` for `!`.
     pub next: Option<(Name, Vec<Type>)>,
-    /// Where what follows is written.
+    /// Where the next state or `!` is written.
     pub next_span: Span,
 }
 
@@ -191,9 +191,9 @@ pub struct Mapping {
     pub target: Name,
     /// The name in the target.
     pub name: String,
-    /// What to include.
+    /// The file to include.
     pub from: Option<String>,
-    /// What destroys a value.
+    /// The function that destroys a value.
     pub drop: Option<String>,
     /// The whole line.
     pub span: Span,
@@ -204,11 +204,11 @@ pub struct Mapping {
 pub struct Type {
     /// What it is.
     pub kind: TypeKind,
-    /// Where it stands.
+    /// Where it is.
     pub span: Span,
 }
 
-/// What a type is. `~` is gone, and so are parentheses around a single type.
+/// What a type is. `~` and parentheses around a single type are left out.
 #[derive(Debug)]
 pub enum TypeKind {
     /// `[T]`
@@ -222,7 +222,7 @@ pub enum TypeKind {
 }
 
 impl fmt::Display for Type {
-    /// The type as one would write it. Recurses as deeply as types nest, which the scanner bounds.
+    /// The type as it would be written. Recurses as deeply as types nest, which the scanner bounds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, types: &[Type]| -> fmt::Result {
             for (index, ty) in types.iter().enumerate() {

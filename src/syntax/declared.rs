@@ -1,4 +1,5 @@
-//! What a text declares, as far as its first tokens show: explanations of mistakes need to know what a name probably means.
+//! What a text declares, as far as the first tokens of its items show. Explanations of mistakes need this to guess what a name
+//! means.
 
 use super::scan::{Piece, PieceKind};
 use super::tokens::tokens;
@@ -11,7 +12,7 @@ pub struct Declared<'a> {
     types: HashSet<&'a str>,
     /// Whether the text imports others, which may declare more types.
     pub has_imports: bool,
-    /// Whether the text has a protocol, so that it is meant for this compiler.
+    /// Whether the text has a protocol, which shows that it is meant for this compiler.
     pub has_protocol: bool,
 }
 

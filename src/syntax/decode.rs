@@ -3,8 +3,8 @@
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Sources, Span};
 
-/// Adds bytes to the sources as text, under the name that reports show. If they are not UTF-8 an error says so, and the text only
-/// serves to show where.
+/// Adds bytes to the sources as text, under the name that reports show. If they are not UTF-8, also returns an error; the text
+/// then only serves to show where it is.
 #[must_use]
 pub fn decode(
     sources: &mut Sources,

@@ -1,6 +1,6 @@
-//! Explains a parse that failed.
+//! Explains failed parses.
 
-// `Rule` has a variant for every rule of the grammar, most of which are no pieces.
+// `Rule` has a variant for every rule of the grammar, most of which are not pieces.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use super::declared::Declared;
@@ -14,7 +14,7 @@ use pest::error::{Error, InputLocation};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Held while pest tracks attempts: its switch is one for the whole process.
+/// Held while pest tracks attempts: the switch for that is global to the process.
 static DETAIL: Mutex<()> = Mutex::new(());
 
 /// What could have been written where the parse failed.
@@ -54,7 +54,7 @@ pub fn explain(
     context.special().unwrap_or_else(|| context.general())
 }
 
-/// Where the farthest attempt failed and what it looked for. pest tracks that only when told to, which slows it down, so the
+/// Where the farthest attempt failed and what it expected. pest tracks this only if it is enabled, which slows pest down, so the
 /// piece is parsed a second time.
 fn attempts(rule: Rule, piece: &str, error: &Error<Rule>) -> (usize, Expected) {
     let first = position(error);
@@ -130,7 +130,7 @@ impl<'a> Context<'a> {
         Diagnostic::error("syntax", self.span(at), message)
     }
 
-    /// A range of the piece as a place in the text.
+    /// A range of the piece as a span of the text.
     pub(super) fn span(&self, at: Range<usize>) -> Span {
         Span::new(self.source, self.base + at.start, self.base + at.end)
     }
@@ -145,7 +145,7 @@ impl<'a> Context<'a> {
         self.span(self.last.end..self.last.end)
     }
 
-    /// Where the token is that comes `count` tokens after the one that does not fit; the end of the piece without one.
+    /// The position of the token `count` tokens after the one that does not fit; the end of the piece if there is none.
     pub(super) fn ahead(&self, count: usize) -> Range<usize> {
         let end = self.piece.len()..self.piece.len();
         tokens(self.piece, self.here.start)
@@ -153,7 +153,7 @@ impl<'a> Context<'a> {
             .unwrap_or(end)
     }
 
-    /// The token that comes `count` tokens after the one that does not fit; empty without one.
+    /// The token `count` tokens after the one that does not fit; empty if there is none.
     pub(super) fn token_ahead(&self, count: usize) -> &'a str {
         &self.piece[self.ahead(count)]
     }
@@ -186,7 +186,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What could be written here, in words. Of the signs that could continue a type those that end it are enough.
+    /// What could be written here, in words. Tokens that would continue a type are left out if others are expected too.
     fn choices(&self) -> Vec<String> {
         let mut choices = Vec::new();
         let is_type = self.expected.name && self.expects("[");

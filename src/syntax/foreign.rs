@@ -1,12 +1,12 @@
-//! Faults of a text's characters in words: what is never closed, nested too deeply, or beyond ASCII.
+//! Explains faults in the characters of a text: what is never closed, nested too deeply, or not ASCII.
 
 use super::scan::{Fault, FaultKind};
 use crate::diagnostic::{Diagnostic, Edit, Help};
 use crate::source::{SourceId, Span};
 use std::ops::Range;
 
-/// The ASCII that a character beyond it was probably meant to be, as word processors and input methods write it. The language has
-/// no use for any of these outside of comments and strings, so there is no second reading.
+/// The ASCII that a non-ASCII character was probably meant to be. Word processors and input methods write such characters. The
+/// language uses none of them outside of comments and strings, so there is no other reading.
 fn meant(character: char) -> Option<&'static str> {
     Some(match character {
         '\u{2192}' | '\u{27f6}' | '\u{21d2}' | '\u{27f9}' | '\u{279c}' | '\u{2794}' => "->",
@@ -31,8 +31,8 @@ fn meant(character: char) -> Option<&'static str> {
     })
 }
 
-/// A character as a message shows it: letters and what has a meaning as they are, others by number, so that none of them can turn
-/// the terminal's line round.
+/// A character as a message shows it: letters and characters with a meaning as they are, others by number, so that none of them
+/// can change the text direction of the terminal.
 fn shown(character: char) -> String {
     let is_visible =
         character.is_alphanumeric() || meant(character).is_some_and(|meant| meant != " ");
@@ -45,7 +45,7 @@ fn shown(character: char) -> String {
 }
 
 impl Fault {
-    /// For characters that all have one meaning in ASCII, what to write instead of each.
+    /// If all characters have a meaning in ASCII, what to write instead of each.
     pub fn replacements(&self, text: &str) -> Vec<(Range<usize>, &'static str)> {
         let found = &text[self.at.clone()];
         if self.kind != FaultKind::Foreign || !found.chars().all(|one| meant(one).is_some()) {
@@ -84,7 +84,7 @@ impl Fault {
                 let first = found.chars().next().map_or_else(String::new, shown);
                 let Some((_, with)) = edits.first() else {
                     return error(&format!("{first} cannot be part of a name"))
-                        .help("names consist of `a` to `z`, `A` to `Z`, digits and `_`; other characters are allowed in comments only");
+                        .help("names consist of `a` to `z`, `A` to `Z`, digits and `_`; other characters are allowed only in comments and strings");
                 };
                 let (what, repair) = match *with {
                     "->" => (format!("{first} is not an arrow here"), "write `->`"),
@@ -111,7 +111,7 @@ impl Fault {
     }
 }
 
-/// A string without its second quote, which may have been written as another character.
+/// A string without its closing quote, which may have been written as another character.
 fn open_string(here: Span, found: &str) -> Diagnostic {
     let error = Diagnostic::error("syntax", here, "this string is never closed");
     let quote = found

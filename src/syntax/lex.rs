@@ -1,4 +1,5 @@
-//! What a text is made of: words, signs, strings, comments and blanks. Any text can be cut up; nothing is judged here.
+//! Splits a text into words, strings, comments, whitespace and other characters. This works for any text; errors are reported
+//! elsewhere.
 
 /// How deeply brackets, comments and type operators may nest.
 pub const DEPTH_LIMIT: usize = 64;
@@ -6,15 +7,15 @@ pub const DEPTH_LIMIT: usize = 64;
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lexeme {
-    /// Blanks within a line, and byte order marks.
+    /// Whitespace within a line, and byte order marks.
     Blank,
     /// A line feed.
     Break,
     /// `// ...` without the line feed.
     LineComment,
-    /// `/* ... */`, nested ones included.
+    /// `/* ... */`, including nested comments.
     BlockComment,
-    /// A block comment that lasts to the end of the text.
+    /// A block comment that extends to the end of the text.
     OpenComment,
     /// The beginning of a block comment, up to where it is nested deeper than [`DEPTH_LIMIT`].
     DeepComment,
@@ -22,17 +23,17 @@ pub enum Lexeme {
     Word,
     /// A string with its quotes.
     String,
-    /// A string that lacks its second quote, to the end of the line.
+    /// A string without its closing quote, to the end of the line.
     OpenString,
     /// `->`
     Arrow,
     /// A single ASCII character that is none of the above.
     Sign(u8),
-    /// Characters beyond ASCII.
+    /// Non-ASCII characters.
     Foreign,
 }
 
-/// What stands at `at`, which lies inside the text, and where it ends.
+/// The lexeme at `at`, which is inside the text, and where it ends.
 pub fn lexeme(text: &str, at: usize) -> (Lexeme, usize) {
     let bytes = text.as_bytes();
     let rest = &bytes[at..];

@@ -1,4 +1,4 @@
-//! Text -> syntax tree. The only room that knows pest; its failures are explained in the language's own terms.
+//! Parses text into a syntax tree. The only module that uses pest, whose failures are explained in the language's own terms.
 
 pub mod ast;
 mod build;
@@ -30,7 +30,7 @@ use tokens::next_token;
 /// The largest text that is read, in bytes.
 pub const SIZE_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Parses a text, item by item and state by state, so that what is wrong in one hides nothing in another. The tree holds all
+/// Parses a text, item by item and state by state, so that an error in one hides nothing in another. The tree holds everything
 /// that could be parsed. Linear in the length of the text; never recurses deeper than 64 nested types.
 #[must_use]
 pub fn parse(source: SourceId, text: &str) -> (ast::File, Vec<Diagnostic>) {
@@ -67,15 +67,15 @@ struct Reader<'a> {
     text: &'a str,
     builder: Builder<'a>,
     pieces: &'a [Piece],
-    /// What the text declares, once a mistake needs it.
+    /// What the text declares, computed when a mistake needs it.
     declared: OnceCell<Declared<'a>>,
 }
 
-/// How many characters one repair replaces at most.
+/// The maximum number of characters that one repair replaces.
 const REPLACED: usize = 64;
 
 impl<'a> Reader<'a> {
-    /// Reports the first fault before `end`, with a repair of all that are like it; says whether there was one.
+    /// Reports the first fault before the end of `at`, with a repair of all faults like it. Returns whether there was one.
     fn faulty(&mut self, at: &Range<usize>, faults: &mut Faults) -> bool {
         let Some(first) = faults.next_if(|fault| fault.at.start < at.end) else {
             return false;
@@ -118,7 +118,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Between two items there is nothing. A semicolon, which may follow a protocol only and once, is reported.
+    /// Checks that there is nothing between two items. A stray semicolon is reported: one may follow only a protocol, and only
+    /// once.
     fn parse_nothing(&mut self, at: Range<usize>) {
         if !self.parse_piece(Rule::tail_piece, at.clone(), |_, _| {}) {
             return;
@@ -139,7 +140,7 @@ impl<'a> Reader<'a> {
         self.builder.report(error.fix(repair, span, "", true));
     }
 
-    /// A protocol is its header, its states, and what is left: each is parsed alone.
+    /// A protocol consists of its header, its states and the rest, each of which is parsed separately.
     fn protocol(&mut self, piece: &Piece, body: &Body, faults: &mut Faults) {
         let reported = self.builder.reported();
         let header = piece.at.start..body.open + 1;
@@ -177,8 +178,8 @@ impl<'a> Reader<'a> {
         self.builder.end_protocol(is_broken);
     }
 
-    /// The piece after a comma or semicolon that separates it from the state before; reports the sign. It is removed unseen only
-    /// where a state or nothing follows: before a message it is the bracket before it that is wrong.
+    /// The piece after a comma or semicolon that separates it from the state before; reports the separator. It is removed
+    /// automatically only if a state or nothing follows: before a message, it is the bracket before the separator that is wrong.
     fn without_separator(&mut self, state: Range<usize>) -> Range<usize> {
         let token = next_token(self.text, state.start);
         let name = match &self.text[token.clone()] {
@@ -201,7 +202,7 @@ impl<'a> Reader<'a> {
         token.end..state.end
     }
 
-    /// The rest after the last complete state, which is empty in a protocol that is complete.
+    /// The rest after the last complete state, which is empty in a complete protocol.
     fn rest(&mut self, rest: Range<usize>, body: &Body, reported: usize) {
         let is_blank = Grammar::parse(Rule::tail_piece, &self.text[rest.clone()])
             .is_ok_and(|pairs| !pairs.as_str().contains(';'));
@@ -223,7 +224,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Parses one piece and hands the pair to the builder; a failure is reported. Says whether it succeeded.
+    /// Parses one piece and passes the pair to the builder; a failure is reported. Returns whether it succeeded.
     fn parse_piece(
         &mut self,
         rule: Rule,

@@ -1,8 +1,9 @@
-//! Cuts a text into pieces before it is parsed: where each item and each state begins and ends, and what is documentation.
+//! Splits a text into pieces before it is parsed: finds where each item and each state begins and ends, and what is
+//! documentation.
 //!
-//! One pass over the bytes. An item begins at its keyword even inside brackets that were never closed, because none of
-//! `proto !`, `type a =`, `struct a {`, `enum a {`, `extern type a`, `import "a"` can stand inside an item; so a missing brace
-//! in one protocol does not hide the next. The pass also bounds everything that would make a recursive parser recurse.
+//! One pass over the bytes. An item begins at its keyword even inside brackets that were never closed, because none of `proto !`,
+//! `type a =`, `struct a {`, `enum a {`, `extern type a`, `import "a"` can occur inside an item; so a missing brace in one
+//! protocol does not hide the next. The pass also bounds everything that would make a recursive parser recurse.
 
 use super::lex::{DEPTH_LIMIT, Lexeme, is_doc, is_file_doc, lexeme};
 use std::ops::Range;
@@ -10,20 +11,20 @@ use std::ops::Range;
 /// What a text consists of.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// The items, in order. Together with what stands before the first they cover the text.
+    /// The items, in order. Together with what precedes the first, they cover the text.
     pub pieces: Vec<Piece>,
     /// Where the first item begins.
     pub lead: Range<usize>,
     /// Documentation comments, in order.
     pub docs: Vec<Doc>,
-    /// What is wrong already, in order. Pieces that contain such a place need not be parsed.
+    /// The faults found by the scanner, in order. Pieces that contain one need not be parsed.
     pub faults: Vec<Fault>,
 }
 
-/// Something wrong with the characters of a text, before any grammar.
+/// A fault in the characters of a text, found before it is parsed.
 #[derive(Debug)]
 pub struct Fault {
-    /// The place.
+    /// Where it is.
     pub at: Range<usize>,
     /// What is wrong.
     pub kind: FaultKind,
@@ -32,13 +33,13 @@ pub struct Fault {
 /// What can be wrong with the characters of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// A block comment lasts to the end of the text.
+    /// A block comment extends to the end of the text.
     OpenComment,
     /// Comments are nested deeper than the limit.
     DeepComment,
-    /// A string lasts to the end of its line.
+    /// A string extends to the end of its line.
     OpenString,
-    /// Characters beyond ASCII outside of comments and strings.
+    /// Non-ASCII characters outside of comments and strings.
     Foreign,
     /// Brackets or type operators are nested deeper than the limit.
     DeepNesting,
@@ -51,7 +52,7 @@ pub struct Doc {
     pub at: Range<usize>,
     /// Whether it is `//!`.
     pub is_inner: bool,
-    /// Where the next word or sign begins that is no comment; the length of the text if none does.
+    /// The start of the next token that is not a comment; the length of the text if there is none.
     pub before: usize,
 }
 
@@ -75,7 +76,7 @@ pub struct Piece {
     pub kind: PieceKind,
     /// The whole item.
     pub at: Range<usize>,
-    /// Where the item itself ends: behind its `;` or its last bracket. What follows up to the next item belongs to nothing.
+    /// Where the item itself ends: after its `;` or its last bracket. What follows up to the next item belongs to nothing.
     pub end: Option<usize>,
     /// For a protocol, its parts.
     pub body: Option<Body>,
@@ -86,7 +87,7 @@ pub struct Piece {
 pub struct Body {
     /// The opening bracket.
     pub open: usize,
-    /// One range for each state, the first from behind the opening bracket.
+    /// One range for each state. The first begins after the opening bracket.
     pub states: Vec<Range<usize>>,
     /// The bracket that closes the body.
     pub close: Option<usize>,
@@ -110,7 +111,7 @@ struct Scanner<'a> {
     scan: Scan,
     /// The last four tokens, the newest last.
     recent: [Option<Token>; 4],
-    /// Open brackets of the current item: sign and place.
+    /// Open brackets of the current item: character and position.
     open: Vec<(u8, usize)>,
     angles: usize,
     operators: usize,
@@ -122,7 +123,7 @@ struct Scanner<'a> {
     too_deep: bool,
 }
 
-/// Cuts a text into pieces.
+/// Splits a text into pieces.
 pub fn scan(text: &str) -> Scan {
     let mut scanner = Scanner {
         text: text.as_bytes(),
@@ -163,7 +164,7 @@ impl Scanner<'_> {
         self.scan.faults.push(Fault { at, kind });
     }
 
-    /// Reads one token, comment or blank at `at` and says where the next begins.
+    /// Reads one token, comment or piece of whitespace at `at`, and returns where the next begins.
     fn step(&mut self, text: &str, at: usize) -> usize {
         let (lexeme, end) = lexeme(text, at);
         match lexeme {
@@ -241,7 +242,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Recognises the words that begin an item by the token that makes them certain.
+    /// Recognises the words that begin an item at the token that makes them unambiguous.
     fn item_start(&mut self, token: Token) {
         let at = |back: usize| self.recent[self.recent.len() - back];
         let at_line_start =
@@ -286,8 +287,8 @@ impl Scanner<'_> {
         });
     }
 
-    /// Whether an item may begin with the token `back` tokens ago: the item before is complete, or so it seems from a new line
-    /// that does not go on with a list.
+    /// Whether an item may begin with the token `back` tokens ago: the item before it is complete, or seems to be, because the
+    /// token begins a line and does not continue a list.
     fn is_behind_item(&self, back: usize) -> bool {
         let Some(piece) = self.scan.pieces.last() else {
             return true;
@@ -299,7 +300,7 @@ impl Scanner<'_> {
         piece.end.is_some() || piece.body.as_ref().is_some_and(is_closed) || starts_line && !goes_on
     }
 
-    /// Where the part of the current item ends that is known to belong to it.
+    /// The end of the part of the current item that is known to belong to it.
     fn behind_states(&self) -> usize {
         let Some(body) = self
             .scan
@@ -313,7 +314,7 @@ impl Scanner<'_> {
         body.close.map_or(states, |close| close + 1)
     }
 
-    /// Follows brackets: bounds their depth and finds where a protocol's states end.
+    /// Tracks brackets: bounds their depth and finds where a protocol's states end.
     fn nesting(&mut self, at: usize, kind: u8) {
         self.operators = if matches!(kind, b'?' | b'~') {
             self.operators + 1
@@ -375,8 +376,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Brackets that do not match close what is inside them; deeper than the limit nobody looks, so that a step costs the same
-    /// whatever stands before.
+    /// A closing bracket also closes the unmatched brackets inside its pair. The search for its partner is bounded, so that the
+    /// cost of a step does not depend on what precedes it.
     fn closes(&mut self, at: usize, opener: u8) {
         let nearest = self.open.iter().rev().take(2 * DEPTH_LIMIT);
         let Some(above) = nearest

@@ -1,4 +1,4 @@
-//! Texts as words and single signs, as diagnostics quote them: coarser than the grammar, and defined for any text.
+//! Splits a text into the tokens that diagnostics quote: coarser than the grammar, and defined for any text.
 
 use super::lex::lexeme;
 use std::ops::Range;
@@ -43,7 +43,7 @@ fn comment_length(text: &str) -> usize {
 }
 
 fn token_length(text: &str) -> usize {
-    // A string is one token: what looks like a comment in it is none.
+    // A string is one token: what looks like a comment in it is not one.
     if text.starts_with('"') {
         return lexeme(text, 0).1;
     }

@@ -1,4 +1,4 @@
-//! The languages Duologue writes. The only room that matches on [`Target`]; a target is one folder with the same three files.
+//! The languages Duologue generates. This is the only module that matches on [`Target`]; each target has its own folder.
 
 pub mod c;
 pub mod rust;
@@ -8,7 +8,7 @@ mod spelling;
 use crate::check::{CheckedProgram, Scope};
 use crate::protocol::Program;
 
-/// A language Duologue writes.
+/// A language Duologue generates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// Rust, edition 2021 and newer.
@@ -33,7 +33,7 @@ impl Target {
         }
     }
 
-    /// The endings of the files it writes.
+    /// The extensions of the files it writes.
     #[must_use]
     pub fn endings(self) -> &'static [&'static str] {
         match self {
@@ -44,7 +44,7 @@ impl Target {
     }
 }
 
-/// What the user can choose about generated code.
+/// What the user can configure in generated code.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Rust: the module in which undeclared types are found, such as `crate::host`; without it, the module that includes the
@@ -52,44 +52,46 @@ pub struct Options {
     pub rust_host: Option<String>,
     /// Scala: the package for files without `package`; without it, `protocols`.
     pub scala_package: Option<String>,
-    /// C: put before every declared name.
+    /// C: a prefix for every declared name.
     pub c_prefix: Option<String>,
-    /// C: also write what sessions between processes need.
+    /// C: also generate what sessions between processes need.
     pub c_shm: bool,
-    /// The targets of which code is asked for. If names clash in one of them, that is an error. Without any, clashes in each target
+    /// The requested targets. Names that clash in a requested target are an error. If none is requested, clashes in any target
     /// are warnings.
     pub targets: Vec<Target>,
-    /// C: bytes of the ring of a protocol whose runs have no bound, or a little more; without it, the runtime's `DUO_RING`.
+    /// C: the size in bytes of the ring of a protocol with unbounded runs; the ring may be a little larger. Without it, the
+    /// runtime's `DUO_RING` applies.
     pub c_ring: Option<u32>,
 }
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
-    /// Where it goes, relative to the target's output directory, with `/`.
+    /// The path relative to the target's output directory, with `/` as the separator.
     pub path: String,
-    /// The whole text; ends with a line break.
+    /// The whole text, which ends with a line break.
     pub text: String,
 }
 
 impl OutputFile {
-    /// A file with this text. All texts are kept until all are there, so none keeps room that it does not need.
+    /// A file with this text. All texts stay in memory until the last one is generated, so spare capacity is released.
     fn new(path: String, mut text: String) -> OutputFile {
         text.shrink_to_fit();
         OutputFile { path, text }
     }
 }
 
-/// What a target wrote.
+/// What a target generated.
 #[derive(Debug, Default)]
 pub struct Generated {
-    /// The files, ordered by path, no path twice.
+    /// The files, ordered by path. No path occurs twice.
     pub files: Vec<OutputFile>,
-    /// What the user should know, such as a generic protocol for which no instance is named; whole sentences.
+    /// Notes for the user in whole sentences, such as that a generic protocol has no named instance.
     pub notes: Vec<String>,
 }
 
-/// Writes a checked program in a target language. Cannot fail: what could go wrong was a rule.
+/// Generates code for a checked program in a target language. This cannot fail: the rules have rejected everything that could go
+/// wrong.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, target: Target, options: &Options) -> Generated {
     match target {
@@ -99,8 +101,8 @@ pub fn generate(checked: &CheckedProgram, target: Target, options: &Options) -> 
     }
 }
 
-/// Hands over, scope by scope, the names that could clash among those that the targets will declare for a program: the targets that
-/// are asked for, or all.
+/// Passes on, scope by scope, the names that could clash among those that the targets will declare for a program. The targets are
+/// the requested ones or, if none is requested, all of them.
 pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut(Scope)) {
     let is_asked = !options.targets.is_empty();
     for target in Target::ALL {
@@ -113,16 +115,16 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
     }
 }
 
-/// Which names of a target are wanted.
+/// Which names of a target to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// Every name that generated code declares.
     All,
-    /// As far as two of them could be equal.
+    /// Only names that could be equal to another one.
     ThatCouldClash,
 }
 
-/// Hands over, scope by scope, the names that a target will declare for a program.
+/// Passes on, scope by scope, the names that a target will declare for a program.
 pub fn declarations(
     program: &Program,
     target: Target,

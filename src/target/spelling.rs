@@ -1,10 +1,10 @@
-//! Words put together the ways target languages do it.
+//! Case conversions for the naming styles of the target languages.
 //!
-//! A word of the `.proto` file is already `snake_case` or `CamelCase`; both convert the same way.
+//! A name in the `.proto` file is already `snake_case` or `CamelCase`; both convert the same way.
 
 use heck::{ToLowerCamelCase, ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
-/// `LoginResponse`. A name of digits after underscores keeps its letters: `_1` stays as it is.
+/// `LoginResponse`. An underscore stays before a leading digit: `_1` remains `_1`.
 pub fn upper_camel(name: &str) -> String {
     converted(name, name.to_upper_camel_case())
 }
@@ -30,8 +30,8 @@ pub fn shouty_snake(name: &str) -> String {
     converted(name, name.to_shouty_snake_case())
 }
 
-/// Whether a name is words of small letters and digits with one underscore between them, which is what most names are: there
-/// is nothing to convert.
+/// Whether a name consists of words of lower-case letters and digits separated by single underscores. Most names do, and need no
+/// conversion.
 fn is_plain_snake(name: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty()
@@ -42,7 +42,7 @@ fn is_plain_snake(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase()) && name.split('_').all(is_word)
 }
 
-/// A conversion may leave a name that starts with a digit (`_1` without its underscore), which no target accepts.
+/// Repairs the result of a conversion, which may start with a digit (`_1` without its underscore). No target accepts such a name.
 fn converted(name: &str, result: String) -> String {
     if result.starts_with(|first: char| first.is_ascii_digit()) {
         return format!("_{result}");

@@ -1,8 +1,9 @@
-//! How comparing versions grows: `cargo bench --bench breaking` compares two versions of a protocol of 10,000 and of 100,000
-//! states: once equal but for the names of all states, once with one message more that only the last state has.
+//! How the time to compare versions grows: `cargo bench --bench breaking` compares two versions of a protocol with 10,000 and with
+//! 100,000 states. In one comparison the versions differ only in the names of all states, in the other the last state of one
+//! version has one more message.
 //!
-//! Each size is measured in interleaved rounds and the median is shown. What must hold: ten times the states take at most
-//! fifteen times the time, which leaves room for memory that no longer fits into caches.
+//! Each size is measured in interleaved rounds and the median is shown. The bound: ten times the states take at most fifteen times
+//! the time, which allows for memory that does not fit into caches.
 
 use duologue::compile::{Compilation, Input, Request, compile};
 use duologue::diagnostic::Level;
@@ -11,7 +12,7 @@ use duologue::protocol::ProtocolId;
 use duologue::relation::{Change, Rollout, View};
 use std::time::{Duration, Instant};
 
-/// A protocol in which each state has four messages: on to the next state, and to three others far and near.
+/// A protocol in which each state has four messages: one to the next state, and three to others, near and far.
 fn protocol(prefix: &str, states: usize, last: &str) -> Compilation {
     let mut text = String::from("proto! large {\n");
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
@@ -69,7 +70,7 @@ fn main() {
     for _ in 0..ROUNDS {
         for ((old, renamed, more), times) in pairs.iter().zip(&mut times) {
             times[0].push(measure(old, renamed, Rollout::AnyOrder));
-            // The last state is the client's to receive in, as their number is even.
+            // The client receives in the last state, because the number of states is even.
             times[1].push(measure(old, more, Rollout::ClientFirst));
         }
     }
@@ -81,7 +82,7 @@ fn main() {
     });
     println!("| versions | 10,000 states, s | 100,000 states, s | ratio (at most 15) |");
     println!("| --- | --- | --- | --- |");
-    for (kind, what) in ["all states renamed", "a message more in the last state"]
+    for (kind, what) in ["all states renamed", "one more message in the last state"]
         .iter()
         .enumerate()
     {

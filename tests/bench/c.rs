@@ -1,6 +1,6 @@
-//! What the C pipes cost beside what the machine and the system can do: `cargo bench --bench c`. `-- 41` is for so many rounds,
-//! `-- 41 fan-in` only for that family, `-- --quick` moves three values through each case, and `-- --write docs/benchmarks-c.md`
-//! puts the tables into that page.
+//! What the C pipes cost compared with what the machine and the system can do: `cargo bench --bench c`. `-- 41` runs 41 rounds,
+//! `-- 41 fan-in` only that family, `-- --quick` sends three values through each case, and `-- --write docs/benchmarks-c.md` writes
+//! the tables into that page.
 
 mod program;
 

@@ -1,6 +1,6 @@
-//! What sessions between processes cost beside what the machine and the system can do: `cargo bench --bench processes`. `-- 41` is
-//! for so many rounds, `-- 41 stream` only for that family, `-- --quick` moves three values through each case, and
-//! `-- --write docs/benchmarks-processes.md` puts the tables into that page.
+//! What sessions between processes cost compared with what the machine and the system can do: `cargo bench --bench processes`.
+//! `-- 41` runs 41 rounds, `-- 41 stream` only that family, `-- --quick` sends three values through each case, and
+//! `-- --write docs/benchmarks-processes.md` writes the tables into that page.
 
 mod program;
 

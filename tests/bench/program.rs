@@ -1,5 +1,5 @@
-//! Builds a benchmark of the C pipes with the C runtime (`cc`, or what `CC` names, with `CFLAGS`) and runs it. `-- 41` is for so
-//! many rounds, `-- --quick` moves three values through each case, and `-- --write PAGE` puts the tables into that page.
+//! Builds a benchmark of the C pipes with the C runtime (`cc`, or what `CC` names, with `CFLAGS`) and runs it. `-- 41` runs 41
+//! rounds, `-- --quick` sends three values through each case, and `-- --write PAGE` writes the tables into that page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ fn flags() -> String {
     format!("{flags} {others}").trim_end().to_owned()
 }
 
-/// A program in C with the protocols that it speaks.
+/// A program in C, with the protocols that it uses.
 pub struct Benchmark {
     /// Where its own files are, below `tests/bench`.
     pub folder: &'static str,
-    /// The protocols, there.
+    /// Its protocols, relative to that folder.
     pub protocols: &'static str,
-    /// What else `duologue gen` is told.
+    /// Additional options for `duologue gen`.
     pub options: &'static [&'static str],
-    /// Further sources, below `tests/bench`.
+    /// Additional sources, below `tests/bench`.
     pub shared: &'static [&'static str],
 }
 
-/// Behind this line of the page stands what was measured.
+/// The measurements follow this line of the page.
 const MARK: &str = "<!-- measured -->\n";
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -95,13 +95,13 @@ fn machine() -> String {
     )
 }
 
-/// Does what the command line says.
+/// Builds the benchmark and does what the command line says.
 pub fn run(benchmark: &Benchmark) -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     words.retain(|word| word != "--bench");
     let page = words.iter().position(|word| word == "--write").map(|at| {
         words.remove(at);
-        assert!(at < words.len(), "--write wants the name of a page");
+        assert!(at < words.len(), "--write needs the name of a page");
         words.remove(at)
     });
     let mut run = Command::new(built(benchmark));

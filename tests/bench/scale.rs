@@ -1,9 +1,9 @@
-//! How the compiler grows: `cargo bench --bench scale` checks and generates protocols of up to 100,000 states and 400,000
+//! How the compiler scales: `cargo bench --bench scale` checks and generates protocols of up to 100,000 states and 400,000
 //! messages, and 10,000 small files in one call.
 //!
-//! Each measurement is a process of its own, so that it pays for its own memory; sizes are measured in interleaved rounds and the
-//! median is shown. What must hold: ten times the size takes at most twelve times the time, and the most memory that the process
-//! ever had (the system's `VmHWM`, where there is `/proc`) stays below 4 KiB for each message.
+//! Each measurement runs in a process of its own, so that it accounts for its own memory; sizes are measured in interleaved rounds
+//! and the median is shown. The bounds: ten times the size takes at most twelve times the time, and the peak memory of the process
+//! (the system's `VmHWM`, where there is `/proc`) stays below 4 KiB per message.
 
 use duologue::compile::{Compilation, Input, Request, compile};
 use duologue::files::Disk;
@@ -11,7 +11,7 @@ use duologue::target::{Options, Target, generate};
 use std::process::Command;
 use std::time::Instant;
 
-/// A protocol in which each state has four messages: on to the next state, and to three others far and near.
+/// A protocol in which each state has four messages: one to the next state, and three to others, near and far.
 fn protocol(name: &str, states: usize) -> String {
     let mut text = format!("/// A protocol of {states} states.\nproto! {name} {{\n");
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
@@ -68,7 +68,7 @@ fn measure(inputs: Vec<Input>) {
     println!("{check} {generate} {} {text}", peak());
 }
 
-/// The most memory that this process ever had, in bytes; 0 where the system does not tell.
+/// The peak memory of this process in bytes; 0 where the system does not report it.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -94,7 +94,7 @@ fn inputs(what: &str) -> Vec<Input> {
 
 /// Measures in a process of its own.
 fn measured(what: &str) -> Measured {
-    let program = std::env::current_exe().expect("the benchmark knows itself");
+    let program = std::env::current_exe().expect("the program has a path");
     let output = Command::new(program)
         .env(CHILD, what)
         .output()
@@ -118,7 +118,7 @@ fn measured(what: &str) -> Measured {
     }
 }
 
-/// Names the child's task in its environment.
+/// The environment variable that names the child's task.
 const CHILD: &str = "DUOLOGUE_BENCH_SCALE";
 
 fn main() {
@@ -140,7 +140,7 @@ fn main() {
         }
     }
     println!(
-        "| protocol | messages | check s | generate s | text bytes a message | peak bytes a message |"
+        "| protocol | messages | check s | generate s | text bytes per message | peak bytes per message |"
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     let mut times = Vec::new();

@@ -1,4 +1,4 @@
-/* Both sides of a session in one thread: what is kept is what is read. */
+/* Both sides of a session in one thread: the temperature that is set is the one that is read. */
 #include <stdio.h>
 
 #include "thermostat.h"

@@ -1,4 +1,4 @@
-/* What main.c prints, without a session: what is left of the size of main.c is the session's. */
+/* Prints what main.c prints, without a session: the difference in size is what the session costs. */
 #include <stdio.h>
 
 int main(void)

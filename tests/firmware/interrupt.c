@@ -1,6 +1,6 @@
 /*
- * The safe of main.c in a timer's interrupt handler, and the card in the main program. The program masks interrupts around its
- * calls, and `duo_idle`, in which its calls wait, lets them in.
+ * The safe of main.c in a timer's interrupt handler, and the card in the main program. The program masks interrupts
+ * around its calls; `duo_idle`, in which its calls wait, lets them through.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
         }                                                                                          \
     } while (0)
 
-/* The compiler moves no access to memory across these. */
+/* The compiler does not move memory accesses across these. */
 static inline void mask(void)
 {
     __asm__ __volatile__("cpsid i" ::: "memory");
@@ -31,14 +31,14 @@ static inline void unmask(void)
 
 static teller_session_memory_t memory;
 
-/* Of the handler alone. */
+/* Used only by the handler. */
 static teller_server_login_t locked;
 static teller_server_connected_t open;
 static enum { LOCKED, OPEN, OVER } safe;
 static uint64_t balance;
 static duo_status failure;
 
-/* Of both, with interrupts masked. */
+/* Used by both, with interrupts masked. */
 static uint64_t ticks;
 
 static duo_status serve_login(void)
@@ -70,7 +70,7 @@ static duo_status serve_customer(void)
 
 void tick(void);
 
-/* Nothing that waits is called here. */
+/* Nothing that is called here waits. */
 void tick(void)
 {
     ticks += 1;
@@ -78,7 +78,7 @@ void tick(void)
     if (status != DUO_OK && status != DUO_EMPTY) failure = status;
 }
 
-/* Interrupts are masked here. One that is pending ends the sleep, and is served when they are unmasked. */
+/* Interrupts are masked here. A pending one ends the sleep, and is served when they are unmasked. */
 void duo_idle(void)
 {
     __asm__ __volatile__("wfi" ::: "memory");
@@ -91,7 +91,7 @@ uint64_t duo_clock(void)
     return ticks * 1000000;
 }
 
-/* SysTick, which is in the same place in every Cortex-M. */
+/* SysTick, which has the same address in every Cortex-M. */
 static void start_timer(void)
 {
     volatile uint32_t *const control = (volatile uint32_t *)0xe000e010;

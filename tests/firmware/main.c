@@ -1,6 +1,6 @@
 /*
- * A device: one processor, no threads, no allocator, and the memory of a session known when it is
- * built. The safe is served whenever the customer waits.
+ * A device: one processor, no threads, no allocator, and the memory of a session known at build
+ * time. The safe is served whenever the customer waits.
  */
 #include <stdio.h>
 
@@ -108,10 +108,10 @@ int main(void)
             REQUIRE(teller_client_connected_send_quit(at) == DUO_OK);
             while (safe != OVER) duo_idle();
         }
-        /* Old handles stay used, also when the memory has another session. */
+        /* Old handles stay used, even when the memory holds another session. */
         REQUIRE(teller_client_login_close(stale) == DUO_USED);
     }
-    /* Nobody answers: the wait ends by the clock. */
+    /* Nobody answers: the wait ends when the clock says so. */
     safe = OVER;
     REQUIRE(teller_init_in(&memory, &locked, &card) == DUO_OK);
     REQUIRE(teller_client_login_send_login(card, 1, 1, &waiting) == DUO_OK);

@@ -1,15 +1,15 @@
 /*
- * What a Cortex-M does before `main`: its vector table, and the memory that C expects. Input and output are semihosting's,
- * which `--specs=rdimon.specs` links.
+ * What a Cortex-M needs before `main`: its vector table, and the memory that C expects. Input and output use
+ * semihosting, which `--specs=rdimon.specs` links.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* By device.ld. */
+/* Defined by device.ld. */
 extern char stack_top[], data_start[], data_end[], data_image[], bss_start[], bss_end[];
 
-/* By newlib and librdimon. */
+/* Defined by newlib and librdimon. */
 void __libc_init_array(void);
 void initialise_monitor_handles(void);
 
@@ -45,7 +45,7 @@ void fault(void)
     _Exit(1);
 }
 
-/* The timer's interrupt, of programs that have one. */
+/* The timer's interrupt, in programs that have one. */
 __attribute__((weak)) void tick(void)
 {
     fault();

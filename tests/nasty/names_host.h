@@ -1,3 +1,3 @@
-/* What `names.proto` leaves to the program. */
+/* The types that `names.proto` expects from the program. */
 struct hidden;
 typedef struct hidden *handle;

@@ -1,4 +1,4 @@
-/* A host value that counts how many of its kind there are. */
+/* A host value that counts how many of its kind exist. */
 #ifndef HANDLE_H
 #define HANDLE_H
 

@@ -1,4 +1,4 @@
-/* The host type of these programs: a handle that notices a second drop. Included once in a program. */
+/* The host type of these programs: a handle that detects a second drop. Included once in a program. */
 #ifndef HANDLES_H
 #define HANDLES_H
 

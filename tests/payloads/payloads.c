@@ -1,4 +1,4 @@
-/* Payloads of every kind arrive as they were sent, and what is not taken or not read is closed and dropped once. */
+/* Payloads of every kind arrive as they were sent, and whatever is not taken or not read is closed and dropped once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void leave(void)
     CHECK(payloads_client_start_close(client) == DUO_OK);
 }
 
-/* A pair of endpoints to be sent, of which the other end tells what became of it. */
+/* A pair of endpoints to be sent; the other end shows what became of it. */
 typedef struct pair {
     ticks_client_run_t out;
     ticks_server_run_t in;
@@ -67,7 +67,7 @@ static void nested_values(void)
     deep_t inner[] = {leaf, {.inner = {&leaf, 1}}};
     deep_t sent = {{names, 3}, {rows, 3}, {true, {DUO_STR("note"), {bytes, 3}}}, {inner, 2}};
     CHECK(payloads_client_start_send_deep(client, sent, &client) == DUO_OK);
-    /* The sender's values are its own again, and the message has copies. */
+    /* The sender's values belong to it again, and the message has copies. */
     memset(name, 'x', 6);
     memset(row, 0, sizeof row);
     memset(names, 0, sizeof names);
@@ -154,7 +154,7 @@ static void unread(void)
     check_closed_for(both.in);
     CHECK(ticks_client_run_send_tick(other.out, 1, &other.out) == DUO_CLOSED);
 
-    /* What nobody can receive any more stays with the sender. */
+    /* What can never be received stays with the sender. */
     both = make_pair();
     other = make_pair();
     tuple.v0 = both.out;

@@ -1,4 +1,4 @@
-/* A protocol with runs without bound, in a ring as small as it was asked for. */
+/* A protocol with unbounded runs, in a ring as small as requested. */
 #include "check.h"
 #include "numbers.h"
 

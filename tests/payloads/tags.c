@@ -1,6 +1,6 @@
 /*
- * Of the first bytes of a message only the tag counts: a copy need not have what the others were. Under `-fshort-enums`
- * most of them are no part of the tag.
+ * Of the first bytes of a message only the tag counts: a copy may have anything in the others. Under `-fshort-enums`
+ * most of them are not part of the tag.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ int main(void)
     spoil(&got);
     payloads_start_free(&got);
 
-    /* What did not come is nothing, whatever was there before. */
+    /* Where no message was received there is nothing to free, whatever was there before. */
     memset(&got, 0xa5, sizeof got);
     CHECK(payloads_server_start_try_recv(server, &got) == DUO_EMPTY);
     payloads_start_free(&got);

@@ -11,7 +11,7 @@
 
 static char *own_path;
 
-/* Becomes another program: this one, run with these words. */
+/* Becomes another program: this one, run with these arguments. */
 static void become(const char *what, const char *with)
 {
     char *const words[] = {own_path, (char *)(uintptr_t)what, (char *)(uintptr_t)with, NULL};
@@ -34,7 +34,7 @@ static void attach_and_become(int region)
     become("sleep", "");
 }
 
-/* The session is over, though there is a process of that number. */
+/* The session is over, although there is a process with that number. */
 static void becomes_another_program(void)
 {
     int region = region_of(4096);
@@ -58,7 +58,7 @@ static void attach_and_fork(int region)
     for (;;) pause();
 }
 
-/* A child of the peer has all that the peer had, and lives on. */
+/* A child of the peer has everything that the peer had, and lives on. */
 static void leaves_a_child(void)
 {
     CHECK(pipe(news) == 0);
@@ -74,7 +74,7 @@ static void leaves_a_child(void)
     close(region);
 }
 
-/* A peer that writes that it is there, and holds no lock. */
+/* A peer that writes that it is there, but holds no lock. */
 static void says_so_only(void)
 {
     int region = region_of(4096);
@@ -89,7 +89,7 @@ static void says_so_only(void)
     close(region);
 }
 
-/* The lock is what counts: a side of which somebody has it is taken. */
+/* The lock is what counts: a side whose lock is held is taken. */
 static void is_locked(void)
 {
     int region = region_of(4096);
@@ -124,7 +124,7 @@ static void ends_before_it_attaches(bool at_once, bool is_waited_for)
     close(region);
 }
 
-/* One that does is a peer like any other. */
+/* A child that does attach is a peer like any other. */
 static void attaches(void)
 {
     int region = region_of(4096);
@@ -173,7 +173,7 @@ static void refuse_it(int region)
     CHECK(later_client_attach(region, NULL, &client) == DUO_REFUSED);
 }
 
-/* One thread that waits for clients which come late, speak another protocol, end before they attach, or never come. */
+/* One thread that waits for clients that come late, use another protocol, end before they attach, or never come. */
 static void many_at_once(bool by_descriptor)
 {
     enum { CLIENTS = 8 };
@@ -224,7 +224,7 @@ static void many_at_once(bool by_descriptor)
         CHECK(talk_server_answer_send_number(message.as.number.next, 3, server) == DUO_OK);
         CHECK(duo_ports_add(ports, DUO_READY(*server), server, NULL) == DUO_OK);
     }
-    /* Three are still alone. */
+    /* Three still have no peer. */
     CHECK(duo_ports_count(ports) == 3);
     duo_ports_free(ports);
     for (int i = 0; i < CLIENTS; i++) {
@@ -250,7 +250,7 @@ static void serve_in_another_program(int region)
     become("serve", number);
 }
 
-/* The region goes to another program by the number of its descriptor. */
+/* The region is passed to another program as the number of its descriptor. */
 static void in_another_program(void)
 {
     int region = region_of(4096);

@@ -1,4 +1,4 @@
-/* A region whose other side is not ours to trust, and a reader that takes what is there. */
+/* A region whose other side cannot be trusted, and a reader that receives what is there. */
 #ifndef ATTACK_H
 #define ATTACK_H
 
@@ -14,16 +14,16 @@
 
 typedef struct attack {
     int region;
-    /* By which the client's side is taken. */
+    /* The description that locks the client's side. */
     int lock;
     size_t size;
     duo_shm_head *head;
     payloads_server_all_t server;
-    /* Messages that were read. */
+    /* Messages that have been read. */
     size_t taken;
 } attack;
 
-/* Attaches the server to a region in which a client has said the right things and no more. */
+/* Attaches the server to a region in which a client has written a correct hello and nothing else. */
 static inline attack begin_attack_with(const duo_shm_options *options)
 {
     attack made = {.taken = 0};
@@ -51,7 +51,7 @@ static inline attack begin_attack(void)
     return begin_attack_with(&(duo_shm_options){.largest = 1 << 16});
 }
 
-/* Reads what there is; false once the session is over. */
+/* Reads what is there; false once the session is over. */
 static inline bool read_some(attack *made, int most)
 {
     payloads_all_t message;

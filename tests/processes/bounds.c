@@ -1,11 +1,11 @@
-/* What a peer can make this side spend: memory for a message, a region, and the time of one look. */
+/* What a peer can make this side spend: memory for a message, a region, and the time of one check. */
 #define _GNU_SOURCE
 #include "attack.h"
 #include "child.h"
 
 enum { ITEMS = 100000 };
 
-/* The largest block that was asked for since it was set to 0. */
+/* The largest block that was requested since this was set to 0. */
 static size_t largest_block;
 
 static void *allocate(size_t size)
@@ -20,13 +20,13 @@ static void send_absent_options(int region)
     CHECK(payloads_client_attach(region, NULL, &client) == DUO_OK);
     static duo_opt_opt_str_t none[ITEMS];
     const duo_list_opt_opt_str_t options = {none, ITEMS};
-    /* Whoever does not take it leaves, and that may be before the last part was looked after. */
+    /* A receiver that refuses it closes, possibly before the sender has checked the last part. */
     duo_status status = payloads_client_all_send_options(client, options, &client);
     CHECK(status == DUO_OK || status == DUO_CLOSED);
     if (status == DUO_OK) CHECK(payloads_client_all_close(client) == DUO_OK);
 }
 
-/* One byte for each item on the wire, and the room of a text in memory. */
+/* Each item takes one byte on the wire, and as much as a text in memory. */
 static duo_status receive_them(const duo_shm_options *options)
 {
     int region = region_of(4096);
@@ -55,11 +55,11 @@ static void memory_of_a_message(void)
     const duo_shm_options enough = {.memory = size + room + 16}, tight = {.memory = size + room - 1};
     CHECK(receive_them(NULL) == DUO_OK && receive_them(&enough) == DUO_OK);
     CHECK(receive_them(&tight) == DUO_TOO_LARGE && largest_block <= size);
-    /* Four times what goes over the wire, unless it is said. */
+    /* Four times what goes over the wire, unless the option is set. */
     const duo_shm_options usual = {.largest = 2 * ITEMS}, more = {.largest = 2 * ITEMS, .memory = 2 * room};
     CHECK(receive_them(&usual) == DUO_TOO_LARGE && largest_block <= size);
     CHECK(receive_them(&more) == DUO_OK);
-    /* Less than its bytes: nothing is allocated at all. */
+    /* Less than the bytes of the message: nothing is allocated at all. */
     const duo_shm_options little = {.memory = 1000};
     CHECK(receive_them(&little) == DUO_TOO_LARGE && largest_block == 0);
 }
@@ -95,7 +95,7 @@ static void a_region(void)
     const duo_shm_options small = {.region = 1 << 20, .wait = 1}, large = {.region = 1 << 22, .wait = 1};
     int region = region_of(1 << 21);
     CHECK(payloads_server_attach(region, &small, &server) == DUO_TOO_LARGE);
-    /* It was not touched: the side is still free. */
+    /* The region was not touched: the side is still free. */
     CHECK(payloads_server_attach(region, &large, &server) == DUO_EMPTY);
     close(region);
     int huge = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -105,7 +105,7 @@ static void a_region(void)
     close(huge);
 }
 
-/* All of a text in parts of one byte, there at once. */
+/* A whole text in parts of one byte, all there at once. */
 static void write_parts(attack *made, unsigned count)
 {
     duo_shm_line *lines = (duo_shm_line *)(void *)(made->head + 1);
@@ -144,7 +144,7 @@ static void time_of_a_look(void)
     end_attack(&made);
 }
 
-/* Whoever waits for many does not go to sleep over parts that are there. */
+/* A thread that waits for many does not go to sleep while there are parts to receive. */
 static void looks_go_on(void)
 {
     void *with;

@@ -1,4 +1,4 @@
-/* A child process and a region to share with it, whatever the protocol. */
+/* A child process and a region to share with it, for any protocol. */
 #ifndef CHILD_H
 #define CHILD_H
 
@@ -45,7 +45,7 @@ static inline void let_threads_start(void)
     for (int tries = 0; tries < 100 && has_running_thread(); tries++) nanosleep(&pause, NULL);
 }
 
-/* Runs in a child process, which ends with the status 0 unless a check fails, and with its parent in any case. */
+/* Runs in a child process, which ends with status 0 unless a check fails, and in any case when its parent ends. */
 static inline pid_t start_child(void (*run)(int), int region)
 {
     let_threads_start();

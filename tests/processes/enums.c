@@ -1,4 +1,4 @@
-/* Tags of one, two and four bytes: as many are read and written, whatever lies behind them. */
+/* Tags of one, two and four bytes: exactly that many are read and written, whatever comes after them. */
 #include <string.h>
 
 #include "check.h"

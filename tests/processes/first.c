@@ -1,4 +1,4 @@
-/* A process forks while another thread is in the middle of its first session: the child can make its own. */
+/* A process forks while another thread is in the middle of its first session: the child can create its own. */
 #include <stdatomic.h>
 #include <time.h>
 
@@ -12,7 +12,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
 static _Atomic bool begins, holds;
 static pthread_mutex_t *_Atomic known;
 
-/* The thread that is to be met has a lock for as long as a fork takes. */
+/* The thread that the fork is to meet holds a lock for as long as a fork takes. */
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
     if (atomic_load(&begins) && mutex != atomic_load(&known) && !atomic_exchange(&holds, true)) {
@@ -30,7 +30,7 @@ static void use_within(void)
     CHECK(bump_server_ask_close(server) == DUO_OK && bump_client_ask_close(client) == DUO_OK);
 }
 
-/* What it attaches to is no region. */
+/* It attaches to something that is not a region. */
 static void use_between(void)
 {
     int nothing[2];
@@ -50,7 +50,10 @@ static void *use_first(void *context)
     return NULL;
 }
 
-/* The last moment before the fork in which a thread can do anything: what is prepared later is not for this fork. */
+/*
+ * The last moment before the fork in which a thread can do anything: what is prepared later has no effect on this
+ * fork.
+ */
 static void let_begin(void)
 {
     atomic_store(&begins, true);
@@ -64,7 +67,7 @@ static void use_in_child(int region)
     alarm(20);
     atomic_store(&begins, false);
     atomic_load(&use)();
-    /* It may be a parent, too. */
+    /* The child may become a parent, too. */
     pid_t child = fork();
     CHECK(child >= 0);
     if (child > 0) {

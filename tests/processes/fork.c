@@ -1,4 +1,4 @@
-/* A process forks while its other threads make, use and end sessions: the child can make its own. */
+/* A process forks while its other threads create, use and end sessions: the child can create its own. */
 #include <stdatomic.h>
 
 #include "bump.h"
@@ -22,7 +22,7 @@ static void *begin_and_end(void *context)
     return NULL;
 }
 
-/* The same with what sessions between processes share: what it attaches to is no region. */
+/* The same with what sessions between processes share: it attaches to something that is not a region. */
 static void *attach_in_vain(void *context)
 {
     int nothing = *(int *)context;
@@ -33,7 +33,7 @@ static void *attach_in_vain(void *context)
     return NULL;
 }
 
-/* What a child does that never waits for what its parent's threads had. */
+/* What a child does that never waits for anything held by its parent's threads. */
 static void live(int region)
 {
     /* A child that cannot go on ends all the same. */
@@ -54,13 +54,13 @@ static void live(int region)
     talk_answer_t answer;
     CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.as.number.value == 3);
     CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
-    /* The parent's threads are not there to be waited for. */
+    /* The parent's threads do not exist here and cannot be waited for. */
     _exit(0);
 }
 
 int main(void)
 {
-    /* And so does a parent that waits for it. */
+    /* A parent that waits for such a child ends as well. */
     alarm(250);
     int nothing[2];
     CHECK(pipe(nothing) == 0);

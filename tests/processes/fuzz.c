@@ -1,6 +1,6 @@
 /*
  * libFuzzer against the reader: the input is what a peer has written into the region, first the lines that
- * the reader looks at, then the bytes of long messages; or, if its first byte is odd, one payload.
+ * the reader reads, then the bytes of long messages; or, if its first byte is odd, one payload.
  *
  *   clang -g -fsanitize=fuzzer,address,undefined ... fuzz.c && ./a.out corpus
  */

@@ -1,4 +1,4 @@
-/* A peer that writes anything anywhere while the reader reads: no crash, no bad access, an answer. */
+/* A peer that writes anything anywhere while the reader reads: no crash, no bad access, and a result. */
 #include "attack.h"
 
 static uint64_t seed = 88172645463325252u;
@@ -80,7 +80,7 @@ static void *write_on(void *context)
     return NULL;
 }
 
-/* Two views of the memory in one process, so that the sanitizers see both and take them for two. */
+/* Two mappings of the memory in one process, so that the sanitizers see both and treat them as different memory. */
 static void while_it_reads(void)
 {
     for (int round = 0; round < 300; round++) {
@@ -95,7 +95,7 @@ static void while_it_reads(void)
     }
 }
 
-/* A long text of which a part comes, and then a short message: what did not come must not be read. */
+/* A long text of which a part arrives, and then a short message: what did not arrive must not be read. */
 static void given_up(void)
 {
     attack made = begin_attack();
@@ -115,7 +115,7 @@ static void given_up(void)
     end_attack(&made);
 }
 
-/* A long text that is withdrawn after a part; then again, when there is nothing to withdraw. */
+/* A long text that is withdrawn after a part; then a withdrawal when there is nothing to withdraw. */
 static void withdrawn(void)
 {
     attack made = begin_attack();
@@ -142,7 +142,10 @@ static void withdrawn(void)
     end_attack(&made);
 }
 
-/* Lines full of numbers, and then one whose last has a tag that there is not: what was sound arrives, in order. */
+/*
+ * Lines full of numbers, and then one whose last number has a tag that does not exist: the valid ones arrive, in
+ * order.
+ */
 static void among_numbers(void)
 {
     enum { SOUND = 20 };
@@ -162,7 +165,7 @@ static void among_numbers(void)
     made.server = (payloads_server_all_t){0};
     end_attack(&made);
 
-    /* Nor is a line that was full in another use of it. */
+    /* A line that was full in another use of it is not received. */
     made = begin_attack();
     lines = (duo_shm_line *)(void *)(made.head + 1);
     for (int i = 0; i < SOUND; i++)

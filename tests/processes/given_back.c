@@ -1,4 +1,4 @@
-/* Processes that attached give back what sessions left behind, and nothing is lost on the way: for valgrind. */
+/* Processes that attached give back what sessions left behind, and nothing is lost in between: for valgrind. */
 #include "talk.h"
 
 static long live;
@@ -31,7 +31,7 @@ static void serve_and_give_back(int region)
     CHECK(duo_shutdown() == 0 && live == 0);
 }
 
-/* Asks once in a session of its own. */
+/* Asks once, in a session of its own. */
 static void meet(void)
 {
     int region = region_of(4096);
@@ -57,7 +57,7 @@ int main(void)
     meet();
     CHECK(duo_shutdown() == 0 && live == 0);
     meet();
-    /* What is left behind is no leak. */
+    /* What is kept for later is not a leak. */
     CHECK(live == 1);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* A peer that leaves or dies is noticed, and what it said before is read first. */
+/* A peer that closes or dies is noticed, and everything it sent before is read first. */
 #include "shm.h"
 #include "talk.h"
 
@@ -53,7 +53,7 @@ static void while_waiting(void (*server)(int), bool is_killed)
     close(region);
 }
 
-/* The same by one who only looks. */
+/* The same for a client that only tries. */
 static void while_looking(void)
 {
     int region = region_of(0);
@@ -91,7 +91,7 @@ static void while_sending(void (*server)(int), bool is_killed, bool is_long)
     close(region);
 }
 
-/* Of a peer that is dead for a while, a sender hears long before the room is full. */
+/* A sender learns that its peer has been dead for a while long before the ring is full. */
 static void before_it_is_full(bool is_text)
 {
     int region = region_of(0);
@@ -129,7 +129,7 @@ static void read_to_the_end(void (*client)(int), bool is_killed)
     close(region);
 }
 
-/* Dies in the middle of a message: what came of it is worth nothing. No memory moves that much in a millisecond. */
+/* Dies in the middle of a message, whose parts are then worthless. No memory moves that much in a millisecond. */
 static void say_half(int region)
 {
     talk_client_ask_t client = attach_client(region);
@@ -152,7 +152,7 @@ static void in_the_middle(void)
     CHECK(talk_server_ask_recv(server, &asked) == DUO_CLOSED);
     close(region);
 
-    /* And the reader in the middle of one. */
+    /* And the reader dies in the middle of one. */
     region = region_of(4096);
     child = start_child(say_half, region);
     CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);

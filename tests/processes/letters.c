@@ -1,4 +1,4 @@
-/* Letters over a socket that carry something else than one region: none leaves a descriptor behind. */
+/* Messages over a socket that carry something other than one region: none leaves a descriptor behind. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdalign.h>
@@ -9,7 +9,7 @@
 #include "check.h"
 #include "duologue/shm.h"
 
-/* As many as the kernel takes in one letter. */
+/* As many as the kernel accepts in one message. */
 enum { MOST = 253 };
 
 static size_t open_descriptors(void)
@@ -22,7 +22,7 @@ static size_t open_descriptors(void)
     return count;
 }
 
-/* Sends one byte, and so many times the same descriptor. */
+/* Sends one byte, and the same descriptor `times` times. */
 static void send_letter(int socket, int descriptor, size_t times)
 {
     char byte = 0;
@@ -68,7 +68,7 @@ int main(void)
     CHECK(duo_shm_create(4096, &region) == DUO_OK);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
     check_letters(sockets, region, sockets[0]);
-    /* Credentials come first, and fill the room. */
+    /* Credentials come first, and fill the space. */
     const int on = 1;
     CHECK(setsockopt(sockets[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0);
     size_t before = open_descriptors();

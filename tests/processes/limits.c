@@ -1,4 +1,7 @@
-/* A sender does not wait longer than it wants, and what it gave up was not sent: also in the middle of a message. */
+/*
+ * A sender does not wait longer than its time limit, and a message that it gave up was not sent, even in the middle
+ * of the message.
+ */
 #include "bump.h"
 #include "talk.h"
 
@@ -13,7 +16,7 @@ static duo_str page_of(size_t size, char first)
     return (duo_str){text, size};
 }
 
-/* Attaches, and is a live peer that reads nothing until it gets SIGCONT. */
+/* Attaches, and is a live peer that reads nothing until it receives SIGCONT. */
 static void serve_when_told(int region)
 {
     talk_server_ask_t server;
@@ -22,14 +25,14 @@ static void serve_when_told(int region)
     answer_all(server);
 }
 
-/* Waits until the child has stopped; it is alive all the time. */
+/* Waits until the child has stopped; it is alive the whole time. */
 static void await_stop(pid_t child)
 {
     int status;
     CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
 }
 
-/* A message larger than the room, in a state in which no run is without bound. */
+/* A message larger than the region's room, in a state in which every run is bounded. */
 static void larger_than_the_room(void)
 {
     int region = region_of(ROOM);
@@ -44,7 +47,7 @@ static void larger_than_the_room(void)
         CHECK(talk_client_ask_send_text_within(client, short_time, large, &waiting) == DUO_FULL);
     CHECK(talk_client_ask_send_text_within(client, DUO_AT_ONCE, large, &waiting) == DUO_FULL);
     CHECK(kill(child, SIGCONT) == 0);
-    /* Another message than the one that was given up. */
+    /* A message other than the one that was given up. */
     client = ask(client, 5, 5);
     CHECK(talk_client_ask_send_text_within(client, DUO_FOREVER, large, &waiting) == DUO_OK);
     CHECK(talk_client_ask_send_text_within(client, short_time, large, &waiting) == DUO_USED);
@@ -57,7 +60,7 @@ static void larger_than_the_room(void)
     close(region);
 }
 
-/* The ring is full of short messages, and then of what is left when a long one was given up. */
+/* The ring is full of short messages, and then of what remains of a long one that was given up. */
 static void full(void)
 {
     int region = region_of(ROOM);
@@ -95,7 +98,7 @@ static void read_one(int region)
     CHECK(talk_server_ask_recv(asked.as.more.next, &asked) == DUO_CLOSED);
 }
 
-/* Gives up, and leaves. */
+/* Gives up, and closes. */
 static void then_closed(void)
 {
     int region = region_of(ROOM);
@@ -110,7 +113,7 @@ static void then_closed(void)
     close(region);
 }
 
-/* The peer is killed in the middle of a message that is then given up, or was given up before. */
+/* The peer is killed in the middle of a message that is given up after that, or was given up before. */
 static void then_killed(bool is_before)
 {
     int region = region_of(ROOM);
@@ -198,7 +201,7 @@ static void at_random(void)
     close(region);
 }
 
-/* Within a process a run with a bound has room for all of it. */
+/* Within a process the ring has enough slots for all of a bounded run. */
 static void within_a_process(void)
 {
     bump_server_ask_t server;

@@ -65,7 +65,7 @@ static void other_shapes(void)
         CHECK(answer.tag == TALK_ANSWER_NUMBER && answer.as.number.value == sum);
         client = answer.as.number.next;
     }
-    /* Larger than a line, of one size, and without a block. */
+    /* Larger than a line, of fixed size, and without a block. */
     CHECK(talk_client_ask_send_block(client, 1, 2, 3, 4, 5, 6, 7, 8, 9, &waiting) == DUO_OK);
     CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK);
     CHECK(answer.as.number.value == sum + 10);
@@ -74,7 +74,7 @@ static void other_shapes(void)
     close(region);
 }
 
-/* Streams that go round the ring many times, with turns at every place of it. */
+/* Streams that go round the ring many times, with turns at every position in it. */
 static void many(void)
 {
     int region = region_of(4096);

@@ -73,7 +73,7 @@ static void by_socket(void)
     talk_client_ask_t client = attach_client(region);
     client = ask(client, 1, 1);
     CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    /* A file that could shrink, and no file at all. */
+    /* A file that could shrink, and a descriptor that is not a file. */
     FILE *file = tmpfile();
     CHECK(file != NULL && duo_shm_send(sockets[0], fileno(file)) == DUO_OK);
     CHECK(send(sockets[0], "x", 1, 0) == 1);
@@ -182,7 +182,7 @@ static void taken_places(void)
     CHECK(talk_client_attach(region, NULL, &second) == DUO_REFUSED);
     talk_server_ask_t server;
     CHECK(talk_server_attach(region, NULL, &server) == DUO_REFUSED);
-    /* Neither disturbs those who were there first. */
+    /* Neither of them disturbs the sides that were there first. */
     client = ask(client, 5, 5);
     CHECK(talk_client_ask_send_end(client) == DUO_OK);
     finish_child(child);
@@ -195,7 +195,7 @@ static void nobody_comes(void)
     const duo_shm_options options = {.wait = 20000000};
     talk_client_ask_t client;
     CHECK(talk_client_attach(region, &options, &client) == DUO_EMPTY);
-    /* Who comes too late is told. */
+    /* A peer that comes too late finds the session closed. */
     talk_server_ask_t server;
     CHECK(talk_server_attach(region, &options, &server) == DUO_CLOSED);
     close(region);
@@ -211,7 +211,7 @@ static void no_regions(void)
     CHECK(ftruncate(fileno(file), 1 << 20) == 0);
     CHECK(talk_client_attach(fileno(file), NULL, &client) == DUO_BROKEN);
     fclose(file);
-    /* A head that promises more than there is. */
+    /* A head that claims more than there is. */
     int region = region_of(4096);
     uint64_t *head = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, region, 0);
     CHECK(head != MAP_FAILED);
@@ -226,7 +226,7 @@ static void no_regions(void)
 
 static uid_t other_user;
 
-/* Comes before that of the system: files of this user can be another's. */
+/* Replaces the system's function, so that files of this user can appear to be another user's. */
 uid_t geteuid(void)
 {
     return other_user != 0 ? other_user : getuid();
@@ -271,7 +271,7 @@ static void check_refused(int file)
     close(region);
 }
 
-/* What others could take away is not mapped. */
+/* Memory that others could take away is not mapped. */
 static void files_that_shrink(void)
 {
     check_refused(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -281,7 +281,7 @@ static void files_that_shrink(void)
     int file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
     CHECK(file >= 0 && unlink(path) == 0);
     check_refused(file);
-    /* Sealed, but of pages that can run out. */
+    /* Sealed, but with pages that can run out. */
     int huge = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
     CHECK(huge >= 0 && ftruncate(huge, 1 << 30) == 0);
     CHECK(fcntl(huge, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);

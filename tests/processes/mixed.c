@@ -1,4 +1,4 @@
-/* Numbers that are alike and others, in every order: both sides go through the same list by chance. */
+/* Numbers that are alike and others, in every order: both sides go through the same random list. */
 #include "mixed_shm.h"
 #include "talk.h"
 
@@ -14,7 +14,10 @@ static uint64_t any(void)
     return seed;
 }
 
-/* Of so many messages one, mostly the one before; in some parts of the list lines are full of one, in others few are. */
+/*
+ * One of `count` messages, usually the one before; in some parts of the list most lines are full of one message, in
+ * others few are.
+ */
 static unsigned choose(int n, unsigned before, unsigned count)
 {
     uint64_t others = n / 1000 % 2 == 0 ? 4 : 64;
@@ -59,7 +62,7 @@ static void say_all(int region)
     CHECK(mixed_client_one_send_end(one) == DUO_OK);
 }
 
-/* Hears one message in the first state; whether it led to the second. */
+/* Receives one message in the first state; returns whether it led to the second. */
 static bool hear_one(mixed_server_one_t *one, mixed_server_two_t *two, unsigned kind, uint64_t value)
 {
     mixed_one_t got;

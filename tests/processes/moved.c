@@ -1,4 +1,4 @@
-/* Ends of a stream that change hands in the middle of it: no number is lost, doubled or made up. */
+/* Ends of a stream that change hands in the middle of it: no number is lost, duplicated or invented. */
 #include "carry.h"
 #include "flow_shm.h"
 #include "talk.h"
@@ -87,7 +87,7 @@ static void taken(void)
     carry_client_carry_t here;
     CHECK(carry_init(&there, &here) == DUO_OK);
     flow_server_flow_t server = server_of(region);
-    /* All are there, so the first three are followed by others. */
+    /* All numbers are there, so the first three are followed by others. */
     doze();
     server = receive(server, 0, BEFORE);
     CHECK(carry_client_carry_send_take(here, server, &here) == DUO_OK);

@@ -1,4 +1,7 @@
-/* A name that remains after a crash is usable: the next process that opens it makes the region anew, unless a process has a side of it. */
+/*
+ * A name that remains after a crash is usable: the next process that opens it creates the region again, unless a
+ * process has a side of it.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +45,7 @@ static void check_taken(int region)
     CHECK(talk_server_attach(region, &options, &server) == DUO_REFUSED);
 }
 
-/* The server is killed in the middle of a session, once and again. */
+/* The server is killed in the middle of a session, several times. */
 static void killed(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -50,7 +53,7 @@ static void killed(void)
         int region = open_name();
         talk_client_ask_t client = ask(attach_client(region), 1, 1);
         kill_child(child);
-        /* This process has the other side yet. */
+        /* This process still has the other side. */
         int again = open_name();
         check_taken(again);
         close(again);
@@ -62,7 +65,7 @@ static void killed(void)
     talk_once(region);
     finish_child(child);
     close(region);
-    /* One session after the other, and a server that stays when it is over. */
+    /* One session after the other, and a server that stays after its session is over. */
     child = start_child(serve_and_stay, -1);
     region = open_name();
     talk_once(region);
@@ -91,7 +94,10 @@ static void both_killed(void)
     close(region);
 }
 
-/* The process that was to make the region died before it had: there is a file, and nothing in it, or half of it. */
+/*
+ * The process that was creating the region died before it was done: there is a file with nothing in it, or half of
+ * a region.
+ */
 static void half_made(off_t size)
 {
     int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -104,14 +110,14 @@ static void half_made(off_t size)
     close(file);
 }
 
-/* A region in which nobody was is left alone, also if its maker is gone. */
+/* A region that no process has attached to is left alone, even if the process that created it is gone. */
 static void unused(void)
 {
     int one = open_name(), other = open_name();
     struct stat first, second;
     CHECK(fstat(one, &first) == 0 && fstat(other, &second) == 0);
     CHECK(first.st_ino == second.st_ino);
-    /* A side is somebody's although nothing is said yet. */
+    /* A side is taken even if nothing has been sent yet. */
     const duo_shm_options options = {.at_once = true};
     talk_server_ask_t server;
     CHECK(talk_server_attach(one, &options, &server) == DUO_OK);
@@ -125,7 +131,7 @@ static void unused(void)
 
 static void open_and_serve(int region)
 {
-    /* As many as there are try, and one is the server. */
+    /* Several processes try, and one becomes the server. */
     const duo_shm_options options = {.wait = UINT64_C(20000000000)};
     talk_server_ask_t server;
     region = open_name();
@@ -137,7 +143,7 @@ static void open_and_serve(int region)
     answer_all(server);
 }
 
-/* Many open a name at once that remains after a crash: they all get one region. */
+/* Many processes at once open a name that remains after a crash: they all get the same region. */
 static void opened_by_many(void)
 {
     enum { MANY = 8 };
@@ -152,7 +158,7 @@ static void opened_by_many(void)
         doze();
         region = open_name();
         client = ask(attach_client(region), 1, 1);
-        /* The others come to their end first. */
+        /* The others end first. */
         int ended;
         for (int i = 1; i < MANY; i++) CHECK(wait(&ended) > 0 && WIFEXITED(ended) && WEXITSTATUS(ended) == 2);
         CHECK(talk_client_ask_send_end(client) == DUO_OK);

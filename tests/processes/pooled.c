@@ -1,4 +1,6 @@
-/* A side that was attached waits in the pool for the next session: it is kept, not lost. Valgrind can follow this one. */
+/*
+ * A side that was attached waits in the pool for the next session: it is kept, not lost. Valgrind can follow this one.
+ */
 #include "talk.h"
 
 int main(void)

@@ -9,7 +9,7 @@
 
 enum { CHILDREN = 6, ROUNDS = 200, MANY = 140 };
 
-/* A process that answers, and the side here. */
+/* A process that answers, and this process's side of the session. */
 typedef struct partner {
     pid_t child;
     int region;
@@ -32,7 +32,7 @@ static void part(partner *from)
     finish_child(from->child);
 }
 
-/* Receives what is there and asks again, until all rounds are over; whether they are. */
+/* Receives what is there and asks again, until all rounds are over; returns whether they are. */
 static bool go_on(partner *with)
 {
     talk_answer_t answer;
@@ -52,7 +52,7 @@ static void serve_here(int region)
     serve(region);
 }
 
-/* Answers once, but not at once. */
+/* Answers once, but not immediately. */
 static void serve_after(void (*delay)(void), int region)
 {
     talk_server_ask_t server;
@@ -64,7 +64,7 @@ static void serve_after(void (*delay)(void), int region)
     CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
 }
 
-/* Whoever waits for the answer sleeps. */
+/* A thread that waits for the answer falls asleep. */
 static void serve_slowly(int region)
 {
     serve_after(doze, region);
@@ -75,7 +75,7 @@ static void stop_here(void)
     CHECK(raise(SIGSTOP) == 0);
 }
 
-/* Answers when it is told to go on: see tell_to_go_on. */
+/* Answers when it is released: see tell_to_go_on. */
 static void serve_when_told(int region)
 {
     serve_after(stop_here, region);
@@ -95,7 +95,7 @@ static void never_answer(int region)
     for (;;) pause();
 }
 
-/* Another thread of this process adds to what it hears. */
+/* Another thread of this process, which answers with the number plus one. */
 static void *answer_here(void *context)
 {
     bump_server_ask_t server = *(bump_server_ask_t *)context;
@@ -180,10 +180,10 @@ static void set_of_all(bool by_descriptor)
     for (size_t i = 0; i < CHILDREN; i++) partners[i] = meet(i == 0 ? serve_slowly : serve_here);
     for (size_t i = 0; i < CHILDREN; i++) {
         CHECK(duo_ports_add(ports, DUO_READY(partners[i].waiting), &partners[i], NULL) == DUO_OK);
-        /* In the middle, so that it finds endpoints and is found by some. */
+        /* In the middle, so that some endpoints are already there and others are added later. */
         if (by_descriptor && i == CHILDREN / 2) descriptor = duo_ports_descriptor(ports);
     }
-    /* With a descriptor the first that are added may be ready by this time. */
+    /* With a descriptor the endpoints that were added first may already be ready. */
     if (!by_descriptor)
         CHECK(duo_ports_add(ports, DUO_READY(partners[1].waiting), NULL, NULL) == DUO_USED);
     CHECK(!by_descriptor || descriptor >= 0);
@@ -225,7 +225,7 @@ static void set_of_all(bool by_descriptor)
     for (size_t i = 0; i < CHILDREN; i++) part(&partners[i]);
 }
 
-/* Removed, used and left while they are in a set; the set does not touch them. */
+/* Removed, used and closed while they are in a set; the set does not touch them. */
 static void taken_out(bool has_descriptor)
 {
     duo_ports *ports = duo_ports_new();
@@ -241,7 +241,7 @@ static void taken_out(bool has_descriptor)
     CHECK(duo_ports_count(ports) == 3);
     CHECK(duo_ports_remove(ports, places[1]) && !duo_ports_remove(ports, places[1]));
     CHECK(talk_client_answer_close(partners[2].waiting) == DUO_OK);
-    /* Used: the set says nothing of it. */
+    /* Used: the set does not report it. */
     talk_answer_t answer;
     CHECK(talk_client_answer_try_recv(partners[0].waiting, &answer) == DUO_EMPTY);
     tell_to_go_on(&partners[0]);
@@ -250,7 +250,7 @@ static void taken_out(bool has_descriptor)
     CHECK(duo_ports_wait(ports, 1000000, &with) == DUO_EMPTY && duo_ports_count(ports) == 2);
     CHECK(duo_ports_remove(ports, places[0]) && duo_ports_remove(ports, places[2]));
     CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
-    /* What is in it when it is freed is untouched. */
+    /* Freeing a set leaves the endpoints in it untouched. */
     CHECK(duo_ports_add(ports, DUO_READY(partners[1].waiting), &partners[1], NULL) == DUO_OK);
     duo_ports_free(ports);
     CHECK(talk_client_answer_try_recv(partners[1].waiting, &answer) == DUO_EMPTY);
@@ -270,7 +270,7 @@ static void *close_later(void *context)
     return NULL;
 }
 
-/* Another thread leaves a session, whose memory goes, while the set sleeps on it; and a peer is killed. */
+/* Another thread closes a session, whose memory goes away, while the set sleeps on it; and a peer is killed. */
 static void behind_its_back(bool has_descriptor)
 {
     duo_ports *ports = duo_ports_new();
@@ -293,7 +293,7 @@ static void behind_its_back(bool has_descriptor)
     close(killed.region);
 }
 
-/* A long message is reported when all of it is there, though somebody has to fetch the parts. */
+/* A long message is reported when it is complete, although its parts have to be fetched before that. */
 static void send_long(int region)
 {
     talk_server_ask_t server;
@@ -330,7 +330,7 @@ static void long_message(bool in_set)
     part(&with);
 }
 
-/* A peer that writes what no peer writes is ready, and broken. */
+/* A peer that writes what no correct peer writes is ready, and broken. */
 static void scribble(int region)
 {
     talk_server_ask_t server;
@@ -342,7 +342,7 @@ static void scribble(int region)
     CHECK(talk_server_ask_recv(server, &asked) == DUO_OK);
     duo_shm_line *line = (duo_shm_line *)(void *)(head + 1);
     memset(line->cells, 0xff, sizeof line->cells);
-    /* A flag that is not the peer's to set, then a part of a long message that cannot be. */
+    /* A flag that the peer may not set, then an invalid part of a long message. */
     atomic_fetch_or(&head->sides[0].flags, 0xf0u);
     doze();
     uint64_t parity = (atomic_load(&line->word) ^ 1) & 1;
@@ -372,7 +372,7 @@ static void garbage(bool in_set)
     close(with.region);
 }
 
-/* A child that has many sessions and answers in each when it is told to, from the last to the first. */
+/* A child that has many sessions and answers in each when it is released, from the last to the first. */
 static int regions[MANY];
 
 static void serve_many(int unused)
@@ -431,7 +431,7 @@ static void more_than_a_call_takes(bool in_set)
     finish_child(child);
 }
 
-/* A place of a set, in which an endpoint of this process was, has one with a peer elsewhere next. */
+/* A node of a set that had an endpoint of this process is reused for one whose peer is in another process. */
 static void places_used_again(bool is_removed)
 {
     duo_ports *ports = duo_ports_new();

@@ -1,4 +1,4 @@
-/* The system refuses to sleep on many words at once: who waits for many sessions naps, and does not run hot. */
+/* The system refuses to sleep on many words at once: a thread that waits for many sessions naps, and does not spin. */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/syscall.h>

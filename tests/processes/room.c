@@ -1,4 +1,4 @@
-/* One thread that sends to many processes, and waits for room in whichever has some first. */
+/* One thread that sends to many processes, and waits for free space in whichever region has some first. */
 #include <poll.h>
 
 #include "bump.h"
@@ -7,7 +7,7 @@
 
 enum { ROOM = 4096, CHILDREN = 5, MESSAGES = 30000 };
 
-/* Reads all that comes after SIGCONT, and checks that nothing is missing. */
+/* Reads everything that arrives after SIGCONT, and checks that nothing is missing. */
 static void add_up(int region)
 {
     flow_server_flow_t server;
@@ -43,7 +43,7 @@ static reader meet(void)
     return made;
 }
 
-/* Sends as much as there is room for; whether that is all. */
+/* Sends as much as fits; returns whether that was everything. */
 static bool send_some(reader *to)
 {
     while (to->sent < MESSAGES) {
@@ -128,7 +128,7 @@ static void by_set(bool by_descriptor)
         if (with == &waiting) {
             CHECK(talk_client_answer_try_recv(waiting, &answer) == DUO_OK);
             CHECK(answer.as.number.value == asked);
-            /* So that the others have their turn. */
+            /* So that the others get their turn. */
             if (asked == 50) continue;
             CHECK(talk_client_ask_send_number(answer.as.number.next, ++asked, &waiting) == DUO_OK);
             CHECK(duo_ports_add(ports, DUO_READY(waiting), &waiting, NULL) == DUO_OK);
@@ -146,7 +146,10 @@ static void by_set(bool by_descriptor)
     close(region);
 }
 
-/* What is ready takes a message of half the room without waiting, and one that was given up is no obstacle. */
+/*
+ * A ready endpoint takes a message of half the region's room without waiting, and one that was given up is no
+ * obstacle.
+ */
 static void serve_when_told(int region)
 {
     talk_server_ask_t server;
@@ -181,7 +184,7 @@ static void long_messages(void)
     close(region);
 }
 
-/* Ready, since a send says that the session is over. */
+/* Ready, since a send reports that the session is over. */
 static void killed(bool in_set)
 {
     reader gone = meet();
@@ -202,7 +205,7 @@ static void killed(bool in_set)
     close(gone.region);
 }
 
-/* An endpoint that is used while it is in a set is out of it, and the message goes where it should. */
+/* An endpoint that is used while it is in a set is taken out of it, and the message goes where it should. */
 static void used_in_a_set(void)
 {
     reader to = meet();
@@ -229,7 +232,7 @@ static void serve_late(int region)
     serve(region);
 }
 
-/* There is room once the peer is there. */
+/* There is free space once the peer has attached. */
 static void before_the_peer(bool in_set)
 {
     int region = region_of(ROOM);
@@ -258,7 +261,7 @@ static void before_the_peer(bool in_set)
     close(region);
 }
 
-/* Within a process a run with a bound has room at all times. */
+/* Within a process a bounded run always has free slots. */
 static void within_a_process(void)
 {
     bump_server_ask_t server;

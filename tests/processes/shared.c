@@ -8,7 +8,7 @@ enum { THREADS = 4, DROPS = 3000, SHEET = 9000 };
 
 static char sheet[SHEET];
 
-/* Every seventh thing is a sheet: three of them fill the room, and each goes in parts. */
+/* Every seventh message is a sheet: three of them fill the region's room, and each is sent in parts. */
 static void read_all(int region)
 {
     pour_server_pour_t server;
@@ -93,7 +93,7 @@ static void *send_on(void *unused)
     return NULL;
 }
 
-/* All are told when the peer is killed: who waits, who tries, and who comes later. */
+/* All are notified when the peer is killed: senders that wait, that only try, and that come later. */
 static void killed(void)
 {
     int region = region_of(4096);

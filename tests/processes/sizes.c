@@ -1,6 +1,6 @@
 /*
- * Counts and sizes whose product or sum no memory has: they are refused, and never come out small. Where
- * pointers have 32 bits a peer, or views of one text, can bring about any of these.
+ * Counts and sizes whose product or sum no memory has: they are refused, and never overflow to a small
+ * number. Where pointers have 32 bits a peer, or views of one text, can bring about any of these.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const duo_wire wide = {DUO_WIRE_ENUM, ITEM, 1, NULL, 0, 1, 1};
 static const duo_wire_part wide_items[] = {{&wide, 0, 0}};
 static const duo_wire wides = {DUO_WIRE_LIST, sizeof(view), 1, wide_items, 1, 0, 0};
 
-/* Bytes that promise so many items, and have them. */
+/* Bytes that claim to contain that many items, and do contain them. */
 static bool is_taken(unsigned count, size_t *room)
 {
     static uint8_t bytes[2 + COUNT + 16];
@@ -55,7 +55,7 @@ static const duo_wire numbers = {DUO_WIRE_LIST, sizeof(view), 1, number_items, 1
 static const duo_type plain_list = DUO_LIST_TYPE(false, false, 8, NULL);
 static const duo_type list_of_lists = DUO_LIST_TYPE(false, false, sizeof(view), &plain_list);
 
-/* Many views of the same bytes, whose sizes add up to a little more than there can be. */
+/* Many views of the same bytes, whose sizes add up to a little more than the largest possible size. */
 static void views_of_the_same(void)
 {
     static const uint8_t one;

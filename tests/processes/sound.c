@@ -1,6 +1,6 @@
 /*
- * Who sends what is no value of its type is told so itself, and its endpoint is still good: in one process and
- * between two alike. What is sound goes through as ever.
+ * A sender of a value that is not valid for its type gets the error itself, and its endpoint is still good,
+ * both within a process and between two. Valid values are sent as usual.
  */
 #include <string.h>
 
@@ -65,13 +65,13 @@ static void send_texts(void)
     TRY(sound_client_all_send_named, no_name, name);
     TRY(sound_client_all_send_named, no_colour, nothing);
     TRY(sound_client_all_send_named, zeroed, nothing);
-    /* Bytes may be any. */
+    /* Any bytes are valid. */
     const duo_bytes bytes = {(const uint8_t *)NOT_UTF8, 4};
     CHECK(sound_client_all_send_bytes(client, bytes, &client) == DUO_OK);
     sent += 1;
 }
 
-/* Receives what comes, up to the turn, and answers. */
+/* Receives what arrives, up to the turn, and answers. */
 static sound_server_all_t hear(sound_server_all_t server, size_t expected)
 {
     for (size_t heard = 0;; heard++) {

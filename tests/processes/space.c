@@ -1,4 +1,6 @@
-/* A region has all of its memory from the beginning, and where the system has not that much nothing is left of it. */
+/*
+ * A region has all of its memory from the beginning, and if the system does not have that much nothing is left of it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -37,7 +39,7 @@ static void has_all_of_it(void)
     }
 }
 
-/* More than any machine of today has; a file system that knows its own size refuses it before it begins. */
+/* More than any machine has today; a file system that knows its own size refuses it immediately. */
 static void too_much(void)
 {
     int region;

@@ -1,10 +1,10 @@
-/* Streams of numbers that stop and go on anywhere: what was sent can be read, however far behind the receiver is. */
+/* Streams of numbers that stop and continue anywhere: what was sent can be read, however far behind the receiver is. */
 #include <pthread.h>
 
 #include "flow_shm.h"
 #include "talk.h"
 
-/* A burst fits into the ring, also if the receiver has not yet said what it has done with. */
+/* A burst fits into the ring, even if the receiver has not yet reported what it has finished with. */
 enum { NUMBERS = 100000, MOST_AT_ONCE = 1300 };
 
 static uint64_t next_of(uint64_t *seed)
@@ -38,7 +38,7 @@ static void *attach_server(void *place)
     return NULL;
 }
 
-/* One thread has both sides, so nobody waits: each number can be read as soon as it was sent, and no other. */
+/* One thread has both sides, so nothing is waited for: each number can be read as soon as it was sent, and no other. */
 static void in_turn(void)
 {
     int region = region_of(4096);
@@ -52,7 +52,7 @@ static void in_turn(void)
     flow_flow_t got;
     while (read < NUMBERS) {
         send_some(&client, &sent, some(&seed));
-        /* What is left is for the next time, if the ring has room for both. */
+        /* The rest is left for the next time, if the ring has space for both. */
         uint64_t left = sent - read > MOST_AT_ONCE / 8 ? 0 : some(&seed) % (sent - read + 1);
         bool tries = next_of(&seed) % 2 == 0;
         for (; read < sent - left; read++) {
@@ -76,7 +76,7 @@ static void pause_for(uint64_t turns)
     for (volatile uint64_t i = 0; i < turns; i++) continue;
 }
 
-/* Reads all, now faster and now slower than they come, and asks for each in some way. */
+/* Reads everything, sometimes faster and sometimes slower than it arrives, and receives each number in some way. */
 static void receive_all(int region)
 {
     uint64_t seed = 2463534242u, read = 0;

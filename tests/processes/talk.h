@@ -7,7 +7,7 @@
 #include "child.h"
 #include "talk_shm.h"
 
-/* Answers numbers and texts with what was said, after adding up what came without a question. */
+/* Answers numbers and texts with what was sent, after adding up what arrived without a question. */
 static inline void answer_all(talk_server_ask_t server)
 {
     uint64_t sum = 0;

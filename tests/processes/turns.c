@@ -1,4 +1,7 @@
-/* Dialogues in which runs of one number alternate with all others, and each way to wait with the others. */
+/*
+ * Dialogues in which runs of one number alternate with all other kinds of runs, and each way to wait with
+ * the others.
+ */
 #include "duologue/ready.h"
 #include "talk.h"
 #include "turns_shm.h"
@@ -13,7 +16,7 @@ static uint64_t next_of(uint64_t *seed)
     return *seed;
 }
 
-/* What both sides know: which message comes next, and what is in it. */
+/* What both sides compute: which message comes next, and what is in it. */
 typedef struct script {
     uint64_t seed;
     unsigned kind;
@@ -23,7 +26,7 @@ typedef struct script {
 static void step(script *at)
 {
     uint64_t any = next_of(&at->seed);
-    /* Mostly the one before. */
+    /* Usually the same as before. */
     if (any % 8 == 0) at->kind = (unsigned)(any >> 8) % 6;
     at->value = any >> 16;
 }
@@ -35,7 +38,7 @@ static duo_bytes bytes_of(const script *at)
     return (duo_bytes){text, (size_t)(at->value % sizeof text)};
 }
 
-/* Receives in one way of many; the endpoint is ready or becomes so. */
+/* Receives in one of many ways; the endpoint is ready or becomes ready. */
 #define HEAR(receive, try_receive, within, endpoint, got)                                          \
     do {                                                                                           \
         duo_status heard_ = DUO_EMPTY;                                                             \
@@ -59,7 +62,7 @@ static duo_bytes bytes_of(const script *at)
 
 static uint64_t way;
 
-/* One message from the client on; whether the server speaks next. */
+/* Passes one message from the client; returns whether the server sends next. */
 static bool there_out(turns_client_there_t *there, turns_client_back_t *back, const script *at)
 {
     duo_status status = DUO_USED;

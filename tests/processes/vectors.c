@@ -1,4 +1,4 @@
-/* The bytes of tests/wire/payloads.txt, read and written. The file is the first line of standard input's name. */
+/* The bytes of tests/wire/payloads.txt, read and written. VECTORS is the path of the file. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +25,11 @@ static size_t from_hex(const char *text, uint8_t *bytes)
     return size;
 }
 
-/* Whether the bytes are taken; if so, they are written again. */
+/* Whether the bytes are accepted; if so, they are written again. */
 static bool is_taken(const duo_wire *wire, const uint8_t *given, size_t size)
 {
     size_t taken = 0, room = 0;
-    /* In memory of their own size, so that reading behind the end is found. */
+    /* In memory of exactly their size, so that reading past the end is detected. */
     uint8_t *bytes = malloc(size > 0 ? size : 1);
     CHECK(bytes != NULL);
     if (size > 0) memcpy(bytes, given, size);

@@ -1,6 +1,6 @@
 ThisBuild / scalaVersion := "3.3.7"
 
-// The runtime in source, as it comes with the compiler: it is not published.
+// The runtime as source, as shipped with the compiler: it is not published.
 lazy val runtime = project.settings(
   Compile / unmanagedSourceDirectories ++= Seq("scala", "java").map { language =>
     file(sys.props("duologue.root")) / "runtime/scala/src/main" / language

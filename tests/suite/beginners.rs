@@ -1,4 +1,4 @@
-//! What people who come from another language or from the literature write first, and what they read in answer.
+//! First mistakes of people who come from another language or from the literature, and the diagnostics they get.
 
 use crate::rules::fixtures;
 use crate::support::repository;

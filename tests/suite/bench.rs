@@ -1,11 +1,11 @@
-//! The benchmarks of the pipes: every case works and moves what it says it moves. How long it takes is nobody's business here.
+//! The benchmarks of the pipes: every case works and transfers what it claims to. How long it takes is not checked.
 
 use crate::support::program::run;
 use crate::support::{is_named, repository, succeed};
 use std::path::Path;
 use std::process::Command;
 
-/// The benchmark in its quick form, where `DUOLOGUE_TEST_WITH` names it: nothing else compiles the crates that it compares with.
+/// The benchmark in its quick form, where `DUOLOGUE_TEST_WITH` names it: nothing else compiles the crates that it compares against.
 #[test]
 fn every_case_of_the_benchmark_works() {
     if !is_named("bench") {
@@ -19,13 +19,14 @@ fn every_case_of_the_benchmark_works() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success()
-            && printed.ends_with("every case works, and every bar finds its cases\n"),
+            && printed.ends_with("every case works, and the cases of every bar exist\n"),
         "{printed}{}",
         String::from_utf8_lossy(&output.stderr)
     );
 }
 
-/// As above, for the Scala pipes. The benchmark needs a JDK 21 or newer: the one that `DUOLOGUE_JAVA` is the `java` of, or `PATH`'s.
+/// The same for the Scala pipes. The benchmark needs JDK 21 or newer: the one whose `java` is named by `DUOLOGUE_JAVA`, or the one
+/// in `PATH`.
 #[test]
 fn every_case_of_the_benchmark_in_scala_works() {
     if !is_named("jmh") {
@@ -43,16 +44,16 @@ fn every_case_of_the_benchmark_in_scala_works() {
             .canonicalize()
             .expect("DUOLOGUE_JAVA names a program");
         let home = java.parent().and_then(Path::parent);
-        command.env("JAVA_HOME", home.expect("java lies in bin"));
+        command.env("JAVA_HOME", home.expect("java is in bin"));
     }
     let printed = succeed(&mut command).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(
-        printed.ends_with("every case works, and every bar finds its cases\n"),
+        printed.ends_with("every case works, and the cases of every bar exist\n"),
         "{printed}"
     );
 }
 
-/// The same in C.
+/// The same for C.
 #[test]
 fn every_case_of_the_c_benchmark_works() {
     if !is_named("bench") {

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 /// A copy of the example package.
 ///
-/// It has a name of its own: copies of equal name would share what Cargo knows about them.
+/// It has a name of its own: copies with the same name would share Cargo's records about them.
 struct Example {
     scratch: Scratch,
     name: String,
@@ -29,7 +29,7 @@ impl Example {
             let text = fs::read_to_string(source.join(path)).expect("the example is there");
             let root = repository()
                 .to_str()
-                .expect("a plain path")
+                .expect("a UTF-8 path")
                 .replace('\\', "/");
             let text = text.replace("path = \"../..", &format!("path = \"{root}"));
             let text = text.replace("name = \"example\"", &format!("name = \"{name}\""));
@@ -40,7 +40,7 @@ impl Example {
         Example { scratch, name }
     }
 
-    /// Cargo in the package; all copies share what they depend on.
+    /// Runs Cargo in the package; all copies share their built dependencies.
     fn cargo(&self, arguments: &str) -> Output {
         let mut command = Command::new(env!("CARGO"));
         command
@@ -208,7 +208,7 @@ fn a_builder_that_asks_for_the_impossible_says_so() {
     assert!(nothing.starts_with("nothing to generate: "), "{nothing}");
     let rootless = build(".root(\"protocols\")", ".all()");
     assert!(
-        rootless.starts_with("`all` needs to know with `root`"),
+        rootless.starts_with("`all` needs the directory of the protocol files"),
         "{rootless}"
     );
     let empty = build(".root(\"protocols\")", ".root(\"src\").all()");
@@ -233,7 +233,7 @@ fn a_builder_that_asks_for_the_impossible_says_so() {
     assert!(words.contains("--> protocols/"), "{words}");
     assert!(
         !words.contains("\\n"),
-        "an error that is unwrapped can be read:\n{words}"
+        "an unwrapped error must be readable:\n{words}"
     );
 }
 
@@ -254,6 +254,6 @@ fn the_library_alone_is_small() {
     for name in ["clap", "anstream", "ignore"] {
         assert!(!names.contains(name), "the library needs {name}");
     }
-    // Four of them are the hash of fingerprints and what it needs.
+    // Four of them are the hash crate for fingerprints and its dependencies.
     assert!(names.len() <= 48, "{} packages: {names:?}", names.len());
 }

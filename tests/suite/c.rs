@@ -1,4 +1,4 @@
-//! The C target: the shim, what is generated, and the programs that use it.
+//! The C target: the shim, the generated code, and the programs that use it.
 
 mod analysis;
 pub mod cmake;
@@ -14,7 +14,7 @@ use crate::support::{repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Every test of the shim, a program of its own, watched in every way.
+/// Runs a test of the shim, which is a program of its own, with every compiler and under every checker.
 fn check_runtime(test: &str) {
     for compiler in Compiler::all() {
         for watch in Watch::all() {
@@ -27,10 +27,10 @@ fn check_runtime_with(test: &str, compiler: Compiler, watch: Watch, shim: &[&str
     check_test_with(test, compiler, watch, &[], shim);
 }
 
-/// The same with further arguments for the test alone.
+/// The same with additional arguments for the test alone.
 fn check_test_with(test: &str, compiler: Compiler, watch: Watch, flags: &[&str], shim: &[&str]) {
     let tests = runtime().join("tests");
-    // The headers have a part of the runtime in them.
+    // The headers contain a part of the runtime.
     let flags = [flags, shim].concat();
     let folder = scratch(&format!(
         "runtime-{test}-{compiler:?}-{watch:?}-{}",
@@ -140,7 +140,7 @@ fn the_headers_are_cpp_too() {
     check_runtime("header.cpp");
 }
 
-/// The ways in which the shim can be built otherwise.
+/// The shim in other configurations.
 #[test]
 fn without_futex_and_with_checked_turns() {
     for test in [
@@ -151,7 +151,7 @@ fn without_futex_and_with_checked_turns() {
     }
 }
 
-/// Nobody who sets the clock ends a wait, or makes it longer.
+/// Setting the system's clock neither ends a wait nor makes it longer.
 #[test]
 fn limits_are_measured_by_a_clock_that_nobody_sets() {
     let tests = runtime().join("tests");
@@ -176,7 +176,7 @@ fn limits_are_measured_by_a_clock_that_nobody_sets() {
     }
 }
 
-/// Where the system has no asymmetric barrier every message is swapped.
+/// Without the system's asymmetric barrier, every message is published with an atomic swap.
 #[test]
 fn without_the_barrier() {
     for test in [
@@ -192,7 +192,7 @@ fn without_the_barrier() {
     }
 }
 
-/// A filter for system calls may forbid `membarrier`: from the start, or after sessions have begun that rely on it.
+/// A system call filter may forbid `membarrier`: from the start, or after sessions that rely on it have begun.
 #[cfg(target_os = "linux")]
 #[test]
 fn where_the_barrier_is_refused() {
@@ -223,14 +223,14 @@ fn the_barrier_is_refused_while_two_threads_walk() {
     }
 }
 
-/// Messages that are stored by hand, as by a sender that misses its receiver.
+/// Stores messages by hand, like a sender that misses its waiting receiver.
 #[cfg(target_os = "linux")]
 #[test]
 fn nobody_waits_forever_who_was_missed_for_want_of_the_barrier() {
     check_test_with("unseen.c", Compiler::Gcc, Watch::Plain, &[], &[]);
 }
 
-/// No time limit, no look in between and no other message wakes a sleeper that was forgotten.
+/// Built so that a forgotten sleeper is not woken by a time limit, an occasional check or another message.
 #[test]
 fn nobody_is_forgotten_where_nothing_rescues() {
     for test in [
@@ -257,14 +257,14 @@ fn nobody_is_forgotten_where_nothing_rescues() {
     }
 }
 
-/// A program can do without the call, and then does not make it.
+/// A program can opt out of the call, which is then never made.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_program_does_without_the_barrier() {
     check_test_with("without.c", Compiler::Gcc, Watch::Plain, &[], &[]);
 }
 
-/// Epochs come round after a million turns, and here after a few.
+/// Epochs wrap around after a million turns, and here after a few.
 #[test]
 fn epochs_come_round() {
     for test in ["turn.c", "close.c", "lines.c", "stress.c", "walks.c"] {
@@ -272,12 +272,12 @@ fn epochs_come_round() {
     }
 }
 
-/// Generates `protos` into a scratch folder of the test and hands back the folder.
+/// Generates code from `protos` in a scratch folder of the test and returns the folder.
 fn generate(test: &str, protos: &[PathBuf]) -> PathBuf {
     generate_with(test, protos, &[])
 }
 
-/// The same with further arguments.
+/// The same with additional arguments.
 fn generate_with(test: &str, protos: &[PathBuf], arguments: &[&str]) -> PathBuf {
     let folder = scratch(test);
     let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
@@ -303,7 +303,7 @@ fn protocols() -> Vec<PathBuf> {
     files_in(&repository().join("protocols"), "proto")
 }
 
-/// A program with nothing special about it.
+/// A program with the usual settings.
 fn quiet<'a>(
     watch: Watch,
     sources: &'a [PathBuf],

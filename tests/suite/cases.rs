@@ -1,5 +1,5 @@
-//! The language on real texts: the protocols of `protocols/` and of the corpus, the pages of the documentation, the hard cases of
-//! the language, and texts that were broken on purpose.
+//! The language applied to real texts: the protocols in `protocols/` and in the corpus, the pages of the documentation, difficult
+//! cases of the language, and deliberately broken texts.
 
 mod attack;
 mod describe;
@@ -26,18 +26,18 @@ fn fires(text: &str, rules: &[&str]) -> Compilation {
     compilation
 }
 
-/// Compiles a text that must be free of findings.
+/// Compiles a text that must have no findings.
 #[track_caller]
 fn clean(text: &str) -> Compilation {
     let compilation = fires(text, &[]);
     assert!(
         compilation.checked.is_some(),
-        "no finding, and yet nothing checked:\n{text}"
+        "no findings, but nothing was checked:\n{text}"
     );
     compilation
 }
 
-/// Asserts that some finding says these words, in its message, a label, a note or a help.
+/// Asserts that some finding contains these words: in its message, a label, a note or a help.
 #[track_caller]
 fn says(compilation: &Compilation, words: &str) {
     let everything: String = compilation
@@ -47,11 +47,11 @@ fn says(compilation: &Compilation, words: &str) {
         .collect();
     assert!(
         everything.contains(words),
-        "nobody says {words:?}:\n{everything}"
+        "no finding says {words:?}:\n{everything}"
     );
 }
 
-/// A protocol with one state, one message and the end behind it; the message has this payload.
+/// A protocol with one state and one message, which has this payload and leads to the end.
 fn with_payload(payload: &str) -> String {
     format!("proto! p {{ s:send {{ m({payload}) -> ! }} }}")
 }

@@ -1,11 +1,11 @@
-//! The CI kit: every command that it runs exists, and what the page shows is what the program prints.
+//! The CI kit: every command that it runs exists, and the page shows what the program prints.
 
 use crate::support::program::{Scratch, run};
 use crate::support::repository;
 use serde_json::Value;
 use std::fs;
 
-/// The commands, without their arguments, that a file runs.
+/// The commands that a file runs, without their arguments.
 fn commands(text: &str) -> Vec<&str> {
     let lines = text.lines().map(str::trim);
     let called = lines.filter_map(|line| {
@@ -32,13 +32,13 @@ fn every_command_exists() {
             let output = run(scratch.duologue(&format!("{command} --help")), b"");
             assert!(
                 output.status.success(),
-                "{name} calls `duologue {command}`, which is no command"
+                "{name} calls `duologue {command}`, which is not a command"
             );
         }
     }
 }
 
-/// The block behind a marker: where its text starts and ends.
+/// The block after a marker: where its text starts and ends.
 fn block(page: &str, marker: &str) -> (usize, usize) {
     let at = page
         .find(marker)
@@ -80,6 +80,6 @@ fn the_page_shows_what_is_printed() {
     }
     assert!(
         written == page || std::env::var_os("UPDATE_DOCS").is_some(),
-        "write docs/ci.md again with UPDATE_DOCS=1 cargo test"
+        "regenerate docs/ci.md with UPDATE_DOCS=1 cargo test"
     );
 }

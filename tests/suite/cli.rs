@@ -143,11 +143,11 @@ mod views {
                 let name = path
                     .file_name()
                     .and_then(|name| name.to_str())
-                    .expect("a plain name");
+                    .expect("a UTF-8 name");
                 let folder = path
                     .parent()
                     .and_then(|path| path.to_str())
-                    .expect("a plain path");
+                    .expect("a UTF-8 path");
                 let once = run(
                     scratch.duologue(&format!("dual -q -A all -I {folder} {name}")),
                     b"",
@@ -284,7 +284,7 @@ mod usage {
         let written = std::fs::read_to_string(&path).unwrap_or_default();
         assert_eq!(
             written, page,
-            "write docs/cli.md again with UPDATE_DOCS=1 cargo test"
+            "regenerate docs/cli.md with UPDATE_DOCS=1 cargo test"
         );
     }
 

@@ -1,11 +1,11 @@
-//! `duologue.toml`: which one is read, what it settles, and how its mistakes are told.
+//! `duologue.toml`: which file is read, what it configures, and how its mistakes are reported.
 
 use crate::support::program::Scratch;
 use insta::assert_snapshot;
 
 const ENDLESS: &str = "proto! beat { alive:send { beat -> alive } }\n#[allow(never-ends)]\nproto! quiet { alive:send { beat -> alive } }\n";
 
-/// A folder with a protocol below a configuration; it counts as a repository, so that nothing above it is looked at.
+/// A folder with a configuration and a protocol below it. It counts as a repository, so nothing above it is searched.
 fn scratch(name: &str, config: &str) -> Scratch {
     let files = [
         ("duologue.toml", config),

@@ -1,5 +1,5 @@
-//! Whatever generated code declares is on the target's list of names, from which the clashes are found: the text is searched for
-//! declarations, by means that know nothing of how it was made.
+//! Everything that generated code declares is on the target's list of names, in which clashes are looked for. The generated text is
+//! searched for declarations by code that is independent of the generator.
 
 mod c;
 mod rust;
@@ -10,7 +10,7 @@ use duologue::check::CheckedProgram;
 use duologue::target::{self, Names, Options, OutputFile, Target};
 use std::collections::BTreeSet;
 
-/// A place in which names are declared, and a name.
+/// A scope in which names are declared, and a name.
 type Declared = (String, String);
 
 const GROUPS: [&str; 6] = [
@@ -22,7 +22,7 @@ const GROUPS: [&str; 6] = [
     "tests/payloads",
 ];
 
-/// All that can be generated.
+/// Options that generate everything.
 fn options() -> Options {
     Options {
         c_shm: true,
@@ -41,12 +41,12 @@ fn listed(program: &CheckedProgram, target: Target) -> BTreeSet<Declared> {
     listed
 }
 
-/// Without what Rust puts before a keyword: a file has the module's name without it.
+/// Without the prefix that Rust puts before a keyword: the name of a file does not have it.
 fn plain((place, name): Declared) -> Declared {
     (place.replace("r#", ""), name.replace("r#", ""))
 }
 
-/// Compares, group by group, what `find` finds in the generated files with the list.
+/// Checks, group by group, that what `find` finds in the generated files is on the list.
 fn check(target: Target, find: impl Fn(&OutputFile) -> Vec<Declared>) {
     for group in GROUPS {
         let program = checked(&protocols_in(group));

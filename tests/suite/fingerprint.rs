@@ -1,4 +1,4 @@
-//! Fingerprints: what they depend on and what not, and that they stay what they are.
+//! Fingerprints: what they depend on, what they do not depend on, and that they never change.
 
 use crate::support::program::Scratch;
 use crate::support::repository;
@@ -12,13 +12,13 @@ use duologue::relation::{View, canonical, difference};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// What the files say together.
+/// Compiles the files together.
 fn compiled(files: &[PathBuf]) -> Compilation {
     let mut texts = Texts::default();
     for path in files {
         let name = path.file_name().and_then(|name| name.to_str());
         let text = std::fs::read_to_string(path).expect("it can be read");
-        texts = texts.with(name.expect("a plain name"), text);
+        texts = texts.with(name.expect("a UTF-8 name"), text);
     }
     texts.compile_some(texts.names(), &[("all", Level::Allow)])
 }
@@ -68,12 +68,12 @@ fn protocols_of_a_file_in_different_have_one_each() {
     }
 }
 
-/// Programs in the field insist on fingerprints, so none may change as long as the version in the hashed text does not.
+/// Deployed programs rely on fingerprints, so none may change as long as the version in the hashed text does not.
 #[test]
 fn fingerprints_stay_what_they_are() {
     let mut written = String::new();
     for (name, fingerprint) in fingerprints(&files("protocols")) {
-        writeln!(written, "{name} {fingerprint}").expect("a string takes everything");
+        writeln!(written, "{name} {fingerprint}").expect("writing to a string cannot fail");
     }
     let path = repository().join("tests/wire/fingerprints.txt");
     let kept = std::fs::read_to_string(&path).expect("it is there");
@@ -88,7 +88,7 @@ fn fingerprints_stay_what_they_are() {
     );
 }
 
-/// Equal fingerprints mean equal behaviour, also of protocols that nobody thought of.
+/// Equal fingerprints mean equal behaviour, in all protocols of the corpus and of `protocols/`.
 #[test]
 fn equal_fingerprints_are_equal_behaviour() {
     let folders = ["tests/corpus/2012", "tests/corpus/literature"];
@@ -150,7 +150,7 @@ fn the_command() {
     insta::assert_snapshot!(scratch.transcript("fingerprint bank.proto --text"));
 }
 
-/// Which side may accept the fingerprint of an older version, which is a matter of positions as well as of names.
+/// Which side may accept the fingerprint of an older version. This depends on positions as well as on names.
 #[test]
 fn an_older_version_may_be_accepted() {
     let old = "proto! same { s:send { a -> ! } }\n\
@@ -175,7 +175,7 @@ fn an_older_version_may_be_accepted() {
     insta::assert_snapshot!(scratch.transcript("fingerprint all.proto --against nowhere"));
 }
 
-/// A protocol and its dual have one fingerprint, but a client of one cannot talk with a server of the other.
+/// A protocol and its dual have the same fingerprint, but a client of one cannot talk to a server of the other.
 #[test]
 fn exchanged_sides_are_not_the_old_version() {
     let files = [

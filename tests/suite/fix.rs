@@ -44,7 +44,7 @@ fn repairs_are_made_until_none_is_left() {
     assert!(!again.contains("fixed"), "{again}");
 }
 
-/// What looks like a comment in a string is none: the semicolon comes after the string.
+/// A comment marker inside a string starts no comment: the semicolon comes after the string.
 #[test]
 fn a_semicolon_after_a_path_is_written_once() {
     let text = "import \"a//b.proto\"\nproto! light { on:send { off -> ! } }\n";
@@ -60,7 +60,7 @@ fn standard_input_is_not_repaired() {
     assert_snapshot!("fix-stdin", scratch.transcript("check --fix -"));
 }
 
-/// Rules go from an attribute one by one, with their commas; a comment stays, and with it what it may be about.
+/// Rules are removed from an attribute one by one, with their commas. A comment stays, and so does the rule it may be about.
 #[test]
 fn suppressions_of_nothing_are_removed() {
     let text = "#[allow(stuck-state, never-ends, unreachable-state, cannot-finish)]\n\
@@ -76,7 +76,7 @@ fn suppressions_of_nothing_are_removed() {
     assert_eq!(scratch.read("beat.proto"), expected);
 }
 
-/// Two names that are no UTF-8 look the same in reports; a repair of one file must not become the text of the other.
+/// Two names that are not UTF-8 can look the same in reports; a repair of one file must not become the text of the other.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_reports_cannot_tell_apart_are_left_alone() {
@@ -113,7 +113,7 @@ fn a_file_that_cannot_be_written_is_named_as_it_was_given() {
     assert!(answer.ends_with("--- exit 3 ---\n"), "{answer}");
 }
 
-/// Which of two words is the type is known where one is a type and the other is not, and no import can change that.
+/// Which of two words is the type is clear if one is a type and the other is not, and no import can change that.
 #[test]
 fn a_type_before_its_name_is_moved_only_where_there_is_no_other_reading() {
     let message = |payload: &str| format!("proto! p {{ s:send {{ m({payload}) -> ! }} }}\n");
@@ -185,7 +185,8 @@ fn a_bracket_that_is_missing_or_closes_too_early_is_not_papered_over() {
     }
 }
 
-/// A state goes with its line, and with the blank line that kept it apart; a comment inside it stays, and so does the state.
+/// A state is removed with its line and with the blank line that separated it. A comment inside a state stays, and so does the
+/// state.
 #[test]
 fn a_removed_state_leaves_no_trace_and_takes_no_comment_along() {
     let before = "proto! p {\n    a:send { x -> done }\n\n    done { }\n}\n";
@@ -199,8 +200,8 @@ fn a_removed_state_leaves_no_trace_and_takes_no_comment_along() {
     assert_eq!(scratch.read("a.proto"), kept);
 }
 
-/// All fixtures with something to repair, and what becomes of them. What was repaired parses, but for the cases named here, which
-/// have a second mistake that only a person can repair.
+/// All fixtures with something to repair, and the results. Repaired files parse, except for the cases named here, which have a
+/// second mistake that only a person can repair.
 #[test]
 fn fixtures_after_their_repairs() {
     let fail = fs::read_dir(repository().join("tests/fail")).expect("the folder can be read");
@@ -218,7 +219,7 @@ fn fixtures_after_their_repairs() {
         for (case, texts, inputs) in fixtures(&folder) {
             let scratch = Scratch::new("fix-fixtures");
             for name in texts.names() {
-                scratch.write(name.to_str().expect("a plain name"), texts.bytes(&name));
+                scratch.write(name.to_str().expect("a UTF-8 name"), texts.bytes(&name));
             }
             let inputs: Vec<&str> = inputs.iter().filter_map(|path| path.to_str()).collect();
             let inputs = inputs.join(" ");
@@ -230,7 +231,8 @@ fn fixtures_after_their_repairs() {
                 }
                 let now = String::from_utf8(now).expect("repairs are UTF-8");
                 let name = name.display();
-                writeln!(all, "===== {rule}/{case}: {name}\n{now}").expect("a string takes it");
+                writeln!(all, "===== {rule}/{case}: {name}\n{now}")
+                    .expect("writing to a string cannot fail");
                 if report.contains("error[syntax]") {
                     still_wrong.push(format!("{rule}/{case}"));
                 }
@@ -241,7 +243,7 @@ fn fixtures_after_their_repairs() {
     assert_eq!(still_wrong, ["beginners/record_of_typescript"]);
 }
 
-/// The repairs of a program without errors leave its protocols what they are.
+/// Repairs of a program without errors do not change its protocols.
 #[test]
 fn repairs_of_a_sound_program_keep_its_fingerprints() {
     let mut texts: Vec<PathBuf> = Vec::new();
@@ -267,7 +269,7 @@ fn repairs_of_a_sound_program_keep_its_fingerprints() {
     assert!(repaired >= 5, "only {repaired} files were repaired");
 }
 
-/// Whether there was something to repair.
+/// Checks one program; returns whether there was something to repair.
 fn keeps_its_fingerprints(path: &Path, text: &str) -> bool {
     let scratch = Scratch::with("fix-sound", &[("a.proto", text)]);
     let print = || scratch.transcript("fingerprint a.proto");

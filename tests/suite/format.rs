@@ -1,4 +1,4 @@
-//! The layout: what it makes of ugly files, that it changes nothing else, and the command that applies it.
+//! The formatter: what it makes of ugly files, that it changes nothing but the layout, and the command that runs it.
 
 mod command;
 mod random;
@@ -28,7 +28,7 @@ fn formatted(text: &str) -> String {
     new.unwrap_or_else(|error| panic!("{error:?}\n--- text\n{text}\n--- layout\n{}", lay_out(text)))
 }
 
-/// The tree as text, without places.
+/// The tree as text, without positions.
 fn tree(text: &str) -> String {
     let shown = format!("{:?}", parsed(text));
     let mut parts = shown.split("Span {");
@@ -39,7 +39,7 @@ fn tree(text: &str) -> String {
     tree
 }
 
-/// The lines of all comments without the blanks around them, and all else without blanks, commas and semicolons.
+/// The lines of all comments without the whitespace around them, and everything else without whitespace, commas and semicolons.
 fn comments_and_words(text: &str) -> (Vec<String>, String) {
     let mut comments = Vec::new();
     let mut words = String::new();
@@ -81,7 +81,7 @@ fn comments_and_words(text: &str) -> (Vec<String>, String) {
     (comments, words)
 }
 
-/// Formats a text and holds the result to everything that is promised of it.
+/// Formats a text and checks everything that is promised of the result.
 fn check(text: &str) -> String {
     let new = formatted(text);
     assert_eq!(
@@ -91,7 +91,7 @@ fn check(text: &str) -> String {
     );
     let (old_parts, new_parts) = (comments_and_words(text), comments_and_words(&new));
     assert_eq!(old_parts, new_parts, "--- text\n{text}\n--- layout\n{new}");
-    assert_eq!(new, formatted(&new), "a second time, after\n{text}");
+    assert_eq!(new, formatted(&new), "formatted twice:\n{text}");
     assert!(
         new.is_empty() || new.ends_with('\n') && !new.ends_with("\n\n"),
         "{new:?}"
@@ -157,7 +157,7 @@ fn random_files_keep_their_words_comments_and_meaning() {
     );
 }
 
-/// What a text looked like before leaves no trace, but for blank lines and bodies that were on one line.
+/// The previous layout of a text has no influence, except for blank lines and bodies that were on one line.
 #[test]
 fn words_alone_decide_the_layout() {
     for seed in 0..400 {
@@ -173,7 +173,7 @@ fn words_alone_decide_the_layout() {
     }
 }
 
-/// A line is too long only where it holds no list that could be broken.
+/// A line is too long only if it contains no list that could be broken.
 #[test]
 fn lines_fit_where_they_can() {
     let mut broken = 0;
@@ -227,7 +227,7 @@ fn a_layout_that_changes_more_is_refused() {
             other => panic!("{number}: {other:?}"),
         }
     }
-    // The same words and comments, but the documentation has come to stand before the other state.
+    // The same words and comments, but the documentation has moved to the other state.
     let text = "proto! p {\n    /// Doc.\n    a:send { m -> b }\n    b:recv { m -> a }\n}\n";
     let moved = |text: &str| {
         let text = text.replace("/// Doc.\n    ", "");

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What makes rustc's output report its coverage to libFuzzer; what cargo-fuzz passes, all of it stable.
+/// The flags that make compiled code report its coverage to libFuzzer: those that cargo-fuzz passes, all of them stable.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
-/// For how long each target runs, in seconds, unless `DUOLOGUE_FUZZ_SECONDS` says otherwise.
+/// How long each target runs, in seconds, unless `DUOLOGUE_FUZZ_SECONDS` says otherwise.
 const SECONDS: &str = "30";
 
-/// The folder with the targets, built once in a run of the tests.
+/// The folder with the targets, built once per run of the tests.
 fn targets() -> &'static Path {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -27,7 +27,7 @@ fn targets() -> &'static Path {
         let mut cargo = tool("cargo", "rustup toolchain install stable");
         cargo.current_dir(repository().join("tests/fuzz"));
         cargo.args(["build", "--release", "--locked", "--quiet"]);
-        // With a target named, build scripts and macros are not instrumented.
+        // With an explicit target, build scripts and macros are not instrumented.
         cargo.args(["--target", host.trim()]);
         cargo.env("CARGO_TARGET_DIR", &target);
         succeed(cargo.env("RUSTFLAGS", COVERAGE))?;
@@ -38,7 +38,7 @@ fn targets() -> &'static Path {
         .unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Every protocol file of the repository, as inputs to begin with.
+/// Every protocol file of the repository, as initial inputs.
 fn seeds() -> &'static Path {
     static WRITTEN: OnceLock<PathBuf> = OnceLock::new();
     WRITTEN.get_or_init(|| {
@@ -55,7 +55,7 @@ fn seeds() -> &'static Path {
     })
 }
 
-/// Runs a target on its known inputs and what libFuzzer makes of them. What it fails on is kept beside its corpus.
+/// Runs a target on its known inputs and on what libFuzzer derives from them. Inputs that fail are kept next to the corpus.
 fn finds_nothing(target: &str) {
     if !is_named("fuzz") {
         return;

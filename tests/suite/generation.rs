@@ -56,7 +56,7 @@ fn the_same_bytes_from_every_directory() {
     command.current_dir(scratch.path("deep"));
     assert!(run(command, b"").status.success());
     let absolute = scratch.path("deep/bank.proto");
-    let absolute = absolute.to_str().expect("a plain path");
+    let absolute = absolute.to_str().expect("a UTF-8 path");
     let command = scratch.duologue(&format!(
         "gen {absolute} --rust c/rust --c c/c --scala c/scala"
     ));
@@ -142,7 +142,7 @@ fn a_write_that_fails_leaves_nothing() {
     assert_eq!(blocked.files("out"), ["out/c/bank.h/x"]);
 }
 
-/// What `--diff` prints makes the files what `gen` would make them.
+/// The patch that `--diff` prints turns the files into what `gen` would write.
 #[test]
 fn drift_as_a_patch() {
     let scratch = Scratch::with("gen-patch", &[("bank.proto", BANK), ("light.proto", LIGHT)]);
@@ -248,7 +248,7 @@ fn what_build_systems_ask() {
     assert_snapshot!(scratch.read("out/p.d"));
 }
 
-/// The JVM allows 64 KiB of code in a method, and takes about 16 bytes for each value of a payload.
+/// The JVM allows 64 KiB of code in a method, of which each value of a payload takes about 16 bytes.
 #[test]
 fn no_method_of_scala_is_too_large() {
     let entries: Vec<String> = (0..100).map(|entry| format!("e{entry}: u64")).collect();
@@ -269,7 +269,7 @@ fn no_method_of_scala_is_too_large() {
     assert!(methods.iter().map(values).max() < Some(3_000));
 }
 
-/// A second run into the same folder leaves the files of the first, and says which modules `mod.rs` has no longer.
+/// A second run into the same folder keeps the files of the first, and reports which modules are missing from the new `mod.rs`.
 #[test]
 fn a_module_that_another_run_has_written_is_missed() {
     let protocol = |name: &str| format!("proto! {name} {{ s:send {{ m -> ! }} }}\n");
@@ -279,7 +279,7 @@ fn a_module_that_another_run_has_written_is_missed() {
     let first = scratch.transcript("gen a.proto --rust d");
     assert!(!first.contains("note"), "{first}");
     let second = scratch.transcript("gen b.proto --rust d");
-    let note = "note d/mod.rs no longer has the module `a`, whose file d/a.rs another run has written; give all \
+    let note = "note d/mod.rs no longer has the module `a`, whose file d/a.rs was written by another run; give all \
                 protocol files to one run, or use another directory\n";
     assert!(second.contains(note), "{second}");
     let both = scratch.transcript("gen a.proto b.proto --rust d");

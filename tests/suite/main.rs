@@ -1,4 +1,4 @@
-//! All integration tests, in one binary: one module per kind of test, data in the folders beside `suite/`.
+//! All integration tests, in one binary: one module per kind of test, with data in the folders next to `suite/`.
 
 mod support;
 

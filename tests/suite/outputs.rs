@@ -1,4 +1,4 @@
-//! Writing outputs: all or nothing, only what changed, and never over what somebody else wrote.
+//! Writing outputs: all or nothing, only what changed, and never over files that something else wrote.
 
 use crate::support::program::Scratch;
 use duologue::files::{Change, MARKER, OutputError, Outputs, Tree};
@@ -79,7 +79,7 @@ fn a_failure_leaves_nothing_behind() {
     assert!(!scratch.path("out/rust").exists());
 }
 
-/// The Rust files could be written, the C file not.
+/// The Rust files can be written, the C file cannot.
 fn plan_with_file_in_the_way(scratch: &Scratch) -> Outputs {
     let rust = vec![file("deep/down/mod.rs", "")];
     let trees = vec![

@@ -1,4 +1,4 @@
-//! The pages of the documentation: none is missing, none is stale, and their links lead somewhere.
+//! The pages of the documentation: none is missing, none is stale, and no link is broken.
 
 use crate::support::repository;
 use crate::tidy::{files, relative, sources};
@@ -46,7 +46,7 @@ fn the_architecture_page_shows_every_room() {
     }
     for entry in fs::read_dir(repository()).expect("it can be read") {
         let entry = entry.expect("it can be read");
-        let name = entry.file_name().into_string().expect("a plain name");
+        let name = entry.file_name().into_string().expect("a UTF-8 name");
         let is_kept = !name.starts_with('.') && name != "target" && entry.path().is_dir();
         let shown = format!("`{name}/`");
         assert!(
@@ -71,7 +71,7 @@ fn the_readme_and_the_continuous_build_agree() {
     );
 }
 
-/// Links to other pages of the repository lead somewhere.
+/// Links to other pages of the repository are not broken.
 #[test]
 fn links_lead_somewhere() {
     for path in files("") {
@@ -79,7 +79,7 @@ fn links_lead_somewhere() {
             continue;
         }
         let text = fs::read_to_string(&path).expect("it can be read");
-        let folder = path.parent().expect("it lies in a folder");
+        let folder = path.parent().expect("it is in a folder");
         for link in text
             .split("](")
             .skip(1)
@@ -93,7 +93,7 @@ fn links_lead_somewhere() {
     }
 }
 
-/// Every command and every rule is told of in the documentation.
+/// Every command and every rule is documented.
 #[test]
 fn the_documentation_knows_every_command() {
     let page = fs::read_to_string(repository().join("docs/cli.md")).expect("it is there");
@@ -116,7 +116,10 @@ fn the_documentation_knows_every_command() {
             .unwrap_or_default()
             .to_lowercase();
         let shown = format!("\n## duologue {name}\n");
-        assert!(page.contains(&shown), "docs/cli.md does not know `{name}`");
+        assert!(
+            page.contains(&shown),
+            "docs/cli.md does not mention `{name}`"
+        );
     }
 }
 

@@ -1,5 +1,5 @@
-//! The README: its protocol, its diagram and its error are what the program reads and prints, and its programs are those of the
-//! pages on the targets, which are compiled and run.
+//! The README: its protocol, diagram and error are what the program reads and prints, and its programs are those of the pages on
+//! the targets, which are compiled and run.
 
 use crate::support::program::{Scratch, run};
 use crate::support::repository;
@@ -18,7 +18,7 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Lines without the blanks before them.
+/// Lines without leading whitespace.
 fn flush(text: &str) -> String {
     let lines = text.lines().map(|line| line.trim_start().to_owned() + "\n");
     lines.collect()

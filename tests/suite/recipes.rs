@@ -1,5 +1,5 @@
-//! What `docs/building.md` says for make, Meson, Mill and Maven, taken from the page and run, where `DUOLOGUE_TEST_WITH` names `cmake`,
-//! `meson`, `mill` or `maven-recipe`.
+//! The recipes in `docs/building.md` for make, Meson, Mill and Maven, taken from the page and run where `DUOLOGUE_TEST_WITH` names
+//! `cmake`, `meson`, `mill` or `maven-recipe`.
 
 use crate::c::cmake::{installed, tool};
 use crate::support::c::scratch;
@@ -25,7 +25,7 @@ fn text(section: &str, language: &str) -> String {
     block.to_owned()
 }
 
-/// `PATH` with the compiler of protocols in it.
+/// `PATH` with the protocol compiler in it.
 fn path() -> OsString {
     let compiler = Path::new(env!("CARGO_BIN_EXE_duologue"));
     let own = compiler.parent().expect("it is in a folder").to_owned();
@@ -186,7 +186,7 @@ fn mill() {
         run.arg(task).env("PATH", path());
         succeed(run.current_dir(&project))
     };
-    // What it fetches and compiles for itself comes before the patience with the program begins.
+    // Lets Mill fetch and compile what it needs for itself before the time limit of the program applies.
     run("version").unwrap_or_else(|failure| panic!("{failure}"));
     hold(&module.join("protocols"), || run("thermostat.run"));
 }

@@ -1,4 +1,4 @@
-//! Reports for machines: their shape, their escapes, and that the exit code does not depend on them.
+//! Machine-readable reports: their structure, their escaping, and that the exit code does not depend on them.
 
 use crate::support::program::Scratch;
 use crate::support::sarif::keeps_to_schema;
@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 use std::fs;
 
-/// An error with a second place and a fix, a warning, and a name of the file that every format has to escape.
+/// An error with a second location and a fix, a warning, and a file name that every format has to escape.
 const WRONG: &str = "proto! bank {\n    login:send { login(str) -> conected }\n    connected:recv { ok -> ! }\n}\n\
                      proto! twice { a:send { stop -> over } over { } }\nproto! twice { a:send { stop -> ! } }\n";
 
@@ -114,7 +114,7 @@ fn sarif_keeps_to_its_schema() {
     assert_eq!(rules.len(), duologue::check::every_rule().count());
 }
 
-/// Bytes are counted in the file, also where the text has a replacement character for what is not UTF-8.
+/// Byte offsets refer to the file, even if the text has a replacement character for bytes that are not UTF-8.
 #[test]
 fn bytes_are_those_of_the_file() {
     let scratch = Scratch::new("report-bytes");

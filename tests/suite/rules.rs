@@ -124,7 +124,7 @@ fn each_folder_is_a_rule_with_a_page() {
     for entry in fail {
         let name = entry.expect("an entry").file_name();
         let name = name.to_string_lossy();
-        let rule = rule(&name).unwrap_or_else(|| panic!("tests/fail/{name} is no rule"));
+        let rule = rule(&name).unwrap_or_else(|| panic!("tests/fail/{name} is not a rule"));
         assert!(
             rule.page.starts_with(&format!("# {name}\n")),
             "the page of {name}"

@@ -1,4 +1,4 @@
-//! The Rust target: what is generated, and the programs that use it.
+//! The Rust target: the generated code, and the programs that use it.
 
 use crate::support::rust::{
     Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch,
@@ -80,7 +80,7 @@ fn types_of_the_host_may_live_anywhere() {
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// Whether a name alone nearly fills a line: there rustfmt itself loses type parameters and blanks.
+/// Whether a name alone nearly fills a line: there rustfmt itself loses type parameters and whitespace.
 fn has_long_names(path: &Path) -> bool {
     let text = fs::read_to_string(path).expect("the folder holds protocols");
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -143,7 +143,7 @@ fn source_and_module() {
     }
 }
 
-/// What a misuse program says about itself: the one error, as the compiler words it, and what else it says.
+/// What a misuse program expects: its one error, in the words of the compiler, and what else the compiler says.
 fn expectations(text: &str) -> (&str, Vec<&str>) {
     let mut expected = text.lines().filter_map(|line| line.strip_prefix("//~ "));
     let error = expected
@@ -182,7 +182,7 @@ fn misuse_does_not_compile_for_the_stated_reason_and_no_other() {
         for note in notes {
             assert!(
                 said.contains(note),
-                "{}: not a word of {note:?} in {said}",
+                "{}: {note:?} is missing from {said}",
                 path.display()
             );
         }
@@ -208,7 +208,7 @@ fn the_programs_of_the_page_run() {
     let folder = scratch("page");
     let mut paths = protocols_in("protocols");
     generate(&paths, &Options::default(), &folder.join("all"));
-    // All others stand alone; this one wants a type of the program.
+    // This one needs a type of the program; all others are complete.
     paths.retain(|path| !path.ends_with("work_queue.proto"));
     generate(&paths, &Options::default(), &folder.join("most"));
     let programs = programs_in(&page);

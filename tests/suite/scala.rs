@@ -1,4 +1,4 @@
-//! The Scala target: the shim, what is generated, and the programs that use it.
+//! The Scala target: the shim, the generated code, and the programs that use it.
 
 mod adapters;
 mod misuse;
@@ -51,8 +51,8 @@ fn the_shim_keeps_its_contract_in_scala_2() {
     runtime_keeps_its_contract(Scala::Two);
 }
 
-/// In the Java that `DUOLOGUE_JAVA` is the path of, or the one in `PATH`, where `DUOLOGUE_TEST_WITH` names `virtual-threads`.
-/// There is one carrier: a wait that kept it would keep everybody. 100,000 sessions have to fit into 2 GB.
+/// Runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`, where `DUOLOGUE_TEST_WITH` names `virtual-threads`. There
+/// is one carrier thread, so a wait that kept it would block all others. 100,000 sessions have to fit into 2 GB.
 #[test]
 fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
     if !is_named("virtual-threads") {
@@ -73,7 +73,7 @@ fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
     }
 }
 
-/// All of `protocols/`, hard names and the corpus in Scala, the programs that use them, and a main program that runs them;
+/// All of `protocols/`, difficult names and the corpus in Scala, the programs that use them, and a main program that runs them;
 /// written once.
 fn sources() -> &'static [PathBuf] {
     static WRITTEN: OnceLock<Vec<PathBuf>> = OnceLock::new();

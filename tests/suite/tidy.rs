@@ -1,12 +1,13 @@
-//! The shape of the repository: who may name whom, how long files are, and that nothing is left behind.
+//! The structure of the repository: which module may use which, how long files may be, and that no file is unfinished or mentions
+//! the machine it was written on.
 
 use crate::support::repository;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each room of `src/` with the rooms it may name. A stage names the stages before it and none after; only `cli`, which is a
-/// program of its own, may name everything.
+/// Each module of `src/` with the modules that it may use. A stage uses the stages before it and none after; only `cli`, which is a
+/// program of its own, may use everything.
 const ROOMS: &[(&str, &[&str])] = &[
     ("source", &[]),
     ("name", &["source"]),
@@ -84,7 +85,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
 ];
 
-/// Each crate from outside with the room that may name it; a crate that only describes how values are read and written may have two.
+/// Each external crate with the module that may use it; a crate that only describes how values are read and written may have two.
 const OUTSIDE: &[(&str, &str)] = &[
     ("annotate_snippets", "report"),
     ("anstream", "cli"),
@@ -110,16 +111,16 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("toml", "cli"),
 ];
 
-/// Rooms that may read, write and print.
+/// Modules that may read, write and print.
 const OUTWARD: [&str; 4] = ["files", "build", "cli", "main"];
 
 /// A source file without its tests, and without comments.
 pub struct Source {
     /// The path relative to the repository, with `/`.
     path: String,
-    /// The room it belongs to.
+    /// The top-level module it belongs to.
     pub room: String,
-    /// How deep its module lies; `src/graph.rs` has 1.
+    /// How deeply its module is nested; `src/graph.rs` has 1.
     depth: usize,
     code: String,
 }
@@ -128,10 +129,10 @@ pub fn relative(path: &Path) -> String {
     let path = path
         .strip_prefix(repository())
         .expect("it is in the repository");
-    path.to_str().expect("a plain name").replace('\\', "/")
+    path.to_str().expect("a UTF-8 name").replace('\\', "/")
 }
 
-/// All files below a folder, sorted; what Git ignores and what it keeps are left out.
+/// All files below a folder, sorted, without build output and Git's own files.
 pub fn files(below: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![repository().join(below)];
@@ -140,7 +141,7 @@ pub fn files(below: &str) -> Vec<PathBuf> {
         for entry in fs::read_dir(&folder).expect("the folder is there") {
             let path = entry.expect("it can be read").path();
             let name = path.file_name().and_then(|name| name.to_str());
-            let name = name.expect("a plain name");
+            let name = name.expect("a UTF-8 name");
             if path.is_dir() && name != "target" && name != ".git" {
                 pending.push(path);
             } else if path.is_file() && name != ".git" {
@@ -181,7 +182,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
 }
 
-/// The rooms that a file names: behind `crate::`, alone or in braces, and behind enough `super::`.
+/// The modules that a file uses: after `crate::`, alone or in braces, and after enough `super::`.
 fn rooms_named(source: &Source) -> BTreeSet<String> {
     let mut named = BTreeSet::new();
     let up = "super::".repeat(source.depth);
@@ -205,7 +206,7 @@ fn rooms_named(source: &Source) -> BTreeSet<String> {
     named
 }
 
-/// The first words of the items of a list whose items may hold lists.
+/// The first word of each item of a list; items may themselves contain lists.
 fn heads(list: &str) -> Vec<String> {
     let mut depth = 0;
     let mut heads = vec![String::new()];
@@ -229,14 +230,14 @@ fn heads(list: &str) -> Vec<String> {
 fn each_stage_names_the_stages_before_it_and_none_after() {
     for source in sources() {
         let room = ROOMS.iter().find(|(room, _)| *room == source.room);
-        let (room, may_name) = room
-            .unwrap_or_else(|| panic!("{} is a new room: give it a place in ROOMS", source.path));
+        let (room, may_name) =
+            room.unwrap_or_else(|| panic!("{} is a new module: add it to ROOMS", source.path));
         for named in rooms_named(&source) {
             let is_room = ROOMS.iter().any(|(room, _)| *room == named);
             let allowed = named == *room || may_name.contains(&named.as_str());
             assert!(
                 !is_room || allowed,
-                "{} names {named}, which {room} may not",
+                "{} uses {named}, which {room} may not",
                 source.path
             );
         }
@@ -254,7 +255,7 @@ fn each_crate_from_outside_is_named_in_one_room() {
             });
             assert!(
                 !is_named || room.split(' ').any(|room| source.room == room),
-                "{} names {outside}",
+                "{} uses {outside}",
                 source.path
             );
         }
@@ -271,10 +272,7 @@ fn each_crate_from_outside_is_named_in_one_room() {
             .unwrap_or_default()
             .replace('-', "_");
         let is_listed = OUTSIDE.iter().any(|(outside, _)| *outside == name);
-        assert!(
-            name.is_empty() || is_listed,
-            "give {name} a room in OUTSIDE"
-        );
+        assert!(name.is_empty() || is_listed, "add {name} to OUTSIDE");
     }
 }
 
@@ -301,7 +299,7 @@ fn only_the_outward_rooms_touch_the_world() {
     }
 }
 
-/// Iterating over a hash map would give another order in every run, unless what comes of it is sorted.
+/// Iterating over a hash map gives a different order in every run, unless the result is sorted.
 #[test]
 fn no_hash_map_is_iterated() {
     let calls = "iter keys values into_iter drain into_keys into_values";

@@ -1,14 +1,14 @@
 # duologue_generate(TARGET target PROTOCOLS file... [IMPORT_DIRS directory...] [OPTIONS option...])
 #
-# Compiles protocols to C, adds the result to a target, and links the runtime to it. All protocols of a program belong into one
-# call, since names are compared between them. Relative paths are relative to the current source directory. OPTIONS are handed
-# to `duologue gen`: levels of rules (`-D never-ends`), `--c-prefix`, and so on.
+# Compiles protocols to C, adds the result to a target, and links the runtime to it. List all protocols of a program in one call,
+# since their names are checked against each other. Relative paths are relative to the current source directory. OPTIONS are
+# passed to `duologue gen`: lint levels (`-D never-ends`), `--c-prefix`, and so on.
 #
-# The compiler is looked for in PATH; DUOLOGUE_EXECUTABLE names another one.
+# The compiler is searched for in PATH; set DUOLOGUE_EXECUTABLE to use another one.
 #
-# What is generated depends on every file that was read, imported ones included: an edit of one of them generates anew, and asks
-# CMake again which files there are. An error in a protocol stops the configuration or the build, and is shown as the compiler
-# says it.
+# The generated code depends on every file that was read, including imported ones: an edit of one of them generates the code
+# again and makes CMake determine the list of files again. An error in a protocol stops the configuration or the build, and is
+# shown as the compiler prints it.
 
 function(duologue_generate)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "PROTOCOLS;IMPORT_DIRS;OPTIONS")
@@ -17,17 +17,17 @@ function(duologue_generate)
   endif()
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if(NOT C IN_LIST languages)
-    message(FATAL_ERROR "duologue_generate: what is generated is compiled as C, also for C++: add C to the LANGUAGES of project()")
+    message(FATAL_ERROR "duologue_generate: the generated code is compiled as C, even for C++: add C to the LANGUAGES of project()")
   endif()
   if(NOT TARGET ${arg_TARGET})
-    message(FATAL_ERROR "duologue_generate: there is no target ${arg_TARGET}: call add_executable or add_library before")
+    message(FATAL_ERROR "duologue_generate: there is no target ${arg_TARGET}: call add_executable or add_library first")
   endif()
   find_program(DUOLOGUE_EXECUTABLE duologue DOC "The Duologue protocol compiler")
   if(NOT DUOLOGUE_EXECUTABLE)
     message(FATAL_ERROR "duologue is not in PATH: `cargo install duologue`, or set DUOLOGUE_EXECUTABLE")
   endif()
 
-  # Generated code and the headers that it includes are made for each other.
+  # Generated code must match the headers that it includes.
   get_target_property(runtime Duologue::duologue DUOLOGUE_VERSION)
   execute_process(COMMAND ${DUOLOGUE_EXECUTABLE} --version OUTPUT_VARIABLE compiler RESULT_VARIABLE failed)
   if(failed)
@@ -38,7 +38,7 @@ function(duologue_generate)
   string(FIND "${compiler}" "${line}" at)
   if(NOT at EQUAL 0)
     message(FATAL_ERROR
-      "${DUOLOGUE_EXECUTABLE} is version ${compiler}, the runtime is version ${runtime}: install one version of both")
+      "${DUOLOGUE_EXECUTABLE} is version ${compiler}, the runtime is version ${runtime}: install the same version of both")
   endif()
 
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${arg_TARGET}.protocols)
@@ -47,7 +47,7 @@ function(duologue_generate)
   foreach(protocol IN LISTS arg_PROTOCOLS)
     cmake_path(ABSOLUTE_PATH protocol NORMALIZE)
     if(NOT EXISTS ${protocol})
-      message(FATAL_ERROR "duologue_generate: there is no ${protocol}, named behind PROTOCOLS")
+      message(FATAL_ERROR "duologue_generate: PROTOCOLS names ${protocol}, which does not exist")
     endif()
     list(APPEND protocols ${protocol})
   endforeach()
@@ -55,16 +55,16 @@ function(duologue_generate)
   foreach(directory IN LISTS arg_IMPORT_DIRS)
     cmake_path(ABSOLUTE_PATH directory NORMALIZE)
     if(NOT IS_DIRECTORY ${directory})
-      message(FATAL_ERROR "duologue_generate: there is no directory ${directory}, named behind IMPORT_DIRS")
+      message(FATAL_ERROR "duologue_generate: IMPORT_DIRS names ${directory}, which is not a directory")
     endif()
     list(APPEND options -I ${directory})
   endforeach()
   set(generate ${DUOLOGUE_EXECUTABLE} gen ${protocols} --c ${folder} ${options})
 
-  # What there is to compile is known only to the compiler, so it runs once now.
+  # Only the compiler knows which files it generates, so it runs once during configuration.
   execute_process(COMMAND ${generate} --quiet --clean --depfile ${depfile} RESULT_VARIABLE failed ERROR_VARIABLE findings)
   if(failed)
-    # A FATAL_ERROR is filled like prose, by which the marks below a line would lose their place.
+    # CMake rewraps a FATAL_ERROR as prose, which would misplace the markers below source lines.
     message(NOTICE "${findings}")
     message(FATAL_ERROR "duologue gen failed for ${arg_TARGET}: see above")
   endif()
@@ -72,7 +72,7 @@ function(duologue_generate)
   string(REGEX REPLACE "\n$" "" outputs "${outputs}")
   string(REPLACE "\n" ";" outputs "${outputs}")
 
-  # In the depfile, what follows the colon was read.
+  # The depfile lists the files that were read after the colon.
   file(READ ${depfile} read)
   string(REGEX REPLACE "^.*: \\\\\n" "" read "${read}")
   string(REGEX REPLACE " \\\\\n *|\n" ";" read "${read}")
@@ -84,7 +84,7 @@ function(duologue_generate)
     endif()
   endforeach()
 
-  # A file that has not changed keeps its time, by which a build would think it old.
+  # A file that has not changed keeps its timestamp, so a build would consider it out of date.
   add_custom_command(
     OUTPUT ${outputs}
     COMMAND ${generate} --quiet --depfile ${depfile}
@@ -96,7 +96,7 @@ function(duologue_generate)
   target_sources(${arg_TARGET} PRIVATE ${outputs})
   target_include_directories(${arg_TARGET} PUBLIC ${folder})
   target_link_libraries(${arg_TARGET} PUBLIC Duologue::duologue)
-  # Endpoints of the wrong state must not compile: before GCC 14 these are warnings only.
+  # Endpoints of the wrong state must not compile: before GCC 14 these are only warnings.
   target_compile_options(${arg_TARGET} PRIVATE
     $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,AppleClang>:-Werror=incompatible-pointer-types>
     $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,AppleClang>:-Werror=implicit-function-declaration>)

@@ -1,40 +1,38 @@
 /*
- * A barrier that costs only the side which sleeps.
+ * A barrier that costs only the side that sleeps.
  *
- * A sender writes a word and then reads the receiver's flags; a receiver that is about to sleep
- * writes its flags and then reads the word. At least one must see what the other wrote. For that
- * the write of each must come before its read, which processors do not promise: both would need a
- * full barrier, and the sender would pay for it with every message though hardly any receiver
- * sleeps. Linux runs the sender's barrier on behalf of the receiver: `membarrier` makes every
- * running thread of the process pass a full barrier between the call and its return, and a thread
- * that does not run passed one when it stopped. So the sender's barrier falls either behind its
- * write, and the receiver's read sees the message; or before, and the sender's later read sees
- * the flags. This is the asymmetric fence of the C++ proposal P1202. The sender's half keeps only
- * the compiler from moving the read.
+ * A sender writes a word and then reads the receiver's flags; a receiver that is about to sleep writes its flags and
+ * then reads the word. At least one must see what the other wrote. For that the write of each must come before its
+ * read, which processors do not guarantee: both would need a full barrier, and the sender would pay for it with every
+ * message although hardly any receiver sleeps. Linux runs the sender's barrier on behalf of the receiver:
+ * `membarrier` makes every running thread of the process pass a full barrier between the call and its return, and a
+ * thread that is not running passed one when it stopped. So either the sender's barrier comes after its write, and
+ * the receiver's read sees the message; or it comes before, and the sender's later read sees the flags. This is the
+ * asymmetric fence of the C++ proposal P1202. The sender's half only keeps the compiler from moving the read.
  *
- * Where the call is missing, or the program does without it, every message is swapped and nobody comes
- * here. The thread sanitizer does not know the call and would not see what it orders, so it sees
- * swaps.
+ * Where the call is missing, or the program does without it, every message is swapped and this barrier is not used.
+ * The thread sanitizer does not understand the call and would not see what it orders, so under it messages are
+ * swapped.
  *
- * A process may begin sessions and then forbid itself the call, by a filter for system calls. From the first
- * refusal on the barrier is lost, for good, and new sessions swap. Those that run go on with senders that have no
- * barrier, so neither side need see what the other wrote, until the store is visible to all. That it becomes so, in
- * some finite time, is all that is relied on:
+ * A process may begin sessions and then forbid itself the call, with a filter for system calls. From the first
+ * refusal on the barrier is lost, for good, and new sessions swap. Running sessions continue with senders that have
+ * no barrier, so until a store is visible to all, neither side need see what the other wrote. That it becomes visible
+ * in some finite time is all that these sessions rely on:
  *
- * - A receiver that sleeps looks again after a pause, and again, until there is a message: see `duo_wait_a_while`.
- * - A receiver that leaves may miss a message. It first waits for a moment (`duo_grace`) in which the store can be
- *   expected to become visible, and the sender finds later that the receiver is gone: see leave.c.
+ * - A receiver that sleeps checks again after a pause, repeatedly, until there is a message: see `duo_wait_a_while`.
+ * - A receiver that disconnects may miss a message. It first waits for a short time (`duo_grace`) in which the store
+ *   can be expected to become visible, and the sender finds later that the receiver is gone: see leave.c.
  *
- * Whoever finds the call refused says so and then passes a full fence, before it looks for the last time. So a thread
- * that has passed a full fence of its own, and then does not find the barrier lost, passed it before: then the other
- * side sees what this thread wrote before its fence.
+ * A thread that finds the call refused records that and then passes a full fence, before it checks for the last time.
+ * So if the thread on the other side has passed a full fence of its own, and then does not find the barrier lost, its
+ * fence came first: then the thread that was refused sees what the other wrote before its fence.
  */
 #define _GNU_SOURCE
 #include "session.h"
 
 #ifdef DUO_NO_THREADS
 
-/* One processor sees its own writes in their order: only the compiler has to be held. */
+/* One processor sees its own writes in order: only the compiler has to be restrained. */
 bool duo_has_barrier(void)
 {
     return true;
@@ -87,8 +85,8 @@ enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 enum { UNKNOWN, THERE, MISSING, UNWANTED, LOST };
 
 /*
- * Two threads may ask at once: the first answer counts. Every state but LOST may be read late: it decides only how
- * the messages of a session are published that begins now.
+ * Two threads may query the call at once: the first result counts. Every state except LOST may be read late: it
+ * only determines how the messages of a session that begins now are published.
  */
 static DUO_ATOMIC int state;
 
@@ -130,7 +128,10 @@ bool duo_barrier_is_lost(void)
 
 bool duo_barrier(void)
 {
-    /* Some filters end up in a log: nobody asks again. Nor is a refusal for lack of memory tried once more. */
+    /*
+     * Some filters log every refusal, so the call is not made again. A refusal for lack of memory is not
+     * retried either.
+     */
     if (!duo_barrier_is_lost()) {
         if (call(PRIVATE_EXPEDITED) || (call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED))) return true;
         duo_atomic_store(&state, LOST, memory_order_relaxed);
@@ -145,8 +146,8 @@ void duo_without_membarrier(void)
 }
 
 /*
- * In nanoseconds. What a sender has stored leaves the store buffer of its processor within a few microseconds, also
- * if the thread is stopped meanwhile; but no manual says so.
+ * In nanoseconds. A store leaves the store buffer of its processor within a few microseconds, even if the thread is
+ * stopped in the meantime, but no manual guarantees this.
  */
 #define GRACE 50000
 
@@ -157,7 +158,7 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* A sleep as short as this would take several times as long, and thousands of sessions may end in a row. */
+/* A sleep this short would take several times as long, and thousands of sessions may end in a row. */
 void duo_grace(void)
 {
     for (int64_t start = now(); now() - start < GRACE;) continue;

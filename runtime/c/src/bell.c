@@ -1,25 +1,28 @@
 /*
- * Bells: how a side that waits on many endpoints hears of one. Why none is missed is in ring.h (b).
+ * Bells: how a side that waits on many endpoints is notified of one. ring.h (b) explains why no notification
+ * is missed.
  *
- * Other threads may use an endpoint while a bell hangs there, and whoever hung it up may take it down at
- * that moment. Both want the position of the side, and one of them has to see to it that the sender does not
- * ring: so they take turns, by the turn of the side, in which BELL stands from the hanging on until the
- * endpoint is used. Every change of such a turn is a compare-and-swap that acquires and releases, but the one
- * that takes HELD away, which releases:
+ * Other threads may use an endpoint while a bell is installed there, and the thread that installed it may
+ * remove it at the same moment. Both need the position of the side, and one of them must make sure that the
+ * sender does not ring. They are ordered by the turn of the side, in which BELL is set from the installation
+ * until the endpoint is used. Every change of such a turn is a compare-and-swap that acquires and releases,
+ * except for the one that clears HELD, which releases:
  *
- * - Who uses the endpoint takes the turn, without HELD, to the next one (or to the same one without BELL), and
- *   then takes the bell down. While it finds HELD it waits.
- * - Who hung the bell up sets HELD, if the turn is still the one it knows and the bell still hangs. If not, it
- *   waits until the bell is gone: the user takes it down, a few instructions behind the turn.
+ * - The thread that uses the endpoint changes the turn, if HELD is not set, to the next one (or to the same
+ *   one without BELL), and then removes the bell. While it finds HELD it waits.
+ * - The thread that installed the bell sets HELD if the turn is still the one that it knows and the bell is
+ *   still installed. If not, it waits until the bell is gone: the user removes it a few instructions after
+ *   changing the turn.
  *
- * So one of them comes first, and the other sees what it did; and who hung the bell up knows at the end that
- * nobody rings it, so that its memory may be used again. A sender that rings does not look at the turn.
+ * So one of them comes first, and the other sees what it did. In the end the thread that installed the bell
+ * knows that it is not rung any more, so that its memory may be reused. A sender that rings does not read
+ * the turn.
  */
 #include "ring.h"
 
 enum { LOOKS_BEFORE_YIELD = 100 };
 
-/* Lets a few instructions of another thread pass. */
+/* Waits for a few instructions of another thread. */
 static void pass(unsigned looks)
 {
     if (looks < LOOKS_BEFORE_YIELD) relax();
@@ -43,7 +46,7 @@ static bool hang_in_word(duo_side *side)
     return false;
 }
 
-/* Fails only if the sender says that its last word comes. */
+/* Fails only if the sender has announced its last word. */
 static bool hang_in_flags(duo_side *side)
 {
     uint64_t said = 0;
@@ -52,7 +55,7 @@ static bool hang_in_flags(duo_side *side)
         memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* By the owner of the handle, which makes it one that others come to by `duo_take_turn`. */
+/* Marks the turn, so that others can take it only with `duo_take_turn`. Called by the owner of the handle. */
 static void mark(duo_side *side)
 {
     uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
@@ -64,7 +67,7 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
 {
     side->is_for_room = for_room;
     if (!for_room && duo_is_ready(side)) return DUO_NOT_HUNG;
-    /* Published by the compare-and-swap; without the flag nobody looks here. */
+    /* Published by the compare-and-swap; this is not read without the flag. */
     duo_atomic_store(&side->bell, bell, memory_order_relaxed);
     if (for_room) {
         if (duo_hang_for_room(session_of(side), side)) {
@@ -92,7 +95,7 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
     return DUO_NOT_HUNG;
 }
 
-/* Takes the flag back; false if the sender has lowered it, and so comes to ring. */
+/* Takes the flag back; false if the sender has cleared it, and so is about to ring. */
 static bool unhang_in_word(duo_side *side)
 {
     uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
@@ -111,7 +114,7 @@ static bool unhang_in_flags(duo_side *side)
                                               0, memory_order_acq_rel, memory_order_acquire);
 }
 
-/* Takes back what the peer would answer; false if it has done so already. */
+/* Takes back what the peer would react to; false if the peer has already done so. */
 static bool unhang(duo_side *side)
 {
     if (side->is_for_room) return duo_unhang_for_room(session_of(side));
@@ -124,7 +127,7 @@ void duo_take_down(duo_side *side)
         duo_atomic_store(&side->bell, NULL, memory_order_release);
         return;
     }
-    /* The peer rings, a few instructions, and takes the bell down. */
+    /* The peer is ringing, which takes a few instructions, and then removes the bell. */
     for (unsigned looks = 0; duo_atomic_load(&side->bell, memory_order_acquire) != NULL; looks++)
         pass(looks);
 }
@@ -155,7 +158,7 @@ duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell)
             duo_let_go(side);
             return NULL;
         }
-        /* Who has taken the turn takes the bell down, too. */
+        /* The thread that has taken the turn also removes the bell. */
         pass(looks);
     }
     return NULL;

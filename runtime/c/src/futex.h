@@ -1,6 +1,6 @@
 /*
- * The futex of Linux. Systems of 32 bits have two calls, for times of 32 and of 64 bits, and the program is
- * compiled with one of them as its `struct timespec`.
+ * The futex of Linux. 32-bit systems have two calls, for times of 32 and of 64 bits, and the program is
+ * compiled with one of these as its `struct timespec`.
  */
 #ifndef DUOLOGUE_FUTEX_H
 #define DUOLOGUE_FUTEX_H
@@ -19,7 +19,7 @@
 #define DUO_SYS_FUTEX SYS_futex
 #endif
 
-/* `time` is as `how` takes it; NULL is for ever. */
+/* The meaning of `time` depends on `how`; NULL means indefinitely. */
 static inline long duo_futex(uint32_t *word, int how, uint32_t value, const struct timespec *time)
 {
     return syscall(DUO_SYS_FUTEX, word, how, value, time, NULL, FUTEX_BITSET_MATCH_ANY);

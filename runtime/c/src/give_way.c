@@ -1,11 +1,12 @@
 /*
- * Letting other threads run before going to sleep, as long as that is not dearer than sleeping.
+ * Letting other threads run before going to sleep, as long as that is not more expensive than
+ * sleeping.
  *
- * If the peer is about to run on this processor, yielding hands it over for a fraction of what
- * sleeping and being woken cost. But the kernel hands it to anybody: where other programs compute,
- * it comes back after milliseconds, while a thread that sleeps is let in soon after it was woken. So
- * some yields are timed. After a dear one no thread of the process yields for 32 times as long, so
- * that no more than a thirtieth of the time is lost by trying.
+ * If the peer is about to run on this processor, yielding lets it run for a fraction of the cost of
+ * sleeping and being woken. But the kernel may run any thread instead: where other programs compute,
+ * the processor comes back after milliseconds, while a thread that sleeps runs soon after it was
+ * woken. So some yields are timed. After a slow one no thread of the process yields for 32 times as
+ * long, so that no more than a thirtieth of the time is lost by trying.
  */
 #define _GNU_SOURCE
 #include "session.h"
@@ -24,26 +25,26 @@ bool duo_give_way(void)
 
 #define SECOND UINT64_C(1000000000)
 /*
- * What takes longer, in nanoseconds, is dear: less than the kernel lets a thread compute that does
- * nothing else, and more than several threads look for their messages before they sleep.
+ * A yield that takes longer than this, in nanoseconds, is slow. This is less than the kernel lets a
+ * thread run that only computes, and more than several threads together spin before they sleep.
  */
 #define DEAR UINT64_C(500000)
-/* For how many times as long as a dear yield took there is no other one. */
+/* After a slow yield there is none for this many times as long as it took. */
 #define PAUSE UINT64_C(32)
 
 /*
- * After that each yield is timed for a second, and without a dear one again one of SAMPLE: to look
- * at the clock costs a tenth of a yield.
+ * After that each yield is timed for one second. If none of them is slow, only one in SAMPLE is
+ * timed again, because reading the clock costs a tenth of a yield.
  */
 enum { SAMPLE = 32 };
 
 /*
- * When yields are to be tried again; 0 if there is no reason to doubt them. A value that is read late
- * does no harm, so nothing is ordered.
+ * When to try yields again; 0 if there is no reason to doubt them. A stale value does no harm, so
+ * nothing is ordered.
  */
 static DUO_ATOMIC uint64_t again;
 
-/* How many yields of this thread were not timed since the last one that was. */
+/* How many yields of this thread have not been timed since the last one that was. */
 static DUO_EACH_THREAD unsigned untimed = SAMPLE;
 
 static uint64_t now(void)

@@ -1,4 +1,4 @@
-/* The shape of a session, its beginning, and sessions in memory of the caller's. */
+/* The shape of a session, its beginning, and sessions in memory provided by the caller. */
 #include "ring.h"
 
 static size_t round_up(size_t size, size_t unit)
@@ -32,7 +32,7 @@ size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol)
     if (protocol->unbounded && lines < protocol->ring / pitch) lines = protocol->ring / pitch;
     if (lines == 0) lines = 1;
     if (lines > LINES) return 0;
-    /* Of two equal halves. */
+    /* So that it has two equal halves. */
     if (protocol->unbounded) lines = round_up(lines, 2);
     size_t ready = protocol->unbounded ? DUO_RING_READY / pitch : lines;
     if (ready < DUO_LINES_READY) ready = DUO_LINES_READY;
@@ -49,17 +49,17 @@ size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol)
     return ring_of(shape);
 }
 
-/* The epoch in which a side stands: see position.h. */
+/* The epoch of a side's position: see position.h. */
 static uint64_t own_epoch(const duo_side *side)
 {
     return (turn_of(side) + side->base) >> 1 >> (EPOCH_SHIFT - PLACE_SHIFT);
 }
 
 /*
- * Where a session begins in a ring that one before it has left. Every word there is of an epoch in which that
- * session was, so none of a later one looks as if it had one of ours: as within a session words need no clearing
- * until epochs start again. Words have flags only where messages are swapped: in the first line, which is
- * cleared, or where the system has no barrier, in any.
+ * The epoch in which a session begins in a ring that an earlier session has used. Every word there has an epoch
+ * in which that session was, and this one is later than all of them, so no word looks as if it had a message of
+ * ours. As within a session, words need no clearing until epochs restart. Words have flags only where messages
+ * are swapped: in the first line, which is cleared, or in any line if the system has no barrier.
  */
 static uint64_t next_epoch(const duo_session *session)
 {
@@ -76,7 +76,7 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
     uint64_t epoch = was_used && !swaps ? next_epoch(session) : DUO_RENEWAL;
     size_t dirty = 1;
     if (epoch >= DUO_RENEWAL) {
-        /* Epochs begin at 1: no cleared word looks as if it had one. */
+        /* Epochs begin at 1, so a cleared word does not look as if it had a message. */
         epoch = 1;
         dirty = shape->ready;
         session->is_whole = false;
@@ -90,7 +90,10 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
     session->is_apart = swaps && !turns;
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++) {
         duo_side *side = &session->sides[role];
-        /* Memory that is used for the first time. A zeroed handle has turn 0, before every good one. */
+        /*
+         * Memory that is used for the first time has turn 0. A zeroed handle has turn 0 as well,
+         * which comes before every valid turn.
+         */
         uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
         turn = (turn == 0 ? 2 + role : turn & ~DUO_TURN_APART) | (session->is_apart ? DUO_TURN_APART : 0);
         duo_atomic_store(&side->turn, turn, memory_order_relaxed);
@@ -117,7 +120,7 @@ duo_status duo_open_in(const duo_protocol *protocol, void *memory, size_t size,
     *server = *client = (duo_endpoint){NULL, 0};
     duo_session *session = memory;
     if ((uintptr_t)memory % DUO_LINE != 0 || size < DUO_SESSION_HEAD) return DUO_NO_MEMORY;
-    /* Acquires what the session before left there. */
+    /* Acquires what the previous session wrote there. */
     if (duo_atomic_exchange(&session->is_running, true, memory_order_acquire)) return DUO_USED;
     duo_shape shape;
     size_t ring = duo_lay_out(&shape, protocol);

@@ -1,68 +1,65 @@
 /*
- * How a session ends: by its last message, or because a side leaves.
+ * How a session ends: by its last message, or because a side disconnects.
  *
- * Where messages are swapped. A sender leaves by swapping in CLOSED as its last word. A receiver
- * leaves by setting DEAD in the word where it would read next; if a message is there, it consumes
- * that first. Both are read-modify-writes of one word, so exactly one of the two sees that the
- * other has gone. That one gives the session back. Behind its last swap a sender touches the
- * session only if the word had BELL (for which the receiver waits before it uses its handle) or
- * DEAD (then it is alone).
+ * Where messages are swapped. A sender disconnects by swapping in CLOSED as its last word. A receiver disconnects by
+ * setting DEAD in the word that it would read next; if there is a message, it consumes that first. Both are
+ * read-modify-writes of one word, so exactly one of the two sees that the other has gone. That side gives the session
+ * back. After its last swap a sender accesses the session only if the word had BELL (for which the receiver waits
+ * before it uses its handle) or DEAD (then the sender is alone).
  *
- * Where messages are stored. A receiver says something in its flags, which the sender reads:
+ * Where messages are stored. The sender reads the flags of the receiver, which have one of these values, set by the
+ * side in the second column:
  *
  *   0         either                           nothing to say
  *   WAITING   receiver                         it sleeps until the message at this position comes
- *   RINGS     receiver                         a bell hangs here until that message comes
- *   LEAVING   receiver                         it is about to leave unless that message is there
- *   GONE      receiver, behind LEAVING         it has left; the session is the sender's
- *   CLAIMED   sender, behind LEAVING           the message is taken back and the sender has left; the
- *                                              session is the receiver's
+ *   RINGS     receiver                         a bell is installed until that message comes
+ *   LEAVING   receiver                         it is about to disconnect unless that message is there
+ *   GONE      receiver, after LEAVING          it has disconnected; the session is the sender's
+ *   CLAIMED   sender, after LEAVING            the message is taken back and the sender has disconnected;
+ *                                              the session is the receiver's
  *   ENDING    sender                           its last word is about to be published at this position
  *
- * Each step from one value to the next is a compare-and-swap. A value names the position that it
- * is about, so one that the sender reads late is harmless: it answers only to the position at
- * which it has just published.
+ * Each step from one value to the next is a compare-and-swap. A value names the position that it is about, so one that
+ * the sender reads late is harmless: it reacts only to the position at which it has just published.
  *
- * A receiver that leaves says LEAVING, runs the barrier and looks again. By the barrier, if it
- * finds nothing then a sender that publishes here sees LEAVING or what comes after it. So:
+ * A receiver that disconnects sets LEAVING, runs the barrier and checks again. The barrier guarantees that if it finds
+ * nothing then, a sender that publishes here sees LEAVING or the value after it. So:
  *
- * - Nothing is there. It changes LEAVING to GONE and never comes back: the sender finds that with
- *   its next message, has its payload back and gives the session back. If that change fails, the
- *   sender has found LEAVING first and changed it to CLAIMED: it has its payload back and never
- *   comes back, and the receiver gives the session back.
- * - The message is there. The receiver retracts, changing LEAVING to nothing, and consumes the
- *   message; or it finds CLAIMED and gives the session back. A sender that has published more
- *   meanwhile did not see LEAVING at this position, and ignores it at others: so what it published
- *   is consumed.
+ * - There is no message. The receiver changes LEAVING to GONE and does not come back: the sender finds that with its
+ *   next message, gets its payload back and gives the session back. If that change fails, the sender has found LEAVING
+ *   first and changed it to CLAIMED: it gets its payload back and does not come back, and the receiver gives the
+ *   session back.
+ * - There is a message. The receiver retracts, changing LEAVING to 0, and consumes the message; or it finds CLAIMED and
+ *   gives the session back. A sender that has published more in the meantime did not see LEAVING at this position, and
+ *   ignores it at others: so what it published is consumed.
  *
- * A sender that claims takes nothing out of the ring: its caller still has the entries, the block
- * is found from there, and endpoints inside are good again by what the entries say of them.
+ * A sender that claims takes nothing out of the ring: its caller still has the entries, the block is found through
+ * them, and endpoints inside become valid again from what the entries contain.
  *
- * The last message, or CLOSED, must be the sender's last access, so it cannot read flags behind
- * it. Instead it says ENDING before it, by a read-modify-write that takes over who waits or finds
- * LEAVING. A receiver that wants to say something and finds ENDING knows that what it would wait
- * for is only a few instructions away.
+ * The last message, or CLOSED, must be the sender's last access, so the sender cannot read flags after it. Instead it
+ * sets ENDING before it, by a read-modify-write that takes over a waiter or finds LEAVING. A receiver that is about to
+ * set a value and finds ENDING knows that what it would wait for is only a few instructions away.
  *
- * Where the barrier is lost (see barrier.c) the receiver may miss what the sender has stored a moment before. It says
- * LEAVING, passes a full fence, waits until the store can be expected to be visible, and then looks. If it finds nothing it
- * says GONE; and the sender looks at the flags for GONE about any position before its own: with its next message; when
- * it ends, by a read-modify-write; and after a full fence of its own before it sleeps or leaves as a receiver. By the
- * order of the two fences (flags, then word by the receiver; word, then flags by the sender) either the receiver sees
- * the message, or the sender sees LEAVING or GONE. So the session ends, nobody sleeps for a peer that is gone, and no
- * message is destroyed twice; for that no time matters. A message whose store took longer than the receiver waited to become
- * visible would be neither read nor destroyed: its block would leak. The sender does not destroy it: the program may
- * have taken back what it refers to when the receiver's close returned. Nor is there a barrier to be had by other
- * calls: to run on each processor in turn (`sched_setaffinity`) is one, but may be refused as well, and cannot be undone
- * safely while others change the thread's processors.
+ * Where the barrier is lost (see barrier.c) the receiver may miss what the sender has just stored. It sets LEAVING,
+ * passes a full fence, waits until the store can be expected to be visible, and then checks. If it finds nothing it
+ * sets GONE. The sender checks the flags for GONE about any position before its own: with its next message; when it
+ * ends, by a read-modify-write; and after a full fence of its own before it sleeps or disconnects as a receiver. From
+ * the order of the two fences (flags, then word by the receiver; word, then flags by the sender) it follows that either
+ * the receiver sees the message, or the sender sees LEAVING or GONE. So the session ends, neither side sleeps for a
+ * peer that is gone, and no message is destroyed twice; none of this depends on timing. A message whose store took
+ * longer to become visible than the receiver waited would be neither read nor destroyed: its block would leak. The
+ * sender does not destroy it, because the program may have taken back what it refers to when the receiver's close
+ * returned. Nor do other system calls provide a barrier: running on each processor in turn (`sched_setaffinity`) is
+ * one, but it may be refused as well, and it cannot be undone safely while others change the thread's processors.
  *
  * A full ring is left through the credit, whichever way messages are published: see room.c.
  */
 #include "ring.h"
 
-/* Whether the position that flags are about comes before another one of the same run. */
+/* Whether the position that the flags are about comes before another one of the same run. */
 static bool is_before(uint64_t said, uint64_t at)
 {
-    /* The difference of two epochs, which come round, in the upper bits of a signed number. */
+    /* The difference of two epochs, which wrap around, in the upper bits of a signed number. */
     int64_t epochs = (int64_t)(epoch_of(at) - epoch_of(said)) * (int64_t)ONE_EPOCH;
     if (epochs != 0) return epochs > 0;
     if ((said & LINES) != (at & LINES)) return (said & LINES) < (at & LINES);
@@ -75,7 +72,7 @@ bool duo_was_left(const duo_side *side)
     duo_session *session = session_of(side);
     DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side) ^ 1);
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
-    /* It is about to decide: who relies on a no may sleep. */
+    /* The peer is about to decide, and a caller that gets false may sleep. */
     while (said & LEAVING) {
         duo_yield();
         said = duo_atomic_load(flags, memory_order_acquire);
@@ -128,10 +125,10 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     for (;;) {
         bool is_here = (said & KEY) == key;
-        /* About an earlier position it is there only if the barrier was lost; about a later one never. */
+        /* GONE about an earlier position is there only if the barrier was lost, and about a later one never. */
         if (said & GONE) return DUO_ALONE;
         bool claims = is_here && (said & LEAVING) != 0;
-        /* Whatever else is said is about an earlier position, where there is a message. */
+        /* Any other value is about an earlier position, where there is a message. */
         uint64_t answer = key | (claims ? CLAIMED : ENDING);
         if (!duo_atomic_compare_exchange_weak(flags, &said, answer, memory_order_acq_rel,
                                               memory_order_acquire))
@@ -144,7 +141,7 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
 void duo_leave_as_sender(duo_session *session, duo_side *side)
 {
     if (needs_room(session, side->at)) {
-        /* Nobody would read the ring that is left full. */
+        /* The ring would stay full and never be read. */
         duo_full_fence();
         if (duo_was_left(side)) {
             duo_session_give(session);
@@ -165,7 +162,10 @@ void duo_leave_as_sender(duo_session *session, duo_side *side)
     }
     uint64_t closed = words_before(side->at) | CLOSED;
     if ((side->at & PLACES) != 0) {
-        /* The epoch and the count stay, so the processor, of which there is none, says that the word has changed. */
+        /*
+         * The epoch and the count stay the same. The processor field, which is unused here, shows that the word has
+         * changed.
+         */
         uint64_t before = duo_atomic_load(word, memory_order_relaxed);
         closed |= (before & INDEXES) | (~before & PROCESSORS);
     }
@@ -179,7 +179,7 @@ void duo_leave_as_sender(duo_session *session, duo_side *side)
     }
 }
 
-/* Destroys a message that nobody will read. */
+/* Destroys a message that will never be read. */
 static void discard(const duo_message *message, char *place)
 {
     if (message->type == NULL) return;
@@ -193,10 +193,10 @@ static void discard(const duo_message *message, char *place)
     duo_release(block);
 }
 
-/* What a receiver finds when it says that it leaves. */
+/* What a receiver finds when it announces that it disconnects. */
 typedef enum leaving { SENDER_ENDS, RECEIVER_ENDS, RETRACTED } leaving;
 
-/* Says in the flags that the receiver leaves, and looks again. */
+/* Announces in the flags that the receiver disconnects, and checks again. */
 static leaving vanish(duo_session *session, const duo_side *side)
 {
     uint64_t key = side->at & KEY;
@@ -209,8 +209,8 @@ static leaving vanish(duo_session *session, const duo_side *side)
         return RETRACTED;
     if (!duo_barrier()) duo_grace();
     /*
-     * This look comes before the one at the word: whoever finds that the peer is leaving as well, and is the one that has
-     * not read something, then sees what it is. So two sides do not put each other off forever.
+     * This read comes before that of the word. If a side finds that its peer is disconnecting as well, and it is the
+     * side that has not read something, it then sees what that is. So two sides cannot defer to each other forever.
      */
     uint64_t peer = duo_atomic_load(flags_of(session, role_of(side) ^ 1), memory_order_acquire);
     bool is_alone = duo_barrier_is_lost() && (peer & (LEAVING | GONE)) != 0;
@@ -223,7 +223,7 @@ static leaving vanish(duo_session *session, const duo_side *side)
     return was & CLAIMED ? RECEIVER_ENDS : RETRACTED;
 }
 
-/* Leaves where no message is; true if the receiver is done, false if there is a word to be read. */
+/* Disconnects where there is no message; true if the receiver is done, false if there is a word to be read. */
 static bool die(duo_session *session, duo_side *side)
 {
     DUO_ATOMIC uint64_t *place = &side->line->word;

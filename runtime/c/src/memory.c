@@ -1,10 +1,10 @@
 /*
- * Where memory comes from, and the pool of sessions.
+ * Memory allocation, and the pool of sessions.
  *
- * But by `duo_shutdown`, a session's own struct is never given back to the allocator: a handle may be asked for
- * its turn long after the session is over. The pool stays at the highest number of sessions that were alive
- * at once. Rings that do not fit into the struct are separate blocks: some stay with their sessions, since to
- * make one anew and to clear it takes longer than a short session; the others are freed.
+ * Except by `duo_shutdown`, a session's own struct is never returned to the allocator: a handle's turn may be
+ * checked long after the session is over. The pool stays at the highest number of sessions that were alive at
+ * once. Rings that do not fit into the struct are separate blocks: some stay with their sessions, since
+ * allocating and clearing a ring takes longer than a short session; the others are freed.
  */
 #include "session.h"
 
@@ -37,8 +37,9 @@ static void unlock_pool(void)
 }
 
 /*
- * A child process has the pool but not the thread that may have held its lock: so the thread that forks holds it.
- * Said before `main`: at the first use another thread might be in the middle of its fork, and its child find the lock held.
+ * A child process has the pool but not the thread that may have held its lock, so the thread that forks holds it.
+ * Registered before `main`: at the first use another thread might be in the middle of a fork, and its child would find
+ * the lock held.
  */
 __attribute__((constructor)) static void guard(void)
 {
@@ -46,7 +47,7 @@ __attribute__((constructor)) static void guard(void)
 }
 #endif
 
-/* How many sessions in the pool keep their rings, and how large those are at most. */
+/* How many sessions in the pool keep their rings, and the largest size of such a ring. */
 enum { MOST_RINGS = 32, LARGEST_KEPT = 2 * DUO_RING };
 
 static duo_memory memory = {malloc, aligned_alloc, free};
@@ -71,10 +72,10 @@ void duo_release(void *block)
     memory.release(block);
 }
 
-/* Sessions that wait to be used again, without and with a ring outside of their struct. */
+/* Sessions that can be reused, without and with a ring outside their struct. */
 static duo_session *plain, *ringed;
 static unsigned ringed_count;
-/* How many were made and not freed. */
+/* How many have been allocated and not freed. */
 static size_t made;
 static duo_emptier *other;
 
@@ -114,7 +115,7 @@ static void drop_ring(duo_session *session)
 {
     if (session->ring != session->inline_ring) memory.release(session->ring);
     session->ring = session->inline_ring;
-    /* The shape of no ring. */
+    /* No ring has this shape. */
     session->shape.lines = 0;
 }
 

@@ -1,36 +1,37 @@
 /*
- * Waiting: first by looking, then by sleeping.
+ * Waiting: first by spinning, then by sleeping.
  *
- * To sleep and be woken costs some microseconds where the processor stays awake and tens where it
- * halts, while a peer that runs answers in a tenth of one. So a thread looks for a while before
- * it sleeps: for about as long as sleeping would cost, less after each time that it looked in vain,
- * and now and then the longest. If the peer last ran on this thread's own processor it cannot run
- * while this one looks, so this one does not look but gives way.
- * Without threads nothing changes while one looks, so nobody does: `duo_idle` lets the other side run.
+ * Sleeping and being woken takes some microseconds where the processor stays awake and tens of
+ * microseconds where it halts, while a running peer answers in a tenth of a microsecond. So a thread
+ * spins for a while before it sleeps: for about as long as sleeping would take, less after each time
+ * that it spun without success, and now and then for the longest time. If the peer last ran on this
+ * thread's own processor, it cannot run while this thread spins, so this thread yields instead.
+ * Without threads nothing changes during a spin, so there is none: `duo_idle` lets the other side run.
  */
 #include "ring.h"
 
-/* How often to let others run before sleeping. */
+/* How often to yield before sleeping. */
 enum { YIELDS = 4 };
 
 #ifndef DUO_NO_THREADS
 
-/* How often to look at first, at least and at most. */
+/* How often to poll at first, at least and at most. */
 enum { FIRST_LOOKS = 64, LEAST_LOOKS = 32, MOST_LOOKS = 2000 };
 
 /*
- * One of so many waits in vain looks for the longest time: two threads that have learnt to sleep
- * wait for each other to wake, which takes longer than they look, and would never learn better.
+ * Every PROBE-th failed wait spins for the longest time. Two threads that have learnt to sleep wait
+ * for each other to wake, which takes longer than they spin, so without this they would never learn
+ * to spin again.
  */
 enum { PROBE = 32 };
 
-/* How often this thread looks before it sleeps, and looked in vain since it last did not. */
+/* How often this thread polls before it sleeps, and how many spins have failed since the last successful one. */
 static DUO_EACH_THREAD unsigned budget = MOST_LOOKS / 4;
 static DUO_EACH_THREAD unsigned in_vain = 0;
 
 #endif
 
-/* What a wait is for: a message, or room. */
+/* What a wait is for: a message, or free slots. */
 typedef struct awaited {
     duo_session *session;
     const duo_side *side;
@@ -80,7 +81,7 @@ static bool looks(const awaited *what)
             relax();
             if (!is_over(what)) continue;
             in_vain = 0;
-            /* What took long may take as long again. */
+            /* A wait that took long may take as long the next time. */
             if (2 * looked > budget) budget = 2 * looked < MOST_LOOKS ? 2 * looked : MOST_LOOKS;
             return true;
         }
@@ -95,19 +96,19 @@ static bool looks(const awaited *what)
     return false;
 }
 
-/* Sleeps in the word, where messages are swapped. */
+/* Sleeps on the word, where messages are swapped. */
 static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
 {
     DUO_ATOMIC uint64_t *place = &side->line->word;
     uint64_t word = duo_atomic_load(place, memory_order_acquire);
     bool in_time = true;
     while (in_time && !has_news(word, side->at)) {
-        /* A mark from an earlier wait, or from before a sleep that ended early, still stands. */
+        /* A mark from an earlier wait, or from before a sleep that ended early, may still be set. */
         if (!(word & WAITS) &&
             !duo_atomic_compare_exchange_strong(place, &word, word | WAITS,
                                                 memory_order_acq_rel, memory_order_acquire))
             continue;
-        /* Between what this side has sent and the look whether its peer has left without having seen it. */
+        /* Between what this side has sent and the check whether its peer has disconnected without having seen it. */
         duo_full_fence();
         if (duo_was_left(side)) return true;
         in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, deadline);
@@ -116,7 +117,7 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
     return duo_is_ready(side);
 }
 
-/* Sleeps in the flags, where messages are stored. */
+/* Sleeps on the flags, where messages are stored. */
 static bool sleep_in_flags(duo_session *session, duo_side *side, const struct timespec *deadline)
 {
     DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side));
@@ -137,7 +138,7 @@ static bool sleep_in_flags(duo_session *session, duo_side *side, const struct ti
                                                memory_order_acquire))
             return duo_is_ready(side);
     }
-    /* The sender has lowered the flag behind its message, or is about to publish its last. */
+    /* The sender has cleared the flag after its message, or is about to publish its last. */
     while (!duo_is_ready(side)) duo_yield();
     return true;
 }

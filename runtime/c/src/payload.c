@@ -1,7 +1,8 @@
 /*
  * Payloads: how a value is copied into the one block of its message, what happens to the endpoints and host
- * values inside it, and whether it is a value of its type at all. Generated tables say what a value is made
- * of; values that any bytes are never come here. The walk is as deep as the value is, not as the session is long.
+ * values inside it, and whether it is a valid value of its type. Generated tables describe what a value consists
+ * of; values for which any bytes are valid never get here. The depth of a walk depends on the value, not on the
+ * length of the session.
  */
 #include "session.h"
 
@@ -22,7 +23,7 @@ typedef struct list {
     size_t size;
 } list;
 
-/* Why a value is walked through. Parts that do not matter for it are left out. */
+/* Why a value is walked through. Parts that do not matter for that reason are skipped. */
 typedef enum reason { SPREADS, MOVES, CHECKS } reason;
 
 static bool matters(const duo_type *type, reason why)
@@ -41,8 +42,8 @@ static bool is_list(const duo_type *type)
 }
 
 /*
- * What a walk does at a list or an enum (before what is in it), text, an endpoint or a host value. False ends
- * it.
+ * What a walk does at a list or an enum (before its contents), text, an endpoint or a host value. Returning
+ * false ends the walk.
  */
 typedef bool visitor(const duo_type *type, char *value, void *context);
 
@@ -107,18 +108,18 @@ static bool is_sound(const duo_type *type, char *value, void *context)
 
 bool duo_is_sound(const duo_type *type, const void *value)
 {
-    /* The walk that looks changes nothing, though its type could. */
+    /* Checking changes nothing, although the type of the walk would allow it. */
     return walk(type, (char *)(uintptr_t)value, CHECKS, is_sound, NULL);
 }
 
-/* Lists of larger elements start where any type may lie. */
+/* Lists of larger elements start at an address that suits any type. */
 static size_t padding(const duo_type *type, size_t used)
 {
     size_t unit = type->size > 1 ? alignof(max_align_t) : 1;
     return (unit - used % unit) % unit;
 }
 
-/* More bytes than anybody has; with some padding it is still far from where a `size_t` overflows. */
+/* More bytes than any memory has; even with some padding this is far from overflowing a `size_t`. */
 #define MUCH (SIZE_MAX / 2)
 
 static bool add_size(const duo_type *type, char *value, void *context)
@@ -128,7 +129,7 @@ static bool add_size(const duo_type *type, char *value, void *context)
     list items;
     memcpy(&items, value, sizeof items);
     *used += padding(type, *used);
-    /* Items are in memory once, but many lists may be views of the same ones. */
+    /* Items are in memory once, but many lists may be views of the same items. */
     if (*used > MUCH || (type->size != 0 && items.size > (MUCH - *used) / type->size)) return false;
     *used += items.size * type->size;
     return true;
@@ -203,11 +204,11 @@ bool duo_move(const duo_type *type, void *value)
 void duo_move_back(const duo_type *type, const void *value)
 {
     size_t all = SIZE_MAX;
-    /* The walk that moves back changes nothing, though its type could. */
+    /* Moving back does not change the value, although the type of the walk would allow it. */
     walk(type, (char *)(uintptr_t)value, MOVES, move_endpoint_back, &all);
 }
 
-/* A host value of zero bytes only counts as taken. */
+/* A host value whose bytes are all zero counts as taken. */
 static bool is_zero(const char *value, size_t size)
 {
     for (size_t i = 0; i < size; i++)

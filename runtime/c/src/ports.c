@@ -1,26 +1,25 @@
 /*
- * Sets of endpoints. Each has a bell of its own; ringing it puts the endpoint on the list `rung`,
- * which any number of senders push to and the set's thread takes whole.
+ * Sets of endpoints. Each endpoint has a bell of its own; ringing it puts the endpoint on the list `rung`, to which
+ * any number of senders push and which the set's thread takes as a whole.
  *
- * Why no ring is missed: a sender pushes, then exchanges `asleep`; the set's thread exchanges
- * `asleep`, then looks at the list, then sleeps on the word. Both exchanges are
- * read-modify-writes of one word. If the sender's comes second, it finds that the thread sleeps
- * and wakes it; if it comes first, the thread's synchronises with it and sees the push. The same
- * holds for `signalled` and the descriptor.
+ * Why no notification is missed: a sender pushes, then exchanges `asleep`; the set's thread exchanges `asleep`, then
+ * checks the list, then sleeps on the word. Both exchanges are read-modify-writes of one word. If the sender's comes
+ * second, it finds that the thread sleeps and wakes it; if it comes first, the thread's synchronises with it and sees
+ * the push. The same holds for `signalled` and the descriptor.
  *
- * Where messages are stored a sender is certain to see a bell only after a barrier and another
- * look (see bell.c). Endpoints that still want that are on the list `unseen`, and one barrier
- * serves all of them when the set is about to say that nothing is ready. With a descriptor that
- * may be said without a call, so each endpoint has a barrier of its own.
+ * Where messages are stored, a sender is certain to see a bell only after a barrier and another check (see bell.c).
+ * Endpoints that still need these are on the list `unseen`, and one barrier serves all of them when the set is about
+ * to report that nothing is ready. With a descriptor this may be reported without a call, so each endpoint has a
+ * barrier of its own.
  *
- * Where the barrier is lost (see barrier.c) they stay on that list, are looked at again with every wait, and a sleep
- * is short. Whoever waits on the descriptor does not look again: so before that a look comes after a moment in which
- * what was stored can be expected to be visible. If a store took longer, the descriptor would not hear of that message
- * before something else is ready in the set, or `duo_ports_wait` is called.
+ * Where the barrier is lost (see barrier.c) the endpoints stay on that list and are checked again with every wait, and
+ * a sleep is short. A thread that waits on the descriptor does not check again. So before it waits there is a check
+ * after a delay in which earlier stores can be expected to become visible. If a store took longer, the descriptor
+ * would not report that message until something else in the set is ready, or `duo_ports_wait` is called.
  *
- * Nobody in this process sends to an endpoint whose peer is in another one. Such endpoints are watched:
- * their bells are rung by the set's own thread when it has nothing to report, and if there is a
- * descriptor by a thread that does nothing else.
+ * No thread of this process sends to an endpoint whose peer is in another process. Such endpoints are watched: their
+ * bells are rung by the set's own thread when it has nothing to report, and, if there is a descriptor, by a thread
+ * that does nothing else.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -39,18 +38,18 @@ typedef struct duo_port_node {
     duo_ports *ports;
     duo_endpoint endpoint;
     void *with;
-    /* Counts the endpoints that were here, so that no old `duo_port` removes a new one. */
+    /* Counts the endpoints that were here, so that an old `duo_port` does not remove a new one. */
     uint64_t generation;
-    /* On the list `rung`, in the queue, or among the free: the next. */
+    /* The next on the list `rung`, in the queue, or among the free nodes. */
     struct duo_port_node *next;
-    /* The one that was made before. */
+    /* The node that was created before this one. */
     struct duo_port_node *older;
-    /* On the list or in the queue. The sender writes it while the bell hangs, the set afterwards. */
+    /* On the list or in the queue. Written by the sender while the bell is installed, and by the set afterwards. */
     bool is_rung;
     bool is_removed;
     /* In the set, not reported and not removed. */
     bool is_in;
-    /* On the list `unseen`, and the next there. */
+    /* On the list `unseen`, and the next one there. */
     bool is_unseen;
     struct duo_port_node *next_unseen;
 } node;
@@ -62,21 +61,21 @@ struct duo_ports {
     node *DUO_ATOMIC rung;
     /* 1 while the set's thread sleeps on it, or is about to. */
     alignas(8) DUO_ATOMIC uint64_t asleep;
-    /* The descriptor was written to since it was read last. */
+    /* The descriptor has been written to since it was last read. */
     DUO_ATOMIC bool signalled;
-    /* -1 until somebody asks. */
+    /* -1 until it is requested. */
     DUO_ATOMIC int descriptor;
     /* Ready and not reported, the earliest first. */
     node *first;
     node **last;
     node *unseen;
-    /* Of endpoints whose peer is in another process, by their transport; NULL while there was none. */
+    /* For endpoints whose peer is in another process, created by their transport; NULL if there has been none. */
     duo_watch *watch;
     const duo_transport *transport;
     node *free;
     node *newest;
     size_t count;
-    /* No other set of the process has it, however many are freed and made. */
+    /* Unique among all sets of the process, however many are created and freed. */
     uint64_t id;
 };
 
@@ -86,7 +85,7 @@ static void signal_descriptor(duo_ports *ports)
     if (descriptor < 0) return;
     if (duo_atomic_exchange(&ports->signalled, true, memory_order_acq_rel)) return;
     uint64_t one = 1;
-    /* It cannot be full: nobody writes twice before it is read. */
+    /* It cannot be full: it is never written twice before it is read. */
     while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
@@ -137,7 +136,7 @@ static bool collect(duo_ports *ports)
     return true;
 }
 
-/* The same, with what is ready of sessions between processes. */
+/* The same, including sessions between processes that are ready. */
 static bool gather(duo_ports *ports)
 {
     if (ports->watch != NULL) ports->transport->look(ports->watch);
@@ -145,9 +144,9 @@ static bool gather(duo_ports *ports)
 }
 
 /*
- * Sees to it that nobody rings the bell of an endpoint; a sender that has pushed it rings on for a
- * moment. Other threads may use the endpoint, or hang it in another set: only where this bell hangs is the
- * side the set's to look at.
+ * Makes sure that the bell of an endpoint is not rung; a sender that has pushed the endpoint is still
+ * ringing for a moment. Other threads may use the endpoint, or add it to another set: the set may access
+ * the side only while this bell is installed there.
  */
 static void silence(node *here)
 {
@@ -165,14 +164,14 @@ static void silence(node *here)
 static void forget(duo_ports *ports, node *gone)
 {
     gone->generation += 1;
-    /* Its memory need not outlive what the set forgets. */
+    /* From here on the memory of the session may go away. */
     gone->endpoint = (duo_endpoint){NULL, 0};
     gone->is_rung = gone->is_removed = gone->is_in = false;
     gone->next = ports->free;
     ports->free = gone;
 }
 
-/* The endpoint that is ready for longest, no longer in the set; NULL if none is in the queue. */
+/* The endpoint that has been ready for longest, removed from the set; NULL if none is in the queue. */
 static node *next_ready(duo_ports *ports)
 {
     while (ports->first != NULL) {
@@ -189,7 +188,7 @@ static node *next_ready(duo_ports *ports)
     return NULL;
 }
 
-/* Runs the barrier for bells that may be unseen, and looks again; true if something was ready. */
+/* Runs the barrier for bells that may be unseen, and checks again; true if something was ready. */
 static bool confirm(duo_ports *ports)
 {
     if (ports->unseen == NULL) return false;
@@ -233,7 +232,7 @@ duo_ports *duo_ports_new(void)
     ports->watch = NULL;
     ports->last = &ports->first;
     ports->count = 0;
-    /* A zeroed `duo_port` is of no set. */
+    /* A zeroed `duo_port` belongs to no set. */
     static DUO_ATOMIC uint64_t made;
     ports->id = duo_atomic_fetch_add(&made, 1, memory_order_relaxed) + 1;
     return ports;
@@ -326,12 +325,12 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint asked, void *with, duo_p
 bool duo_ports_remove(duo_ports *ports, duo_port port)
 {
     node *removed = port.node;
-    /* Only of this set is the node sure to be there. */
+    /* Only if the node belongs to this set is it certain to exist. */
     if (port.set != ports->id || removed->generation != port.generation) return false;
     silence(removed);
     ports->count -= 1;
     if (removed->is_rung) {
-        /* It stays on its list until the list comes to it. */
+        /* The node stays on its list until the set takes it from there. */
         removed->generation += 1;
         removed->is_removed = true;
         removed->is_in = false;
@@ -341,7 +340,7 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
     return true;
 }
 
-/* Whether nobody rings for a while. */
+/* Spins and yields for a while; true if no bell was rung. */
 static bool looks_in_vain(duo_ports *ports)
 {
     size_t looks = ports->watch != NULL ? LOOKS / (1 + ports->count) : LOOKS;
@@ -404,7 +403,7 @@ int duo_ports_descriptor(duo_ports *ports)
     duo_atomic_store(&ports->descriptor, descriptor, memory_order_release);
     /*
      * A sender that exchanges `asleep` later sees the descriptor; what an earlier one has pushed is
-     * found by whoever now reads it.
+     * found by the thread that reads the descriptor next.
      */
     duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel);
     confirm(ports);

@@ -1,23 +1,23 @@
 /*
- * Where a side stands in its session: pure arithmetic, equal on both sides.
+ * The position of a side in its session: pure arithmetic, with the same result on both sides.
  *
- * Messages of a session are totally ordered and both sides know the order, so both compute the same
- * positions without telling each other. A position is a line of the ring, a place in that line, and
- * an epoch: how often the index went back to line 0, because the direction turned or because a run
- * without bound came round the ring (a lap). A line's word says the epoch of the messages in it and
- * their count, which tells them from all earlier ones.
+ * The messages of a session are totally ordered and both sides know the order, so both compute the same
+ * positions without communicating. A position consists of a line of the ring, a slot in that line (`place`
+ * in the code), and an epoch. The epoch counts how often the index went back to line 0, because the
+ * direction turned or because an unbounded run came round the ring (a lap). A line's word contains the
+ * epoch of the messages in it and their count, which distinguishes them from all earlier ones.
  *
  *     word      63 epoch 43 | 42 count 40 | 39 processor 32 | 31 indexes 4 | 3 flags 0
  *     position  63 epoch 43 | 42 place 40 | 39 processor 32 | 31 0 | 28 flags 26 | 25 line 0
  *     flags     63 epoch 43 | 42 place 40 | 39     0     32 | 31 what 26          | 25 line 0
  *
- * Positions, words and what a receiver says in its flags have the common parts in the same bits, so
- * that one subtraction compares a word with a position.
+ * Positions, words and the flags of a receiver have their common parts in the same bits, so that one
+ * subtraction compares a word with a position.
  *
- * The kernel compares half of what a side sleeps on. Of flags and of the credit that is the low half: only
- * who sleeps there raises the mark that stands in it. Of a word it is the high half, which whatever is
- * published changes. Not the low one: behind a message that turns the direction its sender may wait in
- * the same word, and its mark is the one that the other side has set.
+ * The kernel compares one half of the word that a side sleeps on. For flags and for the credit that is the
+ * low half, which has the mark that only the sleeping side sets. For the word of a line it is the high
+ * half, which everything that is published changes. The low half would not do: after a message that turns
+ * the direction its sender may wait in the same word, and its mark is the one that the other side had set.
  */
 #ifndef DUOLOGUE_POSITION_H
 #define DUOLOGUE_POSITION_H
@@ -30,7 +30,7 @@ enum {
     PLACE_SHIFT = 40,
     PROCESSOR_SHIFT = 32,
     INDEXES_SHIFT = 4,
-    /* Bits that a word has for the indexes of its messages among those of their states. */
+    /* Bits of a word for the indexes of its messages among those of their states. */
     INDEX_BITS = 28,
     /* The most messages that a word can count. */
     MOST_IN_LINE = 7
@@ -39,12 +39,15 @@ enum {
 #define ONE_EPOCH (UINT64_C(1) << EPOCH_SHIFT)
 #define ONE_PLACE (UINT64_C(1) << PLACE_SHIFT)
 #define PLACES (UINT64_C(7) << PLACE_SHIFT)
-/* The processor on which the other side last ran, plus 1; 0 if that is not known. */
+/* The processor on which the other side last ran, plus 1; 0 if it is not known. */
 #define PROCESSORS (UINT64_C(0xff) << PROCESSOR_SHIFT)
 #define INDEXES (((UINT64_C(1) << INDEX_BITS) - 1) << INDEXES_SHIFT)
 
-/* In a word: the receiver sleeps on it; it left; in place of a message: the sender left; the receiver
- * has hung up a bell. Only the receiver sets the first, second and last, by compare-and-swap. */
+/*
+ * In a word: the receiver sleeps on it; the receiver has disconnected; in place of a message: the
+ * sender has disconnected; the receiver has installed a bell. Only the receiver sets the first,
+ * second and last, by compare-and-swap.
+ */
 #define WAITS UINT64_C(1)
 #define DEAD UINT64_C(2)
 #define CLOSED UINT64_C(4)
@@ -58,20 +61,20 @@ enum {
 #define STAYS (UINT64_C(1) << 26)
 #define LINES (STAYS - 1)
 
-/* What identifies a message within its session as long as no epoch comes round. */
+/* What identifies a message within its session until epochs restart. */
 #define KEY (~(ONE_PLACE - 1) | LINES)
 
 /*
- * From this epoch on the next turn starts again at 1, after clearing all words. It is half of the
- * number space: a word that is not rewritten ages only by turns, since laps rewrite every line.
- * So no word grows older than that and a few epochs, and none meets its own number. Tests make it
- * small.
+ * From this epoch on, the next turn restarts the epochs at 1, after clearing all words. It is half
+ * of the number space: a word that is not rewritten ages only by turns, since laps rewrite every
+ * line. So no word grows older than this and a few epochs, and none meets its own number again.
+ * Tests make it small.
  */
 #ifndef DUO_RENEWAL
 #define DUO_RENEWAL (UINT64_C(1) << 20)
 #endif
 
-/* The word of a line in which the messages before this position are published, and no more. */
+/* The word of a line in which exactly the messages before this position are published. */
 static inline uint64_t words_before(uint64_t at)
 {
     return at & ~(ONE_PLACE - 1);
@@ -83,7 +86,7 @@ static inline bool has_message(uint64_t word, uint64_t at)
     return ((word - words_before(at)) >> PLACE_SHIFT) - 1 < MOST_IN_LINE;
 }
 
-/* Whether a word says that the sender left where the message at this position would be. */
+/* Whether a word says that the sender disconnected where the message at this position would be. */
 static inline bool has_closed(uint64_t word, uint64_t at)
 {
     return ((word - words_before(at)) >> PLACE_SHIFT) == 0 && (word & CLOSED) != 0;
@@ -94,13 +97,13 @@ static inline bool has_news(uint64_t word, uint64_t at)
     return has_message(word, at) || has_closed(word, at);
 }
 
-/* Whether a line begins here that was in use before in this run. */
+/* Whether a line begins here that was already in use in this run. */
 static inline bool begins_used_line(uint64_t at)
 {
     return (at & (LAP | PLACES)) == LAP;
 }
 
-/* Whether messages are swapped here: in all of the session, or where a run begins and cannot go on. */
+/* Whether messages are swapped here: in the whole session, or where a run begins and cannot continue. */
 static inline bool is_swapped(uint64_t at)
 {
     return (at & SWAPS) != 0 || (at & (LAP | PLACES | LINES | STAYS)) == 0;
@@ -123,7 +126,7 @@ static inline uint64_t turned(uint64_t at)
     return epoch << EPOCH_SHIFT | (at & (PROCESSORS | SWAPS));
 }
 
-/* After the last message of the ring: its first line again, in another epoch. Wraps as it should. */
+/* After the last message of the ring: its first line again, in another epoch. Wraps as intended. */
 static inline uint64_t lapped(uint64_t at)
 {
     return ((at & ~(PLACES | LINES)) | LAP) + ONE_EPOCH;

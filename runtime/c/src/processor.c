@@ -1,11 +1,11 @@
 /*
- * The processor on which a thread runs, at the price of a load.
+ * The processor on which a thread runs, for the cost of a load.
  *
- * A receiver whose peer last ran on the same processor cannot win by looking again and again: the
- * peer does not run meanwhile. So a sender stamps its processor on each message that turns the
- * direction. The number is a hint: a thread may be moved at any time. From 2.35 on the C library
- * registers an area with the kernel for each thread, in which the kernel keeps the number as the
- * second field, and says at which offset from the thread's pointer (`fs`) the area lies.
+ * A receiver whose peer last ran on the same processor gains nothing by spinning, since the peer
+ * does not run in the meantime. So a sender puts its processor into each message that turns the
+ * direction. The number is a hint: a thread may be moved at any time. Since version 2.35 the C
+ * library registers an area with the kernel for each thread, in which the kernel keeps the number
+ * as the second field, and provides the offset of the area from the thread pointer (`fs`).
  */
 #include "session.h"
 
@@ -14,7 +14,7 @@ DUO_ATOMIC ptrdiff_t duo_processor_at;
 #if defined(__linux__) && defined(__GLIBC__) && defined(__x86_64__) && !defined(__ILP32__) &&     \
     !defined(DUO_NO_THREADS)
 
-/* Weak: an older C library does not have them. */
+/* Weak, because older C libraries do not have them. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 

@@ -1,53 +1,47 @@
 /*
- * The ring of a session: how a message is published and found. It is the pipe of the Rust
- * runtime, line by line and flag by flag, so that what loom explores there holds here; tasks,
- * which C does not have, are left out. docs/runtime.md explains it at leisure.
+ * The ring of a session: how a message is published and found. It is the pipe of the Rust runtime, line by line and
+ * flag by flag, so that what loom explores there holds here. Tasks, which C does not have, are left out.
+ * docs/runtime.md has a longer explanation.
  *
- * A state has one direction, so a side speaks only after it has read all that the other said, and
- * messages are under way in one direction at a time. Hence one ring serves both, the index goes
- * back to 0 when the direction turns, and an alternating exchange stays in one cache line.
+ * A state has one direction, so a side sends only after it has read everything the other side sent, and messages are
+ * in flight in one direction at a time. So one ring serves both directions, the index goes back to 0 when the
+ * direction turns, and an alternating exchange stays in one cache line.
  *
- * Two ways to publish. A receiver that finds nothing may go to sleep, so the sender must learn of
- * it; and one that leaves must not be sent to. Both sides know from the position which way is
- * used:
+ * There are two ways to publish. A receiver that finds nothing may go to sleep, and the sender must notice this; and
+ * nothing may be sent to a receiver that has disconnected. Both sides know from the position which way is used:
  *
- * - Swapped, where a run begins and cannot go on (an alternating exchange), and everywhere if the
- *   system has no asymmetric barrier. The receiver sets a flag in the word by compare-and-swap,
- *   the sender swaps the word. Both are read-modify-writes of one word, so one comes first: if
- *   the flag does, the sender finds it; if the message does, the compare-and-swap fails and finds
- *   the message.
- * - Stored, in runs. The sender stores the word and then reads the receiver's flags, in another
- *   line.
- *   No read-modify-write, and the line does not wait for one while the receiver looks at it. The
- *   receiver that goes to sleep pays for the barrier: see barrier.c.
+ * - Swapped, where a run begins and cannot continue (an alternating exchange), and everywhere if the system has no
+ *   asymmetric barrier. The receiver sets a flag in the word by compare-and-swap, the sender swaps the word. Both are
+ *   read-modify-writes of one word, so one comes first: if the flag does, the sender finds it; if the message does,
+ *   the compare-and-swap fails and finds the message.
+ * - Stored, in runs. The sender stores the word and then reads the receiver's flags, which are in another line. There
+ *   is no read-modify-write, and the line does not wait for one while the receiver reads it. The receiver that goes to
+ *   sleep pays for the barrier: see barrier.c.
  *
- * Why it is correct, whatever the processor reorders:
+ * Why this is correct, whatever the processor reorders:
  *
- * (a) Payload. The sender writes the payload, then the word (release). The receiver reads the
- *     word (acquire) and finds the count, so it sees the payload. A place is written again only
- *     by someone who knows that it was read: after a turn, because a later message came back; in
- *     a run, because the credit (released after the payload was copied out, acquired by the
- *     sender) says so. A word that its own sender stores again, and a flag that the receiver sets
- *     in it by a compare-and-swap, keep what was released before.
- * (b) Sleeping. In the word: as above, and the kernel compares its high half once more before it lets
- *     the receiver sleep: see position.h. In the flags: the receiver says WAITING, runs the barrier, and looks
- *     again. By the barrier either it sees the message, or the sender sees WAITING behind its
- *     store. Both may be: whoever lowers the flag, by compare-and-swap, answers for it. A bell is
- *     hung up in the same ways. Whoever finds it rings and then clears `bell` (release); a side
- *     uses its handle, and whoever hung the bell lets go of it, only when `bell` is clear
- *     (acquire). So the bell and the session outlive the ringing.
- * (c) Leaving and the last message: leave.c. A full ring: room.c.
- * (d) Clearing. When epochs start again at 1 the receiver of the turning message clears the words
- *     of the lines that short runs reach, but that of the first. All messages are read and the peer looks at the
- *     first line only. The other lines are as in a new ring: nobody has looked there. The first sender that comes near
- *     them clears them before it publishes anything in the last line before them; the receiver looks there
- *     only after it has acquired the last message of that line. Whether they are clear stands in the session: it is
- *     read and written by who sends and by who begins epochs again, and a message that turned the
- *     direction lies between any two of these.
- * (e) The session lives while a sender looks at flags behind a message that is not the last: it
- *     is given back by the receiver of the last message or by whoever is left alone, and both
- *     need something that this sender has not done. Behind its last word a side touches the
- *     session no more.
+ * (a) Payload. The sender writes the payload, then the word (release). The receiver reads the word (acquire) and finds
+ *     the count, so it sees the payload. A slot is written again only by a side that knows that it was read: after a
+ *     turn, because a later message came back; in a run, because the credit (released after the payload was copied
+ *     out, acquired by the sender) says so. When the sender stores its own word again, or the receiver sets a flag in
+ *     it by compare-and-swap, what was released before stays released.
+ * (b) Sleeping. In the word: as above, and the kernel compares its high half once more before it lets the receiver
+ *     sleep: see position.h. In the flags: the receiver sets WAITING, runs the barrier, and checks again. Because of
+ *     the barrier either it sees the message, or the sender sees WAITING after its store. Both may happen: the side
+ *     that clears the flag, by compare-and-swap, acts on it. A bell is installed in the same ways. The side that finds
+ *     it rings it and then clears `bell` (release). A side uses its handle, and the thread that installed the bell
+ *     gives it up, only when `bell` is clear (acquire). So the bell and the session outlive the ringing.
+ * (c) Disconnecting and the last message: leave.c. A full ring: room.c.
+ * (d) Clearing. When epochs restart at 1, the receiver of the message that turns the direction clears the words of the
+ *     lines that short runs reach, except for that of the first line. All messages have been read, and the peer reads
+ *     only the first line. The other lines are as in a new ring: neither side has read them. The first sender that
+ *     comes near them clears them before it publishes anything in the last line before them; the receiver reads them
+ *     only after it has acquired the last message of that line. Whether they are clear is recorded in the session.
+ *     This is read and written by the side that sends and by the side that restarts the epochs, and between any two of
+ *     these accesses there is a message that turned the direction.
+ * (e) The session stays alive while a sender reads flags after a message that is not the last: it is given back by the
+ *     receiver of the last message or by the side that remains alone, and both need something that this sender has not
+ *     done yet. After its last word a side does not access the session again.
  */
 #ifndef DUOLOGUE_RING_H
 #define DUOLOGUE_RING_H
@@ -57,14 +51,14 @@
 #include "position.h"
 #include "session.h"
 
-/* What is done rarely stays out of the way of what is done with every message. */
+/* Keeps rare code out of the code that runs for every message. */
 #if defined(__GNUC__)
 #define RARELY __attribute__((noinline, cold))
 #else
 #define RARELY
 #endif
 
-/* What duologue/pipe.h says in its own words. */
+/* What duologue/pipe.h defines under its own names. */
 _Static_assert(DUO_AT_SWAPS == SWAPS && DUO_AT_STAYS == STAYS && DUO_AT_LAP == LAP, "positions");
 _Static_assert(DUO_AT_PLACE == ONE_PLACE && DUO_AT_EPOCH == ONE_EPOCH, "positions");
 _Static_assert(DUO_AT_PROCESSORS == PROCESSORS && DUO_WORD_INDEXES == INDEXES, "words");
@@ -105,16 +99,16 @@ static inline DUO_ATOMIC uint64_t *flags_of(duo_session *session, unsigned role)
     return &session->signals[role].flags;
 }
 
-/* Lets the sender's store be followed by its look, as far as the compiler goes: see barrier.c. */
+/* Keeps the compiler from moving the sender's read of the flags before its store: see barrier.c. */
 static inline void light_barrier(void)
 {
     duo_signal_fence(memory_order_seq_cst);
 }
 
-/* A full fence, where a read-modify-write by this thread that succeeded came just before. */
+/* A full fence, called directly after a read-modify-write by this thread that succeeded. */
 static inline void fence_after_exchange(void)
 {
-    /* There that was one: Intel's manual, volume 3, 9.2.3.9; AMD's, volume 2, 7.2. */
+    /* Here the read-modify-write was one: Intel's manual, volume 3, 9.2.3.9; AMD's, volume 2, 7.2. */
 #if defined(__x86_64__) || defined(__i386__)
     duo_signal_fence(memory_order_seq_cst);
 #else
@@ -122,18 +116,18 @@ static inline void fence_after_exchange(void)
 #endif
 }
 
-/* Whether the sender stands before a segment that it has filled before in this run. */
+/* Whether the sender is about to begin a segment that it has filled before in this run. */
 static inline bool needs_room(const duo_session *session, uint64_t at)
 {
     uint64_t line = at & LINES;
     return begins_used_line(at) && (line == 0 || line == session->shape.segment);
 }
 
-/* Uses up a handle: see `duo_claim`. Leaves a bell where it hangs. */
+/* Uses up a handle: see `duo_claim`. Does not remove a bell. */
 static inline bool claim_turn(duo_side *side, uint64_t turn)
 {
 #ifndef DUO_CHECKED
-    /* Relaxed: only the owner of the one good handle passes, and it has what it needs to see. */
+    /* Relaxed: only the owner of the one valid handle gets past this, and it has what it needs to see. */
     if (DUO_LIKELY(duo_atomic_load(&side->turn, memory_order_relaxed) == turn)) {
         duo_atomic_store(&side->turn, turn + 2, memory_order_relaxed);
         return true;
@@ -142,21 +136,21 @@ static inline bool claim_turn(duo_side *side, uint64_t turn)
     return duo_take_turn(side, turn, turn + 2);
 }
 
-/* The turn of a side without what else is said in it. */
+/* The turn of a side without the marks that are set in it. */
 static inline uint64_t turn_of(const duo_side *side)
 {
     uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
     return turn & ~(DUO_TURN_APART | DUO_TURN_BELL | DUO_TURN_HELD);
 }
 
-/* Puts a side at a position, whole in `at`, that the turn of the side is for. */
+/* Puts a side at a position that is complete in `at` and belongs to the turn of the side. */
 static inline void stand_at(duo_side *side, uint64_t at)
 {
     side->at = at;
     side->base = 2 * (at >> PLACE_SHIFT) - turn_of(side);
 }
 
-/* Makes `at` the whole position; the turn of the side is that of a good handle. */
+/* Stores the complete position in `at`; the turn of the side is that of a valid handle. */
 static inline void look_where(duo_side *side)
 {
     uint64_t count = (turn_of(side) + side->base) >> 1;
@@ -168,19 +162,19 @@ static inline void go_to_first_line(const duo_session *session, duo_side *side)
     side->line = (duo_line *)(void *)session->ring;
 }
 
-/* The place of the payload of the message that comes next. */
+/* The slot of the payload of the next message. */
 static inline char *place_in(const duo_session *session, const duo_side *side)
 {
     return side->line->payloads + place_of(side->at) * session->shape.stride;
 }
 
-/* Whether a line has no place behind this position. */
+/* Whether a line has no slot after this position. */
 static inline bool ends_line(const duo_session *session, uint64_t at)
 {
     return place_of(at) + 1 >= session->shape.per_line;
 }
 
-/* Steps behind a message that keeps the direction. */
+/* Steps past a message that keeps the direction. */
 static inline void go_on(duo_session *session, duo_side *side, const duo_state *next)
 {
     uint64_t at = side->at & ~STAYS;
@@ -196,14 +190,14 @@ static inline void go_on(duo_session *session, duo_side *side, const duo_state *
     stand_at(side, at | (next->stays ? STAYS : 0));
 }
 
-/* Steps behind a message of this side that turns the direction. */
+/* Steps past a message of this side that turns the direction. */
 static inline void turn_out(duo_session *session, duo_side *side, const duo_state *next)
 {
     stand_at(side, turned(side->at) | (next->stays ? STAYS : 0));
     go_to_first_line(session, side);
 }
 
-/* Clears the words of lines at which nobody else looks. */
+/* Clears the words of lines that no other thread reads. */
 static inline void clear_lines(duo_session *session, size_t line, size_t end)
 {
     for (; line < end; line++) {
@@ -212,7 +206,7 @@ static inline void clear_lines(duo_session *session, size_t line, size_t end)
     }
 }
 
-/* As sender, behind a step that keeps the direction: makes the rest of the ring ready if it is near, see (d). */
+/* As sender, after a step that keeps the direction: makes the rest of the ring ready if it is near; see (d). */
 static inline void make_ready(duo_session *session, uint64_t at)
 {
     if ((at & LINES) + 1 != session->shape.ready || session->is_whole) return;
@@ -220,7 +214,7 @@ static inline void make_ready(duo_session *session, uint64_t at)
     session->is_whole = true;
 }
 
-/* Steps behind a message of the peer that turns the direction, and was in `word`. */
+/* Steps past a message of the peer that turns the direction and was in `word`. */
 static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
                                const duo_state *next)
 {
@@ -233,13 +227,13 @@ static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
     duo_atomic_store(&session->credit, 0, memory_order_relaxed);
 }
 
-/* The word that publishes a message behind those before it in its line. */
+/* The word that publishes a message in addition to those before it in its line. */
 static inline uint64_t stamp(const duo_session *session, const duo_side *side,
                              const duo_message *message)
 {
     uint64_t at = side->at;
     uint64_t word = words_before(at) + ONE_PLACE;
-    /* What this side itself wrote; the flags of the peer are not repeated. */
+    /* Only what this side wrote itself; the flags of the peer are not repeated. */
     if ((at & PLACES) != 0)
         word |= duo_atomic_load(&side->line->word, memory_order_relaxed) & INDEXES;
     if (message->index != 0)

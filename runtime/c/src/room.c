@@ -1,22 +1,19 @@
 /*
- * Room in the ring for a run that has come round it.
+ * Free slots in the ring for a run that has come round it.
  *
- * The receiver reports in the credit which half of the ring (a segment) it has emptied, and the
- * sender looks there only where a segment begins that it has filled before in this run. A turn
- * proves that the whole ring is empty, so a dialogue never comes here. Both sides change the
- * credit by read-modify-writes only:
+ * The receiver reports in the credit which half of the ring (a segment) it has emptied. The sender reads the credit
+ * only at the beginning of a segment that it has filled before in this run. A turn proves that the whole ring is
+ * empty, so a dialogue never gets here. Both sides change the credit only by read-modify-writes:
  *
- * - ROOM_WAITS, by a sender that waits for room; whoever reports or leaves takes it back and
- *   wakes it.
- *   The two changes are ordered: if the report is second it finds the flag; if it is first, the sender's
- *   compare-and-swap fails and finds the room.
- * - ROOM_RINGS, by a sender at which a bell hangs until there is room; a receiver that reports or leaves takes it back
- *   and rings, and a sender that uses its endpoint takes it back itself. Ordered like ROOM_WAITS.
- * - ROOM_LEAVING, by a receiver that is reading its last messages and will then be gone: no more
- *   room is given, so no sender can feed it for ever.
- * - ROOM_ORPHANED, by a sender that leaves while the ring is full. The receiver finds it when it
- *   reports the segment before which the sender stood, and writes CLOSED there in the sender's
- *   name.
+ * - ROOM_WAITS is set by a sender that waits for free slots; a receiver that reports or disconnects clears it and
+ *   wakes the sender. The two changes are ordered: if the report is second, it finds the flag; if it is first, the
+ *   sender's compare-and-swap fails and finds the free slots.
+ * - ROOM_RINGS is set by a sender that has a bell installed until there are free slots; a receiver that reports or
+ *   disconnects clears it and rings, and a sender that uses its endpoint clears it itself. Ordered like ROOM_WAITS.
+ * - ROOM_LEAVING is set by a receiver that is reading its last messages and will then be gone: no more free slots are
+ *   granted, so a sender cannot keep it reading forever.
+ * - ROOM_ORPHANED is set by a sender that disconnects while the ring is full. The receiver finds it when it reports
+ *   the segment that the sender would have filled next, and writes CLOSED there on behalf of the sender.
  */
 #include "ring.h"
 
@@ -25,11 +22,11 @@
 #define ROOM_ORPHANED UINT64_C(4)
 #define ROOM_RINGS UINT64_C(8)
 
-/* Segments are numbered over all epochs, twice the epoch and one more for the second half. */
+/* Segments are numbered across all epochs: twice the epoch, plus one for the second half. */
 enum { NUMBER_SHIFT = 8 };
 #define SEGMENT_NUMBERS ((UINT64_C(1) << (64 - EPOCH_SHIFT + 1)) - 1)
 
-/* Whether the receiver has emptied that segment, and possibly the one behind it. */
+/* Whether the receiver has emptied that segment, and possibly the one after it. */
 static bool emptied_enough(uint64_t credit, uint64_t at)
 {
     uint64_t needed = (epoch_of(at) - 1) << 1 | ((at & LINES) != 0);
@@ -86,7 +83,10 @@ bool duo_unhang_for_room(duo_session *session)
     return false;
 }
 
-/* After a change of the credit by the receiver, whose side this is: rings and wakes a sender that had said so before. */
+/*
+ * After the receiver, whose side this is, has changed the credit: rings and wakes a sender that had asked for it
+ * before.
+ */
 static void answer_sender(duo_session *session, const duo_side *side, uint64_t before)
 {
     if (before & ROOM_RINGS) duo_ring_bell(&session->sides[role_of(side) ^ 1]);
@@ -103,7 +103,7 @@ static void report(duo_session *session, const duo_side *side, uint64_t which, s
         memory_order_acq_rel, memory_order_relaxed))
         continue;
     if (credit & ROOM_ORPHANED) {
-        /* The sender stopped before this segment, one lap later, and is gone: the line is ours alone. */
+        /* The sender stopped before this segment, one lap later, and is gone: only this side uses the line. */
         duo_line *line = (duo_line *)(void *)(session->ring + start * session->shape.pitch);
         uint64_t closed = (epoch_of(at) + 1) << EPOCH_SHIFT | CLOSED;
         duo_atomic_store(&line->word, closed, memory_order_release);

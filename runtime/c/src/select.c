@@ -1,8 +1,8 @@
-/* Waiting for one of a few endpoints: one bell for all of them, hung up for the time of the call. */
+/* Waiting for one of a few endpoints: one bell for all of them, installed for the duration of the call. */
 #include "ring.h"
 #include "transport.h"
 
-/* Without threads nothing changes while one looks. */
+/* Without threads nothing changes during a spin. */
 #ifdef DUO_NO_THREADS
 enum { LOOKS = 0, YIELDS = 2 };
 #else
@@ -21,7 +21,7 @@ static void ring(duo_bell *bell)
     duo_wake(&waiting->rung, DUO_LOW_HALF);
 }
 
-/* One look at all endpoints, beginning at `first`: DUO_OK, DUO_EMPTY or DUO_USED. */
+/* Checks all endpoints once, beginning at `first`: DUO_OK, DUO_EMPTY or DUO_USED. */
 static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first, size_t *which)
 {
     for (size_t i = 0; i < count; i++) {
@@ -34,8 +34,9 @@ static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first
 }
 
 /*
- * Hangs the bell where the peer is in this process, up to the first that is ready or was used meanwhile; how
- * many endpoints were gone through. Where one stands twice the bell hangs once.
+ * Installs the bell where the peer is in this process, up to the first endpoint that is ready or was used in
+ * the meantime; returns how many endpoints it went through. If an endpoint is given twice, the bell is
+ * installed there once.
  */
 static size_t hang(const duo_endpoint *endpoints, size_t count, select_bell *bell, bool *is_unseen)
 {
@@ -51,7 +52,7 @@ static size_t hang(const duo_endpoint *endpoints, size_t count, select_bell *bel
     return at;
 }
 
-/* Whether one of the endpoints where the bell hangs is ready, or the bell is gone from there. */
+/* Whether one of the endpoints where the bell was installed is ready, or has lost the bell. */
 static bool is_there(const duo_endpoint *endpoints, size_t count, const select_bell *bell)
 {
     bool found = false;
@@ -72,14 +73,14 @@ static size_t first_remote(const duo_endpoint *endpoints, size_t count)
     return at;
 }
 
-/* Sleeps until the bell was rung for one of the endpoints; false if the time was over before. */
+/* Sleeps until the bell is rung for one of the endpoints; false if the time was over first. */
 static bool doze(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline,
                  uint64_t *pause)
 {
     select_bell bell = {{ring}, 0};
     bool is_unseen = false, in_time = true;
     size_t hung = hang(endpoints, count, &bell, &is_unseen);
-    /* One barrier for all: either a sender sees the bell, or the message is seen here. Without it, look again soon. */
+    /* One barrier for all: either a sender sees the bell, or the message is seen here. Without it, check again soon. */
     const struct timespec *until = deadline;
     struct timespec end;
     if (hung == count && is_unseen && !duo_barrier()) {
@@ -103,10 +104,10 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
 }
 
 /*
- * A place below `count` to begin at: the fractional part of a count of choices times the golden
- * ratio. Multiples of an irrational number spread evenly over the places, and so do every second,
- * every third and so on of them. A plain count would not do: of two calls that take turns, each
- * between two endpoints, each would always begin with the same one.
+ * An index below `count` to begin at: the fractional part of the number of calls times the golden
+ * ratio. Multiples of an irrational number spread evenly over the indexes, and so do every second
+ * of them, every third, and so on. A plain counter would not do: if two calls alternate, each
+ * between two endpoints, each would always begin with the same endpoint.
  */
 static size_t place_to_begin(size_t count)
 {

@@ -1,12 +1,12 @@
 /*
- * The operations on endpoints: open, send, receive, leave. The ring they rest on, and why it is
- * correct, is in ring.h.
+ * The operations on endpoints: open, send, receive, close. ring.h describes the ring that they use,
+ * and why it is correct.
  */
 #include "ring.h"
 #include "tag.h"
 #include "transport.h"
 
-/* The handle that is good for a side now. */
+/* The handle that is currently valid for a side. */
 static duo_endpoint handle_of(duo_session *session, const duo_side *side)
 {
     duo_endpoint handle = {session, duo_atomic_load(&side->turn, memory_order_relaxed)};
@@ -35,7 +35,7 @@ static void move_lanes(duo_endpoint endpoint, uint64_t turns)
         lane->from += turns;
         lane->place -= (uintptr_t)(4 * turns);
         if (lane->ends != 0) lane->ends += turns;
-        /* Of a sender. */
+        /* The lane of a sender. */
         if (lane->of != NULL) lane->word -= turns;
     }
     remote->volley.from += turns;
@@ -47,7 +47,7 @@ static inline duo_side *claim_near(duo_endpoint endpoint)
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (!claim_turn(side, endpoint.turn)) return NULL;
-    /* The turn is the next one, the position is not. */
+    /* The turn is already the next one, the position is not. */
     side->base -= 2;
     look_where(side);
     if (!DUO_LIKELY(duo_atomic_load(&side->bell, memory_order_acquire) == NULL)) duo_take_down(side);
@@ -83,10 +83,10 @@ static size_t aligned(size_t size)
     return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
 
-/* Entries and all they refer to, in one block; NULL if memory ran out. */
+/* Entries and everything they refer to, in one block; NULL if memory ran out. */
 static void *block_of(const duo_message *message, const void *entries)
 {
-    /* The walk that measures changes nothing, though its type could. */
+    /* Measuring changes nothing, although the type of the walk would allow it. */
     size_t start = aligned(message->size), spread;
     if (!duo_spread(message->type, (void *)(uintptr_t)entries, &spread)) return NULL;
     char *block = duo_allocate(start + spread);
@@ -113,7 +113,7 @@ static inline void copy_words(char *to, const char *from, size_t size)
     }
 }
 
-/* A payload that nobody will read is the sender's again: its block, and the endpoints in it. */
+/* A payload that will never be read belongs to the sender again: its block, and the endpoints in it. */
 static duo_status take_back(const duo_message *message, const void *entries, void *block,
                             duo_endpoint *next)
 {
@@ -123,7 +123,7 @@ static duo_status take_back(const duo_message *message, const void *entries, voi
     return DUO_CLOSED;
 }
 
-/* Puts a payload that is more than a few plain words into its place; `block` gets its block, if it has one. */
+/* Puts a payload that is more than a few plain words into its slot; `block` is set to its block, if it has one. */
 static duo_status fill(char *place, const duo_message *message, const void *entries, void **block)
 {
     const duo_type *type = message->type;
@@ -140,7 +140,7 @@ static duo_status fill(char *place, const duo_message *message, const void *entr
     return DUO_USED;
 }
 
-/* Waits for room. If the receiver is leaving so does this side. */
+/* Waits for free slots. If the receiver is disconnecting, this side disconnects too. */
 static duo_status make_room(duo_session *session, duo_side *side, uint64_t wait, duo_endpoint *next)
 {
     duo_status status = duo_await_room(session, side, wait);
@@ -151,7 +151,7 @@ static duo_status make_room(duo_session *session, duo_side *side, uint64_t wait,
     return status;
 }
 
-/* Publishes the last message of a session in a run. False if the payload is the sender's again. */
+/* Publishes the last message of a session in a run. False if the payload belongs to the sender again. */
 static bool finish(duo_session *session, duo_side *side, uint64_t word)
 {
     unsigned peer = role_of(side) ^ 1;
@@ -166,7 +166,7 @@ static bool finish(duo_session *session, duo_side *side, uint64_t word)
     return true;
 }
 
-/* Behind a swap that found flags. False if the payload is the sender's again. */
+/* After a swap that found flags. False if the payload belongs to the sender again. */
 bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before)
 {
     if (before & DEAD) {
@@ -177,7 +177,7 @@ bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before)
     return true;
 }
 
-/* Publishes a message that is in its place. False if the payload is the sender's again. */
+/* Publishes a message that is in its slot. False if the payload belongs to the sender again. */
 static inline bool publish(duo_session *session, duo_side *side, const duo_message *message,
                            unsigned peer)
 {
@@ -194,7 +194,7 @@ static inline bool publish(duo_session *session, duo_side *side, const duo_messa
     return DUO_LIKELY(said == 0) || duo_answer(session, side);
 }
 
-/* Steps behind a message of this side. */
+/* Steps past a message of this side. */
 static inline void step_out(duo_session *session, duo_side *side, const duo_message *message)
 {
     if (message->edge == DUO_STAY) {
@@ -205,7 +205,7 @@ static inline void step_out(duo_session *session, duo_side *side, const duo_mess
     } else turn_out(session, side, message->next);
 }
 
-/* Leaves the next endpoint of a sender to the library if it may have to wait. */
+/* Marks the next endpoint of a sender as one for the library if the sender may have to wait. */
 static inline void set_apart(duo_session *session, duo_side *side)
 {
     bool is_apart = session->is_apart || needs_room(session, side->at);
@@ -245,7 +245,7 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
     return DUO_OK;
 }
 
-/* Two jumps, so that neither kind of session saves registers for the other. */
+/* Two separate jumps, so that neither kind of session saves registers for the other. */
 duo_status duo_send(duo_endpoint from, const duo_message *message, const void *entries,
                     uint64_t wait, duo_endpoint *next)
 {
@@ -254,7 +254,7 @@ duo_status duo_send(duo_endpoint from, const duo_message *message, const void *e
     return send_within(from, message, entries, wait, next);
 }
 
-/* Zeroes the tag of a message that did not come. */
+/* Zeroes the tag where no message was received. */
 static duo_status nothing(duo_status status, void *message)
 {
     arrival none = {0, NULL};
@@ -262,7 +262,7 @@ static duo_status nothing(duo_status status, void *message)
     return status;
 }
 
-/* Steps behind a message of the peer that leaves the session open. */
+/* Steps past a message of the peer that is not the last. */
 static inline void step_in(duo_session *session, duo_side *side, uint64_t word,
                            const duo_message *message)
 {
@@ -274,7 +274,7 @@ static inline void step_in(duo_session *session, duo_side *side, uint64_t word,
     go_on(session, side, message->next);
 }
 
-/* Takes a message that has a block, is larger than a few words, or is the last. */
+/* Receives a message that has a block, is larger than a few words, or is the last. */
 RARELY static duo_status take_slowly(duo_session *session, duo_side *side, uint64_t word,
                                      const duo_message *kind, size_t tag_size, char *entries,
                                      void *message)
@@ -338,8 +338,8 @@ duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, vo
 }
 
 /*
- * Endpoints to be closed by this thread. Destroying a message finds endpoints inside it; they wait
- * here for the loop below instead of closing within one another.
+ * Endpoints to be closed by this thread. Destroying a message finds endpoints inside it. They wait
+ * here for the loop below, so that they are not closed recursively.
  */
 static DUO_EACH_THREAD duo_side *to_close;
 static DUO_EACH_THREAD bool closing;
@@ -367,7 +367,7 @@ duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
 
 void duo_free(const duo_state *state, void *message)
 {
-    /* Only these bytes are the tag: what is between it and the block need not be what was received. */
+    /* Only these bytes are the tag: those between it and the block need not be what was received. */
     unsigned tag = tag_at(message, state->tag_size);
     if (tag == 0) return;
     arrival arrived;

@@ -1,14 +1,15 @@
 /*
- * One endpoint behind a lock that is held for one message.
+ * One endpoint, protected by a lock that is held for one message.
  *
- * Who finds the ring full waits with the lock released, one at a time, the others before the
- * `door`. It has marked the credit while it held the lock and the ring was full, so room.c holds:
- * the receiver, when it makes room or leaves, finds the mark and wakes it. The endpoint may end
- * meanwhile, by another sender that finds the receiver gone; but then the receiver has left and
- * the wait is over, and a session's memory stays a session's.
+ * A sender that finds the ring full waits with the lock released, one sender at a time; the others wait
+ * for the `door`. It has set the mark in the credit while it held the lock and the ring was full, so the
+ * argument in room.c applies: when the receiver frees slots or disconnects, it finds the mark and wakes
+ * the sender. The endpoint may end in the meantime, because another sender finds the receiver gone; but
+ * then the receiver has disconnected and the wait is over, and the memory of a session is only reused for
+ * sessions.
  *
- * Where the peer is in another process, a sender that waits for room works on the session meanwhile. So it
- * keeps the lock and says that it waits, and who only tries is told that the ring is full.
+ * If the peer is in another process, a sender that waits for free space uses the session while it waits.
+ * So it keeps the lock and records that it waits, and senders that only try get DUO_FULL.
  */
 #include "duologue/shared.h"
 
@@ -24,7 +25,7 @@ struct duo_shared {
     pthread_mutex_t lock;
     pthread_mutex_t door;
     DUO_ATOMIC size_t holders;
-    /* Somebody waits for a peer in another process, with the lock. */
+    /* A sender waits for a peer in another process and holds the lock. */
     DUO_ATOMIC bool is_waiting;
     bool is_remote;
     duo_endpoint endpoint;
@@ -74,19 +75,19 @@ void duo_shared_release(duo_shared *shared)
     destroy(shared);
 }
 
-/* Where and for what a sender waits that found the ring full; `session` is NULL if it should not. */
+/* What a sender that found the ring full waits for, and where; `session` is NULL if it should not wait. */
 typedef struct full {
     duo_session *session;
     uint64_t credit;
 } full;
 
-/* Once the receiver has left, nobody has used the endpoint: it is gone. */
+/* After the receiver has disconnected the endpoint is gone, which is not a second use. */
 static duo_status unless_gone(const duo_shared *shared, duo_status status)
 {
     return status == DUO_USED && shared->endpoint.session == NULL ? DUO_CLOSED : status;
 }
 
-/* Sends if there is room. If not, and `waiting` is given, it is what to sleep on. */
+/* Sends if there are free slots. If not, and `waiting` is given, it is set to what to sleep on. */
 static duo_status attempt(duo_shared *shared, const duo_message *message, const void *entries,
                           full *waiting)
 {
@@ -97,7 +98,7 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
         const duo_side *side = duo_look_at(shared->endpoint);
         bool is_full = duo_look_for_room(session, side, &waiting->credit) == DUO_ROOM_FULL &&
                        duo_say_waiting(session, &waiting->credit);
-        /* Between what was sent and the look whether the receiver has left without having seen it. */
+        /* Between what was sent and the check whether the receiver has disconnected without having seen it. */
         duo_full_fence();
         if (duo_was_left(side)) is_full = false;
         waiting->session = is_full ? session : NULL;
@@ -107,7 +108,7 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
     return status;
 }
 
-/* The lock for one who does not wait; false if one who waits has it. */
+/* Takes the lock for a sender that does not wait; false if a sender that waits has it. */
 static bool lock_at_once(duo_shared *shared)
 {
     while (pthread_mutex_trylock(&shared->lock) != 0) {

@@ -1,7 +1,7 @@
-/* A session between processes as a whole. What must hold is in shm.h, the layout in docs/wire.md. */
+/* A session between processes as a whole. The invariants are in shm.h, the layout in docs/wire.md. */
 #include "shm_lines.h"
 
-/* More than there will ever be. */
+/* More turns than there will ever be. */
 #define MOST_TURNS (UINT64_C(1) << 60)
 
 void duo_shm_expect_volley(duo_shm *shm, uint64_t turn)
@@ -14,7 +14,7 @@ void duo_shm_expect_volley(duo_shm *shm, uint64_t turn)
 
 void duo_shm_begin_run(duo_shm *shm, uint64_t turn)
 {
-    /* All that went before has been read by somebody: everything is free. */
+    /* Everything before this was read by one side or the other, so everything is free. */
     shm->line_run = shm->line_at;
     shm->line_limit = shm->line_at + shm->line_count;
     shm->byte_run = shm->byte_at;

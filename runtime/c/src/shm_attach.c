@@ -1,4 +1,4 @@
-/* Taking a side of a region, and agreeing with the peer on what is spoken: docs/wire.md. */
+/* Taking a side of a region, and agreeing with the peer on the protocol: docs/wire.md. */
 #define _GNU_SOURCE
 #include "shm.h"
 
@@ -23,7 +23,7 @@
 #define LARGEST ((size_t)64 << 20)
 #define LARGEST_REGION ((size_t)1 << 30)
 
-/* In nanoseconds; it takes some microseconds. */
+/* In nanoseconds; laying out a region takes some microseconds. */
 #define MOST_LAYING_OUT UINT64_C(5000000000)
 
 enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };
@@ -34,7 +34,7 @@ enum { NOBODY_KNOWN = -1, ENDED_ALREADY = -2 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static duo_shm *pool;
 static duo_shm *attached;
-/* How many were made and not freed. */
+/* How many have been allocated and not freed. */
 static size_t made;
 
 void duo_shm_lock(void)
@@ -47,7 +47,7 @@ void duo_shm_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The sessions are the parent's: were their descriptions open here, nobody would hear of the parent's end. */
+/* The sessions belong to the parent: if their descriptions stayed open here, the parent's end would go unnoticed. */
 static void be_child(void)
 {
     for (duo_shm *shm = attached; shm != NULL; shm = shm->next_attached) {
@@ -74,14 +74,17 @@ static size_t empty_pool(void)
     return living;
 }
 
-/* A child process does not have the thread that may have held the lock: so the thread that forks holds it, as in memory.c. */
+/*
+ * A child process does not have the thread that may have held the lock, so the thread that forks holds it, as in
+ * memory.c.
+ */
 __attribute__((constructor)) static void guard(void)
 {
     duo_empty_too(empty_pool);
     (void)pthread_atfork(duo_shm_lock, duo_shm_unlock, be_child);
 }
 
-/* A side whose turns go on where they were; NULL if memory ran out. */
+/* A side whose turns continue where they were; NULL if memory ran out. */
 static duo_shm *from_pool(void)
 {
     duo_shm_lock();
@@ -123,8 +126,8 @@ static duo_status check_file(int region)
 }
 
 /*
- * Maps a region of so many bytes at most and finds its parts; DUO_BROKEN if it is none. By the caller's description, since a mapping keeps that open
- * by which it was made.
+ * Maps a region of at most `most` bytes and finds its parts; DUO_BROKEN if it is not a region. Uses the caller's
+ * description, since a mapping keeps the description open with which it was made.
  */
 static duo_status map(duo_shm *shm, int region, size_t most)
 {
@@ -158,12 +161,12 @@ static duo_status map(duo_shm *shm, int region, size_t most)
     return DUO_OK;
 }
 
-/* Locks this side's first byte, by a description of the region that nothing else refers to. */
+/* Locks this side's first byte, with a description of the region that nothing else refers to. */
 static duo_status lock_side(duo_shm *shm, int region, unsigned place)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", region);
-    /* Under the lock: a process that forks has all such descriptions on its list. */
+    /* Under the lock: when a process forks, all such descriptions are on its list. */
     duo_shm_lock();
     shm->lock = open(path, O_RDWR | O_CLOEXEC);
     if (shm->lock >= 0) {
@@ -178,7 +181,10 @@ static duo_status lock_side(duo_shm *shm, int region, unsigned place)
     const uint64_t end = duo_shm_now() + MOST_LAYING_OUT;
     while (!duo_shm_lock_bytes(shm->lock, byte, 1)) {
         if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
-        /* A process that makes a region anew holds all of its locks for a moment. What came from a peer has no name. */
+        /*
+         * A process that creates a region again holds all of its locks for a moment. A region that came from a peer has
+         * no name.
+         */
         struct stat status;
         bool is_named = fstat(shm->lock, &status) == 0 && status.st_nlink > 0;
         size_t locked = is_named ? duo_shm_lock_at(shm->lock, byte) : byte;
@@ -188,14 +194,14 @@ static duo_status lock_side(duo_shm *shm, int region, unsigned place)
     return DUO_OK;
 }
 
-/* Forgets the lock, by which the peer hears of it. */
+/* Releases the lock, by which the peer notices the end of this side. */
 static void unlock_side(duo_shm *shm)
 {
     if (shm->lock < 0) return;
     duo_shm_lock();
     *shm->attached_by = shm->next_attached;
     if (shm->next_attached != NULL) shm->next_attached->attached_by = shm->attached_by;
-    /* Before anybody forks, who would keep it open. */
+    /* Before any thread forks, since the child would keep it open. */
     close(shm->lock);
     shm->lock = -1;
     duo_shm_unlock();
@@ -223,7 +229,7 @@ void duo_shm_detach(duo_shm *shm)
     to_pool(shm);
 }
 
-/* Whether the process has ended that was to attach. */
+/* Whether the process that was to attach has ended. */
 static bool has_ended(int awaited)
 {
     struct pollfd watched = {awaited, POLLIN, 0};
@@ -245,7 +251,7 @@ static bool accepts(const duo_shm *shm, const duo_fingerprint *theirs)
     return false;
 }
 
-/* The verdict on the peer, which has said what it speaks. */
+/* The verdict on the peer, which has announced its protocol. */
 static uint32_t judge(duo_shm *shm)
 {
     duo_shm_hello peer = {
@@ -261,7 +267,7 @@ static uint32_t judge(duo_shm *shm)
     return accepts(shm, &peer.fingerprint) ? SAID_ACCEPTS : SAID_UNKNOWN;
 }
 
-/* Goes on with the handshake; true once both have given their verdicts. */
+/* Continues the handshake; true once both have given their verdicts. */
 static bool has_verdicts(duo_shm *shm)
 {
     duo_shm_hello *peer = &shm->peer->hello;
@@ -290,7 +296,7 @@ duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
     return DUO_OK;
 }
 
-/* Says that this side is here; DUO_REFUSED if it was taken before. */
+/* Announces that this side is here; DUO_REFUSED if it was already taken. */
 static duo_status say_hello(duo_shm *shm)
 {
     duo_shm_hello *own = &shm->own->hello;
@@ -306,7 +312,7 @@ static duo_status say_hello(duo_shm *shm)
     return DUO_OK;
 }
 
-/* Keeps what of the options is needed until both sides have met. */
+/* Keeps the options that are needed until both sides have met. */
 static duo_status keep_options(duo_shm *shm, const duo_shm_options *options)
 {
     size_t largest = options->largest == 0 ? LARGEST : options->largest;
@@ -325,7 +331,10 @@ static duo_status keep_options(duo_shm *shm, const duo_shm_options *options)
     return errno == ESRCH ? DUO_OK : DUO_SYSTEM;
 }
 
-/* Takes a side of the region, and says so. `is_ours`: it was free, so the peer has to hear of it if this side leaves. */
+/*
+ * Takes a side of the region, and announces this. `is_ours`: it was free, so the peer must be notified if this side
+ * disconnects.
+ */
 static duo_status take_side(duo_shm *shm, int region, unsigned place, const duo_shm_options *options,
                             bool *is_ours)
 {
@@ -365,7 +374,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->is_dead = shm->is_met = shm->is_withdrawn = false;
     shm->heavy = true;
     shm->patience = 1024;
-    /* The peer is looked after at once. */
+    /* The peer is checked at once. */
     shm->looked_after = 0;
     shm->line_at = shm->byte_at = 0;
     bool is_ours = false;
@@ -374,7 +383,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
         status = duo_shm_meet(shm, options->wait == 0 ? DUO_FOREVER : options->wait);
     if (status != DUO_OK) {
         int reason = errno;
-        /* Who finds the side taken must not disturb the one who has taken it. */
+        /* A process that finds the side taken must not disturb the process that has taken it. */
         if (is_ours) duo_shm_leave(shm, DUO_SHM_LEFT);
         else duo_shm_detach(shm);
         errno = reason;
@@ -385,7 +394,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->remote.volley.peer = &shm->peer->flags;
     uint64_t turn = duo_atomic_load(&shm->remote.session.sides[role].turn, memory_order_relaxed);
     duo_shm_begin_run(shm, turn);
-    /* The line counts as full until both have met: everything is left to the functions that see to it. */
+    /* The line counts as full until both have met, so that everything is left to the functions that wait for that. */
     if (!shm->is_met) shm->cells = DUO_SHM_CELLS;
     endpoint->session = &shm->remote.session;
     endpoint->turn = turn;

@@ -13,7 +13,7 @@ static inline bool is_little_endian(void)
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-/* What was copied out of the region is not read there again, whatever the compiler would like. */
+/* Makes sure that what was copied out of the region is not read there again, whatever the compiler would prefer. */
 static inline void copied(void)
 {
     __asm__ __volatile__("" ::: "memory");
@@ -29,7 +29,7 @@ static inline const duo_wire_message *wire_of(const duo_shm *shm, const duo_mess
     return &shm->protocol->wires[message - shm->protocol->messages];
 }
 
-/* The place of the line that is begun next. */
+/* The index of the line that is begun next. */
 static inline uint64_t next_index(const duo_shm *shm)
 {
     return (shm->line_at - shm->line_run) & (shm->line_count - 1);
@@ -49,7 +49,7 @@ static inline void begin_line(duo_shm *shm)
     shm->line_at += 1;
 }
 
-/* Adds up the runs of a volley before this turn: each had one message, in the first line. */
+/* Accounts for the runs of a volley before this turn: each had one message, in the first line. */
 static inline void settle_volley(duo_shm *shm, uint64_t turn)
 {
     duo_volley *volley = &shm->remote.volley;
@@ -64,7 +64,7 @@ static inline void settle_volley(duo_shm *shm, uint64_t turn)
     shm->word = shm->parity;
 }
 
-/* Adds up the lines of a lane that were begun: all are behind the first, and have its parity. */
+/* Accounts for the lines of a lane that were begun: all come after the first, and have its parity. */
 static inline void settle_lines(duo_shm *shm)
 {
     duo_lane *lane = &shm->remote.lane;
@@ -80,13 +80,13 @@ static inline void settle_lines(duo_shm *shm)
 }
 
 /*
- * How many of so many next lines, fewer than 64, may follow in a lane: they lie behind this one, their bits in one
- * number, and their next use has the parity of this.
+ * How many of the next `lines` lines, which are fewer than 64, may follow in a lane: they are adjacent to this
+ * one, their bits are in one number, and their next use has the parity of this one.
  */
 static inline uint64_t lines_alike(const duo_shm *shm, uint64_t lines)
 {
     uint64_t index = next_index(shm), place = index % 64;
-    /* The first line does not lie behind the last. */
+    /* The first line does not follow the last in memory. */
     if (index == 0) return 0;
     if (lines > shm->line_count - index) lines = shm->line_count - index;
     if (lines > 64 - place) lines = 64 - place;
@@ -95,7 +95,7 @@ static inline uint64_t lines_alike(const duo_shm *shm, uint64_t lines)
     return had == (shm->parity ? 0 : bits) ? lines : 0;
 }
 
-/* Adds up what was done of messages that are alike, before this turn. */
+/* Accounts for what was done with messages that are alike, before this turn. */
 static inline void settle(duo_shm *shm, uint64_t turn)
 {
     settle_volley(shm, turn);
@@ -105,13 +105,13 @@ static inline void settle(duo_shm *shm, uint64_t turn)
     unsigned done = (unsigned)(turn - lane->from) / 2;
     shm->count += done;
     shm->cells += done;
-    /* What the sender has published; no tag stands behind the last of its messages. */
+    /* What the sender has published; there is no tag after the last of its messages. */
     uint64_t behind = ~UINT64_C(0) << DUO_SHM_TAG_SHIFT << 8 * shm->count;
     shm->word = (lane->word + turn - 2) & ~behind;
     lane->end = 0;
 }
 
-/* So many messages of a lane may follow, from this turn on; none if there are none. */
+/* From this turn on `alike` messages of a lane may follow, or none if that is 0. */
 static inline void expect(duo_shm *shm, uint64_t turn, uint64_t alike)
 {
     duo_lane *lane = &shm->remote.lane;
@@ -130,8 +130,8 @@ static inline void follow(duo_endpoint from, duo_endpoint *next)
 }
 
 /*
- * The same in one store: callers copy the endpoint out of a message in one load, which would have to wait
- * for two stores to reach the cache.
+ * The same in one store: callers copy the endpoint out of a message in one load, which would otherwise
+ * have to wait for two stores to reach the cache.
  */
 static inline void follow_at_once(duo_endpoint from, char *place)
 {
@@ -166,7 +166,7 @@ static inline void unclaim(duo_shm *shm, duo_endpoint from)
     duo_atomic_store(&side->turn, from.turn, memory_order_relaxed);
 }
 
-/* As sender: whether the current line may be written. Never trusts that the peer's count makes sense. */
+/* As sender: whether the current line may be written. Does not trust the peer's count to make sense. */
 static inline bool has_line(duo_shm *shm)
 {
     if (shm->line_at <= shm->line_limit) return true;
@@ -175,7 +175,7 @@ static inline bool has_line(duo_shm *shm)
     return shm->line_at <= shm->line_limit;
 }
 
-/* Publishes the line's word, and wakes the peer. False if the peer has left in one of these ways. */
+/* Publishes the line's word, and wakes the peer. False if the peer has disconnected in one of these ways. */
 static inline bool publish(duo_shm *shm, uint64_t word, uint32_t ways)
 {
     shm->word = word;
@@ -187,54 +187,57 @@ static inline bool publish(duo_shm *shm, uint64_t word, uint32_t ways)
 }
 
 /*
- * In which ways the peer may have left so that a message is sent in vain. Who has read the last
- * message is done, and this may come to be known before the sender has looked.
+ * The ways in which the peer may have disconnected that make sending a message useless. A peer that
+ * has read the last message is done, and this may become known before the sender has checked.
  */
 static inline uint32_t in_vain(const duo_message *message)
 {
     return message->edge == DUO_END ? DUO_SHM_LEFT : DUO_SHM_LEFT | DUO_SHM_DONE;
 }
 
-/* A fragment's place is counted in whole lines, so that every fragment begins at one. */
+/* A fragment's position is counted in whole lines, so that every fragment begins at one. */
 static inline uint64_t whole(uint64_t bytes)
 {
     return (bytes + DUO_LINE - 1) / DUO_LINE * DUO_LINE;
 }
 
 /* shm.c */
-/* The session is over: leaves it, and gives `status` back. `next` may be NULL. */
+/* The session is over: disconnects and returns `status`. `next` may be NULL. */
 duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next);
-/* The last step of a message that turned the direction, to be jumped to. */
+/* The last step of a message that turned the direction; for a tail call. */
 duo_status duo_shm_turn(duo_shm *shm, duo_endpoint from);
 
 /* shm_long.c */
 /* Sends a message that does not fit into a line. DUO_FULL if that took too long: then nothing was sent. */
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
                              const void *entries, size_t size, uint64_t until);
-/* Before anything else is sent: takes back the parts of a message that was given up. DUO_EMPTY: no room yet. */
+/* Before anything else is sent: withdraws the parts of a message that was given up. DUO_EMPTY: no free line yet. */
 duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait);
 /* Whether a long message can be sent without waiting. */
 bool duo_shm_has_room_for(duo_shm *shm, size_t size);
-/* As sender: DUO_OK if any message that is ever sent without waiting can be, DUO_EMPTY if not, or what a send would answer. */
+/*
+ * As sender: DUO_OK if every message that can ever be sent without waiting can be sent now, DUO_EMPTY if not, or what a
+ * send would return.
+ */
 duo_status duo_shm_look_for_room(duo_shm *shm);
-/* Whether what a message needs may be allocated for it: the items of its lists, and its bytes. */
+/* Whether the memory that a message needs may be allocated for it: for the items of its lists, and its bytes. */
 static inline bool duo_shm_allows(const duo_shm *shm, size_t room, size_t size)
 {
     return room <= shm->memory && size <= shm->memory - room;
 }
-/* Takes one part more of a long message: DUO_OK if it is whole, DUO_EMPTY if not. */
+/* Receives one more part of a long message: DUO_OK if it is complete, DUO_EMPTY if not. */
 duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word);
-/* The entries of a long message that is whole. */
+/* Decodes the entries of a long message that is complete. */
 duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_wire *wire,
                                char *entries, arrival *arrived);
-/* Puts a decoded message together. Takes over `block`, if it is given; else copies `size` bytes. */
+/* Assembles a decoded message. Takes ownership of `block`, if it is given; otherwise copies `size` bytes. */
 duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
                             size_t room, char *entries, arrival *arrived);
 
 /* shm_recv.c */
-/* Waits for a message, all parts of it: DUO_OK, or what ends the waiting. */
+/* Waits for a message with all its parts: DUO_OK, or why the wait has ended. */
 duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait);
-/* Says what has been done with, and wakes a sender that waits for it. */
+/* Reports what this side has finished with, and wakes a sender that waits for it. */
 void duo_shm_show_room(duo_shm *shm);
 
 /* The transport's operations. */
@@ -243,7 +246,7 @@ duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, c
 duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait,
                                 void *message);
 
-/* shm_watch.c: more of them. */
+/* More of them, in shm_watch.c. */
 bool duo_shm_is_ready(duo_endpoint endpoint);
 bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                   const struct timespec *deadline);
@@ -256,8 +259,8 @@ duo_status duo_shm_attend(duo_watch *watch);
 void duo_shm_forget(duo_watch *watch);
 
 /*
- * What is first done with an endpoint that was claimed, or looked at, and may be in a set. In a
- * set nothing is expected to be alike, so messages that are need not ask.
+ * The first step with an endpoint that was claimed, or is being checked, and may be in a set. For a
+ * side in a set no messages are expected to be alike, so messages that are alike need not do this.
  */
 static inline void duo_shm_let_go(duo_shm *shm, duo_endpoint endpoint)
 {

@@ -1,13 +1,13 @@
-/* Messages that do not fit into a line: they travel in fragments. */
+/* Messages that do not fit into a line: they are sent in fragments. */
 #include "shm_lines.h"
 
-/* No fragment but the last, and the one at the end of the ring, is shorter. */
+/* No fragment is shorter, except for the last, and the one at the end of the ring. */
 static uint64_t usual_fragment(const duo_shm *shm)
 {
     return shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;
 }
 
-/* As sender: the size of the next fragment, when so much is left. */
+/* As sender: the size of the next fragment if `left` bytes remain. */
 static uint64_t fragment_of(const duo_shm *shm, uint64_t left)
 {
     uint64_t place = (shm->byte_at - shm->byte_run) & (shm->byte_count - 1);
@@ -27,7 +27,7 @@ static bool has_bytes(duo_shm *shm)
     return wanted <= shm->byte_limit;
 }
 
-/* A long message on its way: fragments are written where the receiver has read. */
+/* A long message that is being sent: fragments are written where the receiver has already read. */
 typedef struct outgoing {
     duo_wire_writer writer;
     duo_shm *shm;
@@ -103,15 +103,18 @@ duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait)
     return DUO_OK;
 }
 
-/* Lines for the fragments of a message, with the one at the end of the ring, and one for what was given up before. */
+/*
+ * Lines for the fragments of a message, including the one at the end of the ring, and one for a message that was
+ * given up before.
+ */
 static uint64_t lines_of(const duo_shm *shm, uint64_t size)
 {
     return size / usual_fragment(shm) + 3;
 }
 
 /*
- * The largest message that is sent without waiting. There is room for it whenever the receiver has read everything,
- * though what it has shown may be less than that by a quarter of the lines.
+ * The largest message that is sent without waiting. There is space for it whenever the receiver has read
+ * everything, although the receiver may have reported less than that, by up to a quarter of the lines.
  */
 static uint64_t largest_at_once(const duo_shm *shm)
 {

@@ -2,24 +2,27 @@
 #include "shm_lines.h"
 
 enum {
-    /* How often a receiver looks before it begins to wait in earnest. */
+    /* How often a receiver polls before it leaves the wait to `recv_any`. */
     LOOKS = 64,
-    /* How many parts of a long message a look takes. */
+    /* How many parts of a long message one check receives. */
     PARTS_AT_ONCE = 16
 };
 
-/* Of (f) in shm.h; in lines, but for the last two. */
+/* For (f) in shm.h; in lines, except for the last two. */
 enum {
-    /* How many are taken before the first look ahead, and from one to the next. */
+    /* How many are received before the first look ahead, and between one and the next. */
     STRIDE = 16,
-    /* How far back a receiver keeps. So far back that it is the slower one: then it need not look so often. */
+    /*
+     * How far back a receiver keeps; and how far back it is if it is the slower side, and need not look ahead
+     * as often.
+     */
     BACK = 32,
     FAR_BACK = 96,
-    /* How far ahead it fetches lines that are full. */
+    /* How far ahead it prefetches lines that are full. */
     FETCHED = 8,
-    /* How often it looks ahead while it waits; a tenth of a microsecond or less each time. */
+    /* How often it polls the line ahead while it waits; a tenth of a microsecond or less each time. */
     LOOKS_AHEAD = 16,
-    /* So many looks in vain since it last looked ahead, and the sender is the slower one. */
+    /* With this many failed polls since it last looked ahead, the sender is the slower side. */
     MANY_IN_VAIN = 8
 };
 
@@ -55,20 +58,20 @@ static bool has_message(duo_shm *shm)
 
 void duo_shm_show_room(duo_shm *shm)
 {
-    /* The line that was begun last is not done with. */
+    /* The line that was begun last is not finished. */
     duo_atomic_store(&shm->own->lines_taken, shm->line_at - 1, memory_order_release);
     duo_atomic_store(&shm->own->bytes_taken, shm->byte_at, memory_order_release);
     if (duo_shm_peer_flags(shm) & DUO_SHM_ASLEEP) duo_shm_wake(shm);
 }
 
-/* As receiver: goes to the next line, and every quarter of the ring says so. */
+/* As receiver: goes to the next line, and reports this after every quarter of the ring. */
 static inline void end_line(duo_shm *shm)
 {
     begin_line(shm);
     if (((shm->line_at - 1) & (shm->line_count / 4 - 1)) == 0) duo_shm_show_room(shm);
 }
 
-/* Whether a line so many behind the next one was filled. A hint only. */
+/* Whether the line that comes `lines` after the next one was filled. Only a hint. */
 static inline bool is_full_ahead(const duo_shm *shm, uint64_t lines)
 {
     uint64_t index = (next_index(shm) + lines) & (shm->line_count - 1);
@@ -80,14 +83,14 @@ static inline bool is_full_ahead(const duo_shm *shm, uint64_t lines)
 /* How many lines may follow before the next look ahead. */
 static inline uint64_t lines_to_look_ahead(const duo_shm *shm)
 {
-    /* In a smaller ring there is no room to keep back. */
+    /* A smaller ring has no space for keeping back. */
     if (shm->line_count < DUO_SHM_LINES) return shm->line_count;
     uint64_t first = shm->line_run + STRIDE;
     uint64_t next = shm->looks_ahead_at > first ? shm->looks_ahead_at : first;
     return next > shm->line_at ? next - shm->line_at : 0;
 }
 
-/* Looks ahead; false if the next operation is to wait before it looks at the line. */
+/* Looks ahead; false if the next operation is to wait before it reads the line. */
 static inline bool looks_ahead(duo_shm *shm)
 {
     bool was_fast = shm->vain < MANY_IN_VAIN;
@@ -98,7 +101,7 @@ static inline bool looks_ahead(duo_shm *shm)
     return is_back || !was_fast;
 }
 
-/* Waits for a line ahead to be full, but not for long. */
+/* Waits until a line ahead is full, but not for long. */
 NOT_INLINE static void keep_back(duo_shm *shm)
 {
     for (int looks = 0; looks < LOOKS_AHEAD; looks++) {
@@ -110,7 +113,7 @@ NOT_INLINE static void keep_back(duo_shm *shm)
     shm->looks_ahead_at += BACK;
 }
 
-/* The entries of a message in cells; how many cells it took. */
+/* Decodes the entries of a message in cells; `cells` is set to the number of cells it took. */
 static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_wire *wire,
                                char *entries, arrival *arrived, unsigned *cells)
 {
@@ -145,10 +148,12 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
         if (!(word & DUO_SHM_LONG) || ((word >> DUO_SHM_COUNT_SHIFT) & 7) != 1) return DUO_BROKEN;
         status = duo_shm_take_fragment(shm, word);
         if (status != DUO_EMPTY) return status;
-        /* Looks are made for many sessions in turn, under a lock: a peer that sends parts of one byte must not hold it. */
+        /*
+         * Many sessions are checked in turn, under a lock, which a peer that sends parts of one byte must not hold up.
+         */
         shm->is_unfinished = wait == DUO_AT_ONCE && parts + 1 == PARTS_AT_ONCE;
         if (shm->is_unfinished) return DUO_EMPTY;
-        /* However fast further parts come. */
+        /* The limit holds however fast further parts come. */
         if (until != DUO_AT_ONCE && duo_shm_left(until) == DUO_AT_ONCE) return DUO_EMPTY;
     }
 }
@@ -163,14 +168,14 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
         duo_status status = duo_shm_await_message(shm, wait);
         if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
             unclaim(shm, from);
-            /* A run that has not begun may still be one of a volley. */
+            /* A run that has not begun may still be part of a volley. */
             bool begins = shm->count == 0 && shm->line_at - 1 == shm->line_run && !shm->is_arriving;
             if (begins) duo_shm_expect_volley(shm, from.turn);
             return nothing(status, message);
         }
         if (status != DUO_OK) return nothing(duo_shm_end(shm, status, NULL), message);
         word = duo_atomic_load(&shm->line->word, memory_order_acquire);
-        /* A word that went back to what it was is none that a sound peer writes. */
+        /* No correct peer writes a word that goes back to what it was. */
         if (!is_fresh(shm, word)) return nothing(duo_shm_end(shm, DUO_BROKEN, NULL), message);
     }
     unsigned tag = shm->is_arriving
@@ -223,7 +228,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
     return DUO_OK;
 }
 
-/* How many of the messages from a place of a word on have the tag of the one there. */
+/* How many messages of a word, counted from a place on, have the tag of the one at that place. */
 static inline uint64_t seen_alike(uint64_t word, unsigned place)
 {
     unsigned all = (unsigned)(word >> DUO_SHM_COUNT_SHIFT) & 7;
@@ -234,7 +239,7 @@ static inline uint64_t seen_alike(uint64_t word, unsigned place)
     return alike < seen ? alike : seen;
 }
 
-/* What was seen to follow a number, from a place in the line on, is a lane if it is like it. */
+/* What was seen to follow a number, from a place in the line on, is a lane if it is like the number. */
 static inline void expect_seen(duo_shm *shm, duo_endpoint from, unsigned tag, uint64_t word)
 {
     if (((word >> DUO_SHM_TAG_SHIFT >> 8 * shm->count) & 0xff) != tag) return;
@@ -255,7 +260,7 @@ static inline uint64_t word_of_all(const duo_shm *shm, unsigned tag)
     return tags | DUO_SHM_FULL | DUO_SHM_CELLS << DUO_SHM_COUNT_SHIFT | shm->parity;
 }
 
-/* A number ended its line: what is in the next one. */
+/* A number has ended its line: checks what is in the next one. */
 static inline void look_on(duo_shm *shm, duo_endpoint from, unsigned tag)
 {
     end_line(shm);
@@ -271,7 +276,7 @@ static inline void look_on(duo_shm *shm, duo_endpoint from, unsigned tag)
     duo_lane *lane = &shm->remote.lane;
     lane->word = word_of_all(shm, tag);
     if (word != lane->word) return;
-    /* As far as nothing has to be said. */
+    /* As far as nothing has to be reported. */
     uint64_t quarter = shm->line_count / 4, lines = quarter - 1 - ((shm->line_at - 1) & (quarter - 1));
     if (most > 63) most = 63;
     lane->ahead = lines_alike(shm, lines < most ? lines : most);
@@ -285,14 +290,14 @@ void duo_lane_line_ends(duo_endpoint next)
     look_on(shm, from, shm->remote.lane.tag - 1);
 }
 
-/* The last step of a number that ended its line, to be jumped to. */
+/* The last step of a number that ended its line; for a tail call. */
 NOT_INLINE static duo_status line_ends(duo_shm *shm, duo_endpoint from, unsigned tag)
 {
     look_on(shm, from, tag);
     return DUO_OK;
 }
 
-/* A number that is already there. What is anything else, `recv_any` looks at anew. */
+/* Receives a number that is already there. Anything else is checked again by `recv_any`. */
 NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *state, uint64_t wait,
                                          void *message)
 {
@@ -303,7 +308,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     shm->is_near = false;
     uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
     if (wait != DUO_AT_ONCE) {
-        /* In a dialogue the answer is about to come. */
+        /* In a dialogue the answer is about to arrive. */
         for (int looks = 0; looks < LOOKS && !is_fresh(shm, word); looks++) {
             shm->vain++;
             duo_shm_relax();
@@ -338,7 +343,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     return DUO_OK;
 }
 
-/* For callers that do not look for the lane themselves. */
+/* For callers that do not check for a lane themselves. */
 duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait,
                                 void *message)
 {

@@ -1,4 +1,4 @@
-/* Regions: how they are made, and how two processes come to have the same one. */
+/* Regions: how they are created, and how two processes come to have the same one. */
 #define _GNU_SOURCE
 #include "shm.h"
 
@@ -26,8 +26,8 @@
 #endif
 
 /*
- * Gives a file its size and all of its memory, so that no later store finds that the system has none left: that would
- * kill the process. A signal would make the kernel begin anew, so none is taken meanwhile.
+ * Gives a file its size and all of its memory, so that no later store finds the system out of memory, which would
+ * kill the process. A signal would make the kernel start again, so signals are blocked meanwhile.
  */
 static duo_status reserve(int region, size_t size)
 {
@@ -61,7 +61,7 @@ static duo_status lay_out(int region, size_t room)
     return DUO_OK;
 }
 
-/* Closes without changing the reason of a failure. */
+/* Closes without changing the `errno` of a failure. */
 static duo_status give_up(int region, duo_status status)
 {
     int reason = errno;
@@ -70,7 +70,7 @@ static duo_status give_up(int region, duo_status status)
     return status;
 }
 
-/* Whether nobody but this user (and root) can open a file. */
+/* Whether only this user (and root) can open a file. */
 static bool is_own(int region)
 {
     struct stat status;
@@ -78,7 +78,7 @@ static bool is_own(int region)
     return status.st_uid == geteuid() && (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-/* Whether no peer can take memory of this file away, by a seal that nothing takes off. */
+/* Whether no peer can take away memory of this file, because of a seal that cannot be removed. */
 static bool is_sealed(int region)
 {
     int seals = fcntl(region, F_GET_SEALS);
@@ -87,7 +87,7 @@ static bool is_sealed(int region)
 
 bool duo_shm_is_sound(int region)
 {
-    /* Other file systems have seals, too, but their memory may be somewhere else, or run out. */
+    /* Other file systems have seals too, but their memory may be elsewhere, or run out. */
     struct statfs system;
     if (fstatfs(region, &system) != 0 || system.f_type != TMPFS_MAGIC) return false;
     return is_sealed(region) || is_own(region);
@@ -96,7 +96,7 @@ bool duo_shm_is_sound(int region)
 static struct flock bytes_of(short type, size_t from, size_t size)
 {
     struct flock bytes;
-    /* Its process has to be 0. */
+    /* Its process id must be 0. */
     memset(&bytes, 0, sizeof bytes);
     bytes.l_type = type;
     bytes.l_whence = SEEK_SET;
@@ -130,7 +130,7 @@ duo_status duo_shm_create(size_t room, int *region)
     int made = memfd_create("duologue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made < 0) return DUO_SYSTEM;
     duo_status status = lay_out(made, room);
-    /* Whoever gets it can rely on its size. */
+    /* The processes that get it can rely on its size. */
     if (status == DUO_OK && fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         status = DUO_SYSTEM;
     if (status != DUO_OK) return give_up(made, status);
@@ -138,10 +138,10 @@ duo_status duo_shm_create(size_t room, int *region)
     return DUO_OK;
 }
 
-/* How long to wait for another process that makes the region of a name; it takes some microseconds. */
+/* How long to wait for another process that is creating the region of a name, which takes some microseconds. */
 #define MOST_MAKING UINT64_C(5000000000)
 
-/* Waits for the lock under which the region of a name is made. */
+/* Waits for the lock under which the region of a name is created. */
 static duo_status lock_head(int region)
 {
     const uint64_t end = duo_shm_now() + MOST_MAKING;
@@ -156,7 +156,7 @@ static duo_status lock_head(int region)
     return DUO_OK;
 }
 
-/* What a file is, of which this process has the lock of the head. */
+/* What a file contains; this process has the lock of the head. */
 typedef enum shape { UNMADE, FRESH, USED } shape;
 
 static duo_status look_at(int region, shape *found)
@@ -178,9 +178,9 @@ static duo_status look_at(int region, shape *found)
 }
 
 /*
- * Makes the region of a name if nobody has, or if its session is over: a side was taken, and no process has one now. That
- * is done with all of the head's locks, so nobody attaches meanwhile, and no process in a session has mapped the file.
- * DUO_CLOSED: the name was removed.
+ * Creates the region of a name if no process has done so, or if its session is over: a side was taken, and now no
+ * process has one. This process then holds all of the head's locks, so no other process attaches meanwhile, and no
+ * process in a session has mapped the file. DUO_CLOSED: the name was removed.
  */
 static duo_status make_ready(int region, size_t room, bool *is_made)
 {
@@ -224,7 +224,7 @@ duo_status duo_shm_unlink(const char *name)
     return shm_unlink(name) == 0 ? DUO_OK : DUO_SYSTEM;
 }
 
-/* A message with room for one descriptor. */
+/* A message with space for one descriptor. */
 typedef struct letter {
     struct msghdr head;
     struct iovec part;
@@ -263,7 +263,7 @@ static duo_status receive(int socket, int flags, int *region)
     *region = -1;
     letter message;
     prepare(&message);
-    /* Without the padding, in which a second descriptor would find a place: the kernel closes what does not fit. */
+    /* Without the padding, into which a second descriptor would fit: the kernel closes descriptors that do not fit. */
     message.head.msg_controllen = CMSG_LEN(sizeof *region);
     ssize_t received;
     do received = recvmsg(socket, &message.head, MSG_CMSG_CLOEXEC | flags);
@@ -276,9 +276,9 @@ static duo_status receive(int socket, int flags, int *region)
     if (!is_one) return DUO_BROKEN;
     int got;
     memcpy(&got, CMSG_DATA(part), sizeof got);
-    /* There was more in the letter. */
+    /* The message contained more. */
     if (message.head.msg_flags & MSG_CTRUNC) return give_up(got, DUO_BROKEN);
-    /* A file that can shrink could take memory away from whoever reads it. */
+    /* A file that can shrink could take memory away from the process that reads it. */
     if (!is_sealed(got)) return give_up(got, DUO_BROKEN);
     *region = got;
     return DUO_OK;
@@ -293,12 +293,12 @@ duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
 {
     const uint64_t until = duo_shm_until(nanoseconds);
     for (;;) {
-        /* Another thread may take what came between the two calls. */
+        /* Another thread may receive what came between the two calls. */
         duo_status status = receive(socket, MSG_DONTWAIT, region);
         uint64_t left = status == DUO_EMPTY ? duo_shm_left(until) : DUO_AT_ONCE;
         if (left == DUO_AT_ONCE) return status;
         struct pollfd polled = {socket, POLLIN, 0};
-        /* In whole milliseconds, upwards; what is longer than it takes is asked for again. */
+        /* In whole milliseconds, rounded up; a time that is too long for one call is split into several. */
         uint64_t most = UINT64_C(60000), milliseconds = left / 1000000 + 1;
         if (poll(&polled, 1, (int)(milliseconds < most ? milliseconds : most)) < 0 && errno != EINTR)
             return DUO_SYSTEM;

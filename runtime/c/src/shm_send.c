@@ -7,13 +7,13 @@ static duo_status give_back(duo_shm *shm, duo_endpoint from, duo_status status)
     return status;
 }
 
-/* Whether it is time to look after the peer, who has said nothing since the run began. */
+/* Whether it is time to check the peer, which has sent nothing since the run began. */
 static inline bool is_time(const duo_shm *shm)
 {
     return shm->count == 0 && (shm->line_at - shm->line_run) % DUO_SHM_LINES_UNSEEN == 0;
 }
 
-/* What has to be done before a message: DUO_EMPTY if that takes too long. */
+/* What must be done before a message: DUO_EMPTY if that takes too long. */
 NOT_INLINE static duo_status get_ready(duo_shm *shm, uint64_t until)
 {
     duo_status status = DUO_OK;
@@ -90,7 +90,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
     return DUO_OK;
 }
 
-/* If the number leads back to its state, so many like it may follow in the line: the last fills it. */
+/* If the number leads back to its state, more like it may follow in the line, and the last of them fills it. */
 static inline void expect_numbers(duo_shm *shm, duo_endpoint from, const duo_message *message,
                                   unsigned follow)
 {
@@ -107,17 +107,17 @@ static inline void expect_numbers(duo_shm *shm, duo_endpoint from, const duo_mes
     lane->peer = &shm->peer->flags;
 }
 
-/* Whether the next message may go into the line, and nothing has to be done before. */
+/* Whether the next message may go into the line, and nothing has to be done first. */
 static inline bool is_open(const duo_shm *shm)
 {
     return shm->line_at <= shm->line_limit && shm->cells < DUO_SHM_CELLS && !is_time(shm);
 }
 
-/* A number has filled its line: others may follow it. */
+/* A number has filled its line: more may follow it. */
 static inline void go_on(duo_shm *shm, duo_endpoint from, const duo_message *message, unsigned follow)
 {
     begin_line(shm);
-    /* What is left to a message that is sent the usual way waits for room, or closes the session. */
+    /* The next message is then sent the usual way, which waits for free lines, or closes the session. */
     if (!has_line(shm) || (is_time(shm) && duo_shm_has_died(shm))) return;
     expect_numbers(shm, from, message, follow);
     duo_lane *lane = &shm->remote.lane;
@@ -137,7 +137,7 @@ void duo_lane_go_on(duo_endpoint next)
     go_on(shm, from, message, wire_of(shm, message)->follow);
 }
 
-/* Behind a message that was sent: the peer sleeps, or has left. */
+/* After a message was sent: the peer sleeps, or has disconnected. */
 static duo_status answer(duo_shm *shm, uint32_t flags)
 {
     duo_shm_wake(shm);
@@ -149,7 +149,7 @@ duo_status duo_answer_peer(duo_endpoint next, uint32_t flags)
     return answer(shm_of(next), flags);
 }
 
-/* A number in a line that has room: what dialogues mostly consist of, and what fills the lines of a stream. */
+/* A number in a line that has space: most messages of a dialogue, and those that fill the lines of a stream. */
 NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *message,
                                          const void *entries, uint64_t wait, duo_endpoint *next)
 {
@@ -180,7 +180,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     return status;
 }
 
-/* For callers that do not look for the lane themselves. */
+/* For callers that do not check for a lane themselves. */
 duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, const void *entries,
                                 uint64_t wait, duo_endpoint *next)
 {

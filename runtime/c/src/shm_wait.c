@@ -1,4 +1,4 @@
-/* Waiting for a peer in another process, and noticing that there is none any more. */
+/* Waiting for a peer in another process, and detecting that it is gone. */
 #define _GNU_SOURCE
 #include "shm.h"
 
@@ -13,7 +13,7 @@
 
 #define NANOSECONDS UINT64_C(1000000000)
 
-/* How long looking goes on, in looks, before others run; and how often they do before a sleep. */
+/* How many times to poll before yielding, and how often to yield before sleeping. */
 enum { LEAST_LOOKS = 64, MOST_LOOKS = 4096, YIELDS = 2 };
 
 uint64_t duo_shm_now(void)
@@ -50,12 +50,15 @@ void duo_shm_wake(duo_shm *shm)
 void duo_shm_leave(duo_shm *shm, uint32_t how)
 {
     duo_atomic_fetch_or(&shm->own->flags, how, memory_order_release);
-    /* A read-modify-write of the word by which the peer says that it sleeps: one of the two comes first. */
+    /*
+     * This is a read-modify-write of the word in which the peer announces that it sleeps, so one of the two
+     * comes first.
+     */
     duo_shm_wake(shm);
     duo_shm_detach(shm);
 }
 
-/* Whether the peer runs where this thread does, so that it cannot answer while this one looks. */
+/* Whether the peer runs on the processor of this thread, so that it cannot answer while this thread spins. */
 static bool shares_processor(duo_shm *shm)
 {
     uint32_t here = (uint32_t)sched_getcpu() + 1;
@@ -64,7 +67,7 @@ static bool shares_processor(duo_shm *shm)
     return duo_atomic_load(&shm->peer->processor, memory_order_relaxed) == here;
 }
 
-/* Looks for a while; how long is worth it is learnt from how long it took before. */
+/* Spins for a while; how long this is worthwhile is learnt from earlier waits. */
 static bool keep_looking(duo_shm *shm, duo_shm_look *look)
 {
     for (unsigned looks = 0; looks < LEAST_LOOKS; looks++) {
@@ -93,7 +96,7 @@ static bool has_left(const duo_shm *shm)
     return (flags & (DUO_SHM_LEFT | DUO_SHM_DONE)) != 0;
 }
 
-/* Whether the peer is no more; asks the kernel now and then. */
+/* Whether the peer is gone; queries the kernel now and then. */
 static bool is_gone(duo_shm *shm, uint64_t now)
 {
     if (has_left(shm) || shm->is_dead) return true;
@@ -108,7 +111,7 @@ bool duo_shm_has_died(duo_shm *shm)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     uint64_t coarse = (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
-    /* It runs behind the other clock by some milliseconds. */
+    /* This clock is some milliseconds behind the other one. */
     if (coarse < shm->looked_after + DUO_SHM_PERIOD) return shm->is_dead;
     shm->looked_after = coarse;
     shm->is_dead = duo_shm_is_dead(shm);
@@ -116,8 +119,8 @@ bool duo_shm_has_died(duo_shm *shm)
 }
 
 /*
- * Says that this side sleeps, in the order that (b) in shm.h asks for; what its flags are then. They have
- * nothing but that in them, unless the peer writes there what it should not.
+ * Announces that this side sleeps, in the order that (b) in shm.h requires; returns its flags after that.
+ * They contain nothing else, unless the peer writes there what it should not.
  */
 static uint32_t announce_sleep(duo_shm *shm)
 {

@@ -1,19 +1,19 @@
 /*
  * Waiting for many sessions between processes.
  *
- * A peer in another process cannot ring a bell of this one: it wakes whoever sleeps on the flags of its
- * other side. So who waits for several says in the flags of each that it is asleep, runs one barrier for
- * all, looks at all once more, and sleeps on all of these words and on one of its own process at once
- * (`futex_waitv`, Linux 5.16). What (b) in shm.h says of one word holds for each. Where the kernel has no
- * such call, and for what is more than it takes, the sleep ends after a millisecond.
+ * A peer in another process cannot ring a bell of this one: it wakes the threads that sleep on the flags of
+ * its other side. So a thread that waits for several sides sets ASLEEP in the flags of each, runs one
+ * barrier for all, checks all once more, and sleeps on all of these words and on one of its own process at
+ * once (`futex_waitv`, Linux 5.16). What (b) in shm.h says about one word holds for each. Where the kernel
+ * has no such call, and for more words than it accepts, the sleep ends after a millisecond.
  *
- * A watch is the list of such sides in a set. It is changed, and its sides are looked at, under one lock of
- * the process: other threads may use or leave an endpoint that is in a set, and the first thing they do
- * is to take it off the list. Only the sleep is not under the lock; a word that was unmapped meanwhile
- * ends it (EFAULT), and one that was mapped anew ends it early or late by a period at most.
+ * A watch is the list of such sides in a set. It is changed, and its sides are checked, under one lock of
+ * the process: other threads may use or close an endpoint that is in a set, and the first thing they do is
+ * take it off the list. Only the sleep is not under the lock. A word that was unmapped in the meantime ends
+ * it (EFAULT), and one that was mapped again ends it early, or late by a period at most.
  *
- * A select (`doze`) needs no lock: its endpoints are its caller's, and in no set, because the look that it
- * begins with has taken each of them out. Nobody else looks at their sides until it returns.
+ * A select (`doze`) needs no lock: its endpoints belong to its caller and are in no set, because the check
+ * that it begins with has taken each of them out. No other thread accesses their sides until it returns.
  */
 #define _GNU_SOURCE
 #include "shm_lines.h"
@@ -32,11 +32,11 @@
 #endif
 
 #define NANOSECONDS UINT64_C(1000000000)
-/* How long a sleep is that does not hear of everything. */
+/* How long a sleep lasts that does not notice everything. */
 #define SHORT_PERIOD UINT64_C(1000000)
 
 enum {
-    /* As many words as the call takes, without the one of this process. */
+    /* As many words as the call accepts, without the one of this process. */
     MOST = 127,
     /* Flags of the call. */
     OF_32_BITS = 2,
@@ -51,11 +51,11 @@ typedef struct place {
     uint32_t reserved;
 } place;
 
-/* Words to sleep on; the first is one of this process. */
+/* Words to sleep on; the first belongs to this process. */
 typedef struct bed {
     place places[1 + MOST];
     unsigned count;
-    /* There are more than are in it. */
+    /* There are more words than fit into it. */
     bool is_small;
     /* Some of the sleepers need the barrier. */
     bool is_light;
@@ -63,7 +63,7 @@ typedef struct bed {
 
 struct duo_watch {
     duo_shm *first;
-    /* Changes with what its thread has to know of; the thread sleeps on it. */
+    /* Changes with everything that its thread must notice; the thread sleeps on it. */
     alignas(8) DUO_ATOMIC uint64_t changes;
     bool is_attended;
     bool is_over;
@@ -78,7 +78,7 @@ static void make_bed(bed *made, DUO_ATOMIC uint64_t *word, uint64_t expected)
     made->places[0] = (place){(uint32_t)expected, address, OF_32_BITS | OF_THIS_PROCESS, 0};
 }
 
-/* Says that this process sleeps on the flags of a side. */
+/* Announces that this process sleeps on the flags of a side. */
 static void lie_down(bed *made, duo_shm *shm)
 {
     if (made->count == 1 + MOST) {
@@ -89,7 +89,7 @@ static void lie_down(bed *made, duo_shm *shm)
         duo_atomic_fetch_or(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
     uint64_t address = (uint64_t)(uintptr_t)&shm->own->flags;
     made->places[made->count++] = (place){before | DUO_SHM_ASLEEP, address, OF_32_BITS, 0};
-    /* A side that has not met its peer may do so in the look that follows, and is light from then on. */
+    /* A side that has not met its peer may do so in the check that follows, and needs the barrier from then on. */
     if (!shm->heavy || !shm->is_met) made->is_light = true;
 }
 
@@ -99,7 +99,7 @@ static void get_up(duo_shm *shm)
         duo_atomic_fetch_and(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
 }
 
-/* Between what was said and the last look. */
+/* Between the announcements and the last check. */
 static void settle_down(const bed *made)
 {
     if (made->is_light) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
@@ -110,17 +110,17 @@ static struct timespec at(uint64_t nanoseconds)
     return (struct timespec){(time_t)(nanoseconds / NANOSECONDS), (long)(nanoseconds % NANOSECONDS)};
 }
 
-/* Sleeps until one of the words has changed, or `end`; false if the system does not let it. */
+/* Sleeps until one of the words has changed, or until `end`; false if the system does not allow it. */
 static bool sleep_on_all(const bed *made, uint64_t end)
 {
 #if defined(DUO_NO_FUTEX) || defined(DUO_NO_FUTEX_WAITV)
     (void)made, (void)end;
     return false;
 #else
-    /* The call takes 64 bits of each, whatever `struct timespec` has. */
+    /* The call expects 64 bits for each, whatever `struct timespec` has. */
     int64_t until[2] = {(int64_t)(end / NANOSECONDS), (int64_t)(end % NANOSECONDS)};
     long ended = syscall(SYS_futex_waitv, made->places, made->count, 0, until, CLOCK_MONOTONIC);
-    /* Whatever else goes wrong (a filter, no memory, a word that is gone) would go wrong again at once. */
+    /* Any other error (a filter, no memory, a word that is gone) would occur again at once. */
     return ended >= 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
 #endif
 }
@@ -135,7 +135,7 @@ static void sleep_in(const bed *made, uint64_t end)
     nanosleep(&rest, NULL);
 }
 
-/* The moment of a deadline by the clock of `duo_shm_now`. */
+/* A deadline as a time of `duo_shm_now`. */
 static uint64_t end_of(const struct timespec *deadline)
 {
     if (deadline == NULL) return UINT64_MAX;
@@ -151,7 +151,7 @@ static bool is_ready(duo_shm *shm, bool asks_room)
     return (asks_room ? duo_shm_look_for_room(shm) : duo_shm_await_message(shm, DUO_AT_ONCE)) != DUO_EMPTY;
 }
 
-/* `is_unfinished` is left behind for who goes to sleep if there is nothing. */
+/* `is_unfinished` stays set for a caller that goes to sleep if there is nothing. */
 bool duo_shm_is_ready(duo_endpoint asked)
 {
     duo_endpoint endpoint = duo_asked(asked);
@@ -182,7 +182,7 @@ bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64
     return is_there || duo_shm_now() < end;
 }
 
-/* Takes a side off its list, under the lock. Its bell is gone for others once all else is done. */
+/* Takes a side off its list, under the lock. Others see that its bell is gone only after everything else is done. */
 static void strike(duo_shm *shm)
 {
     *shm->watched_by = shm->next_watched;
@@ -192,10 +192,10 @@ static void strike(duo_shm *shm)
     duo_atomic_store(&shm->remote.session.sides[shm->role].bell, NULL, memory_order_release);
 }
 
-/* What looking at the sides of a watch has shown. */
+/* The result of checking the sides of a watch. */
 typedef enum look { NOTHING, UNFINISHED, NEWS } look;
 
-/* Rings for all that are ready, under the lock. */
+/* Rings the bells of all that are ready, under the lock. */
 static look ring_ready(duo_watch *watch)
 {
     look seen = NOTHING;
@@ -214,7 +214,7 @@ static look ring_ready(duo_watch *watch)
     return seen;
 }
 
-/* Under the lock, which is open while it sleeps. */
+/* Called under the lock, which is released during the sleep. */
 static void sleep_once(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected, uint64_t end)
 {
     bed made;
@@ -261,7 +261,7 @@ void duo_shm_unwatch(duo_session *session, const duo_bell *bell)
 {
     duo_shm *shm = (duo_shm *)(void *)session;
     duo_shm_lock();
-    /* Under the lock nobody hangs one up or takes one down. */
+    /* While the lock is held no bell is installed or removed. */
     duo_bell *DUO_ATOMIC *hanging = &session->sides[shm->role].bell;
     if (shm->watched_by != NULL && duo_atomic_load(hanging, memory_order_relaxed) == bell) strike(shm);
     duo_shm_unlock();
@@ -282,7 +282,7 @@ bool duo_shm_sleep_among(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t e
     bool is_alone = watch->is_attended || watch->first == NULL;
     if (!is_alone) sleep_once(watch, word, expected, end);
     duo_shm_unlock();
-    /* Then only this process has something to say. */
+    /* Then only this process has anything to report. */
     if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, deadline);
     return duo_shm_now() < end;
 }

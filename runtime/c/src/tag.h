@@ -1,7 +1,8 @@
 /*
- * Tags as they are in memory, of received messages and of enums. A compiler may give an enum fewer bytes than an `int` has
- * (`-fshort-enums`, which is the default of arm-none-eabi), so the generated tables say how many. The program and its tables
- * are compiled by one compiler in one way; nothing here depends on how the runtime itself was compiled.
+ * Tags in memory, of received messages and of enums. A compiler may give an enum fewer bytes than an `int` has
+ * (`-fshort-enums`, which is the default of arm-none-eabi), so the generated tables contain the number of bytes. The
+ * program and its tables are compiled by the same compiler in the same way; nothing here depends on how the runtime
+ * itself was compiled.
  */
 #ifndef DUOLOGUE_TAG_H
 #define DUOLOGUE_TAG_H
@@ -10,7 +11,10 @@
 
 #include "duologue/generated.h"
 
-/* What every generated message type begins with. Of the bytes of `tag` the first ones are the message's, see `duo_tag_word`. */
+/*
+ * The beginning of every generated message type. Only the first bytes of `tag` are the message's tag, see
+ * `duo_tag_word`.
+ */
 typedef struct arrival {
     unsigned tag;
     void *block;

@@ -1,4 +1,4 @@
-/* Small helpers for text: what a status says, and views of strings. */
+/* Small helpers for text: descriptions of statuses, and views of strings. */
 #include "duologue.h"
 
 #include <string.h>
@@ -8,15 +8,15 @@ const char *duo_status_text(duo_status status)
     switch (status) {
     case DUO_OK: return "done";
     case DUO_CLOSED: return "the peer closed the session";
-    case DUO_USED: return "the endpoint was used before";
+    case DUO_USED: return "the endpoint was already used";
     case DUO_FULL: return "the buffer is full";
     case DUO_EMPTY: return "nothing has arrived";
     case DUO_NO_MEMORY: return "memory ran out";
     case DUO_BROKEN: return "the peer broke the protocol";
     case DUO_TOO_LARGE: return "the message, or the region, is too large";
-    case DUO_REFUSED: return "the peer speaks another protocol, or the place is taken";
-    case DUO_SYSTEM: return "the system refused";
-    case DUO_INVALID: return "a value in the message is none of its type";
+    case DUO_REFUSED: return "the peer uses another protocol, or the side is taken";
+    case DUO_SYSTEM: return "the system reported an error";
+    case DUO_INVALID: return "a value in the message is not valid for its type";
     }
     return "not a status";
 }

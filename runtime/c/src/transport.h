@@ -1,56 +1,57 @@
 /*
- * Sessions whose peer is in another process. Their endpoints are the same `duo_endpoint`, told apart by
- * the second highest bit of the turn, which the turns of sessions within the process never reach. Such a session
- * begins with a `duo_session`, of which only the turns are used, so that handles of both kinds are
- * claimed and moved alike; what else is done with them, a transport does.
+ * Sessions whose peer is in another process. Their endpoints are the same `duo_endpoint`, distinguished by the
+ * second highest bit of the turn, which the turns of sessions within the process never reach. Such a session
+ * begins with a `duo_session`, of which only the turns and the bells are used, so that handles of both kinds are
+ * claimed and moved in the same way. Everything else is done by a transport.
  */
 #ifndef DUOLOGUE_TRANSPORT_H
 #define DUOLOGUE_TRANSPORT_H
 
 #include "session.h"
 
-/* Rare paths are calls, so that the usual ones keep everything in registers. */
+/* Rare paths are function calls, so that the common ones keep everything in registers. */
 #if defined(__GNUC__)
 #define NOT_INLINE __attribute__((noinline))
 #else
 #define NOT_INLINE
 #endif
 
-/* Receiving sides that a set of endpoints watches. */
+/* Sides that a set of endpoints watches. */
 typedef struct duo_watch duo_watch;
 
 typedef struct duo_transport {
-    /* The operations of generated.h. The handle was not claimed yet. */
+    /* The operations of generated.h. The handle has not been claimed yet. */
     duo_status (*send)(duo_endpoint from, const duo_message *message, const void *entries,
                        uint64_t wait, duo_endpoint *next);
     duo_status (*recv)(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
     duo_status (*close)(duo_endpoint endpoint, const duo_state *state);
 
-    /* Endpoints are as ready.h has them from here on: with a mark if it is room that is waited for. */
-    /* Whether the next `_try_recv` answers something else than DUO_EMPTY, or `_try_send_M` than DUO_FULL. */
+    /* From here on endpoints are in the form of ready.h: with a mark if they wait for free space. */
+    /* Whether the next `_try_recv` returns something other than DUO_EMPTY, or `_try_send_M` other than DUO_FULL. */
     bool (*is_ready)(duo_endpoint endpoint);
     /*
-     * Sleeps while `word` is 0 and none of those endpoints that are remote is ready; may return for
-     * no reason. False once `deadline` (NULL: never) is past.
+     * Sleeps while `word` is 0 and none of the remote ones among the endpoints is ready; may return
+     * spuriously. False once `deadline` (NULL: never) has passed.
      */
     bool (*doze)(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                  const struct timespec *deadline);
 
     /*
-     * Watches a side for a set: `bell` is rung once when it is ready, by `look`, by `sleep`, or by a
-     * thread that `attend` starts. `*watch` is made if it is NULL. Not for a side that is watched.
+     * Watches a side for a set: `bell` is rung once when the side is ready, by `look`, by `sleep`,
+     * or by a thread that `attend` starts. `*watch` is created if it is NULL. Not for a side that is
+     * already watched.
      */
     duo_status (*watch)(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
-    /* Ends that; the bell is not rung afterwards. Nothing if the session is not watched for this bell. */
+    /* Ends that; the bell is not rung afterwards. Does nothing if the session is not watched for this bell. */
     void (*unwatch)(duo_session *session, const duo_bell *bell);
-    /* Rings the bells of all that are ready. */
+    /* Rings the bells of all sides that are ready. */
     void (*look)(duo_watch *watch);
-    /* Rings the bells of those that are ready, or sleeps like `doze` while `word` is `expected`. */
+    /* Rings the bells of the sides that are ready, or sleeps like `doze` while `word` is `expected`. */
     bool (*sleep)(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
                   const struct timespec *deadline);
-    /* From here on a thread rings the bells, too, as soon as it hears of it. */
+    /* From here on a thread also rings the bells as soon as the sides are ready. */
     duo_status (*attend)(duo_watch *watch);
-    /* Ends all of it. */
+    /* Ends all watching and frees the watch. */
     void (*forget)(duo_watch *watch);
 } duo_transport;
 
@@ -64,20 +65,20 @@ static inline const duo_transport *duo_transport_of(duo_endpoint endpoint)
     return ((const duo_remote *)(const void *)endpoint.session)->transport;
 }
 
-/* Whether it is room that an endpoint is waited for with, as ready.h has it. */
+/* Whether an endpoint waits for free space, in the form of ready.h. */
 static inline bool duo_asks_room(duo_endpoint asked)
 {
     return (asked.turn & DUO_TURN_ROOM) != 0;
 }
 
-/* The endpoint itself. */
+/* The endpoint without the mark. */
 static inline duo_endpoint duo_asked(duo_endpoint asked)
 {
     asked.turn &= ~DUO_TURN_ROOM;
     return asked;
 }
 
-/* Whether an endpoint, whose side this is, has what it is waited for with, or the news that the peer left. */
+/* Whether an endpoint, whose side this is, has what it waits for, or its peer has disconnected. */
 static inline bool duo_has_news(duo_endpoint asked, const duo_side *side)
 {
     if (duo_is_remote(asked)) return duo_transport_of(asked)->is_ready(asked);

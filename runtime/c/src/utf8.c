@@ -1,6 +1,6 @@
 /*
- * UTF-8 as the Unicode standard has it (table 3-7): no overlong forms, no surrogates, at most U+10FFFF. And how text
- * that comes from others is shown.
+ * UTF-8 as the Unicode standard defines it (table 3-7): no overlong forms, no surrogates, at most U+10FFFF. Also how
+ * text from others is shown.
  */
 #include "utf8.h"
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* How many of the bytes from here on are ASCII, by eights. */
+/* How many bytes from here on are ASCII, counted in blocks of 32. */
 static size_t plain(const uint8_t *bytes, size_t size)
 {
     size_t at = 0;
@@ -56,7 +56,7 @@ bool duo_is_utf8(const uint8_t *bytes, size_t size)
     return true;
 }
 
-/* Where escaped text goes, and how much of it there was. */
+/* Where escaped text goes, and how much of it there has been. */
 typedef struct escaped {
     char *place;
     size_t room;
@@ -64,10 +64,10 @@ typedef struct escaped {
     bool is_full;
 } escaped;
 
-/* Writes what belongs together, or nothing of it. */
+/* Writes all of these bytes, or none of them. */
 static void add(escaped *to, const char *bytes, size_t size)
 {
-    /* What comes last is the zero. */
+    /* The last byte is the terminating zero. */
     to->is_full = to->is_full || to->room == 0 || to->size + size > to->room - 1;
     if (!to->is_full) {
         memcpy(to->place + to->size, bytes, size);
@@ -98,7 +98,7 @@ static void add_ascii(escaped *to, uint8_t byte)
     }
 }
 
-/* The bytes of the character that begins here; 0 if none does. */
+/* The size of the character that begins here; 0 if there is none. */
 static size_t character(const uint8_t *bytes, size_t size)
 {
     size_t length = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;

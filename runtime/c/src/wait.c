@@ -1,12 +1,12 @@
 /*
  * Sleeping until a word changes: the futex of Linux, and elsewhere (or with DUO_NO_FUTEX) a small
- * table of locks and conditions that is indexed by address. Without threads the program waits
- * itself.
+ * table of locks and conditions that is indexed by address. Without threads the program itself does
+ * the waiting.
  */
 #define _GNU_SOURCE
 #include "session.h"
 
-/* How long a sleeper waits before it looks again, at first and at most, in nanoseconds. */
+/* How long a sleeper sleeps before it checks again, at first and at most, in nanoseconds. */
 #define FIRST_PAUSE UINT64_C(1000000)
 #define LONGEST_PAUSE (128 * FIRST_PAUSE)
 
@@ -21,7 +21,7 @@ struct timespec duo_deadline(uint64_t wait)
     return (struct timespec){(time_t)(end / NANOSECONDS), (long)(end % NANOSECONDS)};
 }
 
-/* What is awaited is done by whatever `duo_idle` lets run. */
+/* Whatever this waits for is done by code that `duo_idle` runs. */
 bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)word;
@@ -59,12 +59,12 @@ void duo_yield(void)
 
 #define NANOSECONDS 1000000000
 
-/* No clock that somebody sets: a limit is as long as it was said to be, whatever becomes of the time of day. */
+/* Not a clock that can be set: a time limit stays the same even if the time of day is changed. */
 struct timespec duo_deadline(uint64_t wait)
 {
     struct timespec deadline;
     clock_gettime(CLOCK_MONOTONIC, &deadline);
-    /* Longer than a century is longer than anybody waits, and cannot overflow. */
+    /* More than a century is longer than anyone waits, and this cannot overflow. */
     const uint64_t century = UINT64_C(100) * 366 * 24 * 3600;
     uint64_t seconds = wait / NANOSECONDS;
     deadline.tv_sec += (time_t)(seconds < century ? seconds : century);
@@ -127,11 +127,11 @@ static bed *bed_of(DUO_ATOMIC uint64_t *word)
     return &beds[((uintptr_t)word / DUO_LINE) % BEDS];
 }
 
-/* Waits to be woken until a moment of the monotonic clock; `ETIMEDOUT` once that is past. */
+/* Waits to be woken, or until a time of the monotonic clock; `ETIMEDOUT` once that has passed. */
 static int wait_until(bed *here, const struct timespec *deadline)
 {
 #ifdef __APPLE__
-    /* Its conditions know the time of day only, and how long something takes. */
+    /* Conditions on this system support only the time of day and relative times. */
     struct timespec left;
     clock_gettime(CLOCK_MONOTONIC, &left);
     left.tv_sec = deadline->tv_sec - left.tv_sec;
@@ -148,8 +148,8 @@ static int wait_until(bed *here, const struct timespec *deadline)
 }
 
 /*
- * The word changes before its waker takes the lock, and is compared under the lock: a sleeper
- * either sees the change or is asleep when the waker comes.
+ * The word changes before the waker takes the lock, and it is compared under the lock: a sleeper
+ * either sees the change or is asleep when the waker arrives.
  */
 bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {

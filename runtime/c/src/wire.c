@@ -1,4 +1,4 @@
-/* Payloads as bytes. Generated tables say what a value is made of; the walk is as deep as the value is. */
+/* Payloads as bytes. Generated tables describe what a value consists of; the walk is as deep as the value is. */
 #include "wire.h"
 
 #include <stdalign.h>
@@ -14,8 +14,8 @@ typedef struct list {
 } list;
 
 /*
- * Items that take no bytes (structs without fields, and of such) are not bounded by the bytes that are
- * there. They are not walked through, either.
+ * The number of items that take no bytes (structs without fields, or of such structs) is not limited
+ * by the bytes that are there. They are not walked through, either.
  */
 enum { MOST_EMPTY = UINT16_MAX };
 
@@ -49,12 +49,12 @@ static bool is_some(const char *value)
 }
 
 /*
- * More room than anybody has. Rounded up, or added once to another of its kind, it is still far from where a
- * `size_t` overflows; a product is compared with it by a division, before it is made.
+ * More space than any memory has. Rounded up, or added once to another such size, it is still far from
+ * overflowing a `size_t`; a product is compared with it by a division, before it is computed.
  */
 #define MUCH (SIZE_MAX / 4)
 
-/* Adds a number of bytes; false if nobody has that many. Many texts may be views of the same bytes. */
+/* Adds a number of bytes; false if no memory has that many. Many texts may be views of the same bytes. */
 static bool add(size_t *size, size_t more)
 {
     if (more > MUCH || *size > MUCH - more) return false;
@@ -221,7 +221,7 @@ bool duo_wire_encode(const duo_wire *wire, const void *value, duo_wire_writer *w
     return encode(wire, value, writer);
 }
 
-/* What is left to read, and the room that items of lists have been promised. */
+/* What is left to read, and the space that has been reserved for items of lists. */
 typedef struct reader {
     const uint8_t *at;
     const uint8_t *end;
@@ -273,7 +273,7 @@ static bool check(const duo_wire *wire, reader *from, size_t depth)
         const duo_wire *item = wire->parts->wire;
         if (depth == DUO_WIRE_DEPTH || !take_count(from, &count)) return false;
         if (count > (item->least > 0 ? left(from) / item->least : MOST_EMPTY)) return false;
-        /* The count was compared with what is left of the bytes, but one byte there may be many in memory. */
+        /* The count was compared with the remaining bytes, but one byte there may be many in memory. */
         if (item->size != 0 && count > MUCH / item->size) return false;
         size_t room = aligned((size_t)count * item->size);
         if (room > MUCH || from->room > MUCH - room) return false;
@@ -319,7 +319,7 @@ bool duo_wire_check(const duo_wire *wire, const uint8_t *bytes, size_t size, siz
     return true;
 }
 
-/* Bytes that were checked, and the room for items. */
+/* Bytes that were checked, and the space for items. */
 typedef struct builder {
     const uint8_t *at;
     char *room;

@@ -1,6 +1,7 @@
 /*
- * A side that was about to sleep when the other one went on is not let in by the kernel: whatever the other side did, the half
- * that is compared differs. What the other side does then stands in place of the kernel here.
+ * The kernel does not let a side sleep if the other side has done something since the last check: whatever that was, it
+ * has changed the half that is compared. Here the actions of the other side take place where the kernel would be
+ * called.
  */
 #define duo_look_out told_look_out
 #define duo_await_message told_await_message
@@ -11,7 +12,7 @@
 #include "check.h"
 #include "golden.h"
 
-/* What happens between the last look of a side and its sleep. */
+/* What happens between the last check of a side and its sleep. */
 static void (*meanwhile)(void);
 static unsigned slept;
 
@@ -26,7 +27,7 @@ bool told_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const s
     slept += 1;
     void (*happens)(void) = meanwhile;
     meanwhile = NULL;
-    /* Who would sleep for ever ends its wait instead. */
+    /* A side that would sleep forever ends its wait instead. */
     if (happens == NULL) return false;
     happens();
     CHECK(compared(atomic_load(word), half) != compared(expected, half));
@@ -91,7 +92,7 @@ static void closes(void)
     CHECK(numbers_client_stream_close(out) == DUO_OK);
 }
 
-/* A run that ends anywhere in a line, with all that came before read. */
+/* A run that ends anywhere in a line, with everything before that read. */
 static void a_run(void)
 {
     for (unsigned count = 0; count < 20; count++) {

@@ -1,4 +1,4 @@
-/* What the tests of the runtime share: a check that says what failed, and threads. */
+/* What the tests of the runtime share: a check that reports what failed, and threads. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Prints what does not hold and ends the program: what follows would only confuse. */
+/* Prints what does not hold and ends the program: anything after that would only confuse. */
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -17,8 +17,8 @@
     } while (0)
 
 /*
- * Where nothing rescues a sleeper who was forgotten: no time limit ends its sleep, nobody looks in between, and no other message
- * wakes it. Then such a test would never end, so it is ended.
+ * For tests in which nothing rescues a sleeper that was forgotten: no time limit ends its sleep, nothing is polled in
+ * between, and no other message wakes it. Such a test would never end, so it is stopped.
  */
 #ifdef NOTHING_RESCUES
 #include <unistd.h>
@@ -45,7 +45,7 @@ static inline void finish(pthread_t thread)
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* Long enough for another thread to fall asleep; too short only makes a test prove less. */
+/* Long enough for another thread to fall asleep; if it is too short, a test only proves less. */
 static inline void doze(void)
 {
     nanosleep(&(struct timespec){0, 20000000}, NULL);

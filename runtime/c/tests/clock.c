@@ -1,6 +1,6 @@
 /*
- * Limits are measured by a clock that nobody sets, also where threads sleep on conditions. Linked with
- * `--wrap`, so that what is asked of the system can be seen.
+ * Time limits are measured with a clock that cannot be set, even where threads sleep on conditions.
+ * Linked with `--wrap`, so that the calls to the system can be observed.
  */
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-/* Empty and closed are different answers, closed comes only after all that was sent, and waits end. */
+/* Empty and closed are different results, closed is reported only after everything that was sent, and waits end. */
 #include "check.h"
 #include "golden.h"
 
@@ -26,7 +26,7 @@ static uint64_t milliseconds(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* A limit is not over before its time, whatever a `time_t` is. */
+/* A time limit is not over early, whatever the size of a `time_t`. */
 static void a_limit_is_waited_out(void)
 {
     numbers_server_stream_t in = {0};
@@ -63,7 +63,7 @@ static void sending_to_nobody(void)
     CHECK(ping_server_pong_send_enough(asked.as.ping.next) == DUO_CLOSED);
 }
 
-/* Both leave, in either order, whoever would speak next. */
+/* Both sides close, in either order, whichever of them is to send next. */
 static void both_leave(void)
 {
     for (int order = 0; order < 2; order++) {
@@ -92,7 +92,7 @@ static void both_leave(void)
     }
 }
 
-/* Sends numbers from `first` on until the ring is full; how many that were. */
+/* Sends numbers from `first` on until the ring is full; returns how many it sent. */
 static uint64_t fill(numbers_client_stream_t *out, uint64_t first)
 {
     uint64_t sent = 0;
@@ -119,10 +119,10 @@ static void full(void)
     numbers_stream_t got;
     CHECK(numbers_init_with(16, &in, &out) == DUO_OK);
     uint64_t fits = fill(&out, 0), sent = fits, read = 0;
-    /* What was asked for, and a few more in whole lines and two equal halves. */
+    /* What was requested, rounded up to whole lines and two equal halves. */
     CHECK(fits >= 16 && fits <= 28 && fits % 2 == 0);
     for (uint64_t round = 0; round < 20; round++) {
-        /* Half a ring read makes room for half a ring, and for no more. */
+        /* Reading half a ring frees half a ring, and no more. */
         drain(&in, read, fits / 2);
         read += fits / 2;
         CHECK(fill(&out, sent) == fits / 2);
@@ -134,7 +134,7 @@ static void full(void)
     CHECK(numbers_server_stream_close(in) == DUO_OK);
     CHECK(numbers_client_stream_try_send_send(out, 9, &out) == DUO_CLOSED);
 
-    /* The sender leaves a full ring: what it sent is still read, then it is closed. */
+    /* The sender closes when the ring is full: what it sent is still read, then the session is closed. */
     for (int laps = 0; laps < 2; laps++) {
         CHECK(numbers_init_with(16, &in, &out) == DUO_OK);
         CHECK(fill(&out, 0) == fits);
@@ -144,7 +144,7 @@ static void full(void)
         drain(&in, laps > 0 ? fits : 0, fits);
         CHECK(numbers_server_stream_recv(in, &got) == DUO_CLOSED);
 
-        /* The same if nobody reads it. */
+        /* The same if nothing is read. */
         CHECK(numbers_init_with(16, &in, &out) == DUO_OK);
         CHECK(fill(&out, 0) == fits);
         CHECK(numbers_client_stream_close(out) == DUO_OK);
@@ -172,7 +172,7 @@ static void *receive_until_closed(void *context)
     return NULL;
 }
 
-/* A side that sleeps, for room or for a message, wakes when the other leaves. */
+/* A side that sleeps until there are free slots, or a message, wakes when the other side closes. */
 static void leaving_wakes(void)
 {
     for (int i = 0; i < 5; i++) {
@@ -192,7 +192,7 @@ static void leaving_wakes(void)
     }
 }
 
-/* The same without pauses, so that leaving meets the other side anywhere. */
+/* The same without pauses, so that the close finds the other side at any point. */
 static void leaving_at_any_moment(void)
 {
     for (int i = 0; i < 2000; i++) {

@@ -1,6 +1,6 @@
 /*
- * Who waits yields as long as that is cheap, and sleeps at once for a while after a yield that was dear. The clock and
- * the yields are the test's own, and the file that decides is compiled with them once more.
+ * A thread that waits yields as long as that is cheap, and after a slow yield it sleeps at once for some time. The
+ * clock and the yields belong to the test, and the file that decides is compiled with them once more.
  */
 #define clock_gettime told_time
 #define duo_yield told_yield

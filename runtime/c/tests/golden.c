@@ -1,4 +1,4 @@
-/* The thin typed layer behind golden.h, in the shape of generated code. */
+/* The thin typed layer for golden.h, in the shape of generated code. */
 #include "golden.h"
 
 #include "duologue/generated.h"
@@ -142,7 +142,7 @@ static duo_status numbers_send(numbers_client_stream_t self, uint64_t value, uin
                                numbers_client_stream_t *next)
 {
     duo_way way;
-    /* The ring is as large as the test wants it. */
+    /* The ring is as large as the test requires. */
     if (duo_may_send(&way, self.sends, DUO_CLIENT, NULL, DUO_STAY)) {
         memcpy(way.place + DUO_ENTRY(numbers_stream_t, send, value), &value, sizeof value);
         return duo_publish(&way, self.sends, DUO_CLIENT, DUO_STAY, 0, false, true, &next->sends);

@@ -1,7 +1,7 @@
 /*
  * Endpoints written by hand in the shape of generated ones, for the tests of the runtime alone:
  *
- *   proto! bank { ... }                          of DESIGN, whose runs have no bound
+ *   proto! bank { ... }                          of DESIGN, whose runs are unbounded
  *   proto! numbers { stream:send { send(u64) -> stream } }
  *   proto! courier { carry:send { parcel(note: str, inner: numbers::server::stream) -> carry,
  *                                 again(inner: courier::server::carry) -> !,
@@ -93,7 +93,7 @@ typedef struct numbers_stream {
     } as;
 } numbers_stream_t;
 
-/* A ring for `capacity` messages, in whole lines, at least two; 0 is the ring of generated code. */
+/* A ring for `capacity` messages, in whole lines, at least two; 0 stands for the ring of generated code. */
 DUO_MUST_CHECK duo_status numbers_init_with(size_t capacity, numbers_server_stream_t *server,
                                             numbers_client_stream_t *client);
 DUO_MUST_CHECK duo_status numbers_init(numbers_server_stream_t *server,

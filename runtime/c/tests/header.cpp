@@ -1,4 +1,4 @@
-// The headers are C++17 too, and so are the programs that they invite to.
+// The headers compile as C++17 too, and so do the programs that use them in the obvious way.
 #include "golden.h"
 
 #include "duologue/generated.h"

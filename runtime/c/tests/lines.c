@@ -1,6 +1,6 @@
 /*
- * A ring of which only the beginning is ready when a session begins: what lies in the rest is never taken for
- * messages, whoever comes there first, and a short session leaves it alone.
+ * A ring of which only the beginning is ready when a session begins: the contents of the rest are never
+ * mistaken for messages, whichever side gets there first, and a short session does not touch the rest.
  */
 #include "check.h"
 #include "duologue/pipe.h"
@@ -36,7 +36,7 @@ static const duo_state states[2] = {
 DUO_SHAPE(talk, 64, true, 8, 2);
 static const duo_protocol protocol = {64, true, 8, 2, &states[0], DUO_RING, &talk_shape};
 
-/* What new memory is full of, and the last ring of it. */
+/* The value that fills new memory, and the last ring allocated there. */
 static uint64_t poison;
 static uint64_t *ring;
 
@@ -48,7 +48,7 @@ static void *allocate_aligned(size_t alignment, size_t size)
     return memory;
 }
 
-/* A word of so many messages in an epoch: see position.h. */
+/* A word with that many messages in an epoch: see position.h. */
 static uint64_t word_of(uint64_t epoch, uint64_t count)
 {
     return epoch << 43 | count << 40;
@@ -83,7 +83,7 @@ static duo_status send_by_hand(talk *both, duo_role role)
     return duo_publish(&way, *from, role, DUO_STAY, WORD, false, true, from);
 }
 
-/* One message, and nothing before it and behind it. */
+/* One message, with nothing before and after it. */
 static void pass(talk *both, bool by_hand, unsigned kind)
 {
     unsigned speaker = both->speaker;
@@ -106,7 +106,7 @@ static void run(talk *both, bool by_hand, size_t lines)
     for (size_t i = 0; i < lines * talk_shape.per_line; i++) pass(both, by_hand, WORD);
 }
 
-/* A talk in a ring that nobody has used: a session of another shape takes the pooled one's place. */
+/* A session in a ring that has not been used: a session of another shape replaces the pooled one. */
 static talk begin_anew(void)
 {
     numbers_server_stream_t in;
@@ -126,15 +126,15 @@ static void first_run(unsigned turns, bool by_hand)
     for (unsigned turn = 0; turn < turns; turn++) pass(&both, by_hand, OVER);
     run(&both, by_hand, 2 * talk_shape.lines + 3);
     end(&both);
-    /* It is used again, and all of it is ready. */
+    /* The ring is used again, and all of it is ready. */
     talk again = begin();
     run(&again, !by_hand, talk_shape.lines + 1);
     end(&again);
 }
 
 /*
- * Long and short runs of both sides. Epochs may come round meanwhile, and with five of them a long run comes each time in
- * the same, if it comes with each fifth turn.
+ * Long and short runs of both sides. Epochs may restart in the meantime. With five epochs, a long run in every fifth
+ * turn always comes in the same epoch.
  */
 static void many_runs(bool by_hand, size_t period, size_t lines)
 {
@@ -147,7 +147,7 @@ static void many_runs(bool by_hand, size_t period, size_t lines)
     end(&both);
 }
 
-/* Of a ring that nobody needs the end is as it was. */
+/* The end of a ring that is not needed stays as it was. */
 static void short_runs(void)
 {
     if (talk_shape.ready == talk_shape.lines) return;

@@ -1,8 +1,8 @@
 /*
- * Threads that wait for each other in turn, through runs of messages: a message is sent only when the one before it has
- * been answered. So whoever is not woken by its own message is woken by nobody, and this never ends. There is no time
- * limit, and there are no looks in between; the delays are random, so that every thread is sometimes asleep, sometimes about
- * to fall asleep, and sometimes not there yet.
+ * Threads that wait for each other in turn, through runs of messages: a message is sent only after the one before it
+ * has been answered. So if a thread is not woken by its own message, nothing else wakes it, and the test never ends.
+ * There is no time limit, and nothing is polled in between. The delays are random, so that every thread is sometimes
+ * asleep, sometimes about to fall asleep, and sometimes not there yet.
  */
 #include <sched.h>
 
@@ -21,7 +21,7 @@ static uint64_t below(uint64_t limit)
     return seed % limit;
 }
 
-/* Mostly about as long as the other side looks before it sleeps. */
+/* Mostly about as long as the other side spins before it sleeps. */
 static void dawdle(void)
 {
     uint64_t how = below(1000);
@@ -33,7 +33,7 @@ static void dawdle(void)
 /* How a side waits for its next message. */
 typedef enum how { BY_RECV, BY_SELECT, BY_SET, WAYS } how;
 
-/* One of two streams each way, and one that says nothing. */
+/* One of two streams each way, and one that sends nothing. */
 typedef struct partner {
     uint64_t seed;
     numbers_server_stream_t in, quiet;
@@ -138,7 +138,10 @@ static void *push(void *context)
     return NULL;
 }
 
-/* More senders than the ring has places, nearly all of which wait; the receiver takes one message at a time, and sleeps. */
+/*
+ * More senders than the ring has slots, nearly all of which wait; the receiver receives one message at a time, and
+ * sleeps.
+ */
 static void crowded(void)
 {
     numbers_server_stream_t in = {0};

@@ -1,8 +1,8 @@
-/* Memory that runs out, at every place where it may: everything is given back and still works. */
+/* Memory that runs out wherever it can: everything is given back and still works. */
 #include "check.h"
 #include "golden.h"
 
-/* So many allocations succeed; those behind fail. */
+/* This many allocations succeed; the ones after that fail. */
 static long left;
 static long live;
 
@@ -35,7 +35,7 @@ static void opening(void)
     left = 0;
     CHECK(numbers_init(&in, &out) == DUO_NO_MEMORY);
     CHECK(in.receives.session == NULL && out.sends.session == NULL);
-    /* The session itself, but not its ring: the session waits in the pool for the next try. */
+    /* The session itself, but not its ring: the session waits in the pool for the next attempt. */
     left = 1;
     CHECK(numbers_init(&in, &out) == DUO_NO_MEMORY);
     CHECK(live == 1);
@@ -51,7 +51,7 @@ static void opening(void)
     CHECK(live == 2);
 }
 
-/* A session like one before it needs no memory; one of another shape has another ring. */
+/* A session with the shape of an earlier one needs no memory; one with another shape has another ring. */
 static void again(void)
 {
     numbers_server_stream_t in;
@@ -78,7 +78,7 @@ static void again(void)
     CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
 }
 
-/* Of many sessions the pool keeps all, and so many of their rings. */
+/* Of many sessions the pool keeps all, and this many of their rings. */
 static void many_at_once(void)
 {
     enum { MANY = 100, RINGS = 32 };
@@ -119,7 +119,7 @@ static void sending(void)
     courier_carry_free(&parcel);
     CHECK(live == before);
     CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_CLOSED);
-    /* Receiving and leaving need no memory. */
+    /* Receiving and closing need no memory. */
     CHECK(courier_client_carry_send_parcel(client, DUO_STR(""), in, &client) == DUO_USED);
     CHECK(live == before);
     left = 0;
@@ -127,7 +127,7 @@ static void sending(void)
     CHECK(courier_server_carry_recv(server, &parcel) == DUO_CLOSED);
 }
 
-/* Numbers need no memory once their session is there, not even to wait or to leave. */
+/* Numbers need no memory once their session exists, not even to wait or to close. */
 static void nothing_after_opening(void)
 {
     left = 1000;
@@ -163,7 +163,7 @@ static void nothing_after_opening(void)
     CHECK(left == 0);
 }
 
-/* All is given back but what sessions that live on have; those go on, and so does the library. */
+/* Everything is released except for what running sessions have; those continue, and so does the library. */
 static void shutting_down(void)
 {
     left = 1000;
@@ -179,7 +179,7 @@ static void shutting_down(void)
         CHECK(ping_client_ping_close(clients[i]) == DUO_OK);
         CHECK(ping_server_ping_close(servers[i]) == DUO_OK);
     }
-    /* A session and its ring, and a session of which one side was left. */
+    /* A session and its ring, and a session of which one side was closed. */
     CHECK(ping_client_ping_close(clients[3]) == DUO_OK);
     CHECK(duo_shutdown() == 2 && live == 3);
     for (uint64_t n = 0; n < 100; n++) {
@@ -199,7 +199,7 @@ int main(void)
     again();
     sending();
     nothing_after_opening();
-    /* The pool: as many sessions as were alive at once, and the ring of the one that had one last. */
+    /* The pool: as many sessions as were alive at once, and the ring of the one that last had one. */
     CHECK(live == 3);
     many_at_once();
     shutting_down();

@@ -51,7 +51,7 @@ static void select_answers_at_once(void)
     CHECK(duo_select(both, 2, MOMENT, &which) == DUO_EMPTY);
     say(&other, 5);
     CHECK(duo_select(both, 2, DUO_FOREVER, &which) == DUO_OK && which == 1);
-    /* Nothing was consumed, and the endpoint that was not chosen is as good as before. */
+    /* Nothing was consumed, and the endpoint that was not chosen is still as good as before. */
     CHECK(duo_select(both, 2, DUO_FOREVER, &which) == DUO_OK && which == 1);
     CHECK(hear(&other) == 5);
     CHECK(duo_select(both, 2, DUO_AT_ONCE, &which) == DUO_USED && which == 1);
@@ -61,7 +61,7 @@ static void select_answers_at_once(void)
     close_line(other);
 }
 
-/* Chooses between two endpoints that are ready all the time, and counts. */
+/* Chooses between two endpoints that are always ready, and counts. */
 static void choose(line lines[2], size_t chosen[2])
 {
     duo_endpoint both[] = {DUO_READY(lines[0].in), DUO_READY(lines[1].in)};
@@ -72,7 +72,7 @@ static void choose(line lines[2], size_t chosen[2])
     say(&lines[which], 1);
 }
 
-/* Each is chosen every second time, more or less by one, also where two selects take turns. */
+/* Each is chosen every second time, give or take one, even where two selects alternate. */
 static void select_is_fair(void)
 {
     line lines[4] = {new_line(), new_line(), new_line(), new_line()};
@@ -104,7 +104,7 @@ static void *leave_late(void *context)
     return NULL;
 }
 
-/* Endpoints of different protocols; a message wakes, and so does a peer that leaves. */
+/* Endpoints of different protocols; a message wakes, and so does a peer that closes. */
 static void select_is_woken(void)
 {
     line quiet = new_line();
@@ -151,7 +151,7 @@ static void ports_report_in_order(void)
     CHECK(duo_ports_count(ports) == 0);
     CHECK(duo_ports_add(ports, DUO_READY(lines[0].in), NULL, NULL) == DUO_OK);
     CHECK(duo_ports_wait(ports, MOMENT, &with) == DUO_EMPTY);
-    /* Closed is news as well. */
+    /* A closed session counts as ready too. */
     CHECK(numbers_client_stream_close(lines[0].out) == DUO_OK);
     CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == NULL);
     numbers_stream_t got;
@@ -176,13 +176,13 @@ static void ports_forget_what_is_removed(void)
     void *with;
     CHECK(duo_ports_count(ports) == 0);
     CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
-    /* Their places are used again, and old names do not reach the new endpoints. */
+    /* Their nodes are reused, and old ports do not reach the new endpoints. */
     CHECK(duo_ports_add(ports, DUO_READY(quiet.in), &quiet, NULL) == DUO_OK);
     CHECK(duo_ports_add(ports, DUO_READY(ready.in), &ready, NULL) == DUO_OK);
     CHECK(!duo_ports_remove(ports, first) && !duo_ports_remove(ports, second));
     CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &ready);
     CHECK(!duo_ports_remove(ports, (duo_port){0}));
-    /* An endpoint may be used, closed or sent away while it hangs in a set, and a set may go first. */
+    /* An endpoint may be used, closed or sent away while it is in a set, and a set may be freed first. */
     CHECK(numbers_server_stream_close(quiet.in) == DUO_OK);
     CHECK(numbers_client_stream_close(quiet.out) == DUO_OK);
     CHECK(hear(&ready) == 1);
@@ -193,7 +193,7 @@ static void ports_forget_what_is_removed(void)
     close_line(ready);
 }
 
-/* A sender that never stops does not keep the others from being heard. */
+/* A sender that never stops does not keep the others from being received. */
 static void ports_are_fair(void)
 {
     duo_ports *ports = duo_ports_new();
@@ -218,7 +218,7 @@ static void ports_are_fair(void)
     close_line(lines[1]);
 }
 
-/* As many endpoints as memory holds: the ones that speak are found among those that do not. */
+/* As many endpoints as memory holds: the ones that send are found among those that do not. */
 static void a_hundred_thousand(void)
 {
     duo_ports *ports = duo_ports_new();
@@ -269,13 +269,13 @@ static void a_descriptor(void)
     finish(thread);
     say(&lines[1], 3);
     CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK && with == &lines[0]);
-    /* Readable as long as an endpoint is left. */
+    /* Readable as long as an endpoint is left to report. */
     CHECK(poll(&watched, 1, 0) == 1);
     CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK && with == &lines[1]);
     CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY);
     CHECK(poll(&watched, 1, 0) == 0);
     CHECK(hear(&lines[0]) == 9 && hear(&lines[1]) == 3);
-    /* Whoever is ready when it is added counts, too. */
+    /* Endpoints that are ready when they are added count, too. */
     say(&lines[0], 4);
     CHECK(duo_ports_add(ports, DUO_READY(lines[0].in), &lines[0], NULL) == DUO_OK);
     CHECK(poll(&watched, 1, 0) == 1);
@@ -296,7 +296,7 @@ static void *flood(void *context)
     return NULL;
 }
 
-/* Four threads send, one hears all of them; nothing is lost, doubled or out of order. */
+/* Four threads send, one receives from all of them; nothing is lost, duplicated or out of order. */
 static void many_senders(bool by_select)
 {
     line lines[SENDERS];
@@ -347,7 +347,7 @@ static void many_senders(bool by_select)
     duo_ports_free(ports);
 }
 
-/* A port is good for its own set only, also when that set is gone and another one has its memory. */
+/* A port is valid only for its own set, even when that set is gone and another one has its memory. */
 static void ports_of_another_set(void)
 {
     line one = new_line(), other = new_line();
@@ -359,14 +359,14 @@ static void ports_of_another_set(void)
     CHECK(!duo_ports_remove(foreign, port) && !duo_ports_remove(foreign, unused));
     CHECK(!duo_ports_remove(own, unused));
     CHECK(duo_ports_count(foreign) == 0 && duo_ports_count(own) == 1);
-    /* The set that was asked by mistake goes on with nodes of its own. */
+    /* The set that was given the wrong port goes on with nodes of its own. */
     CHECK(duo_ports_add(foreign, DUO_READY(other.in), &other, NULL) == DUO_OK);
     say(&one, 1);
     CHECK(duo_ports_wait(own, DUO_FOREVER, &with) == DUO_OK && with == &one && hear(&one) == 1);
     say(&other, 2);
     CHECK(duo_ports_wait(foreign, DUO_FOREVER, &with) == DUO_OK && with == &other && hear(&other) == 2);
     CHECK(duo_ports_count(foreign) == 0 && duo_ports_count(own) == 0);
-    /* A set that is freed takes its ports along, and the next one may lie where it was. */
+    /* A set that is freed takes its ports with it, and the next one may have the same address. */
     CHECK(duo_ports_add(own, DUO_READY(one.in), &one, &port) == DUO_OK);
     duo_ports_free(own);
     CHECK(!duo_ports_remove(foreign, port));

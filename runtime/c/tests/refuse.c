@@ -1,6 +1,6 @@
 /*
- * Refuses `membarrier` to a test: from the start with REFUSED_EARLY, and with REFUSED_LATE after the first session has
- * begun. Otherwise the test does it itself.
+ * Refuses `membarrier` to a test: from the start with REFUSED_EARLY, and after the first session has begun with
+ * REFUSED_LATE. Otherwise the test does it itself.
  */
 #define _GNU_SOURCE
 #include "refuse.h"

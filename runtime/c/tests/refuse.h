@@ -1,4 +1,4 @@
-/* A filter for system calls, as sandboxes install it, under which the kernel refuses `membarrier`. */
+/* A filter for system calls, as installed by sandboxes, under which the kernel refuses `membarrier`. */
 #ifndef REFUSE_H
 #define REFUSE_H
 

@@ -1,4 +1,4 @@
-/* One thread that sends to many, and waits for room in whichever ring has some first. */
+/* One thread that sends to many, and waits for free slots in whichever ring has some first. */
 #include <poll.h>
 #include <sched.h>
 
@@ -10,7 +10,7 @@ enum { READERS = 4, MESSAGES = 100000 };
 
 static const uint64_t MOMENT = 2000000;
 
-/* Fills a ring; what was sent into it. */
+/* Fills a ring; returns how many messages it sent. */
 static uint64_t fill(numbers_client_stream_t *out)
 {
     uint64_t sent = 0;
@@ -18,7 +18,7 @@ static uint64_t fill(numbers_client_stream_t *out)
     return sent;
 }
 
-/* Reads so many. */
+/* Reads that many messages. */
 static void read_some(numbers_server_stream_t *in, uint64_t first, uint64_t count)
 {
     numbers_stream_t got;
@@ -53,7 +53,7 @@ static void there_or_not(void)
     CHECK(duo_ports_count(ports) == 0 && !duo_ports_remove(ports, place));
     sent = fill(&out);
 
-    /* Removed, used, and left while it is in the set. */
+    /* Removed, used, and closed while it is in the set. */
     CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, &place) == DUO_OK);
     CHECK(duo_ports_remove(ports, place));
     CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, &place) == DUO_OK);
@@ -65,7 +65,7 @@ static void there_or_not(void)
     CHECK(numbers_client_stream_close(out) == DUO_OK);
     CHECK(numbers_server_stream_close(in) == DUO_OK);
 
-    /* A receiver that leaves is as good as room. */
+    /* For a waiting sender, a receiver that closes is as good as free slots. */
     CHECK(numbers_init(&in, &out) == DUO_OK);
     fill(&out);
     CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, NULL) == DUO_OK);
@@ -73,7 +73,7 @@ static void there_or_not(void)
     CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK && with == &out);
     CHECK(numbers_client_stream_try_send_send(out, 9, &out) == DUO_CLOSED);
 
-    /* A set that is freed leaves the endpoint as it is. */
+    /* Freeing a set leaves the endpoint as it is. */
     CHECK(numbers_init(&in, &out) == DUO_OK);
     sent = fill(&out);
     CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, NULL) == DUO_OK);
@@ -84,7 +84,7 @@ static void there_or_not(void)
     CHECK(numbers_server_stream_close(in) == DUO_OK);
 }
 
-/* Reads all, or as much as it wants, with pauses. */
+/* Reads everything, with pauses. */
 static void *read_on(void *context)
 {
     numbers_server_stream_t in = *(numbers_server_stream_t *)context;
@@ -113,7 +113,7 @@ typedef struct reader {
     pthread_t thread;
 } reader;
 
-/* Sends as much as there is room for; whether that is all, or nobody wants more. */
+/* Sends as much as fits; returns whether that was everything, or the receiver has closed. */
 static bool send_some(reader *to)
 {
     while (to->sent < MESSAGES) {
@@ -183,7 +183,7 @@ static void *use_it(void *context)
     return NULL;
 }
 
-/* Another thread uses an endpoint that is in a set, whose thread waits or takes it out. */
+/* Another thread uses an endpoint that is in a set, whose thread waits or removes it. */
 static void used_by_another(bool is_removed)
 {
     static reader here;

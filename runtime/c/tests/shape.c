@@ -1,4 +1,4 @@
-/* What generated C knows of a session when it is compiled is what `duo_open` makes of it. */
+/* What generated C knows about a session at compile time is what `duo_open` computes. */
 #include "check.h"
 #include "duologue/generated.h"
 #include "duologue/pipe.h"

@@ -15,7 +15,7 @@ static void one_after_the_other(void)
     CHECK(numbers_client_stream_share(out, &shared) == DUO_USED && shared.shared == NULL);
     CHECK(numbers_init_with(4, &in, &out) == DUO_OK);
     CHECK(numbers_client_stream_share(out, &shared) == DUO_OK);
-    /* The endpoint is gone into what is shared. */
+    /* The endpoint has become part of the shared one. */
     CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_USED);
     CHECK(numbers_client_stream_close(out) == DUO_USED);
     duo_shared *other = duo_shared_hold(shared.shared);
@@ -28,7 +28,7 @@ static void one_after_the_other(void)
         in = got.as.send.next;
     }
     CHECK(numbers_client_stream_shared_send_send(shared, fits) == DUO_OK);
-    /* The session lives as long as somebody holds it. */
+    /* The session lives as long as it has a holder. */
     duo_shared_release(shared.shared);
     CHECK(numbers_server_stream_try_recv(in, &got) == DUO_OK && got.as.send.value == fits);
     in = got.as.send.next;
@@ -38,7 +38,7 @@ static void one_after_the_other(void)
     duo_shared_release(NULL);
 }
 
-/* Whoever sends after the receiver has left is told, however often. */
+/* Every send after the receiver has closed reports that, however many there are. */
 static void nobody_listens(void)
 {
     numbers_server_stream_t in = {0};
@@ -80,7 +80,7 @@ static void *flood(void *context)
     return NULL;
 }
 
-/* Four threads, a small ring: nothing is lost, and each sender's messages come in its order. */
+/* Four threads, a small ring: nothing is lost, and the messages of each sender arrive in its order. */
 static void many(uint64_t until)
 {
     numbers_server_stream_t in = {0};
@@ -103,7 +103,7 @@ static void many(uint64_t until)
         if (count++ % 9000 == 0) doze();
         in = got.as.send.next;
     }
-    /* Those that wait for room are told that nobody listens any more. */
+    /* Senders that wait for free slots are notified when the receiver closes. */
     if (count == until) CHECK(numbers_server_stream_close(in) == DUO_OK);
     for (uint64_t i = 0; i < SENDERS; i++) {
         finish(threads[i]);

@@ -83,7 +83,7 @@ static void exchange(void)
     finish(thread);
 }
 
-/* Serves every session that arrives, leaving some of them early. */
+/* Serves every session that arrives, and closes some of them early. */
 static void *serve(void *context)
 {
     courier_server_carry_t server = *(courier_server_carry_t *)context;
@@ -103,7 +103,7 @@ static void *serve(void *context)
             CHECK(status == DUO_OK);
             in = got.as.send.next;
         }
-        /* Used already if it was closed above. */
+        /* Already used if it was closed above. */
         (void)numbers_server_stream_close(in);
     }
     return NULL;

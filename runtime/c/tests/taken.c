@@ -1,4 +1,4 @@
-/* Endpoints that another thread uses while they hang in a set, and that hang in two places. */
+/* Endpoints that another thread uses while they are in a set, and that are waited for in two places. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void *hear_each(void *context)
     return NULL;
 }
 
-/* The set lets go of an endpoint just when another thread uses it and a third one makes it ready. */
+/* The set removes an endpoint just when another thread uses it and a third one makes it ready. */
 static void used_elsewhere(void)
 {
     stream with = {0};
@@ -85,7 +85,7 @@ static void used_elsewhere(void)
     CHECK(numbers_server_stream_close(with.in) == DUO_OK);
 }
 
-/* A select takes endpoints out of a set, like any use, and may have one of them twice. */
+/* A select takes endpoints out of a set, like any use, and may be given one of them twice. */
 static void in_two_places(void)
 {
     const uint64_t moment = 2000000;
@@ -107,7 +107,10 @@ static void in_two_places(void)
     CHECK(numbers_server_stream_close(in) == DUO_OK);
 }
 
-/* Memory of the caller's may go when its session is over, before a set in which an endpoint was reported. */
+/*
+ * Memory provided by the caller may be freed when its session is over, before a set that has reported an
+ * endpoint of it.
+ */
 static void before_the_set(void)
 {
     const duo_protocol protocol = {

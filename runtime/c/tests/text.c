@@ -1,11 +1,11 @@
-/* Text that is shown: sizes that `printf` cannot take, and characters that would do more than be shown. */
+/* Text that is shown: sizes that `printf` cannot take, and characters that would do more than be displayed. */
 #include <limits.h>
 #include <string.h>
 
 #include "check.h"
 #include "duologue.h"
 
-/* All of it in a buffer that it fills, and no more of it in smaller ones than what fits. */
+/* Complete in a buffer that it fills exactly, and in smaller ones no more than what fits. */
 static void check_escaped(duo_str text, const char *expected)
 {
     size_t size = strlen(expected);
@@ -18,7 +18,7 @@ static void check_escaped(duo_str text, const char *expected)
         size_t written = strlen(place);
         CHECK(written < room && strncmp(place, expected, written) == 0);
         CHECK(room <= size || written == size);
-        /* Nothing in part: an escape has four bytes at most, a character too. */
+        /* Nothing is cut in the middle: an escape has four bytes at most, and so has a character. */
         CHECK(written + 4 >= (room - 1 < size ? room - 1 : size));
         free(place);
     }

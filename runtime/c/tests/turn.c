@@ -1,6 +1,6 @@
 /*
- * One ring serves both directions: whoever sends and then receives must not take its own message
- * for the answer, however slow the peer is.
+ * One ring serves both directions: a side that sends and then receives must not mistake its own
+ * message for the answer, however slow the peer is.
  */
 #include "check.h"
 #include "golden.h"

@@ -1,6 +1,6 @@
 /*
- * What nobody reads is destroyed once, and endpoints inside it close in turn, however many and however
- * deep. LeakSanitizer finds what is forgotten, AddressSanitizer what is destroyed twice.
+ * What is never read is destroyed once, and endpoints inside it are closed in turn, however many and
+ * however deep. LeakSanitizer finds what is forgotten, AddressSanitizer what is destroyed twice.
  */
 #include "check.h"
 #include "golden.h"
@@ -26,7 +26,7 @@ static void text(void)
         CHECK(bank_init(&server, &client) == DUO_OK);
         CHECK(bank_client_login_send_login(client, DUO_STR("a name"), DUO_STR("a word"),
                                            &waiting) == DUO_OK);
-        /* The order in which the two leave must not matter. */
+        /* The order in which the two sides close must not matter. */
         if (reader == 0) CHECK(bank_client_login_response_close(waiting) == DUO_OK);
         CHECK(bank_server_login_close(server) == DUO_OK);
         if (reader == 1) CHECK(bank_client_login_response_close(waiting) == DUO_OK);

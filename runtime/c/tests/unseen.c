@@ -1,7 +1,8 @@
 /*
- * What happens where the kernel refuses the barrier and a sender misses what its receiver said, which no test can
- * bring about by chance: so here a message is stored by hand, without the look at the flags that follows. Each
- * check has a process of its own, because the filter under which the kernel refuses the call stays.
+ * What happens when the kernel refuses the barrier and a sender misses the flags that its receiver has set. No
+ * test can bring this about by chance, so here a message is stored by hand, without the read of the flags that
+ * follows. Each check has a process of its own, because the filter under which the kernel refuses the call is
+ * permanent.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +24,7 @@ static duo_side *side_of(duo_endpoint endpoint)
     return &endpoint.session->sides[endpoint.turn & 1];
 }
 
-/* What `publish` does but for the look. */
+/* What `publish` does, except for reading the flags. */
 static void store(duo_endpoint endpoint, uint64_t value, const duo_message *message)
 {
     duo_side *side = side_of(endpoint);
@@ -44,7 +45,7 @@ static void *store_when_awaited(void *context)
     (void)context;
     _Atomic uint64_t *flags = flags_of(out.sends.session, (unsigned)(in.receives.turn & 1));
     while ((atomic_load(flags) & (WAITING | RINGS)) == 0) sched_yield();
-    /* Until it sleeps, most likely. */
+    /* Most likely it is asleep after this. */
     doze();
     CHECK(duo_barrier_is_lost());
     store_number();
@@ -112,7 +113,7 @@ static void who_waits_for_a_set_not_for_long_looks_again(void)
     check_set(UINT64_C(1000000000000));
 }
 
-/* Lets somebody wait for a message that is stored without a look. */
+/* Lets a thread wait for a message that is stored without reading the flags. */
 static void check_waiting(void (*wait)(void))
 {
     refuse_membarrier(EPERM);
@@ -121,7 +122,7 @@ static void check_waiting(void (*wait)(void))
     finish(thread);
 }
 
-/* The receiver leaves, and then its sender stores a message without looking, and steps on. */
+/* The receiver closes, and then its sender stores a message without reading the flags, and steps on. */
 static void leave(courier_server_carry_t server, courier_client_carry_t client)
 {
     refuse_membarrier(ENOMEM);
@@ -160,7 +161,7 @@ static void the_next_message_finds_that_the_receiver_left(void)
     leave(server, client);
     step(&client.sends);
     CHECK(courier_client_carry_send_parcel(client, DUO_STR("unread"), in, &client) == DUO_CLOSED);
-    /* Its endpoint is this side's again. */
+    /* The endpoint in the message belongs to this side again. */
     CHECK(numbers_server_stream_close(in) == DUO_OK);
     CHECK(is_given_back(session));
 }
@@ -183,7 +184,7 @@ static void a_sender_that_leaves_finds_that_the_receiver_left(void)
     CHECK(is_given_back(session));
 }
 
-/* As a sender that has sent its last before an answer: its peer is gone, and the answer is waited for in vain. */
+/* A side that has sent its last message before an answer: its peer is gone, and the answer will never come. */
 static void an_answer_is_not_waited_for_if_the_receiver_left(void)
 {
     leave(server, client);
@@ -206,7 +207,7 @@ static void alone(void (*run)(void (*)(void)), void (*check)(void))
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        /* Who sleeps forever is ended. */
+        /* A process that sleeps forever is stopped. */
         alarm(60);
         CHECK(numbers_init(&in, &out) == DUO_OK && numbers_init(&other_in, &other_out) == DUO_OK);
         CHECK(courier_init_with(9, &server, &client) == DUO_OK);

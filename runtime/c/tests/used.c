@@ -38,7 +38,7 @@ static void zeroed(void)
     CHECK(ping_client_ping_close(nothing) == DUO_USED);
 }
 
-/* The memory of a session that is over serves the next one; the old handles stay used. */
+/* The memory of a session that is over is reused for the next one; the old handles stay used. */
 static void recycled(void)
 {
     ping_client_ping_t old_client[10];
@@ -61,7 +61,7 @@ static void recycled(void)
     }
 }
 
-/* An endpoint that was sent belongs to the message; one that could not be sent stays. */
+/* An endpoint that was sent belongs to the message; one that could not be sent stays with the sender. */
 static void sent_away(void)
 {
     courier_server_carry_t server = {0};
@@ -97,7 +97,7 @@ static void sent_away(void)
     CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == 5);
     in = got.as.send.next;
 
-    /* Not taken: freeing the message closes them. `next` stays. */
+    /* Not taken out: freeing the message closes them. `next` stays. */
     CHECK(courier_server_carry_recv(server, &parcel) == DUO_OK);
     CHECK(parcel.tag == COURIER_CARRY_PAIR);
     server = parcel.as.pair.next;

@@ -1,11 +1,10 @@
 /*
- * Two threads walk through a session at random speeds and end it anywhere: by its last message,
- * by leaving as sender or as receiver, with what was sent unread or half read. Every parcel holds
- * one side of a session of its own; whatever happens, exactly one of the two threads has it in
- * the end, and the other half hears so.
+ * Two threads walk through a session at random speeds and end it anywhere: with its last message, or by closing as
+ * sender or as receiver, with what was sent unread or half read. Every parcel holds one side of a session of its own;
+ * whatever happens, exactly one of the two threads has it in the end, and the other half is notified.
  *
- * With REFUSED_MIDWAY, the kernel begins to refuse `membarrier` while they walk: through sessions that have all begun
- * before, in processes of their own.
+ * With REFUSED_MIDWAY, the kernel begins to refuse `membarrier` during the walks: through sessions that have all
+ * begun before that, in processes of their own.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -32,7 +31,7 @@ static uint64_t below(uint64_t limit)
     return seed % limit;
 }
 
-/* Nothing, a moment, or long enough for the other side to look in vain, yield or sleep. */
+/* No pause, a moment, or long enough for the other side to spin without success, yield or sleep. */
 static void dawdle(void)
 {
     uint64_t how = below(400);
@@ -46,7 +45,7 @@ typedef struct walk {
     courier_server_carry_t server;
     courier_client_carry_t client;
     numbers_client_stream_t halves[MOST];
-    /* How many parcels are the receiver's, or were destroyed with the session. */
+    /* How many parcels the receiver has, or were destroyed with the session. */
     uint64_t sent;
 } walk;
 
@@ -65,7 +64,7 @@ static void *send(void *context)
         duo_status status =
             courier_client_carry_send_parcel(self->client, note, in, &self->client);
         if (status == DUO_OK) continue;
-        /* The endpoint in the parcel is this side's again, and good for one use. */
+        /* The endpoint in the parcel belongs to this side again, and is good for one use. */
         CHECK(status == DUO_CLOSED);
         CHECK(numbers_server_stream_close(in) == DUO_OK);
         CHECK(numbers_server_stream_close(in) == DUO_USED);
@@ -119,7 +118,7 @@ static void go(walk *walked)
     pthread_t thread = start(send, walked);
     receive(walked->server);
     finish(thread);
-    /* Whoever had the parcels has left their sessions. */
+    /* Whichever side had the parcels has closed their sessions. */
     for (uint64_t n = 0; n < walked->sent; n++) {
         numbers_client_stream_t half = walked->halves[n];
         CHECK(numbers_client_stream_send_send(half, 0, &half) == DUO_CLOSED);
@@ -156,7 +155,7 @@ int main(void)
         CHECK(child >= 0);
         if (child == 0) {
             walk_and_be_refused(process);
-            /* Not `_exit`: a sanitizer looks for leaks here. */
+            /* Not `_exit`: a sanitizer checks for leaks here. */
             exit(0);
         }
         int status;

@@ -1,4 +1,4 @@
-/* A program that says beforehand that it does without `membarrier` never makes the call: a filter would end it. */
+/* A program that asks beforehand to do without `membarrier` never makes the call: a filter would end it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/wait.h>
@@ -34,13 +34,13 @@ static void talk(void)
     }
     CHECK(heard == 1000);
     finish(thread);
-    /* A receiver that leaves in a run. */
+    /* A receiver that closes in a run. */
     CHECK(numbers_init(&in, &out) == DUO_OK);
     CHECK(numbers_server_stream_close(in) == DUO_OK);
     CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_CLOSED);
 }
 
-/* How a process ends that says so in this way. */
+/* How a process ends that opts out by calling `say`. */
 static int end_of(void (*say)(void))
 {
     pid_t child = fork();

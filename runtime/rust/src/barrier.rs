@@ -1,37 +1,39 @@
-//! A barrier that costs only the side which sleeps.
+//! An asymmetric barrier, which costs only the side that sleeps.
 //!
 //! A sender writes a word and then reads the receiver's flags; a receiver that is about to sleep writes its flags and
-//! then reads the word. At least one must see what the other wrote. For that the write of each must come before its
-//! read, which processors do not promise: both would need a full barrier, and the sender would pay for it with every
-//! message though hardly any receiver sleeps. Linux can run the sender's barrier on behalf of the receiver:
-//! `membarrier` makes every running thread of the process pass a full barrier between the call and its return, and a
-//! thread that does not run passed one when it stopped. So the sender's barrier falls either after its write, and the
-//! receiver's read sees the message; or before, and the sender's later read sees the flags. This is the asymmetric
-//! fence of the C++ proposal P1202. For loom both sides are ordinary fences.
+//! then reads the word. At least one of them must see what the other wrote. For that, the write of each side must come
+//! before its read, which processors do not guarantee: both sides would need a full barrier, and the sender would pay
+//! for it with every message even though hardly any receiver sleeps. Linux can run the sender's barrier on behalf of
+//! the receiver: `membarrier` makes every running thread of the process execute a full barrier between the call and its
+//! return, and a thread that is not running executed one when it stopped. So the sender's barrier comes either after
+//! its write, and the receiver's read sees the message; or before its write, and the sender's later read sees the
+//! flags. This is the asymmetric fence of the C++ proposal P1202. Under loom, both sides are ordinary fences.
 //!
-//! Where the call is missing, or the program does without it, every message is published by a swap, and nobody comes here.
+//! Where the call is missing, or the program opts out of it, every message is published by a swap, and this barrier is
+//! not used.
 //!
 //! # Where the call is refused later
 //!
-//! A process may begin sessions and then forbid itself the call, by a filter for system calls. From the first refusal on the
-//! barrier [is lost](is_lost), for good, and new sessions swap. Those that run go on with senders that have no barrier, so after
-//! [`heavy`] has returned false neither side need see what the other wrote, until the store is visible to all. That it becomes
-//! so, in some finite time, is all that is relied on:
+//! A process may begin sessions and then forbid itself the call, with a system call filter. From the first refusal on,
+//! the barrier [is lost](is_lost) permanently, and new sessions swap. Sessions in progress continue with senders that
+//! have no barrier. So after [`heavy`] has returned false, neither side is guaranteed to see what the other wrote until
+//! the store is visible to all threads. All that is relied on is that it becomes visible in some finite time:
 //!
-//! - A receiver that waits looks again after a while, and again, until there is a message: see `relook`.
-//! - A receiver that leaves may miss a message, as where messages are forgotten: see `pipe/leave.rs`, which says what
-//!   follows from that. To make it unlikely, it first waits for a [`grace`].
+//! - A receiver that waits checks again after a while, repeatedly, until there is a message: see `relook`.
+//! - A receiver that disconnects may miss a message, as where messages can be forgotten: see `pipe/leave.rs`, which
+//!   says what follows from that. To make this unlikely, the receiver first waits for a [`grace`] period.
 //!
-//! Whoever finds the call refused says so ([`is_lost`]) and then passes a full barrier, before it looks for the last time. So a
-//! thread that has passed a full barrier of its own, and does not find the barrier lost, passed it before: then the other
-//! side sees what this thread wrote before its barrier.
+//! The thread that finds the call refused first records that ([`is_lost`]) and then executes a full barrier, before it
+//! checks for the last time. So if a thread of the other side executes a full barrier of its own and then does not find
+//! the barrier lost, its barrier came first, and that last check sees what it wrote before its barrier.
 //!
-//! One call serves everybody who wrote before it. A task that has time takes a [`ticket`] after its write, lets others run, and
-//! then asks whether a call [has run](has_run_since) since then, by whomever. Calls are numbered by a read-modify-write before they begin,
-//! and a ticket is the number of the last one that had begun; between the write and the look at the numbers there is a full
-//! barrier. So a call with a higher number began after that look: where a sender's barrier on its behalf is followed by a read
-//! of the flags, the write can be seen, as if the task had made the call. And who sees that the call has returned
-//! (Acquire) sees what senders wrote before their barriers.
+//! One call serves every thread that wrote before it. A task that has time takes a [`ticket`] after its write, yields,
+//! and then checks whether a call by any thread [has run](has_run_since) since then. Calls are numbered by a
+//! read-modify-write before they begin, and a ticket is the number of the last call that had begun; between the write
+//! and the read of this number there is a full barrier. So a call with a higher number began after that read: where a
+//! sender's barrier on behalf of that call is followed by a read of the flags, the write can be seen, as if the task
+//! had made the call itself. And a thread that sees that the call has returned (Acquire) sees what senders wrote before
+//! their barriers.
 
 #[cfg(not(duologue_loom))]
 pub(crate) use std::sync::atomic::compiler_fence;
@@ -41,7 +43,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
-/// Between a write and a read that must not be exchanged, where nobody waits for time.
+/// A full barrier between a write and a read that must not be reordered, where speed does not matter.
 pub(crate) fn full() {
     #[cfg(not(duologue_loom))]
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
@@ -49,22 +51,22 @@ pub(crate) fn full() {
     loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// Between a write and a read that must not be exchanged, when a read-modify-write by this thread, which succeeded or not,
-/// came after the write.
+/// A full barrier between a write and a read that must not be reordered, where a read-modify-write by this thread,
+/// whether it succeeded or not, came after the write.
 #[inline]
 pub(crate) fn after_exchange() {
-    // There every read-modify-write is a full barrier, which a second one would only repeat (Intel's manual, volume 3,
-    // 9.2.3.9; AMD's, volume 2, 7.2).
+    // On x86-64, every read-modify-write is a full barrier, so a second one would be redundant (Intel's manual, volume
+    // 3, 9.2.3.9; AMD's, volume 2, 7.2).
     #[cfg(all(target_arch = "x86_64", not(duologue_loom), not(miri)))]
     compiler_fence(std::sync::atomic::Ordering::SeqCst);
     #[cfg(not(all(target_arch = "x86_64", not(duologue_loom), not(miri))))]
     full();
 }
 
-/// The sender's half, between its write and its read.
+/// The sender's half of the barrier, between its write and its read.
 #[inline]
 pub(crate) fn light() {
-    // Keeps the compiler from moving the read forward; the processor is held by `heavy`.
+    // Keeps the compiler from moving the read before the write; `heavy` does the same for the processor.
     #[cfg(not(duologue_loom))]
     compiler_fence(std::sync::atomic::Ordering::SeqCst);
     #[cfg(duologue_loom)]
@@ -73,16 +75,16 @@ pub(crate) fn light() {
     }
 }
 
-/// How many calls have begun, and the highest number of one that has returned. They come round, as numbers of 32 bits do.
+/// How many calls have begun, and the highest number of a call that has returned. They wrap around at 32 bits.
 #[cfg(not(duologue_loom))]
 static BEGUN: AtomicU32 = AtomicU32::new(0);
 #[cfg(not(duologue_loom))]
 static RETURNED: AtomicU32 = AtomicU32::new(0);
 
-/// The receiver's half, between its write and its read. A system call. False if the kernel refuses it: then this was a full
-/// barrier of this thread alone, and the barrier [is lost](is_lost).
+/// The receiver's half of the barrier, between its write and its read: a system call. Returns false if the kernel
+/// refuses it: then this was a full barrier of this thread alone, and the barrier [is lost](is_lost).
 #[cfg(not(duologue_loom))]
-#[must_use = "without the barrier the sender need not see what was said"]
+#[must_use = "without the barrier the sender may miss what was set in the flags"]
 pub(crate) fn heavy() -> bool {
     #[cfg(test)]
     crate::sync::count::call();
@@ -96,17 +98,18 @@ pub(crate) fn heavy() -> bool {
     true
 }
 
-/// How long a receiver that leaves waits where the barrier is lost. What a sender has stored leaves the store buffer of its
-/// processor within a few microseconds, also if the thread is stopped meanwhile; but no manual says so.
+/// How long a receiver that disconnects waits where the barrier is lost. What a sender has stored leaves the store
+/// buffer of its processor within a few microseconds, even if the thread is stopped in the meantime; but no manual says
+/// so.
 #[cfg(not(duologue_loom))]
 const GRACE: std::time::Duration = std::time::Duration::from_micros(50);
 
-/// Waits until what was stored before is visible, as far as anybody can tell, where [`heavy`] was refused.
+/// Where [`heavy`] was refused: waits until what was stored before can be expected to be visible.
 #[cold]
 pub(crate) fn grace() {
     #[cfg(not(duologue_loom))]
     {
-        // A sleep as short as this would take several times as long, and thousands of sessions may end in a row.
+        // A sleep this short would take several times as long, and thousands of sessions may end in a row.
         let start = std::time::Instant::now();
         while start.elapsed() < GRACE {
             std::hint::spin_loop();
@@ -115,25 +118,26 @@ pub(crate) fn grace() {
     full();
 }
 
-/// Whether the kernel has refused the barrier after sessions had begun that rely on it. Then it is lost for good. See the module
-/// for what whoever does not find it lost knows.
+/// Whether the kernel has refused the barrier after sessions that rely on it had begun. Then it is lost permanently.
+/// The module documentation says what follows for a thread that does not find the barrier lost.
 #[cfg(not(duologue_loom))]
 #[inline]
 pub(crate) fn is_lost() -> bool {
     system::is_lost()
 }
 
-/// The models choose for themselves.
+/// Models set this themselves.
 #[cfg(duologue_loom)]
 pub(crate) fn is_lost() -> bool {
     LOST.load(std::sync::atomic::Ordering::Relaxed)
 }
 
-/// Does without the system call `membarrier`: sessions that begin from here on publish every message by a swap, as on systems
-/// that lack the call.
+/// Stops using the system call `membarrier`: sessions that begin after this call publish every message by a swap, as on
+/// systems that lack `membarrier`.
 ///
-/// For programs that will forbid themselves the call, and want no session to have begun with it. Call it before the first session.
-/// It does the same as the environment variable `DUOLOGUE_NO_MEMBARRIER=1`, which is read when the first session begins.
+/// For programs that will forbid themselves the system call, with a filter, and want no session to rely on it. Call
+/// this before the first session begins. It has the same effect as the environment variable `DUOLOGUE_NO_MEMBARRIER=1`,
+/// which is read when the first session begins.
 ///
 /// ```
 /// duologue_runtime::without_membarrier();
@@ -143,7 +147,7 @@ pub fn without_membarrier() {
     system::do_without();
 }
 
-/// After a write: what [`has_run_since`] asks for.
+/// After a write: the ticket for [`has_run_since`].
 pub(crate) fn ticket() -> u32 {
     full();
     #[cfg(not(duologue_loom))]
@@ -152,37 +156,37 @@ pub(crate) fn ticket() -> u32 {
     0
 }
 
-/// Whether somebody's call of [`heavy`] began after this ticket was taken, and has returned.
+/// Whether a call of [`heavy`] by any thread began after this ticket was taken and has returned.
 pub(crate) fn has_run_since(ticket: u32) -> bool {
     #[cfg(not(duologue_loom))]
     return is_after(RETURNED.load(Acquire), ticket);
-    // What is a call elsewhere is a fence there, and to take a ticket is one, too.
+    // Under loom the call is a fence, and taking a ticket is one, too.
     #[cfg(duologue_loom)]
     return ticket == 0;
 }
 
-/// Whether a number comes after another one. One that comes after it by more than half of all numbers seems to come before it: then
-/// a call is made that need not be.
+/// Whether a number comes after another one. A number that comes after it by more than half of the number space seems
+/// to come before it: then an unnecessary call is made.
 #[cfg(not(duologue_loom))]
 fn is_after(number: u32, other: u32) -> bool {
     (1..1 << 31).contains(&number.wrapping_sub(other))
 }
 
-/// The receiver's half, between its write and its read.
+/// The receiver's half of the barrier, between its write and its read.
 #[cfg(duologue_loom)]
 pub(crate) fn heavy() -> bool {
     full();
     !is_lost()
 }
 
-/// Whether sessions that begin now have the barrier.
+/// Whether new sessions have the barrier.
 #[cfg(not(duologue_loom))]
 #[inline]
 pub(crate) fn is_there() -> bool {
     system::is_there()
 }
 
-/// The models choose for themselves.
+/// Models set this themselves.
 #[cfg(duologue_loom)]
 pub(crate) fn is_there() -> bool {
     ASYMMETRIC.load(std::sync::atomic::Ordering::Relaxed)
@@ -191,7 +195,7 @@ pub(crate) fn is_there() -> bool {
 #[cfg(duologue_loom)]
 static ASYMMETRIC: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
 
-/// Whether the sessions that begin from here on have the barrier.
+/// Sets whether the sessions that begin after this call have the barrier.
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_barrier(is_there: bool) {
@@ -201,7 +205,7 @@ pub fn model_barrier(is_there: bool) {
 #[cfg(duologue_loom)]
 static LOST: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
-/// Whether the barrier is refused to sessions that have begun with it.
+/// Sets whether the barrier is refused to sessions that have begun with it.
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_lost_barrier(is_lost: bool) {
@@ -211,7 +215,7 @@ pub fn model_lost_barrier(is_lost: bool) {
 #[cfg(duologue_loom)]
 static LIGHT: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
 
-/// Whether the sender's half of the barrier does anything, for models in which nothing may need it.
+/// Sets whether the sender's half of the barrier does anything, for models in which nothing may need it.
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_light_barrier(is_there: bool) {
@@ -252,13 +256,13 @@ mod system {
     const UNKNOWN: u8 = 0;
     const THERE: u8 = 1;
     const MISSING: u8 = 2;
-    /// New sessions do without it; those that began before still have it.
+    /// New sessions do not use it; those that began before still do.
     const UNWANTED: u8 = 3;
     /// It was refused after sessions had begun with it.
     const LOST: u8 = 4;
 
-    /// Two threads may ask at once: the first answer counts. Every state but `LOST` may be read late: it decides only how the
-    /// messages of a session are published that begins now.
+    /// Two threads may query at once: the first answer counts. Every state except `LOST` may be read late, because it
+    /// only decides how a session that is about to begin publishes its messages.
     static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
     fn call(command: libc::c_int) -> bool {
@@ -285,7 +289,7 @@ mod system {
 
     /// Sets the state unless it is known.
     fn learn(state: u8) {
-        // What else the system may have is asked for here, too: this is once, before the first session.
+        // Other features of the system are queried here as well, because this runs before the first session.
         crate::processor::ask();
         let _ = STATE.compare_exchange(UNKNOWN, state, Relaxed, Relaxed);
     }
@@ -309,7 +313,8 @@ mod system {
     }
 
     pub(super) fn heavy() -> bool {
-        // Some filters end up in a log: nobody asks again. Nor is a refusal for lack of memory tried once more.
+        // Some filters log refused calls, so the call is not tried again. A refusal for lack of memory is not retried
+        // either.
         if is_lost() {
             return false;
         }

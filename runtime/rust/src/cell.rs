@@ -1,4 +1,4 @@
-//! The one block of a session: a header, what each side writes, and the ring that serves both directions.
+//! The single memory block of a session: a header, what each side writes, and the ring that serves both directions.
 
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
@@ -14,25 +14,25 @@ use crate::position::{renewed, RENEWAL};
 use crate::sync::AtomicU64;
 use crate::wait::Place;
 
-/// What a side must know about its state once its type is forgotten. There is one for each state, or more, so that it also tells
-/// whether a state is the one before.
+/// What a side must know about its state where its type is not known. There is at least one for each state, so its
+/// address also shows that a state is the same as the one before.
 pub struct Stance {
     /// The state's name.
     pub(crate) name: &'static str,
-    /// Destroys the message that waits at the pipe, and with it the endpoint that follows.
+    /// Destroys the message that is at the pipe, and with it the endpoint that follows.
     pub(crate) discard: fn(Pipe),
 }
 
-/// Where a side tells the other that it waits or leaves, in a cache line of its own: the sender reads it with nearly
-/// every message, and it changes only when the receiver goes to sleep.
+/// Where a side reports to the other that it waits or disconnects, in a cache line of its own: the sender reads it with
+/// nearly every message, and it changes only when the receiver goes to sleep.
 #[repr(align(64))]
 pub(crate) struct Side {
     /// See `flags`.
     pub(crate) flags: AtomicU64,
-    /// When this side said that it is a task: see `watched`. The other side never looks here.
+    /// What this side has recorded about being a task: see `watched`. The other side never accesses it.
     pub(crate) task: AtomicU64,
-    /// When a task of this side last let others run instead of waiting: see `watched`. It has this ticket for the barrier, and left
-    /// the waker in [`Own`]. The other side never looks here.
+    /// The ticket for the barrier that a task of this side took when it last yielded instead of waiting: see `watched`.
+    /// Its waker is in [`Own`]. The other side never accesses it.
     pub(crate) ticket: AtomicU32,
     pub(crate) place: Place,
 }
@@ -40,15 +40,16 @@ pub(crate) struct Side {
 /// What a side writes for itself, in a cache line of its own.
 #[repr(align(64))]
 pub(crate) struct Own {
-    /// Set whenever this side begins to receive in another state than before, so that a receiving endpoint can be dropped
-    /// without knowing its state: then no type that contains an endpoint needs a bound.
+    /// Set whenever this side begins to receive in a different state than before, so that a receiving endpoint can be
+    /// dropped without knowing its state. So no type that contains an endpoint needs a trait bound.
     pub(crate) stance: UnsafeCell<&'static Stance>,
-    /// The session's layout, for each side: the header's line is not read between its beginning and its end, so that it
-    /// stays where sessions begin and end.
+    /// The session's layout, once for each side. So the header's cache line is not read between the beginning and the
+    /// end of the session, and stays in the cache where sessions begin and end.
     pub(crate) layout: Layout,
-    /// The waker that a task of this side left when it last let others run instead of waiting, as two pointers: see `watched`.
+    /// The waker that a task of this side registered when it last yielded instead of waiting, as two pointers: see
+    /// `watched`.
     pub(crate) waker: [AtomicUsize; 2],
-    /// The word of the message by which this side last got the turn, for the processor in it; 0 if there was none.
+    /// The word of the message that last gave this side the turn, for the processor number in it; 0 if there was none.
     pub(crate) heard: AtomicU64,
 }
 
@@ -58,22 +59,22 @@ const _: () = assert!(std::mem::size_of::<Side>() == 64 && std::mem::size_of::<O
 /// The header of a session. The lines of the ring follow it in the same block.
 #[repr(C, align(64))]
 pub(crate) struct Cell {
-    /// See [`Layout::key`] and `pool::class`: of which layout the block is, without a look at the lines of its sides.
+    /// See [`Layout::key`] and `pool::class`: the layout of the block, without reading the cache lines of its sides.
     key: u64,
     class: u32,
     /// An epoch that is newer than all stamps in the ring, for the next session in this block.
     epoch: u32,
     /// The next block of a list: see `pool`.
     next: Option<NonNull<Cell>>,
-    /// The address of the burial that destroys or destroyed messages of this session, or 0: see `burial`. The side that receives looks
-    /// here.
+    /// The address of the burial that destroys or destroyed messages of this session, or 0: see `burial`. The side that
+    /// receives accesses it.
     pub(crate) buried_by: AtomicUsize,
-    /// Which segment the receiver has emptied last, and flags: see `room`. It changes a few times in a lap, so that it
-    /// can share a line with the constants.
+    /// The segment that the receiver has emptied last, and flags: see `room`. It changes only a few times in a lap, so
+    /// it can share a cache line with the constants.
     pub(crate) credit: AtomicU64,
     pub(crate) sides: [Side; 2],
     pub(crate) own: [Own; 2],
-    /// Belongs to whoever sends.
+    /// Belongs to the side that sends.
     pub(crate) laps: Laps,
     /// Shows loom when payloads are written and read.
     #[cfg(duologue_loom)]
@@ -83,7 +84,7 @@ pub(crate) struct Cell {
     pub(crate) life: loom::cell::UnsafeCell<()>,
 }
 
-/// How many sessions have memory, for models to see that none is left.
+/// How many sessions have memory, so that models can check that none is left.
 #[cfg(duologue_loom)]
 static LIVING: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
@@ -95,15 +96,15 @@ pub fn model_sessions() -> usize {
 }
 
 impl Cell {
-    /// Begins a session, and gives its first epoch.
+    /// Begins a session, and returns its block and its first epoch.
     #[inline(always)]
     pub(crate) fn begin(layout: Layout) -> (NonNull<Cell>, u32) {
         let kept = pool::take(layout.class());
         if let Some(cell) = kept {
-            // SAFETY: a block of the pool is nobody else's, and its header is initialised. What a session finds there was made
-            // as in a new block when the last one ended, save for: who buried it, which is written; epoch, stamps and laps, which go
-            // on; the stances, which are written before they are read; what tasks noted, which counts as long as `Side::task` says
-            // so; and whom the sides heard, which `pair` forgets.
+            // SAFETY: a block of the pool belongs to nobody else, and its header is initialised. When the last session
+            // in it ended, it was reset to the state of a new block, except for: `buried_by`, which is written here;
+            // the epoch, the stamps and the laps, which continue; the stances, which are written before they are read;
+            // what tasks recorded, which counts only as long as `Side::task` says so; and `heard`, which `pair` resets.
             unsafe {
                 let header = cell.as_ptr();
                 if (*header).key == layout.key() {
@@ -113,16 +114,17 @@ impl Cell {
             }
         }
         let Words(a, b, c, d) = layout.words();
-        // SAFETY: these are the layout's words, and a block that was kept is nobody else's and of its class.
+        // SAFETY: these are the layout's words, and a block that was kept belongs to nobody else and is of the layout's
+        // class.
         (unsafe { Cell::begin_anew(kept, a, b, c, d) }, 1)
     }
 
-    /// The same in a new block, or in one that had another layout. The layout comes in registers: most often it is a constant, which
-    /// then need not be in memory for this.
+    /// Like [`Cell::begin`], in a new block or in one that had another layout. The layout is passed in registers: most
+    /// often it is a constant, which then does not have to be in memory for this.
     ///
     /// # Safety
-    /// The words are those of a layout. The block, if there is one, is nobody else's, its header is initialised, and it is of the
-    /// layout's class.
+    /// The words are those of a layout. The block, if there is one, belongs to nobody else, its header is initialised,
+    /// and it is of the layout's class.
     #[cold]
     #[inline(never)]
     unsafe fn begin_anew(
@@ -152,7 +154,7 @@ impl Cell {
 
     fn allocate(layout: Layout) -> NonNull<Cell> {
         let block = Cell::block(&layout);
-        // SAFETY: a header is never empty.
+        // SAFETY: a header never has size 0.
         let Some(cell) = NonNull::new(unsafe { alloc(block) }.cast::<Cell>()) else {
             handle_alloc_error(block)
         };
@@ -188,7 +190,7 @@ impl Cell {
             #[cfg(duologue_loom)]
             life: loom::cell::UnsafeCell::new(()),
         };
-        // SAFETY: the block is new and has room for a header and then the lines of the layout.
+        // SAFETY: the block is new and large enough for a header and then the lines of the layout.
         unsafe {
             cell.write(header);
             Cell::clear(cell);
@@ -203,11 +205,11 @@ impl Cell {
     /// # Safety
     /// The header is initialised.
     unsafe fn layout(cell: NonNull<Cell>) -> Layout {
-        // SAFETY: by the caller; nobody changes it as long as others use the block.
+        // SAFETY: by the caller; nobody changes it while others use the block.
         unsafe { (*cell.as_ptr()).own[0].layout }
     }
 
-    /// Makes as much ready as in a new block.
+    /// Initialises as much as in a new block.
     ///
     /// # Safety
     /// The header is initialised, and nobody else uses the block.
@@ -222,10 +224,10 @@ impl Cell {
         }
     }
 
-    /// Writes the words of these lines anew.
+    /// Resets the words of these lines.
     ///
     /// # Safety
-    /// The session is allocated with this layout, has these lines, and nobody else looks at them.
+    /// The session is allocated with this layout, has these lines, and nobody else accesses them.
     pub(crate) unsafe fn clear_lines(cell: NonNull<Cell>, layout: &Layout, lines: Range<usize>) {
         for line in lines {
             // SAFETY: by the caller.
@@ -256,14 +258,14 @@ impl Cell {
         layout: &Layout,
         line: usize,
     ) -> *const AtomicU64 {
-        // SAFETY: by the caller, the line lies inside the block that `cell` points to.
+        // SAFETY: by the caller, the line is inside the block that `cell` points to.
         unsafe { cell.as_ptr().cast::<u8>().add(layout.line(line)).cast() }
     }
 
-    /// Where the payload of this place in this line lies.
+    /// The payload of this slot in this line.
     ///
     /// # Safety
-    /// The session is allocated with this layout and has that many lines and places.
+    /// The session is allocated with this layout and has that many lines and slots.
     #[inline(always)]
     pub(crate) unsafe fn payload(
         cell: NonNull<Cell>,
@@ -278,7 +280,7 @@ impl Cell {
         }
     }
 
-    /// Ends the session, of which `epoch` was the newest. Payloads that are still in the ring are not destroyed.
+    /// Ends the session, whose newest epoch was `epoch`. Payloads that are still in the ring are not destroyed.
     ///
     /// # Safety
     /// Nobody uses the session any more.
@@ -304,7 +306,8 @@ impl Cell {
         }
     }
 
-    /// The same where the stamps must be cleared, waiters were left that nobody came to wake, or the block is not kept.
+    /// Like [`Cell::end`], where the stamps must be cleared, waiters are left that nobody woke, or the block is not
+    /// kept.
     ///
     /// # Safety
     /// As for [`Cell::end`].
@@ -315,7 +318,8 @@ impl Cell {
         unsafe {
             let header = cell.as_ptr();
             let [one, other] = &(*header).sides;
-            // To drop a waiter runs foreign code: after the block was put away, which that may use or keep from happening.
+            // Dropping a waiter runs foreign code. This happens after the block was put away, because that code may use
+            // the block, or panic and so keep it from being put away.
             let _left = [one.place.clear(), other.place.clear()];
             if pool::size((*header).class as usize).is_none() {
                 return Cell::release(cell);
@@ -328,10 +332,10 @@ impl Cell {
         }
     }
 
-    /// Keeps the block for another session, or gives its memory back.
+    /// Keeps the block for another session, or frees it.
     ///
     /// # Safety
-    /// It is one that is kept, `reset` was called, and nobody uses it.
+    /// The block is one that is kept, `reset` was called, and nobody uses it.
     #[inline(never)]
     unsafe fn put_away(cell: NonNull<Cell>) {
         // SAFETY: by the caller.
@@ -342,7 +346,8 @@ impl Cell {
         }
     }
 
-    /// Makes what a session changes in its header as it was, but for the places and the stamps, and notes the next epoch.
+    /// Resets what a session changes in its header, except for the waiter slots and the stamps, and records the next
+    /// epoch.
     ///
     /// # Safety
     /// The header is initialised, and nobody else uses the block.
@@ -353,7 +358,7 @@ impl Cell {
             (*header).epoch = next;
             (*header).credit.store(0, Relaxed);
             for side in &(*header).sides {
-                // Most sides have said nothing, and then their line stays where it is.
+                // Most sides have reported nothing, and then their cache line stays where it is.
                 if side.flags.load(Relaxed) | side.task.load(Relaxed) != 0 {
                     side.flags.store(0, Relaxed);
                     side.task.store(0, Relaxed);
@@ -362,7 +367,7 @@ impl Cell {
         }
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     ///
     /// # Safety
     /// The header is initialised, and nobody else uses the block.
@@ -372,7 +377,7 @@ impl Cell {
         #[cfg(duologue_loom)]
         LIVING.fetch_sub(1, Relaxed);
         // SAFETY: by the caller; `allocate` made the block with this layout, and a block of the pool that got another
-        // one stayed in its class, which alone decides the size and alignment.
+        // layout stayed in its class, which alone determines the size and alignment.
         unsafe {
             let layout = Cell::layout(cell);
             for line in 0..layout.near() {
@@ -392,7 +397,7 @@ impl Cell {
         unsafe { (*cell.as_ptr()).next }
     }
 
-    /// Puts another block behind this one in a list.
+    /// Puts another block after this one in a list.
     ///
     /// # Safety
     /// As for [`Cell::next`].

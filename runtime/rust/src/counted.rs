@@ -1,4 +1,4 @@
-//! What messages cost, counted: read-modify-writes and calls of the kernel, on one thread.
+//! What messages cost, in read-modify-writes and system calls, on one thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,18 +12,19 @@ use crate::golden::{bank, greeting, stream, type_switch};
 use crate::sync::count::so_far;
 use crate::{Closed, Receiver};
 
-/// Read-modify-writes and calls of the kernel that the work makes.
+/// The read-modify-writes and system calls that the work makes.
 fn cost(work: impl FnOnce() -> Result<(), Closed>) -> (usize, usize) {
     let before = so_far();
-    work().expect("nobody leaves");
+    work().expect("no disconnect");
     let after = so_far();
     (after.0 - before.0, after.1 - before.1)
 }
 
-/// What it costs that the work drops its endpoints at the end: one side says that it leaves, the other finds it.
+/// What it costs to drop the endpoints at the end of the work: one side announces that it disconnects, the other finds
+/// that.
 const LEAVING: usize = 1;
 
-/// What as many messages in runs cost.
+/// What this many messages in runs cost.
 fn in_runs(messages: usize) -> usize {
     if barrier::is_there() {
         0
@@ -65,11 +66,11 @@ fn a_message_of_a_stream_costs_nothing() {
         }
         Ok(())
     });
-    // The first 8 lines, which have 56 of them, are reported free.
+    // The first 8 lines, which hold 56 messages, are reported free.
     assert_eq!(made, (in_runs(100) + 1 + LEAVING, 0));
 }
 
-/// Sends so many blocks of a line each, and then reads them, so often.
+/// Sends `lines` blocks of one line each and then reads them, and repeats this `times` times.
 fn stream_of_lines(times: usize, lines: usize) -> (usize, usize) {
     let (mut server, mut client) = stream::init::<[u64; 7]>();
     cost(|| {
@@ -91,11 +92,11 @@ fn stream_of_lines(times: usize, lines: usize) -> (usize, usize) {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn laps_are_reported_free_in_two_parts_up_to_each_end() {
-    // 8 KiB are 128 lines, which are reported behind 8, 16, 64 and all. 10,000 lines are 78 times that, and 16.
+    // 8 KiB are 128 lines, which are reported after 8, 16, 64 and all lines. 10,000 lines are 78 times that, and 16.
     let short = stream_of_lines(10_000, 1);
     assert_eq!(short, (in_runs(10_000) + 78 * 4 + 2 + LEAVING, 0));
-    // 64 KiB without the header are 1,018 lines, which are also reported behind 512 and all. 1,500 end in the second
-    // lap behind line 482.
+    // 64 KiB without the header are 1,018 lines, which are also reported after 512 and all lines. 1,500 lines end in
+    // the second lap after line 482.
     let long = stream_of_lines(3, 500);
     assert_eq!(long, (in_runs(1_500) + 6 + 4 + LEAVING, 0));
 }
@@ -157,7 +158,7 @@ impl Wake for Wakes {
     }
 }
 
-/// Polls a future: what is ready, or nothing.
+/// Polls a future. Returns its output if it is ready.
 fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Option<F::Output> {
     match Pin::new(future).poll(&mut Context::from_waker(waker)) {
         Poll::Ready(output) => Some(output),
@@ -165,8 +166,8 @@ fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Option<F::Output> {
     }
 }
 
-/// A task that waits for each message of a stream says for the first one that it is a task, and lets others run; then its sender
-/// knows, and it waits in the word.
+/// A task that waits for each message of a stream announces at the first one that it is a task, and yields. Then its
+/// sender knows, and the task waits in the word.
 #[test]
 fn a_task_that_waits_in_a_run_calls_no_kernel_where_messages_keep_coming() {
     let (mut server, mut client) = stream::init::<u64>();
@@ -184,8 +185,8 @@ fn a_task_that_waits_in_a_run_calls_no_kernel_where_messages_keep_coming() {
         drop(client);
         Ok(())
     });
-    // A swap and a flag for each message; and the first 8 lines are reported free. The first flag is in the flags, from where it is
-    // taken apart, and in a run a sender says that it will leave before it does.
+    // A swap and a flag for each message; and the first 8 lines are reported free. The first flag is set in the flags,
+    // from where it is taken separately, and in a run a sender announces that it disconnects before it does.
     let apart = if barrier::is_there() { 2 } else { 0 };
     assert_eq!(made, (200 + 1 + LEAVING + apart, 0));
 }
@@ -205,11 +206,11 @@ fn one_run_of_the_barrier_serves_all_tasks_that_wait_for_one() {
         }
         Ok(())
     });
-    // None of this thread's if that of another test came in time.
+    // This thread makes no call if that of another test came in time.
     assert!(calls <= usize::from(barrier::is_there()));
     let before = wakes.0.load(Relaxed);
     for client in clients {
-        drop(client.send(1).expect("nobody leaves"));
+        drop(client.send(1).expect("no disconnect"));
     }
     assert_eq!(wakes.0.load(Relaxed) - before, 100);
     for task in &mut receiving {
@@ -218,7 +219,7 @@ fn one_run_of_the_barrier_serves_all_tasks_that_wait_for_one() {
     }
 }
 
-/// A receiver that leaves in a run needs the barrier only if messages that it might not see have destructors.
+/// A receiver that disconnects in a run needs the barrier only if messages that it might not see have destructors.
 #[test]
 fn leaving_a_run_calls_the_kernel_only_where_messages_have_destructors() {
     let (server, client) = stream::init::<u64>();

@@ -1,4 +1,4 @@
-//! The typed endpoints that generated code is made of, and the session that connects two of them.
+//! The typed endpoints that generated code is built on, and the session that connects two of them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,28 +19,28 @@ use crate::scheme::{Follow, State, Transition};
 use crate::wait::Awaited;
 use crate::watched::Watched;
 
-/// Begins a session in state `S`: the end that sends first, and the end that receives first.
+/// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
 ///
-/// `slot` holds any payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated
-/// code gives both. Too small a slot makes a send panic, too small a capacity makes it wait. Allocates once at most: a
-/// thread keeps the memory of ended sessions for new ones, up to some 600 KiB, of which most are not touched; and all
-/// threads together leave each other some 260 KiB at most.
+/// `slot` must fit every payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated code
+/// supplies both. If the slot is too small, a send panics; if the capacity is too small, a send waits. Allocates at
+/// most once: each thread keeps the memory of ended sessions for new ones, up to about 600 KiB, most of which is not
+/// touched. The memory that threads hand over to each other takes at most about 260 KiB in total.
 ///
-/// Panics if [`State::SESSION`] says something else.
+/// Panics if [`State::SESSION`] is known and differs: in the slot, in the capacity, or in which side sends in `S`.
 #[inline(always)]
 pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver<S>) {
     assert!(
         S::SESSION.follows(Session::of(slot, capacity, true), false),
-        "a session is begun as its state says"
+        "the session does not match the state's `SESSION`"
     );
     let (first, second) = pair(Layout::of(slot, capacity));
     (Sender::new(first), Receiver::new(second))
 }
 
-/// The layout of the session of this pipe, which is in state `S`: if possible as the compiler knows it.
+/// The layout of this pipe's session, which is in state `S`: a compile-time constant if possible.
 ///
-/// It is that of the session. The first state's is compared when the session begins, and those of the states that
-/// follow by every [`Sender::publish`] that leads there.
+/// The constant equals the session's layout. For the first state, this is checked when the session begins, and for each
+/// following state by every [`Sender::publish`] that leads there.
 #[inline(always)]
 fn layout_in<S: State>(pipe: &Pipe) -> Layout {
     match const { S::SESSION.layout() } {
@@ -49,16 +49,17 @@ fn layout_in<S: State>(pipe: &Pipe) -> Layout {
     }
 }
 
-/// The end of a session whose turn it is to send, in state `S`. Generated code wraps it in a type with one method per
-/// message. Dropping it closes the session.
+/// The endpoint whose turn it is to send, in state `S`. Generated code wraps it in a type with one method per message.
+/// Dropping it closes the session.
 #[must_use = "a dropped endpoint closes its session"]
 pub struct Sender<S> {
     pipe: ManuallyDrop<Pipe>,
-    // Invariant: a longer-lived state must not pass for a shorter-lived one, since the peer reads at the original type.
+    // Invariant: a longer-lived state must not be usable as a shorter-lived one, because the peer reads at the original
+    // type.
     state: PhantomData<fn(S) -> S>,
 }
 
-/// The sender's next endpoint, and the receiver if it waits for the message.
+/// The sender's next endpoint, and the receiver's waiter if the receiver waits for the message.
 type Published<N, P> = Result<(<N as Follow>::Mine, Option<Awaited>), Unsent<P>>;
 
 impl<S> Sender<S> {
@@ -73,7 +74,7 @@ impl<S> Sender<S> {
         }
     }
 
-    /// The same for a side that goes on to send, after a state whose [`State::STAYS`] was `stayed`.
+    /// Like [`Sender::new`], for a side that continues to send after a state whose [`State::STAYS`] was `stayed`.
     #[inline(always)]
     pub(crate) fn after(pipe: Pipe, stayed: bool) -> Sender<S>
     where
@@ -95,10 +96,11 @@ impl<S> Sender<S> {
         unsafe { ManuallyDrop::take(&mut this.pipe) }
     }
 
-    /// Sends the message with this index and gives the endpoint that follows.
+    /// Sends the message with this index and returns the endpoint that follows.
     ///
-    /// Waits only if the run is unbounded and the peer is a whole ring behind. Gives the payload back if the peer is
-    /// gone. Panics if the session was begun with a slot that is too small.
+    /// Blocks only if the run is unbounded and the ring is full because the peer has not read enough. Fails with
+    /// [`SendError`], which contains the payload, if the peer has disconnected. Panics if the session's slot is too
+    /// small for the message.
     #[inline(always)]
     pub fn send<const INDEX: u8>(
         self,
@@ -121,7 +123,7 @@ impl<S> Sender<S> {
         }
     }
 
-    /// Whether the session was begun with a slot that is large enough for this message.
+    /// Whether the session's slot is large enough for this message.
     #[inline(always)]
     pub(crate) fn fits<const INDEX: u8>(&self) -> bool
     where
@@ -130,7 +132,8 @@ impl<S> Sender<S> {
         layout_in::<S>(&self.pipe).fits::<S::Payload>(INDEX)
     }
 
-    /// Sends, and leaves it to the caller to wake the receiver, or to end the session of one that is gone: that runs foreign code.
+    /// Sends the message. It is up to the caller to wake the receiver, or to end the session if the receiver is gone,
+    /// because both run foreign code.
     #[inline(always)]
     pub(crate) fn publish<const INDEX: u8>(
         self,
@@ -142,7 +145,7 @@ impl<S> Sender<S> {
         const {
             assert!(
                 S::Next::SESSION.follows(S::SESSION, matches!(S::Next::THEN, Then::Turn)),
-                "a state has the session of the one before it"
+                "the next state's `SESSION` does not match this state's"
             );
         }
         if !self.fits::<INDEX>() {
@@ -179,8 +182,8 @@ impl<S> Drop for Sender<S> {
     }
 }
 
-/// The end of a session that waits for a message of state `S`. Dropping it closes the session and destroys what was
-/// not read.
+/// The endpoint that waits for a message of state `S`. Dropping it closes the session and destroys the messages that
+/// were not read.
 #[must_use = "a dropped endpoint closes its session"]
 pub struct Receiver<S> {
     pipe: ManuallyDrop<Pipe>,
@@ -205,7 +208,8 @@ impl<S: State> Receiver<S> {
         }
     }
 
-    /// The same for a side that goes on to receive, after a state with this stance: most often the same one.
+    /// Like [`Receiver::new`], for a side that continues to receive after a state with this stance, which is most often
+    /// the same one.
     #[inline(always)]
     pub(crate) fn after(pipe: Pipe, from: &'static Stance) -> Receiver<S> {
         if !std::ptr::eq(from, Self::STANCE) {
@@ -224,8 +228,8 @@ impl<S: State> Receiver<S> {
         unsafe { ManuallyDrop::take(&mut this.pipe) }
     }
 
-    /// Waits for the next message, and gives it with the endpoint that follows; or says that the peer is gone, once
-    /// everything that it sent has been read.
+    /// Blocks until the next message arrives, and returns it together with the endpoint that follows. Fails with
+    /// [`Closed`] if the peer has disconnected and everything it sent has been read.
     #[inline(always)]
     pub fn recv(self) -> Result<S::Message, Closed> {
         let word = match self.find() {
@@ -238,19 +242,20 @@ impl<S: State> Receiver<S> {
         Ok(self.open(word))
     }
 
-    /// What is here at once; no message of a peer that left without a word.
+    /// What the next slot contains at this moment. Unlike [`Pipe::find`], does not detect a peer that disconnected
+    /// without publishing anything.
     #[inline(always)]
     pub(crate) fn find(&self) -> Found {
         self.pipe.find_in(&layout_in::<S>(&self.pipe))
     }
 
-    /// Notes what a task learns by what it found here, as [`Pipe::note_task`] does.
+    /// Records what a task learns from what it found here, as [`Pipe::note_task`] does.
     #[inline(always)]
     pub(crate) fn note_task(&self, found: Found) {
         self.pipe.note_task(found);
     }
 
-    /// Leaves a task's waker, as [`Pipe::arm_task`] does.
+    /// Registers a task's waker, as [`Pipe::arm_task`] does.
     #[inline(always)]
     pub(crate) fn arm_task(&self, value: u64, waker: &Waker) -> bool {
         let layout = layout_in::<S>(&self.pipe);
@@ -259,7 +264,8 @@ impl<S: State> Receiver<S> {
         self.pipe.again().arm_task(forgets, word, value, waker)
     }
 
-    /// Like [`recv`](Receiver::recv), but never waits: gives the endpoint back if there is no message yet.
+    /// Like [`recv`](Receiver::recv), but never waits: returns the endpoint in [`TryRecvError::Empty`] if there is no
+    /// message yet.
     #[inline(always)]
     pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
         let mut found = self.find();
@@ -273,14 +279,15 @@ impl<S: State> Receiver<S> {
         }
     }
 
-    /// Like [`recv`](Receiver::recv), but waits no longer than this: then the endpoint comes back.
+    /// Like [`recv`](Receiver::recv), but blocks at most for this duration. After that, returns the endpoint in
+    /// [`TryRecvError::Empty`].
     pub fn recv_timeout(self, patience: Duration) -> Result<S::Message, TryRecvError<Receiver<S>>> {
         park::until(self.watched(), Instant::now().checked_add(patience));
         self.try_recv()
     }
 
     /// A future that waits for the next message. Dropping it closes the session, as dropping the endpoint does;
-    /// [`Recv::into_inner`] gives the endpoint back.
+    /// [`Recv::into_inner`] returns the endpoint instead.
     pub fn recv_async(self) -> Recv<S> {
         Recv::new(self)
     }
@@ -317,7 +324,7 @@ impl<S> Drop for Receiver<S> {
     }
 }
 
-/// Ends a session that the peer has closed, as most end.
+/// Ends a session, which in most cases the peer has closed already.
 #[inline(never)]
 fn stop_receiving(pipe: Pipe) {
     if pipe.is_closed() {
@@ -327,7 +334,7 @@ fn stop_receiving(pipe: Pipe) {
     }
 }
 
-/// Ends a session of which the peer has not said that it is closed.
+/// Ends a session in which the peer has not published that it is closed.
 #[inline(never)]
 fn stop_first(pipe: Pipe) {
     let mut left = None;
@@ -337,9 +344,9 @@ fn stop_first(pipe: Pipe) {
     drop(left);
 }
 
-/// A message of state `S` that was found but not taken.
+/// A message of state `S` that was found but has not been taken yet.
 ///
-/// Only [`State::open`] sees one. If it is dropped instead of taken, which no generated code does, the message and
+/// Only [`State::open`] gets one. If it is dropped instead of taken, which generated code never does, the message and
 /// its session are leaked: the runtime does not know the payload's type.
 pub struct Branch<S> {
     pipe: Pipe,
@@ -348,13 +355,14 @@ pub struct Branch<S> {
 }
 
 impl<S: State> Branch<S> {
-    /// Which message of the state it is.
+    /// The index of the message among those of its state.
     #[inline(always)]
     pub fn index(&self) -> u8 {
         self.pipe.index(&layout_in::<S>(&self.pipe), self.word)
     }
 
-    /// Takes the payload out, and gives the endpoint that follows. Panics if the message is another one.
+    /// Takes the payload out and returns it with the endpoint that follows. Panics if the message has a different
+    /// index.
     #[inline(always)]
     pub fn take<const INDEX: u8>(self) -> (S::Payload, <S::Next as Follow>::Theirs)
     where
@@ -385,9 +393,9 @@ impl<S: State> Branch<S> {
         (payload, S::Next::theirs(pipe, Receiver::<S>::STANCE))
     }
 
-    /// For the arm of a `match` that no message reaches.
+    /// For the unreachable arm of a `match` on the index. Always panics.
     pub fn refuse(self) -> S::Message {
-        unreachable!("message {} of `{}`, which has fewer", self.index(), S::NAME)
+        unreachable!("there is no message {} in `{}`", self.index(), S::NAME)
     }
 }
 
@@ -399,10 +407,10 @@ fn taken_wrongly(index: u8, wanted: u8, state: &str) -> ! {
 
 macro_rules! common {
     ($($end:ident),*) => {$(
-        // SAFETY: every payload that can be in the session is `Send` (`Transition::Payload`), and the words and places
-        // in it are made for two threads.
+        // SAFETY: every payload that can be in the session is `Send` (`Transition::Payload`), and the session's words
+        // and waiter slots are designed for use by two threads.
         unsafe impl<S> Send for $end<S> {}
-        // SAFETY: a shared reference reads the words only, never a payload.
+        // SAFETY: a shared reference only reads words, never a payload.
         unsafe impl<S> Sync for $end<S> {}
         impl<S> Unpin for $end<S> {}
         impl<S> UnwindSafe for $end<S> {}

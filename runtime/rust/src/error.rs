@@ -1,9 +1,9 @@
-//! What can go wrong in a session: the other side left.
+//! What can go wrong in a session: the other side disconnects.
 
 use std::error::Error;
 use std::fmt;
 
-/// The peer closed the session: its endpoint was dropped before the protocol came to its end.
+/// The peer closed the session: its endpoint was dropped before the protocol ended.
 ///
 /// ```
 /// # fn show(closed: duologue_runtime::Closed) -> String {
@@ -20,14 +20,14 @@ impl Closed {
         Closed { name }
     }
 
-    /// The protocol, as the protocol file names it, with its package: `acme.bank`.
+    /// The name of the protocol as in the protocol file, with its package: `acme.bank`.
     pub fn protocol(&self) -> &'static str {
         self.name
             .rsplit_once('.')
             .map_or("", |(protocol, _)| protocol)
     }
 
-    /// The state in which the session was closed, as the protocol file names it.
+    /// The name of the state in which the session was closed, as in the protocol file.
     pub fn state(&self) -> &'static str {
         self.name
             .rsplit_once('.')
@@ -49,9 +49,9 @@ impl fmt::Debug for Closed {
 
 impl Error for Closed {}
 
-/// A message was not sent because the peer is gone. The payload comes back.
+/// A message was not sent because the peer has disconnected. The error contains the payload.
 ///
-/// `?` turns it into [`Closed`], and into `Box<dyn Error + Send + Sync>` for payloads that are `Send + 'static`.
+/// `?` converts it to [`Closed`], and to `Box<dyn Error + Send + Sync>` for payloads that are `Send + 'static`.
 pub struct SendError<P> {
     payload: P,
     closed: Closed,
@@ -71,7 +71,7 @@ impl<P> SendError<P> {
         self.payload
     }
 
-    /// Where the session was closed.
+    /// The state in which the session was closed.
     pub fn closed(&self) -> Closed {
         self.closed
     }
@@ -97,16 +97,16 @@ impl<P> fmt::Debug for SendError<P> {
 
 impl<P> Error for SendError<P> {}
 
-/// Why [`try_recv`](crate::Receiver::try_recv) or [`recv_timeout`](crate::Receiver::recv_timeout) gave no message.
+/// Why [`try_recv`](crate::Receiver::try_recv) or [`recv_timeout`](crate::Receiver::recv_timeout) returned no message.
 pub enum TryRecvError<E> {
-    /// No message yet; here is the endpoint, unchanged.
+    /// There is no message yet. Contains the endpoint, unchanged.
     Empty(E),
-    /// The peer is gone and everything that it sent has been read.
+    /// The peer has disconnected, and everything it sent has been read.
     Closed(Closed),
 }
 
 impl<E> TryRecvError<E> {
-    /// The same with another type around the endpoint.
+    /// The same error with the endpoint wrapped in another type.
     pub fn map<F>(self, wrap: impl FnOnce(E) -> F) -> TryRecvError<F> {
         match self {
             TryRecvError::Empty(endpoint) => TryRecvError::Empty(wrap(endpoint)),
@@ -135,11 +135,11 @@ impl<E> fmt::Debug for TryRecvError<E> {
 
 impl<E> Error for TryRecvError<E> {}
 
-/// Why `try_` of a shared sender did not send.
+/// Why a `try_` method of a shared sender did not send.
 pub enum TrySendError<P> {
-    /// The peer is a whole ring behind; here is the payload, unchanged.
+    /// The ring is full: the peer has to read first. Contains the payload, unchanged.
     Full(P),
-    /// The peer is gone; the payload is in the error.
+    /// The peer has disconnected. The error contains the payload.
     Closed(SendError<P>),
 }
 
@@ -156,7 +156,7 @@ impl<P> TrySendError<P> {
 impl<P> fmt::Display for TrySendError<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TrySendError::Full(_) => f.write_str("the peer has to read before more can be sent"),
+            TrySendError::Full(_) => f.write_str("the ring is full: the peer has to read first"),
             TrySendError::Closed(error) => error.fmt(f),
         }
     }

@@ -1,9 +1,10 @@
-//! Letting other threads run before going to sleep, as long as that is not dearer than sleeping.
+//! Yielding to other threads before going to sleep, as long as that is not more expensive than sleeping.
 //!
-//! If the peer is about to run on this processor, yielding hands it over for a fraction of what sleeping and being woken
-//! cost. But the kernel hands it to anybody: where other programs compute, it comes back after milliseconds, while a thread
-//! that sleeps is let in soon after it was woken. So some yields are timed. After a dear one no thread of the process
-//! yields for 32 times as long, so that no more than a thirtieth of the time is lost by trying.
+//! If the peer is about to run on this processor, yielding hands the processor over for a fraction of what sleeping and
+//! being woken costs. But the kernel may hand it to any thread: where other programs compute, it comes back after
+//! milliseconds, while a thread that sleeps is scheduled soon after it was woken. So some yields are timed. After a
+//! slow one, no thread of the process yields for 32 times as long, so that no more than a thirtieth of the time is lost
+//! by trying.
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
@@ -13,20 +14,20 @@ use std::time::{Duration, Instant};
 
 use crate::sync::yield_now;
 
-/// A yield that takes longer, in nanoseconds, is dear: less than the kernel lets a thread compute that does nothing else, and
-/// more than several threads look for their messages before they sleep.
+/// Yields that take longer than this, in nanoseconds, count as slow. This is less than the time slice that the kernel
+/// gives a thread that only computes, and more than the time that several threads spin before they sleep.
 const DEAR: u64 = 500_000;
 
-/// For how many times as long as a dear yield took there is no other one.
+/// After a slow yield, there is no other one for this many times as long as it took.
 const PAUSE: u64 = 32;
 
-/// After that each yield is timed for so many nanoseconds, and without a dear one again one of `SAMPLE`: to look at the clock
-/// costs a tenth of a yield.
+/// After that pause, every yield is timed for this many nanoseconds. If none was slow, only one in `SAMPLE` is timed
+/// again: reading the clock costs a tenth of a yield.
 const PROBATION: u64 = 1_000_000_000;
 const SAMPLE: u32 = 32;
 
-/// What the process has learnt of its yields: when to try them again, in nanoseconds on a clock that never shows 0; or 0 if
-/// there is no reason to doubt them. A value that is read late does no harm, so nothing is ordered.
+/// What the process has learnt from its yields: when to try them again, in nanoseconds on a clock that never shows 0,
+/// or 0 if there is no reason to doubt them. Reading an outdated value does no harm, so no ordering is needed.
 struct Doubt(AtomicU64);
 
 /// Whether to yield.
@@ -57,7 +58,7 @@ impl Doubt {
         Advice::YieldAndTime
     }
 
-    /// After a yield that was timed: when it ended, and how long it took.
+    /// Records a yield that was timed: when it ended, and how long it took.
     fn learn(&self, now: u64, took: u64) {
         if took > DEAR {
             self.0
@@ -86,14 +87,14 @@ fn is_sample() -> bool {
         untimed.set(if is_sample { 1 } else { untimed.get() + 1 });
         is_sample
     };
-    // A thread that is ending counts no more.
+    // A thread that is exiting does not count any more.
     UNTIMED.try_with(count).unwrap_or(false)
 }
 
-/// Lets other threads run. False, and at once, if this thread does better to sleep.
+/// Yields to other threads. Returns false, without yielding, if it is better for this thread to sleep.
 pub(crate) fn give_way() -> bool {
     if cfg!(duologue_loom) {
-        // What is learnt would outlive the execution of a model.
+        // What is learnt would outlive the current execution of a model.
         yield_now();
         return true;
     }

@@ -1,8 +1,8 @@
 //! Waiting until one of several endpoints is ready.
 //!
-//! The same waiter is left at every endpoint, and whoever wakes it may leave it at the others: it is taken back from
-//! all of them before the answer is given. So the next operation of an endpoint that was not chosen finds it as if
-//! nobody had ever waited.
+//! The same waiter is registered with every endpoint, and the peer that wakes it may leave it registered with the
+//! others: it is taken back from all of them before the result is returned. So the next operation of an endpoint that
+//! was not chosen finds it as if nobody had ever waited.
 
 use std::future::Future;
 use std::pin::{pin, Pin};
@@ -16,7 +16,7 @@ use crate::turn;
 use crate::wait::{with_each, Waiter};
 use crate::watched::{barrier, Armed};
 
-/// How many looks at endpoints are worth the sleep that they may save.
+/// How many checks of endpoints are worth the sleep that they may save.
 const LOOKS: usize = if cfg!(duologue_loom) { 0 } else { 100 };
 
 /// The first endpoint that is ready, beginning at `start`.
@@ -51,7 +51,8 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
     }
 }
 
-/// Leaves a waiter at every endpoint, and finds out whether one is ready; otherwise says how they were left.
+/// Registers a waiter with every endpoint, and checks whether one is ready. If none is, returns how the waiters were
+/// registered.
 fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Result<usize, Armed> {
     let mut needs_barrier = false;
     for end in ends {
@@ -69,7 +70,7 @@ fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Result<
     })
 }
 
-/// Takes the waiters back, also when the future that left them is dropped.
+/// Takes the waiters back, even when the future that registered them is dropped.
 struct Left<'e, 'a>(&'e [Watch<'a>]);
 
 impl Drop for Left<'_, '_> {
@@ -78,7 +79,7 @@ impl Drop for Left<'_, '_> {
     }
 }
 
-/// The future of one look at all endpoints: it leaves the task's waker at those that are not ready.
+/// A future that checks all endpoints and registers the task's waker with those that are not ready.
 pub(crate) struct Any<'e, 'a> {
     left: Left<'e, 'a>,
     start: usize,
@@ -112,16 +113,16 @@ impl Future for Any<'_, '_> {
     }
 }
 
-/// For [`select!`](crate::select): waits until one of the endpoints is ready and gives its place, or their number when
-/// the patience is over.
+/// For [`select!`](crate::select): waits until one of the endpoints is ready and returns its index, or the number of
+/// endpoints if none is ready within `patience`.
 #[doc(hidden)]
 pub fn wait<const N: usize>(ends: [Watch<'_>; N], patience: Option<Duration>) -> usize {
     let deadline = patience.map(|patience| Instant::now().checked_add(patience));
     until(&ends, turn::next(N), deadline.flatten()).unwrap_or(N)
 }
 
-/// For `select! { async; ... }`: waits until one of the endpoints is ready and gives its place, or their number when
-/// the other future is done before.
+/// For `select! { async; ... }`: waits until one of the endpoints is ready and returns its index, or the number of
+/// endpoints if the other future completes first.
 #[doc(hidden)]
 pub async fn wait_async<const N: usize>(ends: [Watch<'_>; N], limit: impl Future) -> usize {
     let mut limit = pin!(limit);

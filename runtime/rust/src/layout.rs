@@ -1,8 +1,8 @@
-//! How large a session is and where its words and payloads lie.
+//! The size of a session's block, and where its words and payloads are stored.
 //!
-//! The ring consists of *lines*: a word, and as many payloads as fit with it into a cache line. The receiver finds the
-//! word and the message in one transfer, a stream moves several messages by each, and a short dialogue stays in one
-//! line. A payload that does not fit into a cache line with a word has a longer line of its own.
+//! The ring consists of *lines*. A line is a word and as many payloads as fit into a cache line with it. The receiver
+//! gets the word and the message in one transfer, a stream moves several messages per transfer, and a short dialogue
+//! stays in one line. A payload that does not fit into a cache line with a word has a longer line of its own.
 
 use std::mem::{align_of, needs_drop, size_of};
 
@@ -17,14 +17,15 @@ mod session;
 pub(crate) use segments::EARLY_ENDS;
 pub use session::{Capacity, Session, Slot};
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 pub(crate) const CACHE_LINE: usize = 64;
 
-/// Bits that a line's word has for the indexes of its messages.
+/// How many bits of a line's word hold the indexes of its messages.
 const INDEX_BITS: usize = 28;
 
-/// The block of a session whose runs are unbounded has about so many bytes. More would hardly be faster: by then the
-/// receiver reads lines that have left the sender's first cache. Laps that go through all of it are long ones...
+/// The approximate size in bytes of the block of a session whose runs are unbounded. A larger block would hardly be
+/// faster: at this size, the receiver already reads lines that have left the sender's first-level cache. Only the
+/// longest laps go through all of it.
 const BLOCK: usize = if cfg!(duologue_loom) {
     0
 } else if cfg!(target_pointer_width = "64") {
@@ -33,14 +34,14 @@ const BLOCK: usize = if cfg!(duologue_loom) {
     8 << 10
 };
 
-/// ...but its ring has at least so many lines, however large the payload is.
+/// The ring of such a session has at least this many lines, however large the payload is.
 const FEWEST_LINES: usize = if cfg!(duologue_loom) { 36 } else { 8 };
 
 /// The constants of a session. Offsets and sizes are in bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
-    /// What a payload may need.
+    /// The size and alignment that a payload may need.
     size: u32,
     align: u32,
     /// From the beginning of the block to the first line.
@@ -57,7 +58,7 @@ pub(crate) struct Layout {
     index_bits: u8,
     /// Whether some payload has a destructor.
     drops: bool,
-    /// The side that sends, if this is the layout in a state of which that is known.
+    /// The side that sends, if this is the layout in a state for which that is known; otherwise [`UNKNOWN`].
     sender: u8,
 }
 
@@ -81,20 +82,20 @@ impl Layout {
     }
 
     /// # Safety
-    /// They come from [`Layout::words`].
+    /// The words come from [`Layout::words`].
     pub(crate) const unsafe fn of_words(words: Words) -> Layout {
         // SAFETY: by the caller.
         unsafe { std::mem::transmute(words) }
     }
 
-    /// Tells layouts of one class of blocks apart, by one comparison for each session.
+    /// Distinguishes the layouts of one class of blocks, at the cost of one comparison per session.
     #[inline(always)]
     pub(crate) const fn key(&self) -> u64 {
         if self.class() == pool::CLASSES {
-            // Such blocks are not kept, so nobody compares them.
+            // Such blocks are not kept, so their keys are never compared.
             return 0;
         }
-        // The rest follows from these, which are below 2 to the 16th in a block of at most 64 KiB.
+        // The other fields follow from these. Sizes and line counts are below 2^16 in a block of at most 64 KiB.
         self.size as u64
             | (self.lines as u64) << 16
             | (self.segment as u64) << 32
@@ -135,7 +136,7 @@ impl Layout {
             per_line = least(per_line, 2);
         }
         if let Capacity::Bounded(longest) = capacity {
-            // A short run is exactly as long as it is said to be.
+            // The line of a short run has exactly as many slots as the run has messages.
             per_line = least(per_line, longest);
         }
         if per_line == 0 {
@@ -176,13 +177,13 @@ impl Layout {
         }
     }
 
-    /// Whether messages can be forgotten: no payload has a destructor.
+    /// Whether messages can be forgotten, because no payload has a destructor.
     #[inline(always)]
     pub(crate) const fn forgets(&self) -> bool {
         !self.drops
     }
 
-    /// The side that sends, or else `side`.
+    /// The side that sends if it is known, otherwise `side`.
     #[inline(always)]
     pub(crate) const fn sender_or(&self, side: usize) -> usize {
         if self.sender == UNKNOWN {
@@ -192,7 +193,7 @@ impl Layout {
         }
     }
 
-    /// Whether there is room for a payload of this type, as a message with this index.
+    /// Whether a payload of this type fits, in a message with this index.
     #[inline]
     pub(crate) const fn fits<P>(&self, index: u8) -> bool {
         (self.drops || !needs_drop::<P>())
@@ -211,36 +212,36 @@ impl Layout {
         self.lines as usize
     }
 
-    /// Where a line's word lies in the block.
+    /// The offset of a line's word in the block.
     #[inline]
     pub(crate) const fn line(&self, line: usize) -> usize {
         if self.lines == 1 {
-            // Lets the compiler forget the line's number.
+            // Lets the compiler ignore the line number.
             return self.first as usize;
         }
         self.first as usize + line * self.pitch as usize
     }
 
-    /// Where a payload lies in the block.
+    /// The offset of a payload in the block.
     #[inline]
     pub(crate) const fn payload(&self, line: usize, place: usize) -> usize {
         let place = if self.per_line == 1 { 0 } else { place };
         self.line(line) + first_payload(self.align as usize) + place * self.stride as usize
     }
 
-    /// Whether the index of a message is told at all: not if no state has more than one.
+    /// Whether words contain the indexes of messages. They do not if no state has more than one message.
     #[inline]
     pub(crate) const fn has_indexes(&self) -> bool {
         self.index_bits > 0
     }
 
-    /// How far the index of the message at this place is shifted among the indexes of its line.
+    /// The shift of the index of the message in this slot, within the indexes of its line.
     #[inline]
     pub(crate) const fn index_shift(&self, place: usize) -> u32 {
         place as u32 * self.index_bits as u32
     }
 
-    /// The index of the message at this place, from all indexes of its line, whatever lies above them.
+    /// The index of the message in this slot, from all indexes of its line. The bits above the indexes are ignored.
     #[inline]
     pub(crate) const fn index(&self, indexes: u64, place: usize) -> u8 {
         if !self.has_indexes() {
@@ -249,7 +250,7 @@ impl Layout {
         (indexes >> self.index_shift(place)) as u8 & ((1_u32 << self.index_bits) - 1) as u8
     }
 
-    /// Which blocks of ended sessions fit: see `pool::class`.
+    /// The class of blocks of ended sessions that fit: see `pool::class`.
     #[inline]
     pub(crate) const fn class(&self) -> usize {
         let (size, align) = self.block();
@@ -273,13 +274,13 @@ impl Layout {
 
 const _: () = assert!(size_of::<AtomicU64>().is_power_of_two());
 
-/// Where in a line the first payload lies, behind the word: at a multiple of this power of two.
+/// The offset of the first payload in a line, after the word. A multiple of `align`, which is a power of two.
 #[inline]
 const fn first_payload(align: usize) -> usize {
     most(size_of::<AtomicU64>(), align)
 }
 
-/// The next multiple of a power of two.
+/// Rounds up to a multiple of a power of two.
 #[inline]
 const fn up(size: usize, align: usize) -> usize {
     (size + align - 1) & !(align - 1)
@@ -380,7 +381,7 @@ mod tests {
         );
     }
 
-    /// The lines with which segments begin.
+    /// The first line of each segment.
     fn segments(layout: Layout) -> Vec<usize> {
         let begins: Vec<usize> = (0..layout.lines())
             .filter(|line| layout.segment_at(*line).is_some())

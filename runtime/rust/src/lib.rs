@@ -1,29 +1,29 @@
 //! The Rust runtime of Duologue: sessions, endpoints and the pipes between them.
 //!
-//! Programs do not use this crate directly but the modules that `duologue` writes from a protocol, which name it
-//! `::duologue`:
+//! Programs do not use this crate directly. They use the modules that `duologue` generates from a protocol, which refer
+//! to this crate as `::duologue`:
 //!
 //! ```toml
 //! [dependencies]
 //! duologue = { package = "duologue-runtime", version = "0.1" }
 //! ```
 //!
-//! A protocol's `init` begins a session and gives its two endpoints. A sending endpoint has one method per message; a
-//! receiving endpoint is a [`Receiver`]. Each operation consumes its endpoint and gives the next one, so a message out
-//! of turn does not compile. Dropping an endpoint early closes the session, and the peer learns it as [`Closed`].
+//! A protocol's `init` begins a session and returns its two endpoints. A sending endpoint has one method per message; a
+//! receiving endpoint is a [`Receiver`]. Each operation consumes its endpoint and returns the next one, so sending a
+//! message out of turn does not compile. Dropping an endpoint early closes the session, and the peer gets [`Closed`].
 //!
-//! # What holds a session together
+//! # How the modules fit together
 //!
-//! `scheme` has the traits by which generated code describes states and transitions, `endpoint` the typed ends over
-//! them, `pipe` the same without types: how a message is published, found, and how a side leaves, with the argument why
-//! that is sound. `cell` is the one block of a session, `layout` what lies where in it, `pool` where blocks go for the
-//! next session, and `position` the arithmetic of the ring. `wait`, `watched` and `park` are how a side sleeps, with the
-//! `flags` by which it says so, the `barrier` that lets the other side not pay for it, and the `processor` that tells
-//! whether looking again is of use; `ready` is the same for tasks, and `relook` serves both where the kernel refuses the barrier.
-//! `burial` is how unread messages are destroyed without overflowing the stack.
-//! Above them stand the operations on several endpoints: `group` is what `select` and the macro of that name share, with
-//! `turn` for fairness; `port_set` waits on any number of what `ports` calls receiving; `shared` lets many send, and
-//! `service` begins sessions whose server runs elsewhere.
+//! `scheme` has the traits with which generated code describes states and transitions. `endpoint` has the typed
+//! endpoints built on them. `pipe` is the same without types: how a message is published and found, how a side
+//! disconnects, and why that is sound. `cell` is the single memory block of a session, `layout` says what is where in
+//! it, `pool` keeps blocks for the next session, and `position` is the arithmetic of the ring. `wait`, `watched` and
+//! `park` put a side to sleep, `flags` announce that to the other side, `barrier` keeps the other side from paying for
+//! it, and `processor` tells whether spinning can help. `ready` does the same for tasks, and `relook` serves both
+//! threads and tasks where the kernel refuses the barrier. `burial` destroys unread messages without overflowing the
+//! stack. On top of these modules are the operations on several endpoints: `group` is what `select` and the macro of
+//! that name share, with `turn` for fairness; `port_set` waits on any number of receiving endpoints, which `ports`
+//! defines; `shared` lets many senders use one endpoint; and `service` begins sessions whose server runs elsewhere.
 
 #![doc = include_str!("variance.md")]
 
@@ -92,7 +92,7 @@ pub use select::{NoEndpoints, Select, SelectReady};
 pub use service::{spawn_service, spawn_service_with, try_spawn_service};
 pub use shared::{SharedSend, SharedSender};
 
-/// What the macros expand to.
+/// What the macros' expansions call.
 #[doc(hidden)]
 pub mod expansion {
     pub use crate::group::{wait, wait_async};

@@ -1,9 +1,10 @@
 //! Blocking a thread until an endpoint is ready.
 //!
-//! To sleep and be woken costs some microseconds where the processor stays awake and tens where it halts, while a peer
-//! that runs answers in a tenth of one. So a thread looks for a while before it sleeps: for about as long as sleeping
-//! would cost, less after each time that it looked in vain, and now and then the longest. If the peer last ran on this
-//! thread's own processor it cannot run while this one looks, so this one does not look but gives way.
+//! Sleeping and being woken costs a few microseconds if the processor stays awake and tens of microseconds if it halts,
+//! while a peer that is running answers in a tenth of a microsecond. So a thread spins for a while before it sleeps:
+//! for about as long as sleeping would cost, for less after each spin that was not successful, and from time to time
+//! for the full budget. If the peer last ran on this thread's own processor, it cannot run while this thread spins, so
+//! this thread yields instead.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -16,23 +17,24 @@ use crate::sync::{current, spin_loop};
 use crate::wait::Waiter;
 use crate::watched::{Armed, Watched};
 
-/// How often to look, at least and at most. A `spin_loop` takes 3 to 25 ns, so the most is about what sleeping costs.
+/// How many iterations to spin, at least and at most. A `spin_loop` takes 3 to 25 ns, so the most is about what
+/// sleeping costs.
 const LEAST: u32 = 32;
 const MOST: u32 = 2_000;
 
-/// How often to let other threads run before sleeping, at most.
+/// How often to yield before sleeping, at most.
 const YIELDS: u32 = 4;
 
-/// One of so many waits in vain looks for the longest time: two threads that have learnt to sleep wait for each other to wake, which
-/// takes longer than they look, and would never learn better.
+/// Every `PROBE`-th failed wait spins for the full budget. Otherwise, two threads that have learnt to sleep would never
+/// learn to spin again: each waits for the other to wake, which takes longer than it spins.
 const PROBE: u32 = 32;
 
-/// What a thread has learnt of its waits.
+/// What a thread has learnt from its waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Learnt {
-    /// How often to look before it sleeps.
+    /// How many iterations to spin before it sleeps.
     looks: u32,
-    /// How often it looked in vain since it last did not.
+    /// How many waits in a row have spun without success.
     vain: u32,
 }
 
@@ -42,7 +44,7 @@ impl Learnt {
         vain: 0,
     };
 
-    /// How often to look this time.
+    /// How many iterations to spin this time.
     fn budget(self) -> u32 {
         if self.vain % PROBE == PROBE - 1 {
             MOST
@@ -51,7 +53,7 @@ impl Learnt {
         }
     }
 
-    /// After so many looks in vain, and then one that was not. What took long may take as long again.
+    /// After this many iterations without success, and then one with success. What took long may take as long again.
     fn after(self, looks: u32) -> Learnt {
         Learnt {
             looks: self.looks.max(2 * looks).min(MOST),
@@ -59,7 +61,7 @@ impl Learnt {
         }
     }
 
-    /// After looks in vain, as often as it was to look.
+    /// After spinning through the whole budget without success.
     fn after_sleep(self) -> Learnt {
         Learnt {
             looks: (self.looks - self.looks / 8).max(LEAST),
@@ -72,15 +74,16 @@ thread_local! {
     static LEARNT: Cell<Learnt> = const { Cell::new(Learnt::NOTHING) };
 }
 
-/// Waits until the watched endpoint is ready, or until the deadline. Says whether it is ready.
+/// Waits until the watched endpoint is ready, or until the deadline. Returns whether it is ready.
 pub(crate) fn until(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
     let look = || watched.is_ready().then_some(());
     look().is_some() || looks(watched, look).is_some() || sleep(watched, deadline)
 }
 
-/// Waits for the next message, and gives the word that has it; `None` if there will be none.
+/// Waits for the next message, and returns the word that has it; `None` if there will be none.
 ///
-/// As [`until`], but what is found need not be looked for once more: the peer waits for what this side does with it.
+/// Like [`until`], but what is found does not have to be read once more: the peer is waiting for what this side does
+/// with it.
 #[cold]
 #[inline(never)]
 pub(crate) fn for_message(pipe: Pipe) -> Option<u64> {
@@ -103,7 +106,7 @@ pub(crate) fn for_message(pipe: Pipe) -> Option<u64> {
     }
 }
 
-/// Sleeps until the watched endpoint is ready, or until the deadline. Says whether it is ready.
+/// Sleeps until the watched endpoint is ready, or until the deadline. Returns whether it is ready.
 fn sleep(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
     let mut pause = match watched.arm(Waiter::Thread(current())) {
         Armed::No => return true,
@@ -119,7 +122,7 @@ fn sleep(watched: Watched<'_>, deadline: Option<Instant>) -> bool {
     true
 }
 
-/// Looks for a while whether something is found.
+/// Spins and then yields for a while, until something is found.
 #[inline]
 fn looks<T>(watched: Watched<'_>, look: impl Fn() -> Option<T>) -> Option<T> {
     if cfg!(duologue_loom) {
@@ -127,7 +130,7 @@ fn looks<T>(watched: Watched<'_>, look: impl Fn() -> Option<T>) -> Option<T> {
     }
     let peer = watched.processor_of_peer();
     if peer == 0 || peer != processor::stamp() {
-        // A thread that is ending has learnt nothing, and learns nothing more.
+        // A thread that is exiting has lost what it has learnt, and learns nothing more.
         let learnt = LEARNT.try_with(Cell::get).unwrap_or(Learnt::NOTHING);
         for looked in 0..learnt.budget() {
             spin_loop();

@@ -12,34 +12,39 @@
 //!
 //! # Two ways to publish
 //!
-//! A receiver that finds nothing may go to sleep, so the sender must learn of it; and one that leaves must not be sent
-//! to. Which of two ways is used, both sides know from the position:
+//! A receiver that finds nothing may go to sleep, and the sender has to notice that. It also has to notice a receiver
+//! that disconnects, because nothing may be sent to it any more. There are two ways to achieve this, and both sides
+//! know from the position which one is used:
 //!
-//! - *Swapped*, where the run begins and cannot go on (an alternating dialogue), and everywhere if the system has no
+//! - *Swapped*, where a run begins and cannot continue (an alternating dialogue), and everywhere if the system has no
 //!   asymmetric barrier. The receiver sets `WAITS` or `DEAD` in the word with a compare-and-swap, the sender publishes
-//!   with a swap, and the order of the two in the word decides. Nothing else is needed.
-//! - *Stored*, in runs. The sender stores the word and then reads the receiver's flags, which are in another line (see
-//!   `flags`). It costs no read-modify-write and does not make the line wait for one, so a run of three is as fast as
-//!   one message. A receiver that sleeps pays for the barrier (see `barrier`).
+//!   with a swap, and the order of these two operations on the word decides. Nothing else is needed.
+//! - *Stored*, in runs. The sender stores the word and then reads the receiver's flags, which are in another cache line
+//!   (see `flags`). This costs no read-modify-write, and the line does not have to wait for one, so a run of three
+//!   messages is as fast as one message. A receiver that sleeps pays for the barrier (see `barrier`).
 //!
-//! A task that waits in runs would pay with every message, so it says in its flags that it is a task. A sender that
-//! has seen this swaps in runs, too, says so in the word (`KNOWS`), and then also reads the flags; `watched` says how the
-//! receiver knows.
+//! A task that waits in runs would pay with every message, so it announces in its flags that it is a task. A sender
+//! that has seen this also swaps in runs, reports that in the word (`KNOWS`), and then reads the flags as well;
+//! `watched` says how the receiver knows.
 //!
 //! # Why it is sound
 //!
-//! - *Payload.* It is written before the word (Release) and read after a load (Acquire) that saw the count. A place is
-//!   written again by its next sender, who has either read a message that its last reader sent afterwards (a turn),
-//!   or has seen in the credit word (Acquire) that the reader had emptied it (Release). A store of a word by the same
-//!   sender as the one before it, and a compare-and-swap of flags into it by the receiver, keep what was released.
-//! - *Waiting*: see `watched`. *Leaving* and the last message: see `pipe/leave.rs`.
-//! - *The session lives* while a sender reads flags after a message that is not the last: it is ended either by the
-//!   receiver of the last message, or by whoever is left alone, and both need something that this sender has not done.
-//! - *Making ready.* A block is cleared as far as the shortest laps reach. The sender clears what lies behind an early end of laps
-//!   before a lap first goes on there, and says that it does before it publishes anything in the last line before that end,
-//!   so the receiver's look behind that line comes after both (Release, Acquire). See `room`.
-//! - *Clearing.* When epochs go back (see `position`) the receiver of the turning message clears the stamps
-//!   of all lines but the first. All messages are read, the peer looks at the first line only, so nobody else uses them.
+//! - *Payload.* It is written before the word (Release) and read after a load (Acquire) that saw the count. A slot is
+//!   written again by its next sender, which has either read a message that the slot's last reader sent afterwards (a
+//!   turn), or has seen in the credit word (Acquire) that the reader had emptied the slot (Release). A further store of
+//!   a word by the same sender, and a compare-and-swap by the receiver that sets flags in it, preserve what was
+//!   released.
+//! - *Waiting*: see `watched`. *Disconnecting* and the last message: see `pipe/leave.rs`.
+//! - *The session exists* while a sender reads flags after a message that is not the last: it is ended either by the
+//!   receiver of the last message or by the side that is left alone, and both require something that this sender has
+//!   not done yet.
+//! - *Initialising.* A block is cleared as far as the shortest laps reach. The sender clears the lines after an early
+//!   end before a lap first continues past that end, and it records that the lap continues before it publishes anything
+//!   in the last line before that end. So the receiver accesses the lines after that end only after both (Release,
+//!   Acquire). See `room`.
+//! - *Clearing.* When epochs go back (see `position`), the receiver of the turning message clears the stamps of all
+//!   lines except the first. All messages have been read, and the peer accesses only the first line, so nothing else
+//!   uses them.
 
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::AtomicUsize;
@@ -61,14 +66,14 @@ pub(crate) use publish::{Left, Noticed, Sent, Unsent};
 pub use room::model_laps;
 pub(crate) use room::{Laps, Room};
 
-/// In any word: the side that does not change the word waits for its change.
+/// In any word: the side that set it waits for the other side to change the word.
 pub(crate) const WAITS: u64 = 1;
 /// In a line: the receiver is gone.
 const DEAD: u64 = 2;
-/// In a line, behind its messages: the sender is gone.
+/// In a line, after its messages: the sender is gone.
 const CLOSED: u64 = 4;
 
-/// In a line: the sender of the last message in it has seen that the receiver is a task, and swaps from there on.
+/// In a line: the sender of the last message in it has seen that the receiver is a task, and swaps from then on.
 pub(crate) const KNOWS: u64 = 1 << 38;
 
 const INDEXES_SHIFT: u32 = 3;
@@ -77,15 +82,15 @@ const INDEXES: u64 = ((1 << 28) - 1) << INDEXES_SHIFT;
 /// What follows a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Then {
-    /// The same side speaks again.
+    /// The same side sends again.
     Stay,
-    /// The other side speaks.
+    /// The other side sends next.
     Turn,
     /// The session is over.
     End,
 }
 
-/// What the receiver finds in its next place.
+/// What the receiver finds in its next slot.
 #[derive(Clone, Copy)]
 pub(crate) enum Found {
     /// The word that has the message.
@@ -94,8 +99,8 @@ pub(crate) enum Found {
     Nothing(u64),
 }
 
-/// One side of a session, at one position. Whoever has it may use it as the type scheme says: exactly one side holds
-/// the sending part. It has no `Drop`; it ends by `leave`, `free`, or by the last message.
+/// One side of a session, at one position. Its owner may use it as the typed endpoints allow: exactly one side holds
+/// the sending part. It has no `Drop`; it ends with `leave`, `free` or the last message.
 pub struct Pipe {
     cell: NonNull<Cell>,
     at: Position,
@@ -122,11 +127,11 @@ fn sides(cell: NonNull<Cell>, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
 }
 
 impl Pipe {
-    // SAFETY of the accessors below: the session is ended only by consuming the last `Pipe` of it, or after the peer
-    // did the same and said so; as long as a `Pipe` exists, its session is allocated. They reach single fields through
-    // the raw pointer, so that no reference to the whole header lives while the peer ends it.
+    // SAFETY of the accessors below: the session is ended only by consuming its last `Pipe`, or after the peer did the
+    // same and reported it; as long as a `Pipe` exists, its session is allocated. They access single fields through the
+    // raw pointer, so that no reference to the whole header exists while the peer ends the session.
 
-    /// Tells loom that the session is used here, so that it must not have ended.
+    /// Reports to loom that the session is used here, so that it must not have ended.
     #[inline(always)]
     pub(crate) fn lives(&self) {
         // SAFETY: as above.
@@ -141,7 +146,7 @@ impl Pipe {
         unsafe { &*Cell::word(self.cell, layout, line) }
     }
 
-    /// The word of the line here, if the layout is known.
+    /// The word of the current line, if the layout is known.
     #[inline(always)]
     pub(crate) fn word_in(&self, layout: &Layout) -> &AtomicU64 {
         self.word_of(layout, self.at.line())
@@ -173,7 +178,7 @@ impl Pipe {
         unsafe { &*addr_of!((*self.side(side)).flags) }
     }
 
-    /// Where this side waits.
+    /// The waiter slot of this side.
     #[inline]
     pub(crate) fn place(&self) -> *const Place {
         // SAFETY: as above.
@@ -186,10 +191,10 @@ impl Pipe {
         self.own_of(self.at.side())
     }
 
-    /// The same for a caller that knows which side this is.
+    /// Like [`Pipe::own`], for a caller that knows which side this is.
     #[inline(always)]
     fn own_of(&self, side: usize) -> &Own {
-        // SAFETY: as above; the other side never looks there.
+        // SAFETY: as above; the other side never accesses it.
         unsafe { &*addr_of!((*self.cell.as_ptr()).own[side]) }
     }
 
@@ -199,7 +204,7 @@ impl Pipe {
         1 - self.at.side()
     }
 
-    /// Where the peer waits.
+    /// The waiter slot of the peer.
     #[inline]
     fn place_of_peer(&self) -> *const Place {
         // SAFETY: as above.
@@ -221,29 +226,29 @@ impl Pipe {
         unsafe { (*addr_of!((*self.cell.as_ptr()).own[side].stance)).get() }
     }
 
-    /// What the sender knows of its laps.
+    /// What the sender records about its laps.
     fn laps(&self) -> &Laps {
         // SAFETY: as above.
         unsafe { &*addr_of!((*self.cell.as_ptr()).laps) }
     }
 
-    /// Begins to receive in a state, which has messages that keep the direction or has none.
+    /// Begins to receive in a state that has messages that keep the direction (`stays`) or has none.
     #[inline(always)]
     pub(crate) fn receiving(self, layout: &Layout, stance: &'static Stance, stays: bool) -> Pipe {
         let side = 1 - layout.sender_or(self.peer());
-        // SAFETY: only this side looks at its stance, and the pipe is not borrowed.
+        // SAFETY: only this side accesses its stance, and the pipe is not borrowed.
         unsafe { *self.stance(side) = stance };
         self.sending(stays)
     }
 
-    /// Begins to send in a state, which has messages that keep the direction or has none.
+    /// Begins to send in a state that has messages that keep the direction (`stays`) or has none.
     #[inline(always)]
     pub(crate) fn sending(self, stays: bool) -> Pipe {
         self.moved(self.at.in_state(stays))
     }
 
-    /// This pipe, for a function that is not inlined: a reference would keep the pipe in memory where it could stay in
-    /// registers.
+    /// A copy of this pipe, for a function that is not inlined: a reference would force the pipe into memory where it
+    /// could stay in registers.
     #[inline(always)]
     pub(crate) fn again(&self) -> Pipe {
         self.moved(self.at)
@@ -259,13 +264,13 @@ impl Pipe {
 
     /// The state in which this side receives.
     pub(crate) fn state_name(&self) -> &'static str {
-        // SAFETY: only this side looks at its stance, and nobody writes it while it is borrowed.
+        // SAFETY: only this side accesses its stance, and nobody writes it while it is borrowed.
         unsafe { *self.stance(self.at.side()) }.name
     }
 
     /// Destroys the message that was found here, and with it the endpoint that follows.
     pub(crate) fn discard(self) {
-        // SAFETY: only this side looks at its stance.
+        // SAFETY: only this side accesses its stance.
         let stance = unsafe { *self.stance(self.at.side()) };
         (stance.discard)(self);
     }
@@ -276,24 +281,24 @@ impl Pipe {
         unsafe { &*addr_of!((*self.cell.as_ptr()).buried_by) }
     }
 
-    /// Where this side stands.
+    /// The position of this side.
     #[inline]
     pub(crate) fn at(&self) -> Position {
         self.at
     }
 
-    /// Tells sessions apart.
+    /// Identifies the session.
     pub(crate) fn session(&self) -> usize {
         self.cell.as_ptr() as usize
     }
 
-    /// Whether messages here are certain to be swapped, as far as the position tells.
+    /// Whether it is certain from the position alone that messages here are swapped.
     #[inline]
     pub(crate) fn swaps(&self) -> bool {
         self.at.always_swaps() || self.at.alternates()
     }
 
-    /// Looks into the next place, and if there is nothing whether the peer will ever write there.
+    /// Checks the next slot and, if there is nothing, whether the peer will ever write there.
     pub(crate) fn find(&self) -> Found {
         let mut moment = Moment::new();
         loop {
@@ -304,7 +309,7 @@ impl Pipe {
             match self.was_forgotten() {
                 Some(false) => return found,
                 Some(true) => {
-                    // What it sent before it left can be seen now, if there was anything.
+                    // What the peer sent before it disconnected, if anything, is visible at this point.
                     return match self.find_in(self.layout()) {
                         Found::Nothing(_) => Found::Closed,
                         found @ (Found::Message(_) | Found::Closed) => found,
@@ -315,7 +320,7 @@ impl Pipe {
         }
     }
 
-    /// Looks into the next place of a session with this layout.
+    /// Checks the next slot of a session with this layout.
     #[inline(always)]
     pub(crate) fn find_in(&self, layout: &Layout) -> Found {
         let word = self.word_in(layout).load(Acquire);
@@ -334,8 +339,8 @@ impl Pipe {
         layout.index(word >> INDEXES_SHIFT, self.at.place())
     }
 
-    /// Where this side stands after a message that keeps the direction; `None` if that message may empty a segment, which
-    /// the receiver has to report.
+    /// The position of this side after a message that keeps the direction; `None` if that message may empty a segment,
+    /// which the receiver has to report.
     #[inline(always)]
     pub(crate) fn next_in_segment(&self, layout: &Layout) -> Option<Position> {
         if let Some(at) = self.at.next_place(layout.per_line()) {
@@ -346,14 +351,14 @@ impl Pipe {
         (!may_be_last).then(|| self.at.following_line())
     }
 
-    /// The same where the message may empty a segment.
+    /// Like [`Pipe::next_in_segment`], where the message may empty a segment.
     #[cold]
     #[inline(never)]
     pub(crate) fn next_segment(self) -> Position {
         self.at.next_line(self.again().lines_of_lap())
     }
 
-    /// Says that the message here was taken, and with it perhaps a segment emptied. Wakes a sender that waits for room.
+    /// Reports that the message here was taken, which may have emptied a segment. Wakes a sender that waits for space.
     #[cold]
     #[inline(never)]
     pub(crate) fn report_segment(self) {
@@ -362,8 +367,8 @@ impl Pipe {
         }
     }
 
-    /// Takes the payload of the message that was found here, which keeps the direction, and steps on to `next`. If that is
-    /// [`Pipe::next_segment`], the caller then has to report the segment: the sender may be waiting for it.
+    /// Takes the payload of the message that was found here, which keeps the direction, and advances to `next`. If that
+    /// is [`Pipe::next_segment`], the caller then has to report the segment: the sender may be waiting for it.
     ///
     /// # Safety
     /// [`Pipe::find`] found a message, its payload is a `P`, and the layout is the session's.
@@ -373,8 +378,8 @@ impl Pipe {
         (unsafe { self.read(layout) }, self.moved(next))
     }
 
-    /// Takes the payload of the message that was found in this word, which keeps the direction no more: the next speaker's
-    /// pipe, or none if the session is over.
+    /// Takes the payload of the message that was found in this word, which does not keep the direction. Returns the
+    /// pipe of this side, which sends next, or `None` if the session is over.
     ///
     /// # Safety
     /// As for [`Pipe::take_in_run`], and `turns` says what follows the message.
@@ -400,7 +405,7 @@ impl Pipe {
         (payload, Some(next))
     }
 
-    /// Ends the session for a receiver that found it closed, or whoever else is alone with it.
+    /// Ends the session, for a receiver that found it closed or any other side that is alone with it.
     #[inline]
     pub(crate) fn free(self) {
         // SAFETY: the peer is gone, except that it may still be fetching this side's waiter.
@@ -412,8 +417,8 @@ impl Pipe {
         }
     }
 
-    /// The same where somebody is in this side's place: waits until the peer has fetched the waiter, or takes back what it has
-    /// not seen.
+    /// Like [`Pipe::free`], where this side's waiter slot is in use: waits until the peer has fetched the waiter, or
+    /// takes back a waiter that the peer has not seen.
     #[cold]
     #[inline(never)]
     fn settle(self) {
@@ -428,25 +433,25 @@ impl Pipe {
     #[cold]
     fn clear(&self) {
         let layout = self.layout();
-        // SAFETY: as the module says.
+        // SAFETY: as the module documentation says.
         unsafe { Cell::clear_lines(self.cell, layout, 1..layout.lines()) };
         self.credit().store(0, Relaxed);
     }
 
-    /// Writes the payload into the current place.
+    /// Writes the payload into the current slot.
     ///
     /// # Safety
-    /// The place is the caller's and free, the layout is the session's, and the payload fits.
+    /// The slot belongs to the caller and is free, the layout is the session's, and the payload fits.
     #[inline(always)]
     unsafe fn write<P>(&self, layout: &Layout, payload: P) {
         // SAFETY: by the caller.
         unsafe { self.write_to(self.at.place(), layout, payload) };
     }
 
-    /// The same for a caller that knows the place in the line.
+    /// Like [`Pipe::write`], for a caller that knows the slot in the line.
     ///
     /// # Safety
-    /// As for [`Pipe::write`], and it is that of the position.
+    /// As for [`Pipe::write`], and the slot is that of the position.
     #[inline(always)]
     unsafe fn write_to<P>(&self, place: usize, layout: &Layout, payload: P) {
         #[cfg(duologue_loom)]
@@ -459,10 +464,10 @@ impl Pipe {
         };
     }
 
-    /// Moves the payload out of the current place.
+    /// Moves the payload out of the current slot.
     ///
     /// # Safety
-    /// The place holds a `P` that is the caller's, or that the caller forgets, and the layout is the session's.
+    /// The slot holds a `P` that belongs to the caller, or that the caller forgets, and the layout is the session's.
     #[inline(always)]
     unsafe fn read<P>(&self, layout: &Layout) -> P {
         #[cfg(duologue_loom)]

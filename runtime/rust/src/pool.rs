@@ -1,14 +1,16 @@
-//! Blocks of ended sessions, kept by each thread for its next ones: aligned allocation is the dearest part of a
+//! Blocks of ended sessions, kept by each thread for its next ones: aligned allocation is the most expensive part of a
 //! short session.
 //!
-//! A block belongs to the list of one thread, to a session or to an exchange, never to two of them. It may come to the list of
-//! another thread than it was taken from: a list is bounded, and given back when its thread ends.
+//! A block belongs to the list of one thread, to a session, or to an exchange, never to two of these at once. It may
+//! end up in the list of a different thread than it was taken from. A list is bounded, and its blocks are freed when
+//! its thread exits.
 //!
-//! Where one thread begins sessions and another ends them, the list of the one is always empty and that of the other
-//! full. So there is an exchange for each class, which holds one *batch* of blocks: who has two batches leaves one
-//! there if there is none, and who has nothing takes it. Either is one change of a pointer, from and to nothing, so a block
-//! belongs to one of the two at any time. What was done with the blocks before they were left is seen by who takes them
-//! (Release, Acquire). What lies in an exchange is kept until the process ends.
+//! If one thread begins sessions and another ends them, the list of the first is always empty and that of the other is
+//! always full. So there is an exchange for each class, which holds one *batch* of blocks. A thread that has two
+//! batches leaves one there if the exchange is empty, and a thread that has no blocks takes it. Each of these is a
+//! single change of a pointer, from or to null, so a block belongs to only one of them at any time. The thread that
+//! takes the blocks sees what was done with them before they were left (Release, Acquire). The blocks in an exchange
+//! are kept until the process exits.
 
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::AtomicPtr;
@@ -20,7 +22,8 @@ use crate::cell::Cell;
 pub(crate) const CLASSES: usize = 8;
 const SMALLEST: usize = 512;
 
-/// A thread keeps so many bytes of a class, and at least [`FEWEST`] blocks: large ones are hardly touched as a rule.
+/// A thread keeps this many bytes of each class, and at least [`FEWEST`] blocks: as a rule, most of a large block is
+/// untouched.
 const KEPT: usize = 32 << 10;
 const FEWEST: usize = 4;
 
@@ -34,7 +37,7 @@ const fn most(class: usize) -> usize {
     }
 }
 
-/// How many blocks are left to other threads at once: few, so that they are still in a cache when they are taken.
+/// How many blocks are left for other threads at once: few, so that they are still in a cache when they are taken.
 const fn batch(class: usize) -> usize {
     let most = KEPT / (SMALLEST << class) / 8;
     if most > 2 {
@@ -46,7 +49,7 @@ const fn batch(class: usize) -> usize {
 
 /// The class of a block; [`CLASSES`] if such blocks are not kept.
 pub(crate) const fn class(size: usize, align: usize) -> usize {
-    // How often `SMALLEST` must be doubled. No block is empty: it has a header.
+    // How often `SMALLEST` must be doubled. No block is empty, because it has a header.
     let class = (usize::BITS - ((size - 1) / SMALLEST).leading_zeros()) as usize;
     if class < CLASSES && align <= crate::layout::CACHE_LINE && IS_POOLED {
         class
@@ -55,7 +58,7 @@ pub(crate) const fn class(size: usize, align: usize) -> usize {
     }
 }
 
-/// How many bytes a block of this class really has.
+/// How many bytes a block of this class actually has.
 pub(crate) const fn size(class: usize) -> Option<usize> {
     if class < CLASSES {
         Some(SMALLEST << class)
@@ -64,8 +67,9 @@ pub(crate) const fn size(class: usize) -> Option<usize> {
     }
 }
 
-/// The address sanitizer, which runs without the feature, Miri and loom watch what is freed, so for them it is freed. And where the
-/// system has no thread-locals of its own the lists may be gone when the thread's keeper comes to empty them.
+/// Miri, loom and the address sanitizer (which runs without the feature) track freed memory, so under them blocks are
+/// really freed. And where the system has no native thread-locals, the lists may be gone when the thread's keeper is
+/// about to empty them.
 const IS_POOLED: bool = cfg!(all(
     feature = "pool",
     not(miri),
@@ -73,7 +77,7 @@ const IS_POOLED: bool = cfg!(all(
     not(target_os = "android")
 ));
 
-/// What threads leave to each other: the first block of a batch, or nothing.
+/// What threads leave for each other: the first block of a batch, or null.
 #[repr(align(64))]
 struct Exchange(AtomicPtr<Cell>);
 
@@ -87,16 +91,17 @@ impl Exchange {
 }
 
 thread_local! {
-    /// Without a destructor, so that where the system has thread-locals it is reached without a look at whether it is alive.
+    /// Has no destructor, so that on systems with native thread-locals it is accessed without checking whether it is
+    /// alive.
     static LISTS: [List; CLASSES] = const { [const { List::new() }; CLASSES] };
     static KEEPER: Keeper = const { Keeper };
 }
 
-/// Gives the blocks of this thread back when it ends.
+/// Frees the blocks of this thread when it exits.
 struct Keeper;
 
 impl Keeper {
-    /// Makes sure that this thread's lists will be emptied; false if they have been.
+    /// Makes sure that this thread's lists will be emptied; false if they have been emptied already.
     fn register() -> bool {
         KEEPER
             .try_with(|_| {
@@ -112,12 +117,12 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // Where the lists are gone already, their blocks are lost.
+        // Where the lists are gone already, their blocks are leaked.
         let _ = LISTS.try_with(|lists| {
             for list in lists {
                 list.bound.set(0);
                 while let Some(cell) = list.take() {
-                    // SAFETY: the block was the list's.
+                    // SAFETY: the block belonged to the list.
                     unsafe { Cell::release(cell) };
                 }
             }
@@ -129,7 +134,8 @@ impl Drop for Keeper {
 struct List {
     first: std::cell::Cell<Option<NonNull<Cell>>>,
     length: std::cell::Cell<usize>,
-    /// Up to this length blocks are put in without further thought; 0 as long as nobody would empty the list when the thread ends.
+    /// Up to this length, blocks are put in without further checks; 0 as long as nothing would empty the list when the
+    /// thread exits.
     bound: std::cell::Cell<usize>,
 }
 
@@ -145,7 +151,7 @@ impl List {
     #[inline]
     fn take(&self) -> Option<NonNull<Cell>> {
         let cell = self.first.get()?;
-        // SAFETY: the block is the list's, so nobody else uses it.
+        // SAFETY: the block belongs to the list, so nobody else uses it.
         self.first.set(unsafe { Cell::next(cell) });
         self.length.set(self.length.get() - 1);
         Some(cell)
@@ -161,12 +167,12 @@ impl List {
         self.length.set(self.length.get() + 1);
     }
 
-    /// Makes sure that this list will be emptied when the thread ends; false if it has been.
+    /// Makes sure that this list will be emptied when the thread exits; false if it has been emptied already.
     fn sees_to_its_end(&self) -> bool {
         self.bound.get() > 0 || Keeper::register()
     }
 
-    /// Takes a block of the batch that was left for others and, this list being empty, keeps the rest.
+    /// Takes a block of the batch that was left for other threads and, because this list is empty, keeps the rest.
     #[inline(never)]
     fn take_left(&self, class: usize) -> Option<NonNull<Cell>> {
         let exchange = &EXCHANGES[class];
@@ -179,7 +185,8 @@ impl List {
         self.take()
     }
 
-    /// Whether a list of [`List::bound`] blocks or more takes another one. Then it first leaves a batch for others if nobody else has.
+    /// Whether a list of [`List::bound`] blocks or more takes another one. First leaves a batch for other threads, if
+    /// this list has two and no other thread has left one.
     #[inline(never)]
     fn has_room(&self, class: usize) -> bool {
         if !self.sees_to_its_end() {
@@ -191,14 +198,14 @@ impl List {
         self.length.get() < most(class)
     }
 
-    /// Leaves a batch for others, if this list has one and nobody else has left one.
+    /// Leaves a batch for other threads, if this list has one and no other thread has left one.
     #[cold]
     #[inline(never)]
     fn leave_at(&self, exchange: &Exchange, batch: usize) {
         let Some(first) = self.first.get() else {
             return;
         };
-        // SAFETY: the blocks are the list's, so nobody else uses them.
+        // SAFETY: the blocks belong to the list, so nobody else uses them.
         let (last, rest) = unsafe {
             let mut last = first;
             for _ in 1..batch {
@@ -225,7 +232,7 @@ impl List {
     }
 }
 
-/// A block of this class that was in use before, if this thread has one or another one has left some.
+/// A block of this class that was in use before, if this thread has one or another thread has left some.
 #[inline]
 pub(crate) fn take(class: usize) -> Option<NonNull<Cell>> {
     LISTS
@@ -236,7 +243,8 @@ pub(crate) fn take(class: usize) -> Option<NonNull<Cell>> {
         .ok()?
 }
 
-/// Keeps a block for the next session of this class, if that takes no further thought; else [`keep`] is to be asked.
+/// Keeps a block for the next session of this class, if that needs no further checks. Otherwise returns false, and the
+/// caller has to try [`keep`].
 ///
 /// # Safety
 /// The block has the size of its class, its header is initialised, and nobody uses it any more.
@@ -255,7 +263,7 @@ pub(crate) unsafe fn put(class: usize, cell: NonNull<Cell>) -> bool {
         .unwrap_or(false)
 }
 
-/// Keeps a block for the next session of this class; false if the list is full or the thread is ending.
+/// Keeps a block for the next session of this class; false if the list is full or the thread is exiting.
 ///
 /// # Safety
 /// As for [`put`].

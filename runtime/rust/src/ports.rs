@@ -6,20 +6,22 @@ use crate::park;
 use crate::ready::Endpoint;
 use crate::scheme::State;
 
-/// An endpoint that receives: a [`Receiver`], or a choice of them that [`ports!`](crate::ports) wrote.
+/// An endpoint that receives: a [`Receiver`], or an enum of receivers that [`ports!`](crate::ports) declared.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not receive",
     label = "not an endpoint that waits for a message",
-    note = "in a state where this side speaks, send a message: the endpoint that receives is what that gives"
+    note = "in a state where this side sends, send a message first: that returns the endpoint that receives"
 )]
 pub trait Receive: Endpoint + Sized {
-    /// What is received: the message, with the endpoint that follows in it.
+    /// What is received: the message, which contains the endpoint that follows.
     type Message;
 
-    /// Like [`receive`](Receive::receive), but never waits: gives the endpoint back if there is no message yet.
+    /// Like [`receive`](Receive::receive), but never waits: returns the endpoint in [`TryRecvError::Empty`] if there is
+    /// no message yet.
     fn try_receive(self) -> Result<Self::Message, TryRecvError<Self>>;
 
-    /// Waits for the next message, or for the news that the peer is gone and everything that it sent has been read.
+    /// Blocks until the next message arrives. Fails with [`Closed`] if the peer has disconnected and everything it sent
+    /// has been read.
     fn receive(self) -> Result<Self::Message, Closed> {
         let mut endpoint = self;
         loop {
@@ -41,8 +43,8 @@ impl<S: State> Receive for Receiver<S> {
     }
 }
 
-/// Declares an endpoint that is one of several, and the messages of all of them, so that sessions in different states,
-/// or of different protocols, fit into one [`PortSet`](crate::PortSet).
+/// Declares an enum of endpoints, and an enum of their messages, so that sessions in different states or of different
+/// protocols fit into one [`PortSet`](crate::PortSet).
 ///
 /// ```
 /// # use duologue_runtime as duologue;
@@ -75,8 +77,8 @@ impl<S: State> Receive for Receiver<S> {
 /// # assert!(set.try_recv().is_none());
 /// ```
 ///
-/// This declares `Customer` with its two variants, a `From` for each of them, and `Said`, whose variants have the same
-/// names and hold the messages. `Customer` is an [`Endpoint`] and receives.
+/// This declares `Customer` with its two variants, a `From` implementation for each of them, and `Said`, whose variants
+/// have the same names and hold the messages. `Customer` implements [`Endpoint`] and [`Receive`].
 #[macro_export]
 macro_rules! ports {
     ($(#[$meta:meta])* $visibility:vis enum $port:ident / $message:ident {

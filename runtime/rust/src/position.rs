@@ -1,30 +1,30 @@
-//! Where an endpoint stands in its session: pure arithmetic, equal on both sides.
+//! The position of an endpoint in its session: pure arithmetic, the same on both sides.
 //!
-//! Messages of a session are totally ordered and both sides know the order, so both compute the same positions
-//! without telling each other. A position is a line of the ring, a place in that line, and an *epoch*: the number of
-//! times the index went back to line 0, because the direction turned or because an unbounded run came round the ring
-//! (a *lap*). A line is stamped with the epoch of the messages in it and their count, which tells them from all
-//! earlier ones.
+//! The messages of a session are totally ordered and both sides know the order, so both compute the same positions
+//! without communicating. A position is a line of the ring, a slot in that line, and an *epoch*: the number of times
+//! the index went back to line 0, because the direction turned or because an unbounded run wrapped around the ring (a
+//! *lap*). A line is stamped with the epoch of its messages and their count, which distinguishes them from all earlier
+//! ones.
 
-/// One endpoint's position and what the endpoint remembers, packed so that an endpoint is two words.
+/// An endpoint's position and what else it remembers, packed so that an endpoint takes two machine words.
 ///
-/// From the top: 22 bits of epoch, 3 of place in the line, 8 that are 0, flags, 26 of line. Epoch and place lie where a line's
-/// word has epoch and count, so that one subtraction compares a word with a position.
+/// From the top: 22 bits of epoch, 3 bits of slot in the line, 8 zero bits, the flags, 26 bits of line. Epoch and slot
+/// are where a line's word has epoch and count, so that one subtraction compares a word with a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
 
-/// Where the epoch begins, in positions and words.
+/// The shift of the epoch, in positions and words.
 pub(crate) const EPOCH_SHIFT: u32 = 42;
-/// Where the place in a line begins in positions, and the count of messages in words.
+/// The shift of the slot in a line, in positions, and of the count of messages, in words.
 pub(crate) const PLACE_SHIFT: u32 = 39;
 
-/// How many epochs there are, before they come round.
+/// How many epochs there are before they wrap around.
 pub(crate) const EPOCHS: u32 = 1 << 22;
 const ONE: u64 = 1 << PLACE_SHIFT;
 const PLACE: u64 = 7 << PLACE_SHIFT;
 const LAP: u64 = 1 << 30;
 const SIDE: u64 = 1 << 29;
-/// The receiver has been seen to be a task.
+/// The receiver is known to be a task.
 const TASK: u64 = 1 << 28;
 /// Every message is swapped.
 const SWAPS: u64 = 1 << 27;
@@ -38,15 +38,16 @@ pub(crate) const MAX_LINES: usize = LINE as usize;
 /// The most messages in a line.
 pub(crate) const MAX_PER_LINE: usize = 7;
 
-/// What identifies a message within its session, as long as no epoch comes round.
+/// The bits that identify a message within its session, as long as no epoch wraps around.
 pub(crate) const KEY: u64 = !(ONE - 1) | LINE;
 
-/// From this epoch on the next turn goes back by as many epochs, after clearing all stamps (see [`Position::turned`]).
+/// From this epoch on, the next turn goes back by this many epochs, after all stamps have been cleared (see
+/// [`Position::turned`]).
 ///
-/// Half of the number space: a stamp that is not rewritten ages by turns, and by the laps that leave its line out, of which
-/// there are at most half as many (see `pipe/room.rs`). So no stamp grows older than three quarters of the number space and
-/// a few epochs, and an epoch never meets its own number in an old stamp. A word that is cleared says that its line is empty, which
-/// is no message in any epoch.
+/// This is half of the number space. A stamp that is not rewritten ages by turns, and by the laps that skip its line,
+/// of which there are at most half as many (see `pipe/room.rs`). So no stamp grows older than three quarters of the
+/// number space and a few epochs, and an epoch never meets its own number in an old stamp. A cleared word says that its
+/// line is empty, which is not a message in any epoch.
 pub(crate) const RENEWAL: u32 = EPOCHS / 2;
 
 impl Position {
@@ -70,7 +71,7 @@ impl Position {
         (self.0 & LINE) as usize
     }
 
-    /// The place of the message in its line.
+    /// The slot of the message in its line.
     #[inline]
     pub(crate) fn place(self) -> usize {
         ((self.0 & PLACE) >> PLACE_SHIFT) as usize
@@ -82,59 +83,59 @@ impl Position {
         usize::from(self.0 & SIDE != 0)
     }
 
-    /// Epoch, line and place: the same on both sides.
+    /// Epoch, line and slot: the same on both sides.
     #[inline]
     pub(crate) fn key(self) -> u64 {
         self.0 & KEY
     }
 
-    /// The upper part of the word of a line in which the messages before this position are published.
+    /// The upper part of the line's word when the messages before this position have been published.
     #[inline]
     pub(crate) fn before(self) -> u64 {
         self.0 & !(ONE - 1)
     }
 
-    /// The same with the message at this position.
+    /// The same when the message at this position has been published as well.
     #[inline]
     pub(crate) fn with(self) -> u64 {
         (self.0 + ONE) & !(ONE - 1)
     }
 
-    /// Whether a word says that the message at this position is there.
+    /// Whether a word says that the message at this position has been published.
     #[inline]
     pub(crate) fn is_in(self, word: u64) -> bool {
         word.wrapping_sub(self.with()) < MAX_PER_LINE as u64 * ONE
     }
 
-    /// How many messages a word says are there at this position and after it in its line; no number below 8 if the
-    /// word's epoch is an earlier one.
+    /// How many messages have been published at this position and after it in its line, according to a word. Never
+    /// below 8 if the word's epoch is an earlier one.
     #[inline]
     pub(crate) fn ahead(self, word: u64) -> u64 {
         (word >> PLACE_SHIFT).wrapping_sub(self.0 >> PLACE_SHIFT) & ((1 << (64 - PLACE_SHIFT)) - 1)
     }
 
-    /// Whether the current run has come round the ring, so that lines must be free before they are written.
+    /// Whether the current run has wrapped around the ring, so that lines must be free before they are written.
     #[inline]
     pub(crate) fn is_lapping(self) -> bool {
         self.0 & LAP != 0
     }
 
-    /// The place in the line, if it is neither the first nor the last there, and the message is published by a plain store as far
-    /// as the sender knows.
+    /// The slot in the line, if it is neither the first nor the last one there and, as far as the sender knows, the
+    /// message is published by a plain store.
     #[inline]
     pub(crate) fn plain_place_inside(self, per_line: usize) -> Option<usize> {
-        // One comparison for all: what is not plain becomes a large number.
+        // One comparison covers everything: what is not plain becomes a large number.
         let place = (self.0 & (PLACE | SWAPS | TASK)).rotate_right(PLACE_SHIFT);
         (per_line > 2 && place.wrapping_sub(1) < per_line as u64 - 2).then_some(place as usize)
     }
 
-    /// Whether a line begins here that was in use before in this run.
+    /// Whether a line begins here that was already used in this run.
     #[inline]
     pub(crate) fn begins_used_line(self) -> bool {
         self.0 & (LAP | PLACE) == LAP
     }
 
-    /// Whether the line's number is a multiple of this power of two; or of 0, that is, whether it is the first line.
+    /// Whether the line's number is a multiple of this power of two. For 0: whether it is the first line.
     #[inline]
     pub(crate) fn is_in_multiple(self, power: usize) -> bool {
         self.0 & (power as u64).wrapping_sub(1) & LINE == 0
@@ -146,7 +147,7 @@ impl Position {
         self.0 & (LAP | PLACE | LINE) == 0
     }
 
-    /// Whether this is the first message of a run and also its last, whatever it is.
+    /// Whether this is the first message of a run and also its last, whichever message it is.
     #[inline]
     pub(crate) fn alternates(self) -> bool {
         self.0 & (LAP | PLACE | LINE | STAYS) == 0
@@ -170,49 +171,49 @@ impl Position {
         Position(self.0 | TASK)
     }
 
-    /// Whether the receiver has been seen to be a task.
+    /// Whether the receiver is known to be a task.
     #[inline]
     pub(crate) fn knows_task(self) -> bool {
         self.0 & TASK != 0
     }
 
-    /// In a state that has messages which keep the direction, or has none.
+    /// This position in a state that has messages that keep the direction (`stays`) or has none.
     #[inline]
     pub(crate) fn in_state(self, stays: bool) -> Position {
         Position(self.0 & !STAYS | if stays { STAYS } else { 0 })
     }
 
-    /// After a message that keeps the direction, if there is another place in the line.
+    /// The position after a message that keeps the direction, if the line has another slot.
     #[inline]
     pub(crate) fn next_place(self, per_line: usize) -> Option<Position> {
         (per_line > 1 && self.place() + 1 < per_line).then_some(self.following_place())
     }
 
-    /// After a message in a place that is not the line's last.
+    /// The position after a message that is not in the line's last slot.
     #[inline]
     pub(crate) fn following_place(self) -> Position {
         Position(self.0 + ONE)
     }
 
-    /// After the last message of a line that is not the ring's last.
+    /// The position after the last message of a line that is not the ring's last line.
     #[inline]
     pub(crate) fn following_line(self) -> Position {
         Position((self.0 & !PLACE) + 1)
     }
 
-    /// After the last message of a line, in a ring of so many lines.
+    /// The position after the last message of a line, in a ring of this many lines.
     #[inline]
     pub(crate) fn next_line(self, lines: usize) -> Position {
         if self.line() + 1 < lines {
             self.following_line()
         } else {
-            // In the highest bits, so it wraps as it should.
+            // The epoch is in the highest bits, so it wraps correctly.
             Position((self.0 & !(PLACE | LINE) | LAP).wrapping_add(1 << EPOCH_SHIFT))
         }
     }
 
-    /// Whether this position comes after the one with this key in the same run, less than a lap later. The key is of this
-    /// run or of a later one.
+    /// Whether this position comes after the one with this key in the same run, less than a lap later. The key is from
+    /// this run or from a later one.
     pub(crate) fn is_after(self, key: u64) -> bool {
         let other = Position(key);
         let order = |at: Position| (at.line(), at.place());
@@ -222,7 +223,7 @@ impl Position {
         }
     }
 
-    /// A whole lap later.
+    /// The position a whole lap later.
     #[inline]
     pub(crate) fn in_next_lap(self) -> Position {
         Position(self.0.wrapping_add(1 << EPOCH_SHIFT))
@@ -234,7 +235,7 @@ impl Position {
         self.epoch() >= RENEWAL
     }
 
-    /// After a message that turns the direction.
+    /// The position after a message that turns the direction.
     #[inline]
     pub(crate) fn turned(self) -> Position {
         const RENEWED: u64 = ((RENEWAL - 1) as u64) << EPOCH_SHIFT;

@@ -1,10 +1,11 @@
-//! The processor on which a thread runs, at the price of a load.
+//! The processor on which a thread runs, at the cost of one load.
 //!
-//! A receiver whose peer last ran on the same processor cannot win by spinning: the peer does not run meanwhile. So
-//! the sender stamps its processor on each message that turns the direction. The number is a hint: a thread may be moved
-//! at any time. A number above 126 counts as unknown, as does that of a thread that is not registered (-1).
+//! A receiver whose peer last ran on the same processor cannot gain anything by spinning: the peer does not run in the
+//! meantime. So the sender stamps its processor on each message that turns the direction. The number is a hint: a
+//! thread may be moved at any time. Numbers above 126 count as unknown, and so does that of a thread that is not
+//! registered (-1).
 
-/// Where a word has the processor on which the sender of its messages ran, or 0 if that is not known.
+/// The bits of a word that hold the processor on which the sender of its messages ran, or 0 if that is not known.
 pub(crate) const IN_WORD: u64 = 0x7f << SHIFT;
 const SHIFT: u32 = 31;
 
@@ -21,15 +22,17 @@ mod system {
 
     use super::SHIFT;
 
-    /// There is no such area, or nobody has asked yet. No area is there: it is where the thread's own pointer lies.
+    /// There is no such area, or it has not been looked up yet. No area has this offset, because the thread pointer
+    /// itself is stored there.
     const NONE: isize = 0;
 
     static OFFSET: AtomicIsize = AtomicIsize::new(NONE);
 
-    /// From 2.35 on the C library registers an area with the kernel for each thread, in which the kernel keeps the
-    /// thread's processor, and says at which offset from the thread pointer it lies.
+    /// From version 2.35 on, the GNU C library registers an area with the kernel for each thread, in which the kernel
+    /// keeps the number of the thread's processor. The library exports the offset of this area from the thread pointer.
     pub(crate) fn ask() {
-        // SAFETY: the names end in 0, and the symbols, where they exist, are of these types and never written.
+        // SAFETY: the names are null-terminated, and the symbols, where they exist, have these types and are never
+        // written.
         let offset = unsafe {
             let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr());
             let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr());
@@ -49,8 +52,8 @@ mod system {
             return 0;
         }
         let number: u32;
-        // SAFETY: on this platform `fs` holds the thread pointer, and at this offset from it lies the registered area,
-        // whose second field is the number of the processor. The kernel changes it while this thread does not run.
+        // SAFETY: on this platform `fs` holds the thread pointer, and the registered area is at this offset from it.
+        // Its second field is the number of the processor. The kernel changes it while this thread does not run.
         unsafe {
             std::arch::asm!(
                 "mov {number:e}, dword ptr fs:[{offset} + 4]",
@@ -88,7 +91,8 @@ mod system {
     }
 }
 
-/// Asks where a thread finds its processor: once, when the first session of the process begins (see `barrier`).
+/// Looks up where a thread finds the number of its processor, when the first session of the process begins (see
+/// `barrier`).
 #[cfg(all(
     target_os = "linux",
     feature = "membarrier",
@@ -99,7 +103,7 @@ pub(crate) fn ask() {
     system::ask();
 }
 
-/// The processor of this thread, in the place that words have for it; 0 if that cannot be known.
+/// The processor of this thread, in the bits that words have for it; 0 if that cannot be known.
 #[inline]
 pub(crate) fn stamp() -> u64 {
     system::stamp()

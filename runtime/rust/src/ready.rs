@@ -12,24 +12,27 @@ use crate::pipe::Found;
 use crate::scheme::State;
 use crate::watched::Watched;
 
-/// What every endpoint can do besides its messages: say whether its next operation would wait, and wait for that.
+/// What every endpoint can do in addition to its messages: report whether its next operation would wait, and wait until
+/// it would not.
 ///
-/// Once an endpoint is ready it stays so, because it has no other user. A receiving endpoint is ready when a message
-/// is there or the peer is gone; a sending endpoint when there is room, which is always so in a bounded run.
+/// Once an endpoint is ready it stays ready, because it has no other user. A receiving endpoint is ready when a message
+/// has arrived or the peer has disconnected; a sending endpoint is ready when the ring is not full, which is always the
+/// case in a bounded run.
 pub trait Endpoint {
-    /// The endpoint as the runtime sees it. Exclusive, since an endpoint has room for one waiter.
+    /// The endpoint as the runtime sees it. Exclusive, because an endpoint has space for only one waiter.
     #[doc(hidden)]
     fn watch(&mut self) -> Watch<'_>;
 
     /// Whether the next operation would not wait.
     fn is_ready(&self) -> bool;
 
-    /// Waits, no longer than `patience`, until the next operation would not wait. Says whether that is so.
+    /// Blocks, for at most `patience`, until the next operation would not wait. Returns whether that is the case.
     fn ready_within(&mut self, patience: Duration) -> bool {
         park::until(self.watch().0, Instant::now().checked_add(patience))
     }
 
-    /// A future that is done when the next operation would not wait. It can be dropped at any time; nothing is lost.
+    /// A future that completes when the next operation would not wait. It can be dropped at any time without losing
+    /// anything.
     fn ready(&mut self) -> Ready<'_, Self>
     where
         Self: Sized,
@@ -42,10 +45,10 @@ pub trait Endpoint {
 #[doc(hidden)]
 pub struct Watch<'a>(pub(crate) Watched<'a>);
 
-// SAFETY: it stands for the exclusive borrow of an endpoint, which is `Send`; only an exclusive borrow makes one.
+// SAFETY: it represents the exclusive borrow of an endpoint, which is `Send`; only an exclusive borrow makes one.
 unsafe impl Send for Watch<'_> {}
-// SAFETY: a shared reference lets nobody outside this crate do anything, and this crate arms and disarms through one
-// only where it has taken the `Watch` from whoever called.
+// SAFETY: a shared reference allows nothing outside this crate, and this crate arms and disarms through one only where
+// it has taken the `Watch` from its caller.
 unsafe impl Sync for Watch<'_> {}
 
 impl<S> Endpoint for Sender<S> {
@@ -68,7 +71,7 @@ impl<S> Endpoint for Receiver<S> {
     }
 }
 
-/// Looks for readiness, and leaves the task's waker if there is none.
+/// Checks for readiness, and registers the task's waker if the endpoint is not ready.
 #[inline]
 fn poll(watched: Watched<'_>, context: &mut Context<'_>) -> Poll<()> {
     if watched.arm_task(context.waker()) {
@@ -111,7 +114,7 @@ impl<S: State> Recv<S> {
         }
     }
 
-    /// Gives the endpoint back; `None` if the message has been delivered.
+    /// Returns the endpoint; `None` if the message has been delivered.
     pub fn into_inner(self) -> Option<Receiver<S>> {
         let receiver = self.receiver?;
         drop(receiver.watched().disarm());
@@ -124,7 +127,7 @@ impl<S: State> Future for Recv<S> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(receiver) = &self.receiver else {
-            panic!("a `Recv` was polled after it had delivered its message")
+            panic!("`Recv` polled after it had delivered its message")
         };
         let found = receiver.find();
         if let Found::Nothing(value) = found {
@@ -134,7 +137,7 @@ impl<S: State> Future for Recv<S> {
         }
         receiver.note_task(found);
         let Some(receiver) = self.receiver.take() else {
-            unreachable!("it was there a moment ago")
+            unreachable!("the receiver was there above")
         };
         if let Found::Message(word) = found {
             return Poll::Ready(Ok(receiver.open(word)));
@@ -147,7 +150,7 @@ impl<S: State> Future for Recv<S> {
     }
 }
 
-/// Writes what a generated sending endpoint has in common with all others: `Debug` and [`Endpoint`].
+/// Implements what all generated sending endpoints have in common: `Debug` and [`Endpoint`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! endpoint {

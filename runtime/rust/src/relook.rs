@@ -1,30 +1,32 @@
-//! Looking again, where the barrier was refused and a sender may not have seen that its receiver waits (see `barrier`).
+//! Checking again, where the barrier was refused and a sender may not have seen that its receiver waits (see
+//! `barrier`).
 //!
-//! A waiter is left in the flags as always, and most senders see it. One that stored its message at the same moment may not;
-//! but its store becomes visible some time, so whoever waits looks again, at first soon and then less often. A thread sleeps with a
-//! time limit. A task cannot: so a thread of the runtime, which is started when the first task needs it, wakes the task after a
-//! while. If no thread can be had, as under a filter that forbids `clone`, the task is woken at once, and looks again
-//! whenever its executor has nothing else to do.
+//! A waiter is registered in the flags as always, and most senders see it. A sender that stored its message at the same
+//! moment may not; but its store becomes visible eventually, so the side that waits checks again, soon at first and
+//! then less often. A thread sleeps with a time limit. A task cannot, so a thread of the runtime, which is started when
+//! the first task needs it, wakes the task after a while. If no thread can be started, as under a filter that forbids
+//! `clone`, the task is woken at once, and checks again whenever its executor has nothing else to do.
 //!
-//! That goes on for as long as a receiver waits in its flags, which it does only in a session that began before the barrier was
-//! lost. A task waits in the word as soon as its sender knows that it is one (see `watched`), which is two messages later.
+//! That continues for as long as a receiver waits in its flags, which it does only in a session that began before the
+//! barrier was lost. A task waits in the word as soon as its sender knows that it is a task (see `watched`), which is
+//! two messages later.
 
 use std::time::{Duration, Instant};
 
 use crate::sync::{park, park_timeout};
 
-/// How long to wait before looking again: this, and each time twice as long, up to a limit of 128 ms.
+/// How long to wait before checking again for the first time. Each further wait is twice as long, up to 128 ms.
 const SHORTEST: Duration = Duration::from_millis(1);
 const DOUBLINGS: u32 = 7;
 
-/// How long to wait before looking again.
+/// How long to wait before checking again.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Pause {
     doublings: u32,
 }
 
 impl Pause {
-    /// After so many looks without success.
+    /// After this many checks without success.
     pub(crate) fn after(looks: u32) -> Pause {
         Pause {
             doublings: looks.min(DOUBLINGS),
@@ -39,8 +41,8 @@ impl Pause {
     }
 }
 
-/// Puts the thread to sleep until it is unparked, or until the deadline, or for a pause if there is one; or for no reason. False,
-/// and at once, if the deadline is past.
+/// Puts the thread to sleep until it is unparked, until the deadline, or for a pause if there is one. May also return
+/// spuriously. Returns false, without sleeping, if the deadline has passed.
 pub(crate) fn sleep(deadline: Option<Instant>, pause: &mut Option<Pause>) -> bool {
     let pause = pause.as_mut().map(Pause::next);
     let left = match deadline {
@@ -81,10 +83,10 @@ mod tasks {
 
     use crate::sync::{park, park_timeout, unpark, Mutex, MutexGuard, Thread};
 
-    /// Tasks to be woken, by the pointers of their wakers: one that asks several times is woken once.
+    /// Tasks to be woken, by the pointers of their wakers: a task that asks several times is woken once.
     struct Tasks {
         wakers: BTreeMap<[usize; 2], (Instant, Waker)>,
-        /// The thread that wakes them, and its process. A process that was forked has no other thread than the one that forked.
+        /// The thread that wakes them, and its process. A forked process has no other thread than the one that forked.
         server: Option<(u32, Thread)>,
     }
 
@@ -93,12 +95,12 @@ mod tasks {
         server: None,
     });
 
-    /// Nothing panics while the lock is held: wakers are cloned, woken and dropped outside.
+    /// Nothing panics while the lock is held: wakers are cloned, woken and dropped outside of it.
     fn lock() -> MutexGuard<'static, Tasks> {
         TASKS.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread that wakes tasks in this process, which is started if there is none; or nothing, if no thread can be had.
+    /// The thread that wakes tasks in this process, which is started if there is none. `None` if it cannot be started.
     fn server(tasks: &mut Tasks) -> Option<Thread> {
         let process = std::process::id();
         let known = tasks.server.as_ref();
@@ -107,7 +109,7 @@ mod tasks {
         }
         let thread = thread::Builder::new().name(String::from("duologue"));
         let thread = thread.spawn(serve).ok()?.thread().clone();
-        // The sanitizer has a type of its own.
+        // Under the thread sanitizer this is a type of its own.
         #[allow(clippy::useless_conversion)]
         let thread = Thread::from(thread);
         tasks.server = Some((process, thread.clone()));
@@ -140,7 +142,8 @@ mod tasks {
         drop(spare);
     }
 
-    /// A task that comes after the look at the tasks leaves a token, with which the thread does not sleep.
+    /// Wakes tasks when they are due. A task that is added after the check of the tasks unparks this thread, which then
+    /// does not sleep.
     fn serve() {
         loop {
             let now = Instant::now();
@@ -163,7 +166,8 @@ mod tasks {
 
     fn wake(due: BTreeMap<[usize; 2], (Instant, Waker)>) {
         for (_, waker) in due.into_values() {
-            // A waker that panics keeps nobody else from being woken; nor does what it panicked with.
+            // A waker that panics does not keep other tasks from being woken. Neither does its panic payload, which is
+            // not dropped.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
                 mem::forget(panic);
             }

@@ -1,6 +1,6 @@
-//! The vocabulary in which generated code describes a protocol to the runtime.
+//! The traits and types with which generated code describes a protocol to the runtime.
 //!
-//! Both sides of a session read the same table: one [`State`] per state and one [`Transition`] per message. Rust allows
+//! Both sides of a session use the same table: one [`State`] per state and one [`Transition`] per message. Rust allows
 //! one implementation per state and index, so the sides cannot disagree about a payload's type or about what follows.
 
 use std::fmt;
@@ -19,37 +19,37 @@ pub trait State: Sized {
     /// The package, protocol and state, joined by dots: `acme.bank.login`.
     const NAME: &'static str;
 
-    /// Whether the state may have a message after which the same side speaks again. Where it has none a run ends here,
-    /// which makes short dialogues faster. Both sides go by it, so it decides nothing but speed.
+    /// Whether the state may have a message after which the same side sends again. If it has none, a run ends here,
+    /// which makes short dialogues faster. Both sides use the same value, so it affects only speed.
     const STAYS: bool = true;
 
-    /// What every session that comes to this state was begun with, if that is always the same: then the compiler knows
-    /// where in the session everything lies. After a state of which it is not known it is not known either.
+    /// What every session that reaches this state was begun with, if that is always the same. Then the compiler knows
+    /// where in the session everything is stored. After a state for which it is not known, it is not known either.
     const SESSION: Session = Session::UNKNOWN;
 
-    /// Builds the message that was found, by the one `take` that fits its index.
+    /// Builds the message that was found, with the one `take` that matches its index.
     fn open(branch: Branch<Self>) -> Self::Message;
 }
 
 /// The message with this index among those of its state: what it carries and where it leads.
 pub trait Transition<const INDEX: u8>: State {
-    /// The value that travels: itself if there is one, a tuple if there are several, `()` if there is none.
+    /// What the message carries: the value itself if there is one, a tuple if there are several, `()` if there is none.
     type Payload: Send;
 
     /// [`Stay`], [`Turn`], [`End`] or [`Finish`].
     type Next: Next;
 }
 
-/// The same side speaks again, in state `S`.
+/// The same side sends again, in state `S`.
 pub struct Stay<S>(PhantomData<fn(S) -> S>);
 
-/// The other side speaks, in state `S`.
+/// The other side sends next, in state `S`.
 pub struct Turn<S>(PhantomData<fn(S) -> S>);
 
 /// The session is over (`-> !`).
 pub struct End(());
 
-/// The session is over, in the terminal state `S`, of which both sides get a [`Finished`].
+/// The session is over, in the terminal state `S`. Both sides get a [`Finished`] of that state.
 pub struct Finish<S>(PhantomData<fn(S) -> S>);
 
 /// What follows a message, for both sides. The runtime implements it for [`Stay`], [`Turn`], [`End`] and [`Finish`].
@@ -118,7 +118,7 @@ impl<S> Follow for Finish<S> {
 fn going_on(pipe: Option<Pipe>) -> Pipe {
     match pipe {
         Some(pipe) => pipe,
-        None => unreachable!("a session goes on after Stay and Turn"),
+        None => unreachable!("a session continues after `Stay` and `Turn`"),
     }
 }
 
@@ -126,7 +126,7 @@ fn going_on(pipe: Option<Pipe>) -> Pipe {
 pub struct Finished<S>(PhantomData<fn(S) -> S>);
 
 impl<S> Finished<S> {
-    /// Both endpoints of a session that is over before it began.
+    /// Both endpoints of a session that is over before it begins.
     pub fn pair() -> (Finished<S>, Finished<S>) {
         (Finished::new(), Finished::new())
     }
@@ -142,25 +142,27 @@ impl<S> fmt::Debug for Finished<S> {
     }
 }
 
-/// Out of reach for users, so that only the four types above follow a message.
+/// Not accessible to users, so that only the four types above can follow a message.
 mod follow {
     use crate::cell::Stance;
     use crate::layout::Session;
     use crate::pipe::{Pipe, Then};
 
-    /// How the untyped side of a session becomes the next endpoint.
+    /// How the untyped side of a session is turned into the next endpoint.
     pub trait Follow {
         /// The next endpoint of the side that sent the message.
         type Mine;
         /// The next endpoint of the side that received it.
         type Theirs;
-        /// What the pipe does.
+        /// What the pipe does after the message.
         const THEN: Then;
         /// [`State::SESSION`](super::State::SESSION) of the state that follows.
         const SESSION: Session = Session::UNKNOWN;
-        /// Types the sender's side. `stayed` is [`State::STAYS`](super::State::STAYS) of the state that it comes from.
+        /// Makes the sender's next endpoint. `stayed` is [`State::STAYS`](super::State::STAYS) of the state that it
+        /// comes from.
         fn mine(pipe: Pipe, stayed: bool) -> Self::Mine;
-        /// Types the receiver's side, which comes from a state with this stance, and is gone after the last message.
+        /// Makes the receiver's next endpoint. The receiver comes from a state with this stance, and has no pipe after
+        /// the last message.
         fn theirs(pipe: Option<Pipe>, from: &'static Stance) -> Self::Theirs;
     }
 }

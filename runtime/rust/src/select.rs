@@ -1,4 +1,4 @@
-//! Choosing among endpoints whose number is known at run time only.
+//! Choosing among endpoints whose number is known only at run time.
 
 use std::error::Error;
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::group::{self, Any};
 use crate::ready::{Endpoint, Watch};
 use crate::turn;
 
-/// Waits until one of any number of endpoints is ready, of whatever protocols and states they are.
+/// Waits until one of any number of endpoints is ready, whatever their protocols and states.
 ///
-/// It borrows the endpoints and gives the place of one that is ready, in the order in which they were added; the
-/// program then uses that endpoint, which does not wait. If several are ready, each has its turn. Each wait looks at
-/// all endpoints: for many endpoints [`PortSet`](crate::PortSet) is the better choice, and for a few that are known by name
+/// It borrows the endpoints and returns the index of one that is ready, in the order in which they were added. The
+/// program then uses that endpoint, which does not wait. If several are ready, each gets its turn. Each wait checks all
+/// endpoints: for many endpoints [`PortSet`](crate::PortSet) is the better choice, and for a few that are known by name
 /// [`select!`](crate::select).
 ///
 /// ```
@@ -34,18 +34,18 @@ pub struct Select<'a> {
 }
 
 impl<'a> Select<'a> {
-    /// Nothing to wait for yet.
+    /// A select without endpoints.
     pub fn new() -> Select<'a> {
         Select::default()
     }
 
-    /// Adds an endpoint and gives its place: how many were added before.
+    /// Adds an endpoint and returns its index: how many were added before.
     pub fn add(&mut self, endpoint: &'a mut (impl Endpoint + ?Sized)) -> usize {
         self.ends.push(endpoint.watch());
         self.ends.len() - 1
     }
 
-    /// Waits until an endpoint is ready, and gives its place.
+    /// Blocks until an endpoint is ready, and returns its index. Fails with [`NoEndpoints`] if none were added.
     pub fn ready(&mut self) -> Result<usize, NoEndpoints> {
         let start = self.start()?;
         match group::until(&self.ends, start, None) {
@@ -54,20 +54,20 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The place of an endpoint that is ready; `None` if there is none. Never waits.
+    /// The index of an endpoint that is ready; `None` if none is ready. Never waits.
     pub fn try_ready(&mut self) -> Result<Option<usize>, NoEndpoints> {
         let start = self.start()?;
         Ok(group::find(&self.ends, start))
     }
 
-    /// Like [`ready`](Select::ready), but waits no longer than this; then `None`.
+    /// Like [`ready`](Select::ready), but waits at most for this duration. After that, returns `None`.
     pub fn ready_within(&mut self, patience: Duration) -> Result<Option<usize>, NoEndpoints> {
         let start = self.start()?;
         let deadline = Instant::now().checked_add(patience);
         Ok(group::until(&self.ends, start, deadline))
     }
 
-    /// A future that does what [`ready`](Select::ready) does. It can be dropped at any time; nothing is lost.
+    /// A future that does what [`ready`](Select::ready) does. It can be dropped at any time without losing anything.
     pub fn ready_async(&mut self) -> SelectReady<'_, 'a> {
         let start = self.start();
         let any = start.map(|start| Any::new(&self.ends, start));

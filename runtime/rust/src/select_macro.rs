@@ -1,11 +1,11 @@
-//! The syntax of `select!`, which becomes a wait and a `match` per endpoint.
+//! The syntax of `select!`, which expands to a wait and a `match` per endpoint.
 
 /// Waits on several endpoints of different protocols and receives from one that is ready.
 ///
-/// Each endpoint, a variable or field that can be borrowed mutably, has an arm for each message that it can receive, and
-/// one for `closed`; what is missing does not compile (E0004 names it). If several endpoints are ready, each has its
-/// turn. The endpoints that were not chosen stay as they are. The whole is an expression, and `?`, `break`, `continue`
-/// and `return` work in the arms.
+/// Each endpoint is a variable or field that can be borrowed mutably. It has an arm for each message that it can
+/// receive, and one for `closed`; a missing arm is a compile error (E0004 names it). If several endpoints are ready,
+/// each gets its turn. The endpoints that were not chosen stay as they are. `select!` is an expression, and `?`,
+/// `break`, `continue` and `return` work in the arms.
 ///
 /// ```
 /// # use duologue_runtime as duologue;
@@ -56,15 +56,16 @@
 /// ```
 ///
 /// * `Message -> next => value` and `Message(payload) -> next => value`: the message, its payload as patterns, and a
-///   pattern for the next endpoint. `Message(payload) -> next { block }` does without the arrow. Without `->` the pattern
-///   is that of the enum's variant as it stands.
-/// * `closed => value` or `closed(why) => value`: the peer is gone; `why` is a [`Closed`](crate::Closed).
-/// * `ready => value`, as the only arm of an endpoint: the endpoint is not received from but only known to be ready. So
-///   an endpoint that waits for room to send can stand beside those that wait for messages.
-/// * `after(duration) => value`: no endpoint was ready for so long.
+///   pattern for the next endpoint. `Message(payload) -> next { block }` does not need the `=>`. Without `->`, the
+///   pattern is an ordinary pattern of the enum's variant.
+/// * `closed => value` or `closed(why) => value`: the peer has disconnected; `why` is a [`Closed`](crate::Closed).
+/// * `ready => value`, as the only arm of an endpoint: the endpoint is ready, and nothing is received from it. So an
+///   endpoint that waits for space to send can be listed next to those that wait for messages.
+/// * `after(duration) => value`: no endpoint was ready within this time.
 ///
 /// `select! { async; ... }` is the same for tasks: it awaits, on any executor, and the limit is a future, as in
-/// `after(tokio::time::sleep(duration)) => value`. A task that is dropped there loses nothing but its endpoints.
+/// `after(tokio::time::sleep(duration)) => value`. A task that is dropped while it awaits loses nothing except its
+/// endpoints.
 ///
 /// A select without endpoints does not compile.
 #[macro_export]
@@ -77,16 +78,16 @@ macro_rules! select {
     };
 }
 
-/// The steps of [`select!`]: `@ends` collects endpoints, `@limit` the rest of an `after` arm, `@wait` writes the wait,
-/// `@choose` the choice, `@arm` and `@body` the arms of one `match`.
+/// The steps of [`select!`]: `@ends` collects endpoints, `@limit` the rest of an `after` arm, `@wait` generates the
+/// wait, `@choose` the choice, `@arm` and `@body` the arms of one `match`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
     (@ends $mode:ident [] ()) => {
-        ::core::compile_error!("`select!` needs an endpoint: nothing else could end the wait")
+        ::core::compile_error!("`select!` needs an endpoint: without one it would wait forever")
     };
     (@ends $mode:ident [] ($($limit:tt)+)) => {
-        ::core::compile_error!("`select!` needs an endpoint: to wait for time alone, sleep")
+        ::core::compile_error!("`select!` needs an endpoint: to wait only for time, use a sleep")
     };
     (@ends $mode:ident [$($ends:tt)+] ($($limit:tt)*)) => {
         {

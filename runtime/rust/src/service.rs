@@ -3,13 +3,13 @@
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Begins a session, runs its server on a thread of its own, and gives the client's endpoint and the thread.
+/// Begins a session and runs its server on a thread of its own. Returns the client's endpoint and the thread's handle.
 ///
-/// `init` is the protocol's own, as in `spawn_service(bank::init, serve)`. The session is closed when the server returns or
-/// panics with an endpoint in hand, and the client then gets [`Closed`](crate::Closed).
+/// `init` is the protocol's own function, as in `spawn_service(bank::init, serve)`. If the server returns or panics
+/// while it still holds an endpoint, the session is closed, and the client then gets [`Closed`](crate::Closed).
 ///
 /// # Panics
-/// If the system cannot start a thread; [`try_spawn_service`] gives an error instead.
+/// If the system cannot start a thread; [`try_spawn_service`] returns an error instead.
 pub fn spawn_service<S, C, T>(
     init: impl FnOnce() -> (S, C),
     serve: impl FnOnce(S) -> T + Send + 'static,
@@ -20,11 +20,11 @@ where
 {
     match try_spawn_service(init, serve) {
         Ok(service) => service,
-        Err(error) => panic!("a service needs a thread: {error}"),
+        Err(error) => panic!("cannot start a thread for the service: {error}"),
     }
 }
 
-/// Like [`spawn_service`], for systems that may run out of threads.
+/// Like [`spawn_service`], but returns an error if the system cannot start a thread.
 pub fn try_spawn_service<S, C, T>(
     init: impl FnOnce() -> (S, C),
     serve: impl FnOnce(S) -> T + Send + 'static,
@@ -38,11 +38,11 @@ where
     Ok((client, thread))
 }
 
-/// Begins a session, hands the server's future to `spawn`, and gives the client's endpoint and what `spawn` gave.
+/// Begins a session and passes the server's future to `spawn`. Returns the client's endpoint and what `spawn` returned.
 ///
-/// `spawn` is that of any executor, as in `spawn_service_with(tokio::spawn, bank::init, serve)` where `serve` is an
-/// `async fn` of the server's endpoint. The session is closed when the future ends, panics or is dropped with an endpoint
-/// in hand.
+/// `spawn` can be that of any executor, as in `spawn_service_with(tokio::spawn, bank::init, serve)`, where `serve` is
+/// an `async fn` that takes the server's endpoint. If the future completes, panics or is dropped while it still holds
+/// an endpoint, the session is closed.
 pub fn spawn_service_with<S, C, F, H>(
     spawn: impl FnOnce(F) -> H,
     init: impl FnOnce() -> (S, C),

@@ -1,24 +1,24 @@
 //! One sending endpoint for many senders.
 //!
-//! The endpoint lies behind a lock that is held for one message. A sender that finds the ring full lets go of the
-//! lock before it waits: it joins a queue, and the first in the queue leaves the queue's waker with the pipe. That waker
-//! empties the queue and wakes all who were in it, so a sender that gave up in the meantime took nothing away from the
-//! others.
+//! The endpoint is protected by a lock that is held for one message at a time. A sender that finds the ring full
+//! releases the lock before it waits: it joins a queue, and the first sender in the queue registers the queue's waker
+//! with the pipe. That waker empties the queue and wakes all senders that were in it, so a sender that gave up in the
+//! meantime takes nothing away from the others.
 //!
-//! # Why nobody sleeps for ever
+//! # Why no sender sleeps forever
 //!
-//! Whoever joins holds the endpoint's lock. It has seen that there is no room; it joins; and if the queue was empty it leaves
-//! the waker with the pipe, which fails if there is room after all. So when the lock is free and somebody is in the
-//! queue, the waker is with the pipe, or a report of room has taken it out and it is about to empty the queue.
-//! Emptying the queue too often wakes senders for nothing, which then try again.
+//! A sender that joins holds the endpoint's lock. It has seen that there is no space; it joins; and if the queue was
+//! empty, it registers the waker with the pipe, which fails if there is space after all. So when the lock is free and
+//! the queue is not empty, the waker is with the pipe, or a report of free slots has taken it out and it is about to
+//! empty the queue. Emptying the queue too often wakes senders unnecessarily, and they try again.
 //!
-//! The pipe holds the waker and the waker the queue, which holds nothing of the session: there is no cycle.
+//! The pipe holds the waker, and the waker holds the queue, which holds nothing of the session: there is no cycle.
 //!
 //! # What runs under the locks
 //!
-//! Only code of this crate. A waker is cloned, woken and dropped where no lock is held, because that is foreign code, which may
-//! use or drop the same shared sender; so is a payload. Therefore what follows from an attempt is done by
-//! [`Attempt::done`], when the lock was let go of.
+//! Only code of this crate. A waker is cloned, woken and dropped where no lock is held, because that runs foreign code,
+//! which may use or drop the same shared sender. The same applies to dropping a payload. Therefore what follows from an
+//! attempt is done by [`Attempt::done`], after the lock was released.
 
 use std::fmt;
 use std::future::Future;
@@ -34,27 +34,27 @@ use crate::scheme::{Stay, Transition};
 use crate::sync::{current, park, Mutex, MutexGuard};
 use crate::wait::{with_each, Awaited, Waiter};
 
-/// How often a sender lets other threads run before it sleeps.
+/// How often a sender yields before it sleeps.
 const YIELDS: u32 = if cfg!(duologue_loom) { 0 } else { 4 };
 
-/// A sending endpoint that many senders use: what the types that are generated for states whose messages all lead back
-/// to the state are made of.
+/// A sending endpoint that many senders use. Generated code wraps it for states whose messages all lead back to the
+/// same state.
 ///
-/// The messages of one sender arrive in the order in which it sent them. The last clone's drop closes the session.
+/// The messages of one sender arrive in the order in which it sent them. Dropping the last clone closes the session.
 pub struct SharedSender<S> {
     shared: Arc<Shared<S>>,
 }
 
-/// What the senders share. `None` when the peer is gone.
+/// What the senders share. `end` is `None` when the peer is gone.
 struct Shared<S> {
     end: Mutex<Option<Sender<S>>>,
     queue: Arc<Queue>,
 }
 
-/// What a send came to that did not have to wait, or waits no more.
+/// The result of a send that did not have to wait, or that has finished waiting.
 type Done<P> = Result<(), SendError<P>>;
 
-/// What became of one attempt.
+/// The outcome of one attempt.
 enum Attempt<P> {
     Sent(Option<Waiter>),
     Closed(Unsent<P>),
@@ -63,7 +63,7 @@ enum Attempt<P> {
 }
 
 impl<P> Attempt<P> {
-    /// Does what is left to be done where no lock is held. Gives the payload back if there is no room.
+    /// Does the remaining work, where no lock is held. Returns the payload if there is no space.
     fn done(self, state: &'static str) -> Result<Done<P>, P> {
         match self {
             Attempt::Sent(receiver) => {
@@ -85,7 +85,7 @@ impl<P> Attempt<P> {
 impl<S> SharedSender<S> {
     /// Shares an endpoint.
     pub fn new(sender: Sender<S>) -> SharedSender<S> {
-        // From here on there is no waiter here but the queue's.
+        // From here on, the queue's waiter is the only one that is registered here.
         drop(sender.watched().disarm_slowly());
         let shared = Shared {
             end: Mutex::new(Some(sender)),
@@ -98,8 +98,8 @@ impl<S> SharedSender<S> {
         }
     }
 
-    /// Sends the message with this index. Waits while the ring is full, and others may send meanwhile. Gives the payload back
-    /// if the peer is gone.
+    /// Sends the message with this index. Blocks while the ring is full; other senders may send in the meantime. Fails
+    /// with [`SendError`], which contains the payload, if the peer has disconnected.
     pub fn send<const INDEX: u8>(&self, payload: S::Payload) -> Result<(), SendError<S::Payload>>
     where
         S: Transition<INDEX, Next = Stay<S>>,
@@ -128,7 +128,8 @@ impl<S> SharedSender<S> {
         }
     }
 
-    /// Sends the message with this index if there is room, and never waits for room.
+    /// Sends the message with this index if the ring is not full, and never waits for space. Fails with
+    /// [`TrySendError`], which contains the payload, if the ring is full or the peer has disconnected.
     pub fn try_send<const INDEX: u8>(
         &self,
         payload: S::Payload,
@@ -144,7 +145,8 @@ impl<S> SharedSender<S> {
         }
     }
 
-    /// A future that does what [`send`](SharedSender::send) does. Dropping it before it is done drops the payload, unsent.
+    /// A future that does what [`send`](SharedSender::send) does. Dropping it before it completes drops the payload,
+    /// unsent.
     pub fn send_async<const INDEX: u8>(&self, payload: S::Payload) -> SharedSend<'_, S, INDEX>
     where
         S: Transition<INDEX, Next = Stay<S>>,
@@ -159,15 +161,15 @@ impl<S> SharedSender<S> {
 
 impl<S> Shared<S> {
     fn lock(&self) -> MutexGuard<'_, Option<Sender<S>>> {
-        // A panic leaves `None` or an endpoint, both of which are true.
+        // A panic leaves `None` or an endpoint, and both are valid.
         match self.end.lock() {
             Ok(end) => end,
             Err(poisoned) => poisoned.into_inner(),
         }
     }
 
-    /// Sends if there is room. If not the payload comes back, and if there is a waiter it joins the queue, unless there is room by
-    /// then: says whether it did. It is not in the queue.
+    /// Sends if there is space. If not, returns the payload, and whether the waiter, if there is one, has joined the
+    /// queue. It does not join if there is space by then. A sender that passes a waiter must not be in the queue.
     fn send_or_join<const INDEX: u8>(
         &self,
         payload: S::Payload,
@@ -194,7 +196,7 @@ impl<S> Shared<S> {
     }
 }
 
-/// Sends if that does not wait for room. If the peer is gone, so is the endpoint afterwards.
+/// Sends if that does not have to wait for space. If the peer is gone, so is the endpoint afterwards.
 fn attempt<S, const INDEX: u8>(
     end: &mut Option<Sender<S>>,
     payload: S::Payload,
@@ -223,7 +225,7 @@ where
     }
 }
 
-/// The senders that wait for room.
+/// The senders that wait for space.
 struct Queue {
     waiting: Mutex<Waiting>,
 }
@@ -231,7 +233,7 @@ struct Queue {
 #[derive(Default)]
 struct Waiting {
     waiters: Vec<(u64, Waiter)>,
-    /// How many have joined ever, which numbers them.
+    /// How many senders have ever joined, which is the number of the next one.
     joined: u64,
 }
 
@@ -239,7 +241,7 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         match self.waiting.lock() {
             Ok(waiting) => waiting,
-            // No change is made in steps.
+            // No change is made in several steps.
             Err(poisoned) => poisoned.into_inner(),
         }
     }
@@ -252,7 +254,7 @@ impl Wake for Queue {
     }
 }
 
-/// A sender's place in the queue, which it leaves when it is done or gives up.
+/// A sender's position in the queue. The sender leaves the queue when it is done or gives up.
 struct InQueue<'a> {
     queue: &'a Arc<Queue>,
     number: Option<u64>,
@@ -266,8 +268,8 @@ impl<'a> InQueue<'a> {
         }
     }
 
-    /// Joins at the end. If there is something to do the sender is not in the queue, and the waiter comes back, unless somebody
-    /// woke it. The sender was not in the queue.
+    /// Joins the queue at the end. If the sender does not have to wait after all, it is not in the queue afterwards,
+    /// and the waiter is returned, unless it was woken. The sender must not be in the queue already.
     fn join<S>(&mut self, end: &Option<Sender<S>>, waiter: Waiter) -> Result<(), Option<Waiter>> {
         let Some(sender) = end else {
             return Err(Some(waiter));
@@ -327,7 +329,7 @@ where
         let mut waiter = None;
         loop {
             let Some(payload) = this.payload.take() else {
-                panic!("a `SharedSend` was polled after it was done")
+                panic!("`SharedSend` polled after completion")
             };
             match this
                 .shared
@@ -361,7 +363,7 @@ impl<S> fmt::Debug for SharedSender<S> {
     }
 }
 
-/// Writes what a generated shared sender has in common with all others: `From` its endpoint, `Clone` and `Debug`.
+/// Implements what all generated shared senders have in common: `From` for their endpoint, `Clone` and `Debug`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared {

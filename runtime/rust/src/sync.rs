@@ -1,5 +1,5 @@
-//! The atomics and thread calls of the standard library, or loom's when the pipe is being model-checked, and those that
-//! count what they do when the crate is being tested.
+//! The atomics and thread calls of the standard library, loom's when the pipe is being model-checked, or versions that
+//! count their operations when the crate is being tested.
 
 #[cfg(not(any(duologue_loom, test)))]
 pub(crate) use std::sync::atomic::AtomicU64;
@@ -36,7 +36,7 @@ pub(crate) use loom::{
     thread::{current, yield_now, Thread},
 };
 
-/// Puts the thread to sleep until it is unparked, or for no reason.
+/// Puts the thread to sleep until it is unparked. May also return spuriously.
 pub(crate) fn park() {
     #[cfg(test)]
     count::call();
@@ -46,7 +46,7 @@ pub(crate) fn park() {
     loom::thread::park();
 }
 
-/// The same, but for so long only.
+/// Like [`park`], but for at most this duration.
 #[cfg(not(duologue_loom))]
 pub(crate) fn park_timeout(patience: std::time::Duration) {
     #[cfg(test)]
@@ -54,7 +54,7 @@ pub(crate) fn park_timeout(patience: std::time::Duration) {
     std::thread::park_timeout(patience);
 }
 
-/// loom has no clock: time stands still, so that a timeout is explored as a sequence of early looks.
+/// loom has no clock: time does not pass, so a timeout is explored as a sequence of early checks.
 #[cfg(duologue_loom)]
 pub(crate) fn park_timeout(_patience: std::time::Duration) {
     loom::thread::yield_now();
@@ -67,7 +67,8 @@ pub(crate) fn unpark(thread: &Thread) {
     thread.unpark();
 }
 
-/// How often the operations of this thread changed an atomic by a read-modify-write, and called the kernel.
+/// Counts how often the operations of this thread changed an atomic by a read-modify-write, and how often they called
+/// the kernel.
 #[cfg(test)]
 pub(crate) mod count {
     use std::cell::Cell;

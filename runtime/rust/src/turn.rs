@@ -1,9 +1,9 @@
-//! With which of several endpoints to begin: fair, and without chance.
+//! Which of several endpoints to begin with: fair, and deterministic.
 //!
 //! A thread counts its choices and begins at the fractional part of the count times the golden ratio, scaled to the
-//! number of endpoints. Multiples of an irrational number spread evenly over the places, and so do every second, every
-//! third and so on of them. A plain counter would not do: of two selects that take turns in a loop, each between
-//! two endpoints, each would always begin with the same one.
+//! number of endpoints. Multiples of an irrational number spread evenly over the indexes, and so do every second, every
+//! third and so on of them. A plain counter would not work: of two selects that take turns in a loop, each between two
+//! endpoints, each would always begin with the same one.
 
 use std::cell::Cell;
 
@@ -20,7 +20,7 @@ loom::thread_local! {
     static PHASE: Cell<u64> = Cell::new(0);
 }
 
-/// A place below `count` to begin at.
+/// An index below `count` to begin with.
 pub(crate) fn next(count: usize) -> usize {
     let phase = PHASE.try_with(|phase| {
         let next = phase.get().wrapping_add(STEP);
@@ -35,7 +35,7 @@ pub(crate) fn next(count: usize) -> usize {
 mod tests {
     use super::next;
 
-    /// How often each of `count` places was chosen by every `stride`-th of the choices.
+    /// How often each of `count` indexes was chosen by every `stride`-th choice.
     fn chosen(count: usize, stride: usize, rounds: usize) -> Vec<usize> {
         std::thread::spawn(move || {
             let mut chosen = vec![0; count];
@@ -59,7 +59,7 @@ mod tests {
                     let fair = 1_000 / count;
                     assert!(
                         times.abs_diff(fair) <= 8,
-                        "{times} instead of {fair} of {count} places, every {stride}"
+                        "{times} instead of {fair} of {count} indexes, every {stride}"
                     );
                 }
             }

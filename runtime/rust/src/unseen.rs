@@ -1,6 +1,7 @@
-//! What happens where the kernel refuses the barrier and a sender misses what its receiver said, which no test can bring about by
-//! chance: so here a message is stored by hand, without the look at the flags that follows. Each test has a process of its own,
-//! because the filter under which the kernel refuses the call stays.
+//! What happens where the kernel refuses the barrier and a sender misses what its receiver set in the flags. No test
+//! can rely on that happening by chance, so here a message is stored by hand, without reading the flags afterwards.
+//! Each test runs in a process of its own, because the filter under which the kernel refuses the call cannot be
+//! removed.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -27,7 +28,7 @@ fn alone(name: &str, test: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some() {
         thread::spawn(|| {
             thread::sleep(Duration::from_secs(60));
-            eprintln!("somebody sleeps for ever");
+            eprintln!("a thread sleeps forever");
             std::process::abort();
         });
         if barrier::is_there() {
@@ -35,7 +36,7 @@ fn alone(name: &str, test: impl FnOnce()) {
         }
         return;
     }
-    let mut child = Command::new(std::env::current_exe().expect("a program knows its name"));
+    let mut child = Command::new(std::env::current_exe().expect("the path of this program"));
     child.args([&format!("unseen::{name}"), "--exact", "--nocapture"]);
     let output = child.env(CHILD, "1").output().expect("the program starts");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -46,14 +47,14 @@ fn alone(name: &str, test: impl FnOnce()) {
     );
 }
 
-/// Waits until the receiver of this sender has left a waiter in its flags where the sender stands, and then stores a number there
-/// without looking. The sender as it is after the message.
+/// Waits until the receiver of this sender has registered a waiter in its flags for the sender's position, and then
+/// stores a number there without reading the flags. Returns the sender after the message.
 fn store_when_awaited(sender: Pipe) -> Pipe {
     let flags = sender.flags(1 - sender.at().side());
     while flags.load(Acquire) & WAITING == 0 {
         thread::yield_now();
     }
-    // Until it sleeps, most likely.
+    // Long enough for it to be asleep, most likely.
     thread::sleep(Duration::from_millis(20));
     assert!(barrier::is_lost());
     store_unseen(&sender, 0, 7_u64);
@@ -61,7 +62,7 @@ fn store_when_awaited(sender: Pipe) -> Pipe {
     sender.stepped(&layout, Then::Stay)
 }
 
-/// Lets somebody wait for a message that is stored without a look.
+/// Lets a receiver wait for a message that is stored without reading the flags.
 fn receive_unseen(receive: impl FnOnce(stream::server::Stream<u64>) + Send + 'static) {
     let (server, mut client) = stream::init::<u64>();
     refuse_membarrier(libc::EPERM);
@@ -186,7 +187,7 @@ fn a_task_with_a_set_looks_again() {
     });
 }
 
-/// A task whose sender has learnt of it waits in the word from there on, so that nobody need look again.
+/// A task whose sender knows that it is one waits in the word from then on, and does not have to check again.
 #[test]
 fn a_task_that_its_sender_knows_is_sure() {
     alone("a_task_that_its_sender_knows_is_sure", || {
@@ -194,8 +195,8 @@ fn a_task_that_its_sender_knows_is_sure() {
         refuse_membarrier(libc::ENOSYS);
         let waker = Waker::from(Arc::new(Unpark(sync::current())));
         let mut context = Context::from_waker(&waker);
-        // At the beginning of a run a sender looks whether its receiver is a task.
-        client = client.send(0).expect("nobody leaves");
+        // At the beginning of a run, a sender checks whether its receiver is a task.
+        client = client.send(0).expect("no disconnect");
         let Ok(Stream::Send(0, next)) = server.recv() else {
             panic!("a number")
         };
@@ -206,7 +207,7 @@ fn a_task_that_its_sender_knows_is_sure() {
             for _ in 0..3 {
                 assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
             }
-            client = client.send(number).expect("nobody leaves");
+            client = client.send(number).expect("no disconnect");
             let received = Pin::new(&mut receiving).poll(&mut context);
             let Poll::Ready(Ok(Stream::Send(_, mut next))) = received else {
                 panic!("a number")
@@ -219,15 +220,16 @@ fn a_task_that_its_sender_knows_is_sure() {
     });
 }
 
-/// A message with a destructor, and without memory: the one that is stored without a look is never received, and lost.
+/// A message with a destructor that owns no memory: the one that is stored without reading the flags is never received,
+/// and is leaked.
 struct Number(u64);
 
 impl Drop for Number {
     fn drop(&mut self) {}
 }
 
-/// The sender of a session whose messages have destructors, and whose receiver has left, after which it has stored a message without
-/// looking: it finds later that the receiver is gone.
+/// The sender of a session whose messages have destructors, and whose receiver has disconnected. After that, the sender
+/// has stored a message without reading the flags, so it finds later that the receiver is gone.
 fn left(then: Then) -> Pipe {
     let slot = Slot::new().messages(4).fit::<Number>();
     let (sender, receiver) = pair(Layout::of(slot, Capacity::Bounded(9)));
@@ -242,7 +244,7 @@ fn left(then: Then) -> Pipe {
     sender.stepped(&layout, then).sending(true)
 }
 
-/// The number that came back with a message, of which the sender ends the session.
+/// The number in a message that was returned to the sender, which ends the session.
 fn returned(sent: Sent<Number>) -> Option<u64> {
     let Sent::Noticed(Err(unsent)) = sent else {
         return None;
@@ -291,7 +293,7 @@ fn a_task_that_waits_for_an_answer_finds_that_the_receiver_left() {
         let asking = left(Then::Turn);
         let waker = Waker::from(Arc::new(Unpark(sync::current())));
         assert!(!Watched::for_message(&asking).arm_task(&waker));
-        // Where it would wait in the word as well.
+        // Also where it would wait in the word.
         let alternating = asking.sending(false);
         assert!(alternating.waits_in_word());
         assert!(!Watched::for_message(&alternating).arm_task(&waker));
@@ -305,7 +307,7 @@ fn a_sender_that_waited_for_an_answer_and_leaves_is_alone() {
     alone(name, || assert!(left(Then::Turn).die(&mut None).is_ok()));
 }
 
-/// The block of the session is used for the next one only if the sender has ended it.
+/// The block of the session is used for the next session only if the sender has ended this one.
 #[test]
 fn a_sender_that_leaves_ends_the_session_of_a_receiver_that_left() {
     let name = "a_sender_that_leaves_ends_the_session_of_a_receiver_that_left";

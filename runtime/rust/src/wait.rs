@@ -1,17 +1,18 @@
-//! Who waits, and the place in the session where the other side finds it.
+//! Waiters, and the slot in the session where the other side finds one.
 //!
-//! Each side has one place of its own: a place for both was a lost wake-up. To wait, a side writes its waiter into its
-//! place and then raises a flag, in the word that the other side will change or in its own flags (see `watched`).
-//! Whoever lowers the flag, by a read-modify-write, has the waiter: the other side, which by Acquire sees what was
-//! written before the flag was raised; or the owner, which gives up waiting. `busy` covers the moment between the
-//! lowering and the reading of the place: the owner neither writes its place again nor ends the session before the
-//! other side has cleared it.
+//! Each side has a waiter slot of its own (a [`Place`]): a slot shared by both loses wake-ups. To wait, a side writes
+//! its waiter into its slot and then raises a flag, in the word that the other side will change or in its own flags
+//! (see `watched`). The side that lowers the flag, by a read-modify-write, gets the waiter. That is either the other
+//! side, which by Acquire sees what was written before the flag was raised, or the owner, which gives up waiting.
+//! `busy` covers the time between lowering the flag and reading the slot: the owner neither writes its slot again nor
+//! ends the session before the other side has cleared `busy`.
 //!
 //! # Wakers are foreign code
 //!
-//! To clone, wake or drop a waker runs code of an executor, which may panic, and may use any other endpoint, also one whose last owner
-//! it destroys. So it is done only where a panic loses nothing that is owned, and under no lock. What takes a waiter out gives it to
-//! its caller, which lets go of it when everything else is done.
+//! Cloning, waking or dropping a waker runs code of an executor. That code may panic, and it may use any other
+//! endpoint, including one whose last owner it destroys. So this is done only where a panic loses nothing that is
+//! owned, and never while holding a lock. A function that takes a waiter out returns it to its caller, which wakes or
+//! drops it after everything else is done.
 
 use std::cell::UnsafeCell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -25,12 +26,12 @@ use crate::sync::{spin_loop, unpark, yield_now, AtomicBool, Thread};
 pub(crate) enum Waiter {
     Thread(Thread),
     Task(Waker),
-    /// A thread that is woken through something that it shares: the bell of a port set. To a pipe it is a thread.
+    /// A thread that is woken through something it shares: the bell of a port set. A pipe treats it as a thread.
     Bell(Waker),
 }
 
 impl Waiter {
-    /// Wakes it. A wake-up too many does no harm.
+    /// Wakes the waiter. A superfluous wake-up does no harm.
     pub(crate) fn wake(self) {
         match self {
             Waiter::Thread(thread) => unpark(&thread),
@@ -39,11 +40,11 @@ impl Waiter {
     }
 }
 
-/// Does this with each of several waiters, also if it panics with some; the first panic goes on when all are done.
+/// Calls `act` with each of several waiters, even if it panics for some. The first panic resumes when all are done.
 pub(crate) fn with_each<T>(waiters: impl IntoIterator<Item = T>, mut act: impl FnMut(T)) {
     let mut first = None;
     for waiter in waiters {
-        // What a panic leaves in two minds is the executor's.
+        // Any state that a panic leaves inconsistent belongs to the executor.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| act(waiter))) {
             first.get_or_insert(panic);
         }
@@ -53,31 +54,31 @@ pub(crate) fn with_each<T>(waiters: impl IntoIterator<Item = T>, mut act: impl F
     }
 }
 
-/// A waiter whose flag was lowered and which is still in its place. Until it is fetched its owner neither waits anew nor ends
-/// the session.
+/// A waiter whose flag was lowered and which is still in its slot. Until it is fetched, its owner neither waits again
+/// nor ends the session.
 #[derive(Clone, Copy)]
-#[must_use = "a waiter that is not woken sleeps for ever"]
+#[must_use = "a waiter that is not woken sleeps forever"]
 pub(crate) struct Awaited(NonNull<Place>);
 
 impl Awaited {
-    /// Whoever waits in this place of the peer.
+    /// The waiter in this slot of the peer.
     ///
     /// # Safety
-    /// The caller lowered the raised flag, and of all that it makes of this one is used, once.
+    /// The caller lowered the raised flag. Of all copies that it makes of the result, only one is used, and only once.
     #[inline(always)]
     pub(crate) unsafe fn in_place(place: *const Place) -> Awaited {
-        // SAFETY: a place is part of a session, which is never at address 0.
+        // SAFETY: the slot is part of a session, which is never at address 0.
         Awaited(unsafe { NonNull::new_unchecked(place.cast_mut()) })
     }
 
-    /// Takes the waiter out of its place. The session may end from here on.
+    /// Takes the waiter out of its slot. From then on, the session may end.
     #[inline]
     pub(crate) fn fetch(self) -> Option<Waiter> {
-        // SAFETY: by the caller of `in_place`; the owner does not end the session as long as its place is busy.
+        // SAFETY: by the caller of `in_place`; the owner does not end the session while its slot is busy.
         unsafe { Place::take(self.0.as_ptr()) }
     }
 
-    /// Fetches it and wakes it.
+    /// Fetches the waiter and wakes it.
     #[inline(never)]
     pub(crate) fn wake(self) {
         if let Some(waiter) = self.fetch() {
@@ -86,20 +87,20 @@ impl Awaited {
     }
 }
 
-/// The time until the other side has done what it is about to do, a few instructions away.
+/// A backoff while the other side completes what it is about to do, a few instructions away.
 pub(crate) struct Moment {
     looks: u32,
 }
 
 impl Moment {
-    /// How often to look before others are let run: the other side may have been stopped on this processor.
+    /// How often to spin before yielding: the other side may have been preempted on this processor.
     const LOOKS: u32 = 64;
 
     pub(crate) const fn new() -> Moment {
         Moment { looks: 0 }
     }
 
-    /// Lets a little of it pass.
+    /// Waits a little: spins at first, then yields.
     pub(crate) fn pass(&mut self) {
         if self.looks < Moment::LOOKS && cfg!(not(duologue_loom)) {
             self.looks += 1;
@@ -110,9 +111,9 @@ impl Moment {
     }
 }
 
-/// The place of one side.
+/// The waiter slot of one side.
 pub(crate) struct Place {
-    /// Set by the owner before it raises the flag; cleared by whoever takes the waiter out.
+    /// Set by the owner before it raises the flag; cleared by the side that takes the waiter out.
     busy: AtomicBool,
     waiter: UnsafeCell<Option<Waiter>>,
     /// Shows loom when the waiter is put in and taken out.
@@ -138,21 +139,21 @@ impl Place {
         self.settle();
         #[cfg(duologue_loom)]
         self.witness.with_mut(|_| {});
-        // SAFETY: the flag is down and the place is not busy, so only the owner looks here, and nothing is there to be
-        // dropped.
+        // SAFETY: the flag is down and the slot is not busy, so only the owner accesses the slot, and it contains
+        // nothing that has to be dropped.
         unsafe { self.waiter.get().write(Some(waiter)) };
-        // Ordered before the flag by the Release with which that is raised.
+        // Ordered before the flag by the Release with which the flag is raised.
         self.busy.store(true, Relaxed);
     }
 
-    /// Takes the waiter out. Afterwards the session may be freed, so the place comes as a raw pointer: no reference
+    /// Takes the waiter out. Afterwards the session may be freed, so the slot is passed as a raw pointer: no reference
     /// to it outlives the last store.
     ///
     /// # Safety
-    /// The place is allocated, and the caller lowered the raised flag (the owner by giving up, or the other side by
-    /// its change) or never raised it.
+    /// The slot is allocated, and the caller either lowered the raised flag (the owner by giving up, or the other side
+    /// by its change) or never raised it.
     pub(crate) unsafe fn take(place: *const Place) -> Option<Waiter> {
-        // SAFETY: whoever lowers the flag owns the place until it clears `busy`.
+        // SAFETY: the side that lowers the flag owns the slot until it clears `busy`.
         unsafe {
             #[cfg(duologue_loom)]
             (*place).witness.with_mut(|_| {});
@@ -162,13 +163,15 @@ impl Place {
         }
     }
 
-    /// Whether a waiter is left here that nobody came to wake, when nobody else looks here any more.
+    /// Whether the slot still contains a waiter that was not woken. Only for use when nothing else accesses the slot
+    /// any more.
     #[inline]
     pub(crate) fn is_left(&self) -> bool {
         self.busy.load(Relaxed)
     }
 
-    /// Makes the place as it was at first, when nobody else looks here any more, and gives the waiter that was left.
+    /// Resets the slot and returns the waiter that it still contained. Only for use when nothing else accesses the slot
+    /// any more.
     pub(crate) fn clear(&self) -> Option<Waiter> {
         if !self.is_left() {
             return None;
@@ -177,13 +180,14 @@ impl Place {
         unsafe { Place::take(self) }
     }
 
-    /// Whether a waiter was put in, and whoever takes it out has not let go of the place.
+    /// Whether a waiter was put in, and the side that takes it out has not released the slot yet.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.load(Acquire)
     }
 
-    /// Waits until the other side has let go of the place: it is between its change and `take`, a few instructions.
+    /// Waits until the other side has released the slot: it is between its change and `take`, which is a few
+    /// instructions.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.is_busy() {

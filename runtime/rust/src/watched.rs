@@ -1,29 +1,32 @@
-//! What a side waits for, and how it leaves a waiter there.
+//! What a side waits for, and how it registers a waiter there.
 //!
 //! # In the word
 //!
-//! The waiter is put into its place, then a flag is set in the awaited word with a compare-and-swap. The other side
-//! changes that word by a read-modify-write, too, so the two are ordered:
+//! The waiter is put into its slot, then a flag is set in the awaited word with a compare-and-swap. The other side also
+//! changes that word by a read-modify-write, so the two are ordered:
 //!
-//! - flag first: the change returns the flag, and by Acquire also the waiter that was written before it: it wakes;
-//! - change first: the compare-and-swap fails, and the side sees what it wanted to wait for.
+//! - flag first: the change returns the flag and, by Acquire, makes the waiter visible that was written before it, so
+//!   the other side wakes it;
+//! - change first: the compare-and-swap fails, and this side sees what it wanted to wait for.
 //!
-//! There is no third case. A sender waits for room in this way, and a receiver where messages are swapped.
+//! There is no third case. A sender waits for space in this way, and so does a receiver where messages are swapped.
 //!
 //! # In the flags
 //!
-//! Where messages are stored, a receiver puts its waiter into its place, says `WAITING` for its position in its flags,
-//! runs the barrier and looks again. By the barrier either it sees the message, or the sender sees `WAITING` after its
-//! store. Both may be: whoever lowers the flag by a compare-and-swap has the waiter. The flag is about one position, so
-//! that a sender which is late with its look after an earlier message does not take the waiter of a later one.
+//! Where messages are stored, a receiver puts its waiter into its slot, sets `WAITING` for its position in its flags,
+//! runs the barrier and checks again. The barrier ensures that either it sees the message, or the sender sees `WAITING`
+//! after its store. Both can happen; then the side that lowers the flag by a compare-and-swap gets the waiter. The flag
+//! refers to one position, so that a sender that is late in checking the flags after an earlier message does not take
+//! the waiter of a later one.
 //!
-//! Tasks do more to be seen without the barrier: see `watched/task.rs`.
+//! Tasks take further steps to be seen without the barrier: see `watched/task.rs`.
 //!
 //! # Without the barrier
 //!
-//! Where the kernel refuses the barrier (see `barrier`) a sender may miss what was said in the flags. So whoever left a
-//! waiter there looks again now and then (see `relook`), and a task that ran it in vain does not note that its sender knows: that is certain
-//! only by `KNOWS` or by a turn, both of which need no barrier.
+//! Where the kernel refuses the barrier (see `barrier`), a sender may miss what was set in the flags. So a side that
+//! registered a waiter there checks again from time to time (see `relook`), and a task whose attempt to run the barrier
+//! failed does not record that its sender knows: that is certain only after `KNOWS` or a turn, neither of which needs a
+//! barrier.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::Waker;
@@ -38,18 +41,18 @@ mod task;
 
 pub(crate) use task::pointers;
 
-/// How a waiter was left.
+/// How a waiter was registered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Armed {
     /// Not at all: there is nothing to wait for.
     No,
     /// It will be woken.
     Surely,
-    /// It may be missed, for want of the barrier: look again.
+    /// It may be missed, because the barrier is lost: check again.
     Perhaps,
 }
 
-/// A pipe that somebody waits for: for a message to read, or for room to send.
+/// A pipe on which its side waits: for a message to read, or for space to send.
 #[derive(Clone, Copy)]
 pub(crate) struct Watched<'a> {
     pipe: &'a Pipe,
@@ -57,7 +60,7 @@ pub(crate) struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    /// A sender that waits for room.
+    /// A sender that waits for space.
     pub(crate) fn for_room(pipe: &'a Pipe) -> Watched<'a> {
         Watched { pipe, sends: true }
     }
@@ -73,7 +76,7 @@ impl<'a> Watched<'a> {
         self.pipe
     }
 
-    /// The word whose change is awaited, and its value; `None` when it has changed.
+    /// The word whose change is awaited, and its value; `None` if it has changed.
     #[inline]
     fn unchanged(&self) -> Option<(&AtomicU64, u64)> {
         if self.sends {
@@ -89,7 +92,8 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// The same, but `None` also if it will never change because the peer is gone without a word.
+    /// Like [`Watched::unchanged`], but also `None` if the word will never change because the peer disconnected without
+    /// publishing anything.
     fn awaited(&self) -> Option<(&AtomicU64, u64)> {
         let mut moment = Moment::new();
         loop {
@@ -106,17 +110,18 @@ impl<'a> Watched<'a> {
         self.awaited().is_none()
     }
 
-    /// Tells sessions apart.
+    /// Identifies the session.
     pub(crate) fn session(&self) -> usize {
         self.pipe.session()
     }
 
-    /// The processor on which the peer last ran, in the place that words have for it; 0 if that is not known.
+    /// The processor on which the peer last ran, in the bits that words have for it; 0 if that is not known.
     pub(crate) fn processor_of_peer(&self) -> u64 {
         self.pipe.own().heard.load(Relaxed) & processor::IN_WORD
     }
 
-    /// Leaves a task's waker unless the next operation would not wait, and says whether it did. Replaces an earlier waiter.
+    /// Registers a task's waker unless the next operation would not wait, and returns whether it did. Replaces an
+    /// earlier waiter.
     #[inline]
     pub(crate) fn arm_task(&self, waker: &Waker) -> bool {
         match self.unchanged() {
@@ -129,7 +134,7 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Leaves a waiter to be woken. Replaces an earlier waiter.
+    /// Registers a waiter to be woken. Replaces an earlier waiter.
     pub(crate) fn arm(&self, waiter: Waiter) -> Armed {
         let is_certain = !self.announce(waiter) || barrier();
         match self.confirm(is_certain) {
@@ -139,17 +144,18 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// The same for room, where no barrier is needed. Says whether there is something to wait for.
+    /// Like [`Watched::arm`] for a sender that waits for space, where no barrier is needed. Returns whether there is
+    /// something to wait for.
     pub(crate) fn arm_for_room(&self, waiter: Waiter) -> bool {
         self.arm(waiter) != Armed::No
     }
 
-    /// Whether a waiter that was left here needs the barrier to be seen.
+    /// Whether a waiter that is registered here needs the barrier to be seen.
     pub(crate) fn needs_barrier(&self) -> bool {
         !self.sends && !self.pipe.waits_in_word()
     }
 
-    /// As [`Pipe::note_task`], for a task that has looked here.
+    /// Like [`Pipe::note_task`], for a task that has checked this pipe.
     #[inline]
     pub(crate) fn note_task(&self) {
         if !self.sends {
@@ -157,11 +163,11 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// The first third of [`Watched::arm`], for those who wait on many: says that this waiter is about to sleep, and
-    /// replaces an earlier one. Then, if any announcement returned true, comes one [`barrier`] for all; and then
-    /// [`Watched::confirm`] for each.
+    /// The first of the three steps of [`Watched::arm`], for waiting on several pipes: announces that this waiter is
+    /// about to sleep, and replaces an earlier one. If any announcement returned true, the second step is one
+    /// [`barrier`] for all of them. The third step is [`Watched::confirm`] for each.
     ///
-    /// From here on the waiter may be woken, also if `confirm` finds that there is nothing to wait for.
+    /// From here on the waiter may be woken, even if `confirm` finds that there is nothing to wait for.
     pub(crate) fn announce(&self, waiter: Waiter) -> bool {
         let _replaced = self.disarm();
         if !self.sends {
@@ -180,7 +186,7 @@ impl<'a> Watched<'a> {
         let place = self.pipe.place();
         let mut waiter = Some(waiter);
         while let (Some((word, value)), Some(mine)) = (self.awaited(), waiter.take()) {
-            // SAFETY: this side owns the place, and its flags are down: `disarm` lowered them, or the peer did.
+            // SAFETY: this side owns the slot, and its flags are down: `disarm` lowered them, or the peer did.
             unsafe { (*place).put(mine) };
             if word
                 .compare_exchange(value, value | WAITS, AcqRel, Acquire)
@@ -213,7 +219,7 @@ impl<'a> Watched<'a> {
         }
         // SAFETY: the flag was never raised.
         let _refused = unsafe { Place::take(place) };
-        // The sender is about to publish its last.
+        // The sender is about to publish its last message, or that it disconnects.
         let mut moment = Moment::new();
         while !self.is_ready() {
             moment.pass();
@@ -221,8 +227,8 @@ impl<'a> Watched<'a> {
         false
     }
 
-    /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for. If it needed the barrier
-    /// and did not get it, this is not certain, and it may be missed.
+    /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for. If it needed
+    /// the barrier and did not get it (not `is_certain`), it may be missed and then is not woken.
     pub(crate) fn confirm(&self, is_certain: bool) -> bool {
         barrier::full();
         if self.is_ready() {
@@ -235,7 +241,7 @@ impl<'a> Watched<'a> {
         true
     }
 
-    /// Takes the waiter back, if it was not woken. The caller drops it, which is foreign code.
+    /// Takes the waiter back, if it was not woken. The caller drops it, which runs foreign code.
     #[inline]
     #[must_use = "drop it where a panic loses nothing"]
     pub(crate) fn disarm(&self) -> Option<Waiter> {
@@ -245,7 +251,7 @@ impl<'a> Watched<'a> {
         self.disarm_slowly()
     }
 
-    /// The same for a sender that has room, and may still have the waiter of a receiver.
+    /// Like [`Watched::disarm`], for a sender that has space and may still have a waiter from when it was the receiver.
     #[inline(never)]
     pub(crate) fn disarm_slowly(&self) -> Option<Waiter> {
         if let Some(waiter) = self.pipe.stops_waiting_in_flags() {
@@ -262,17 +268,17 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// What comes between [`Watched::announce`] and [`Watched::confirm`]: either the other side has seen the announcement
-/// when it looks for waiters, or this side sees what the other has done before. One is enough for many announcements. False if
-/// the kernel refuses it: then neither need be so yet.
+/// Runs between [`Watched::announce`] and [`Watched::confirm`]. After it, either the other side sees the announcement
+/// when it checks for waiters, or this side sees what the other side did before. One call is enough for many
+/// announcements. False if the kernel refuses the barrier: then neither is guaranteed yet.
 #[must_use = "without the barrier a waiter may be missed"]
 pub(crate) fn barrier() -> bool {
     barrier::heavy()
 }
 
 impl Pipe {
-    /// Takes back the waiter that this side left in its flags, if it was not woken. Who let others run there may have
-    /// its message and still wait, as far as the flags say: nobody need have seen them.
+    /// Takes back the waiter that this side registered in its flags, if it was not woken. A task that yielded there may
+    /// have its message and, according to its flags, still wait: the sender need not have seen the flags.
     #[must_use = "drop it where a panic loses nothing"]
     pub(crate) fn stops_waiting_in_flags(&self) -> Option<Waiter> {
         let own = self.flags(self.at().side());

@@ -1,4 +1,4 @@
-//! One allocation per session at most, none per message, and nothing kept when the thread has ended.
+//! At most one allocation per session, none per message, and nothing is kept after the thread has exited.
 #![cfg(not(duologue_loom))]
 
 extern crate duologue_runtime as duologue;
@@ -19,7 +19,7 @@ struct Counting;
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
-    /// Where this thread counts the blocks of sessions, which are those that begin at a cache line.
+    /// Where this thread counts the blocks of sessions, which are those that are aligned to a cache line.
     static BLOCKS: Cell<Option<&'static AtomicIsize>> = const { Cell::new(None) };
 }
 
@@ -50,8 +50,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// How many allocations the work makes on a new thread: the first time, and when it is done once more. Asserts that
-/// only blocks of sessions are kept, and those only until the thread ends.
+/// How many allocations the work makes on a new thread: the first time, and the second time. Asserts that only blocks
+/// of sessions are kept, and those only until the thread exits.
 fn allocations(work: impl Fn() + Send + Sync) -> [usize; 2] {
     let blocks: &AtomicIsize = Box::leak(Box::default());
     let made = thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn allocations(work: impl Fn() + Send + Sync) -> [usize; 2] {
     made
 }
 
-/// The first session of a thread also makes the list of what is to be done when the thread ends.
+/// The first session of a thread also allocates the list of what has to be done when the thread exits.
 fn once_and_never_again([first, again]: [usize; 2]) {
     assert!(
         (1..=2).contains(&first) && again == 0,
@@ -133,7 +133,7 @@ fn a_session_that_is_dropped_gives_its_memory_back() {
 }
 
 thread_local! {
-    /// What is dropped when the thread ends, before or after the lists of its blocks.
+    /// What is dropped when the thread exits, before or after the lists of its blocks.
     static HELD: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -147,7 +147,7 @@ fn sessions_that_end_with_their_thread_give_their_memory_back() {
                 drop(type_switch::init());
             }
             HELD.with_borrow_mut(|held| held.push(Box::new(type_switch::init())));
-            // So few that none are left to other threads.
+            // So few that none are left for other threads.
             let sessions = [(); 4].map(|()| type_switch::init());
             HELD.with_borrow_mut(|held| held.push(Box::new(sessions)));
             drop([(); 4].map(|()| type_switch::init()));

@@ -1,5 +1,5 @@
-//! Blocks of ended sessions come back to the threads that begin sessions. In a program of its own, because what threads leave to each
-//! other would change what others count.
+//! Blocks of ended sessions come back to the threads that begin sessions. This is a program of its own, because the
+//! blocks that threads leave for each other would change what other tests count.
 #![cfg(not(duologue_loom))]
 
 extern crate duologue_runtime as duologue;
@@ -14,7 +14,7 @@ use std::thread;
 
 use golden::{stream, type_switch};
 
-/// Counts the blocks of sessions, which are those that begin at a cache line.
+/// Counts the blocks of sessions, which are those that are aligned to a cache line.
 struct Counting;
 
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
@@ -39,8 +39,9 @@ static COUNTING: Counting = Counting;
 /// The tests count what all threads do, so they take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// How many blocks are allocated for so many sessions, one at a time, which one thread begins and another one ends. Sessions carry them,
-/// of which the thread sanitizer sees more than of the standard library's channels.
+/// How many blocks are allocated for this many sessions, one at a time, which one thread begins and another one ends.
+/// The endpoints are sent through sessions, because the thread sanitizer sees more of these than of the standard
+/// library's channels.
 fn blocks<S, C: Send + 'static>(sessions: usize, init: fn() -> (S, C)) -> usize {
     let (mut take, mut give) = stream::init::<C>();
     let (mut done, mut tell) = stream::init::<()>();
@@ -57,7 +58,7 @@ fn blocks<S, C: Send + 'static>(sessions: usize, init: fn() -> (S, C)) -> usize 
         drop(server);
         give = give.send(client).expect("the other thread takes all");
         let Ok(stream::Stream::Send((), next)) = done.recv() else {
-            panic!("it is told")
+            panic!("a reply")
         };
         done = next;
     }

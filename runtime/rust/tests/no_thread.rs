@@ -1,6 +1,6 @@
-//! What happens if the system refuses the thread that deep destructors need: they go on where they are.
+//! What happens if the system refuses the thread that deep destructors need: they continue on the current stack.
 //!
-//! The limit is real and holds for a whole process, so each case runs in one of its own.
+//! The limit is real and applies to a whole process, so each case runs in a process of its own.
 #![cfg(all(target_os = "linux", not(duologue_loom)))]
 #![forbid(unsafe_code)]
 
@@ -16,13 +16,13 @@ use std::thread::{self, Builder, ThreadId};
 use duologue::Capacity;
 use golden::stream;
 
-/// The stack of a helper, which `burial` asks for.
+/// The stack of a helper, which `burial` requests.
 const STACK: usize = 16 * 1024 * 1024;
 
-/// Names the case that a process runs, in which no thread with a stack of that size can be had.
+/// Names the case that a process runs, in which no thread with a stack of that size can be started.
 const LIMITED: &str = "DUOLOGUE_TEST_LIMITED";
 
-/// Takes a helper's worth of address space from this process.
+/// Limits the address space of this process so that a helper's stack does not fit.
 fn limit() {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
     let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
@@ -32,13 +32,13 @@ fn limit() {
         .arg(format!("--pid={}", std::process::id()))
         .arg(format!("--as={}", size * 1024 + STACK / 2))
         .status();
-    let limited = limited.expect("`prlimit` is there: apt-get install util-linux");
+    let limited = limited.expect("`prlimit` is missing: apt-get install util-linux");
     assert!(limited.success());
     let refused = Builder::new().stack_size(STACK).spawn(|| {});
     assert!(refused.is_err(), "the system refuses a thread");
 }
 
-/// Says on which thread it was destroyed.
+/// Records on which thread it was destroyed.
 struct Witness(Arc<Mutex<Option<ThreadId>>>);
 
 impl Drop for Witness {
@@ -52,7 +52,8 @@ struct Node {
     _witness: Option<Witness>,
 }
 
-/// Drops sessions nested as deep as this, after doing something else, and says on which thread the innermost message was destroyed.
+/// Drops sessions nested this deep, after calling `before`, and returns on which thread the innermost message was
+/// destroyed.
 fn destroyed_on(depth: usize, before: fn()) -> ThreadId {
     let seen = Arc::new(Mutex::new(None));
     let mut chain = Node {
@@ -73,7 +74,7 @@ fn destroyed_on(depth: usize, before: fn()) -> ThreadId {
     seen.expect("the destructor has run when the drop returns")
 }
 
-/// Runs a test of this file by itself, in a process that knows that.
+/// Runs a test of this file by itself, in a process that is marked as such.
 fn alone(test: &str) -> Output {
     let program = std::env::current_exe().expect("this program");
     let mut program = Command::new(program);

@@ -1,5 +1,5 @@
-//! Wakers that are hostile: they panic when they are cloned, woken or dropped, or then use and drop what the runtime is busy with. Each
-//! kind at each place that stores one.
+//! Hostile wakers: when they are cloned, woken or dropped, they panic, or use and drop what the runtime is working on.
+//! Each kind is tried wherever a waker is stored.
 #![cfg(not(duologue_loom))]
 
 extern crate duologue_runtime as duologue;
@@ -33,7 +33,7 @@ enum When {
 
 type Act = Box<dyn FnOnce()>;
 
-/// What a waker does, and how often it was woken. Each waker of it is a share.
+/// What a waker does, and how often it was woken. Each of its wakers is a share.
 #[derive(Default)]
 struct Script {
     acts: RefCell<Vec<(When, Act)>>,
@@ -43,11 +43,11 @@ struct Script {
 impl Script {
     fn waker(self: &Rc<Script>) -> Waker {
         let data = Rc::into_raw(self.clone()).cast();
-        // SAFETY: the functions of the table keep the shares as `RawWaker` demands. No waker leaves this thread.
+        // SAFETY: the functions of the table keep the shares as `RawWaker` requires. No waker leaves this thread.
         unsafe { Waker::from_raw(RawWaker::new(data, &TABLE)) }
     }
 
-    /// From now on does this, once, when that is done to one of its wakers.
+    /// Calls `act` once, the next time that `when` happens to one of its wakers.
     fn then(&self, when: When, act: impl FnOnce() + 'static) {
         let mut acts = self.acts.borrow_mut();
         acts.push((when, Box::new(act)));
@@ -95,7 +95,7 @@ static TABLE: RawWakerVTable = RawWakerVTable::new(
     },
 );
 
-/// A payload that is counted as long as it lives.
+/// A payload that is counted while it is alive.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
@@ -129,7 +129,7 @@ impl<T: Send> Transition<0> for Once<T> {
     type Next = duologue::End;
 }
 
-/// A future with what it borrows. It can be polled again after it panicked.
+/// A future together with what it borrows. It can be polled again after it panicked.
 struct Task {
     future: Option<Pin<Box<dyn Future<Output = ()>>>>,
     owned: Vec<Act>,
@@ -145,7 +145,7 @@ impl Task {
         }
     }
 
-    /// A future of something that it borrows.
+    /// A future that borrows this value.
     fn of<T: 'static, F: Future + 'static>(value: T, begin: fn(&'static mut T) -> F) -> Task {
         let value = Box::into_raw(Box::new(value));
         // SAFETY: the value lives until `drop` frees it, after the future.
@@ -183,7 +183,7 @@ struct Waiting {
 }
 
 trait Peer {
-    /// Sends what the task waits for, or makes room for it.
+    /// Sends what the task waits for, or frees slots for it.
     fn go_on(self: Box<Self>);
     /// Disconnects instead.
     fn leave(self: Box<Self>) {}
@@ -235,7 +235,7 @@ fn ready() -> Waiting {
     })
 }
 
-/// A sender that waits for room.
+/// A sender that waits for space.
 fn for_room() -> Waiting {
     let living = Arc::default();
     let (server, mut client) = stream::init_with(Capacity::Bounded(1));
@@ -248,7 +248,7 @@ fn for_room() -> Waiting {
     })
 }
 
-/// A select among several.
+/// A select over several endpoints.
 fn select() -> Waiting {
     let living = Arc::default();
     let (server, client) = stream::init_with(Capacity::Bounded(3));
@@ -290,7 +290,7 @@ fn port_set() -> Waiting {
 
 type Shared = SharedSender<state::Stream<Counted>>;
 
-/// A shared sender of a ring that is full.
+/// A shared sender whose ring is full.
 fn full(living: &Arc<AtomicUsize>) -> (stream::server::Stream<Counted>, Shared) {
     let slot = Slot::new().messages(3).fit::<Counted>();
     let (sender, server) = session::<state::Stream<Counted>>(slot, Capacity::Bounded(1));
@@ -333,14 +333,14 @@ fn panics(act: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(act)).is_err()
 }
 
-/// Polls until the waker is left for good: a task may first let others run.
+/// Polls until the waker stays registered: a task may first yield.
 fn arm(task: &mut Task, waker: &Waker) {
     for _ in 0..3 {
         assert!(task.poll(waker).is_pending());
     }
 }
 
-/// Nothing is left: no payload, and no share of a waker but the test's own.
+/// Nothing is left: no payload, and no share of a waker except the test's own.
 fn all_is_gone(place: &str, living: &AtomicUsize, scripts: &[&Rc<Script>]) {
     assert_eq!(living.load(SeqCst), 0, "{place}: payloads are left");
     for script in scripts {
@@ -365,7 +365,7 @@ fn a_panic_when_woken_loses_nothing() {
             } else {
                 panics(|| peer.go_on())
             };
-            assert!(woke, "{place}: somebody was woken");
+            assert!(woke, "{place}: a waker was woken");
             let calm = Rc::new(Script::default());
             assert!(task.poll(&calm.waker()).is_ready(), "{place}");
             drop(task);
@@ -412,7 +412,7 @@ fn a_panic_when_given_up_loses_nothing() {
             let script = Rc::new(Script::default());
             arm(&mut task, &script.waker());
             script.panics(When::Dropped);
-            // The peer learns it, or ends what is left to it.
+            // The peer notices, or ends the session that is left to it.
             assert!(panics(|| drop(task)), "{place}: the waker was dropped");
             if goes_on {
                 peer.go_on();
@@ -484,7 +484,7 @@ fn a_waker_that_is_dropped_may_end_the_session_on_the_other_side() {
         let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
         arm(&mut task, &script.waker());
         script.then(When::Dropped, || peer.leave());
-        // That it is ready now is found at once, or it is woken.
+        // The task finds at once that it is ready, or it is woken.
         let polled = task.poll(&calm.waker());
         assert!(
             script.acts.borrow_mut().is_empty(),
@@ -572,7 +572,7 @@ fn a_panic_does_not_leave_the_waker_at_other_endpoints() {
     for _ in 0..3 {
         script.panics(When::Dropped);
     }
-    // The endpoints live on, so that their end does not take the waker away.
+    // The endpoints stay alive, so that dropping them does not take the waker away.
     let owned = std::mem::take(&mut task.owned);
     assert!(panics(|| drop(task)));
     assert_eq!(Rc::strong_count(&script), 1);
@@ -607,7 +607,7 @@ fn a_receiver_destroys_what_it_has_not_read_if_the_waker_of_its_sender_panics() 
 
 #[test]
 fn a_waker_of_a_forgotten_future_may_panic_in_any_later_use() {
-    // A future that is forgotten leaves its waker with an endpoint that is used further.
+    // A future that is forgotten leaves its waker with an endpoint that continues to be used.
     for uses in 0..3 {
         let living = Arc::default();
         let (mut server, client) = stream::init_with(Capacity::Bounded(3));
@@ -631,7 +631,7 @@ fn a_waker_of_a_forgotten_future_may_panic_in_any_later_use() {
         drop(sent);
         all_is_gone("forgotten", &living, &[&script]);
     }
-    // Also with a sender, which waits for room, is shared, or leaves.
+    // Also with a sender that is dropped, is shared, or waits for space.
     for uses in 0..3 {
         let living = Arc::default();
         let slot = Slot::new().messages(3).fit::<Counted>();

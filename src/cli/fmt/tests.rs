@@ -1,4 +1,4 @@
-//! What happens when the layout goes wrong, which no input brings about.
+//! What happens if the layout is wrong, which no input can cause.
 
 use super::*;
 use crate::cli::exit_code;
@@ -6,11 +6,11 @@ use std::fs;
 
 const UGLY: &str = "proto! p { s:send {\nm(~str) -> ! /* c */ } }";
 
-/// What `fmt` does to a file when the layout goes wrong.
+/// The exit code of `fmt` with a given layout, and the texts of two files after it.
 fn exit_and_text(name: &str, layout: Layout) -> (u8, String) {
     let folder = std::env::temp_dir().join(format!("duologue-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("there is room for scratch files");
-    // The first file is right; it must stay as it is because of the second.
+    // The first file formats correctly; it must still not change, because of the second.
     let paths = ["a.proto", "b.proto"].map(|file| folder.join(file));
     fs::write(&paths[0], "type a=u8;").expect("it can be written");
     fs::write(&paths[1], UGLY).expect("it can be written");

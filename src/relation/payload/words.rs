@@ -1,4 +1,4 @@
-//! Where a part differs, and how it is called, in words.
+//! The words for where a part differs and what it is called.
 
 use super::{Here, SIDES, Search, Step};
 use crate::diagnostic::{Label, counted};
@@ -10,7 +10,7 @@ use crate::source::Span;
 use std::fmt::Write as _;
 
 impl<'a> Search<'a, '_> {
-    /// Whether two declarations have other fields or variants, or the same in another order.
+    /// The labels for two declarations that have different fields or variants, or the same ones in a different order.
     pub(super) fn names_differ(
         &self,
         at: usize,
@@ -63,7 +63,7 @@ impl<'a> Search<'a, '_> {
         }))
     }
 
-    /// Two types that differ as a whole, each where it is written; or where it is declared, if both are written alike.
+    /// The labels for two types that differ as a whole, each where it is written, or where it is declared if both are written alike.
     pub(super) fn types_differ(&mut self, at: usize) -> [Label; 2] {
         let mut sides = self.pairs[at].sides;
         let steps = self.steps(at);
@@ -120,7 +120,7 @@ impl<'a> Search<'a, '_> {
         self.pairs[at].sides
     }
 
-    /// How a pair is reached from the message.
+    /// The path from the message to a pair.
     pub(super) fn path(&self, at: usize, origin: Origin) -> String {
         let steps = self.steps(at);
         steps
@@ -128,7 +128,7 @@ impl<'a> Search<'a, '_> {
             .fold(String::new(), |path, step| step.after(path, origin))
     }
 
-    /// The same for a label, which is where an alias or a type parameter gets its meaning if the part is one.
+    /// The same for a label. If the label is where an alias or a type parameter gets its meaning, the path starts with that name.
     fn label_path(&self, at: usize, origin: Origin) -> String {
         let steps = self.steps(at);
         let last = steps.iter().rposition(|step| {
@@ -151,7 +151,7 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// The steps that lead to a pair, the first one first.
+    /// The steps that lead to a pair, in order.
     fn steps(&self, at: usize) -> Vec<Step<'a>> {
         let mut steps = Vec::new();
         let mut at = Some(at);
@@ -163,7 +163,7 @@ impl<'a> Search<'a, '_> {
         steps
     }
 
-    /// A type in the words of the language, with arguments in place of type parameters. Long types end in `...`.
+    /// A type in the syntax of the language, with arguments in place of type parameters. Long types end in `...`.
     pub(super) fn text(&self, node: Node) -> String {
         let mut text = String::new();
         self.write(&mut text, node);

@@ -1,5 +1,5 @@
 //! Packages, imports, types, bounds and instances.
-// `Rule` has a variant for every rule of the grammar, most of which cannot stand in a given place.
+// `Rule` has a variant for every rule of the grammar, most of which cannot occur at a given position.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use super::{Builder, Parts};
@@ -115,7 +115,7 @@ impl<'a> Builder<'a> {
             "c" => {}
             "rust" | "scala" if has_more => {
                 let error = Diagnostic::error("syntax", span, "`from` and `drop` are for C only");
-                self.report(error.help("Rust and Scala find and destroy a type by its path"));
+                self.report(error.help("Rust and Scala need only the path of a type"));
             }
             "rust" | "scala" => {}
             other => {

@@ -1,4 +1,4 @@
-//! pest pairs -> syntax tree: the tree of one file, its documentation, names and attributes.
+//! Turns pest pairs into a syntax tree: the tree of one file, with its documentation, names and attributes.
 
 mod items;
 mod states;
@@ -15,13 +15,13 @@ use pest::iterators::{Pair, Pairs};
 use std::iter::Peekable;
 use std::ops::Range;
 
-/// The longest name, in letters: names become file names.
+/// The longest name, in characters: names become file names.
 const NAME_LIMIT: usize = 100;
 
-/// How many rules the attributes of one declaration may name: each is asked for every finding inside.
+/// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
 const LEVEL_LIMIT: usize = 64;
 
-/// Puts the tree of one file together.
+/// Builds the tree of one file.
 pub struct Builder<'a> {
     source: SourceId,
     text: &'a str,
@@ -32,7 +32,7 @@ pub struct Builder<'a> {
     diagnostics: Vec<Diagnostic>,
     /// The protocol whose states are being read.
     open: Option<Item>,
-    /// What was met first that may not stand before imports.
+    /// Whether an item has been read: packages and imports come before all items.
     has_items: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Where the text that the next pairs come from begins in the file.
+    /// Sets where in the file the text of the next pairs begins.
     pub fn stand_at(&mut self, base: usize) {
         self.base = base;
     }
@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
         self.diagnostics.len()
     }
 
-    /// Remembers the words of a piece that could not be parsed, and that its documentation is not misplaced.
+    /// Records the words of a piece that could not be parsed, and skips its documentation, which is not misplaced.
     pub fn broken(&mut self, at: Range<usize>) {
         let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         let words = self.text[at.clone()].split(|letter| !is_word(letter));
@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
         Span::new(self.source, self.base + start, self.base + end)
     }
 
-    /// Documentation that stands before `start` belongs to nothing.
+    /// Records documentation before `start` as misplaced: it belongs to nothing.
     fn skip_docs(&mut self, start: usize) {
         while let Some(doc) = self.docs.get(self.next_doc) {
             if doc.before >= start && start != usize::MAX {
@@ -162,7 +162,7 @@ impl<'a> Builder<'a> {
         self.name(&pair)
     }
 
-    /// The leading attributes, and where the node begins with them.
+    /// The leading attributes.
     fn attributes(&mut self, parts: &mut Parts<'a>) -> Vec<Attribute> {
         let mut attributes = Vec::new();
         while let Some(pair) = parts.next_if(|part| part.as_rule() == Rule::attribute) {
@@ -179,14 +179,14 @@ impl<'a> Builder<'a> {
         attributes
     }
 
-    /// The range with the blanks behind it.
+    /// The range with the whitespace after it.
     fn with_blanks(&self, span: Span) -> Span {
         let behind = &self.text[span.end as usize..];
         let blanks = behind.len() - behind.trim_start().len();
         Span::new(self.source, span.start as usize, span.end as usize + blanks)
     }
 
-    /// For each argument of an attribute, what has to go for it not to be named.
+    /// For each argument of an attribute, what to remove so that it is not named; `None` if that would remove a comment.
     fn removals(&self, attribute: &Attribute) -> Vec<Option<Span>> {
         let spans: Vec<Span> = attribute.arguments.iter().map(|name| name.span).collect();
         let places = spans.iter().enumerate().map(|(at, span)| {
@@ -205,7 +205,7 @@ impl<'a> Builder<'a> {
         places.collect()
     }
 
-    /// Sorts attributes into levels and, where it may stand, `dual_of`.
+    /// Sorts attributes into levels and, where it is allowed, `dual_of`.
     fn sort(
         &mut self,
         attributes: Vec<Attribute>,
@@ -231,7 +231,7 @@ impl<'a> Builder<'a> {
                 }));
                 if levels.len() > LEVEL_LIMIT {
                     levels.truncate(LEVEL_LIMIT);
-                    let text = "attributes name more than 64 rules before one declaration";
+                    let text = "the attributes of one declaration name more than 64 rules";
                     self.report(
                         Diagnostic::error("syntax", span, text).help("name each rule once"),
                     );
@@ -261,10 +261,10 @@ impl<'a> Builder<'a> {
         (levels, duals)
     }
 
-    /// Attributes where none may stand.
+    /// Reports attributes where none are allowed.
     fn refuse(&mut self, attributes: &[Attribute], what: &str) {
         for attribute in attributes {
-            let text = format!("{what} has no attributes");
+            let text = format!("{what} cannot have attributes");
             let error = Diagnostic::error("syntax", attribute.span, text);
             self.report(error.help("attributes go before protocols, states and messages"));
         }
@@ -276,7 +276,7 @@ fn doc_text(text: &str, doc: &Doc) -> Box<str> {
     line.strip_prefix(' ').unwrap_or(line).trim_end().into()
 }
 
-/// Where the words of a pair end: one whose last part may be missing reaches over the blanks behind it.
+/// Where the text of a pair ends. The span of a pair whose last part is optional includes the whitespace after it.
 fn end_of(mut pair: Pair<'_, Rule>) -> usize {
     while matches!(pair.as_rule(), Rule::next | Rule::path | Rule::ty) {
         match pair.clone().into_inner().last() {

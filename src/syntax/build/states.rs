@@ -9,7 +9,7 @@ use crate::syntax::grammar::Rule;
 use pest::iterators::Pair;
 
 impl<'a> Builder<'a> {
-    /// The head of a protocol: its states follow one by one until [`Builder::end_protocol`].
+    /// The header of a protocol. Its states follow one by one until [`Builder::end_protocol`].
     pub fn header(&mut self, pair: Pair<'a, Rule>) {
         self.has_items = true;
         let start = self.span(&pair).start;

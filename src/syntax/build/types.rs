@@ -1,5 +1,5 @@
 //! Payloads and types.
-// `Rule` has a variant for every rule of the grammar, most of which cannot stand in a given place.
+// `Rule` has a variant for every rule of the grammar, most of which cannot occur at a given position.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use super::Builder;

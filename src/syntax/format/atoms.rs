@@ -1,18 +1,18 @@
-//! The words, signs and comments of a text, with what the layout has to know about each.
+//! The tokens and comments of a text, with what the layout has to know about each.
 
 use super::super::lex::{Lexeme, is_doc, is_file_doc, lexeme};
 
-/// A word, a sign, or a comment.
+/// A token or a comment.
 #[derive(Clone, Copy, Debug)]
 pub struct Atom {
     pub kind: Kind,
-    /// How many line breaks stand before it; 2 stands for all larger numbers.
+    /// How many line breaks precede it; 2 means two or more.
     pub breaks: u8,
     /// The first byte.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
-    /// For an opening bracket, the index of the closing one; otherwise 0, which closes nothing.
+    /// For an opening bracket, the index of the closing one; otherwise 0, which is never a closing bracket.
     pub partner: u32,
 }
 
@@ -33,12 +33,12 @@ pub enum Kind {
     Open(u8),
     /// `)`, `>` or `]`
     Close,
-    /// What opens a body: `{`, or the `(` behind a protocol's name.
+    /// What opens a body: `{`, or the `(` after a protocol's name.
     OpenBody,
     /// What closes a body.
     CloseBody,
     Comment(Comment),
-    /// Any other sign.
+    /// Any other character.
     Sign(u8),
 }
 
@@ -62,17 +62,17 @@ impl Atom {
         matches!(self.kind, Kind::Comment(_))
     }
 
-    /// Whether it documents what stands behind it, so that nothing may be moved across it.
+    /// Whether it documents what follows it, so that nothing may be moved across it.
     pub fn is_doc(&self) -> bool {
         matches!(self.kind, Kind::Comment(Comment::Doc | Comment::FileDoc))
     }
 
-    /// Whether the line has to end behind it.
+    /// Whether the line has to end after it.
     pub fn ends_line(&self) -> bool {
         self.is_doc() || self.kind == Kind::Comment(Comment::Line)
     }
 
-    /// Whether it can stand between other atoms of a line.
+    /// Whether it can be between other atoms on a line.
     pub fn is_flat(&self) -> bool {
         !self.ends_line() && self.kind != Kind::Comment(Comment::Lines)
     }
@@ -82,10 +82,10 @@ impl Atom {
     }
 }
 
-/// Cuts up a text that has no syntax errors, and hands over one atom after another.
+/// Splits a text that has no syntax errors into atoms, and passes them to `hand_over` one by one.
 pub fn atoms(text: &str, mut hand_over: impl FnMut(Atom)) {
     let mut nesting: Vec<Level> = Vec::new();
-    // The last two atoms that are no comments.
+    // The last two atoms that are not comments.
     let mut recent = [Kind::Semicolon; 2];
     let mut breaks = 0;
     let mut at = 0;

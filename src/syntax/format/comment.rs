@@ -1,9 +1,9 @@
-//! Block comments of several lines keep their shape when they are moved.
+//! Moves block comments of several lines without changing their shape.
 
-/// How many columns a tab stands for.
+/// How many columns a tab counts as.
 const TAB: usize = 4;
 
-/// The column at which the byte at `start` stands in its line.
+/// The column of the byte at `start` in its line.
 pub fn column(text: &str, start: usize) -> usize {
     let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let line = text[line..start].trim_start_matches('\u{feff}');
@@ -16,8 +16,8 @@ pub fn columns(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
-/// A comment that began at one column and is to begin at another: its other lines go along, as far as they can. Blanks at the
-/// ends of lines go.
+/// Moves a comment that began at column `from` to column `to`. Its other lines move along, as far as they can. Whitespace at the
+/// ends of lines is removed.
 pub fn moved(comment: &str, from: usize, to: usize) -> String {
     let mut lines = comment
         .split('\n')

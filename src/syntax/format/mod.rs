@@ -1,8 +1,8 @@
-//! One layout for protocol files: text -> the same text with other blanks, line ends, trailing commas, and nothing else.
+//! One layout for protocol files: changes the whitespace, line ends and trailing commas of a text, and nothing else.
 //!
-//! The text is cut into [`atoms`], separators are put where they belong ([`tidy`]), and the atoms are written line by line
-//! ([`print`]) as decided element by element ([`plan`]). The layout does not know the tree, which holds neither comments nor
-//! blanks; so the result is parsed and compared with the original before anybody sees it ([`same`]).
+//! The text is split into [`atoms`], separators are put where they belong ([`tidy`]), and the atoms are written line by line
+//! ([`print`]) as decided element by element ([`plan`]). The layout does not use the syntax tree, which holds neither comments
+//! nor whitespace. The result is therefore parsed and compared with the original before it is returned ([`same`]).
 
 mod atoms;
 mod comment;
@@ -18,10 +18,10 @@ use crate::source::{SourceId, Span};
 use same::{Same, same_comments, same_words};
 use std::fmt;
 
-/// How many columns a line should have at most.
+/// The width that a line should not exceed, in columns.
 pub const WIDTH: usize = 100;
 
-/// How far what stands inside something is indented.
+/// The indentation of nested elements, in columns.
 const INDENT: usize = 4;
 
 /// Why a text was not formatted.
@@ -29,7 +29,7 @@ const INDENT: usize = 4;
 pub enum Unformatted {
     /// It has syntax errors, or the result would be too large.
     Invalid(Vec<Diagnostic>),
-    /// The layout would have changed what the text says, which is a mistake of ours.
+    /// The layout would have changed what the text says, which is a bug in the formatter.
     Refused(Difference),
 }
 
@@ -40,9 +40,9 @@ pub enum Difference {
     Invalid,
     /// The result parses to another tree.
     Tree,
-    /// A word or sign is missing, added or elsewhere.
+    /// A token is missing, added or moved.
     Words,
-    /// A comment is missing, added or elsewhere.
+    /// A comment is missing, added or moved.
     Comments,
 }
 
@@ -51,29 +51,29 @@ impl fmt::Display for Difference {
         f.write_str(match self {
             Difference::Invalid => "the result would not parse",
             Difference::Tree => "the result would mean something else",
-            Difference::Words => "words or signs would change",
+            Difference::Words => "tokens would change",
             Difference::Comments => "comments would change",
         })
     }
 }
 
-/// Turns a text into the text that [`format()`] should give.
+/// Turns a text into the text that [`format()`] should return.
 pub type Layout = fn(&str) -> String;
 
-/// The text in the one layout of protocol files. Formatting the result gives the result again.
+/// The text in the layout of protocol files. Formatting the result does not change it.
 ///
 /// Linear in the length of the text; recurses no deeper than brackets may nest.
 ///
 /// # Errors
-/// The text does not parse; or the result says something else than the text, and must not be used.
+/// The text does not parse, or the result says something different from the text and must not be used.
 pub fn format(source: SourceId, text: &str) -> Result<String, Unformatted> {
     format_with(source, text, lay_out)
 }
 
-/// As [`format()`], with another layout.
+/// Like [`format()`], with another layout.
 ///
 /// # Errors
-/// As [`format()`]: whatever the layout does, it cannot change what the text says.
+/// As for [`format()`]. Whatever the layout does, it cannot change what the text says.
 pub fn format_with(source: SourceId, text: &str, layout: Layout) -> Result<String, Unformatted> {
     let (tree, errors) = parse(source, text);
     if !errors.is_empty() {

@@ -1,4 +1,4 @@
-//! What is decided about an element before it is written.
+//! Decides how each element is laid out, before it is written.
 
 use super::WIDTH;
 use super::atoms::{Atom, Kind};
@@ -23,25 +23,25 @@ pub enum Room {
     List,
 }
 
-/// An element of a list, apart from its attributes.
+/// An element of a list, without its attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     class: Class,
     pub body: Body,
     /// What the body consists of.
     pub room: Room,
-    /// The body's opening bracket; without a body, one past the last atom before the separator.
+    /// The index of the body's opening bracket; without a body, one past the last atom before the separator.
     pub end: usize,
 }
 
-/// What tells neighbours apart.
+/// What decides whether neighbours are separated by a blank line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Package,
     Import,
     Item,
     State,
-    /// All that stands in a state or a type.
+    /// Everything in a state or a type.
     Inner,
 }
 
@@ -51,12 +51,12 @@ pub enum Body {
     None,
     /// All on one line, with the element's head.
     OnLine,
-    /// Each element on lines of its own.
+    /// Each element on its own lines.
     OnLines,
 }
 
 impl Entry {
-    /// Whether a blank line stands between this element and the next one, whatever was written.
+    /// Whether a blank line always separates this element from the next one, whatever was written.
     pub fn is_apart_from(&self, next: &Entry) -> bool {
         let is_large = |entry: &Entry| entry.body == Body::OnLines;
         let is_inner = self.class == Class::Inner;
@@ -64,17 +64,17 @@ impl Entry {
     }
 }
 
-/// Whether atoms can stand on a line.
+/// Whether atoms fit on a line.
 #[derive(Clone, Copy, PartialEq)]
 enum Measured {
     Fits,
     TooWide,
-    /// The atom at this index needs more than one line; what stands before it fits.
+    /// The atom at this index needs more than one line; the atoms before it fit.
     Breaks(usize),
 }
 
 impl Printer<'_> {
-    /// The next element of the list behind `from`, if another one follows.
+    /// The next element of the list at or after `from`, if there is one.
     pub fn entry_ahead(&self, from: usize, room: Room) -> Option<Entry> {
         let mut index = from;
         loop {
@@ -142,7 +142,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A body stays on one line if it was written so, fits, and is not a protocol's.
+    /// A body stays on one line if it was written on one, fits, and is not a protocol's.
     fn body(&self, start: usize, open: usize, inside: Room) -> Body {
         let close = self.partner(open);
         let columns = WIDTH.saturating_sub(self.indent);
@@ -168,7 +168,7 @@ impl Printer<'_> {
             Measured::Fits => false,
             Measured::Breaks(at) => at < close,
             Measured::TooWide => {
-                // If what follows has to be broken too and would do alone, this list stays whole.
+                // If what follows has to be broken too, and breaking that alone is enough, this list stays whole.
                 let rest = WIDTH.saturating_sub(indent + reserve);
                 let next = self.atoms[close..end].iter();
                 let next = next.take_while(|atom| !matches!(atom.kind, Kind::Open(b'(' | b'<')));
@@ -181,7 +181,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether the atoms `from..to` can stand in so many columns. Looks no further than that.
+    /// Whether the atoms `from..to` fit in `columns` columns. Reads no further than that.
     fn measure(&self, from: usize, to: usize, columns: usize) -> Measured {
         let mut width = 0;
         let mut left = None;

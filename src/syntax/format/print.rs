@@ -6,7 +6,7 @@ use super::comment;
 use super::plan::{Body, Entry, Room};
 use super::space::is_spaced;
 
-/// The text that atoms make when they are laid out.
+/// Lays out atoms as a text.
 pub fn print(text: &str, atoms: &[Atom]) -> String {
     let mut printer = Printer {
         text,
@@ -25,7 +25,7 @@ pub fn print(text: &str, atoms: &[Atom]) -> String {
     printer.out
 }
 
-/// Where the writing is. Its first half, [`super::plan`], decides; this half writes.
+/// The state of the printer. The methods in [`super::plan`] decide; the methods here write.
 pub struct Printer<'a> {
     pub(super) text: &'a str,
     pub(super) atoms: &'a [Atom],
@@ -34,15 +34,15 @@ pub struct Printer<'a> {
     out: String,
     /// How many characters the line has so far.
     pub(super) column: usize,
-    /// Where the lines of the current element begin.
+    /// The column at which the lines of the current element begin.
     pub(super) indent: usize,
     /// Whether the line holds nothing but its indentation.
     is_line_start: bool,
-    /// Whether a line comment has been written, so that nothing else may stand on its line.
+    /// Whether a line comment has been written, so that nothing else may follow on its line.
     pub(super) must_break: bool,
 }
 
-/// What the line before the next one holds, as far as a blank line between the two depends on it.
+/// What the previous line holds, as far as it decides whether a blank line follows.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     /// Nothing, or the bracket that opens the current list.
@@ -57,8 +57,8 @@ enum Before {
 }
 
 impl Printer<'_> {
-    /// Writes everything up to the bracket that closes the current list, each element on lines of its own. The opening bracket
-    /// has been written; the closing one has not.
+    /// Writes everything up to the bracket that closes the current list, each element on its own lines. The opening bracket has
+    /// been written; the closing one is left to the caller.
     fn elements(&mut self, room: Room) {
         let mut before = Before::Opening;
         let mut ahead = self.entry_ahead(self.next, room);
@@ -104,7 +104,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes comments that belong to the line just written: those that stood on it, if nothing else followed there.
+    /// Writes comments that belong to the line just written: those that were on it, if nothing else followed there.
     fn trailing_comments(&mut self) {
         let on_line = |atom: &&Atom| atom.is_comment() && !atom.is_doc() && atom.breaks == 0;
         let run = self.atoms[self.next..].iter().take_while(on_line).count();
@@ -151,7 +151,7 @@ impl Printer<'_> {
         self.flat(close + 1);
     }
 
-    /// Writes atoms up to `end` on one line if they fit with `reserve` more characters; otherwise lists in brackets are broken.
+    /// Writes atoms up to `end` on one line if they fit with `reserve` more characters; otherwise breaks lists in brackets.
     fn line(&mut self, end: usize, reserve: usize) {
         let mut indent = self.indent;
         while self.next < end {
@@ -172,14 +172,14 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes atoms up to `end` behind one another.
+    /// Writes atoms up to `end` one after another.
     fn flat(&mut self, end: usize) {
         while self.next < end.min(self.atoms.len()) {
             self.atom();
         }
     }
 
-    /// Writes the next atom behind those on the line, if its line may go on.
+    /// Writes the next atom after those on the line, or on a new line if the line has to end.
     fn atom(&mut self) {
         let Some(atom) = self.atoms.get(self.next) else {
             return;
@@ -227,7 +227,7 @@ fn is_closing(atom: &Atom) -> bool {
     matches!(atom.kind, Kind::Close | Kind::CloseBody)
 }
 
-/// Whether a blank line stands before `atom`, which begins a line; `ahead` is the next element, which may follow later.
+/// Whether a blank line precedes `atom`, which begins a line; `ahead` is the next element, which may come later.
 fn is_blank_between(before: Before, atom: &Atom, room: Room, ahead: Option<&Entry>) -> bool {
     let is_kept = atom.breaks > 1 && room != Room::List;
     match before {

@@ -1,4 +1,4 @@
-//! Whether two texts say the same: the same tree but for places, the same words and signs, and the same comments.
+//! Whether two texts have the same content: the same tree except for positions, the same tokens, and the same comments.
 
 use super::super::ast::{
     Entry, Field, File, Import, Item, ItemKind, LevelAttribute, Mapping, Message, Parameter,
@@ -10,12 +10,12 @@ use crate::name::Name;
 use crate::protocol::Direction;
 use crate::source::Span;
 
-/// Equal but for places in the source.
+/// Equal except for positions in the source.
 pub trait Same {
     fn same(&self, other: &Self) -> bool;
 }
 
-/// Compares field by field; a field that is added to the tree has to be named here.
+/// Compares field by field; a field that is added to the tree has to be listed here.
 macro_rules! same {
     ($($name:ident { $($field:ident),* $(; $($place:ident),*)? })*) => {$(
         impl Same for $name {
@@ -79,7 +79,7 @@ impl Same for Name {
     }
 }
 
-/// Places differ; how many there are does not.
+/// Positions may differ; their number may not.
 impl Same for Span {
     fn same(&self, _: &Span) -> bool {
         true
@@ -126,7 +126,7 @@ impl<A: Same, B: Same> Same for (A, B) {
     }
 }
 
-/// Whether two texts have the same comments in the same order, but for blanks where their lines begin and end.
+/// Whether two texts have the same comments in the same order, except for whitespace where their lines begin and end.
 pub fn same_comments(one: &str, two: &str) -> bool {
     comment_lines(one).eq(comment_lines(two))
 }
@@ -137,7 +137,7 @@ fn comment_lines(text: &str) -> impl Iterator<Item = &str> {
     comments.flat_map(|(_, comment)| comment.split('\n').map(str::trim))
 }
 
-/// Whether two texts have the same words and signs in the same order, but for commas and semicolons.
+/// Whether two texts have the same tokens in the same order, except for commas and semicolons.
 pub fn same_words(one: &str, two: &str) -> bool {
     let words = |text| {
         parts(text, |lexeme| {

@@ -1,4 +1,4 @@
-//! Blanks within a line. Whether there is one depends on the two neighbours only.
+//! Spaces within a line. Whether there is one depends only on its two neighbours.
 
 use super::atoms::Comment as Remark;
 use super::atoms::Kind::{
@@ -6,7 +6,7 @@ use super::atoms::Kind::{
     Sign, Word,
 };
 
-/// Whether a blank stands between `left` and `right` on one line.
+/// Whether a space separates `left` and `right` on one line.
 pub fn is_spaced(left: Kind, right: Kind) -> bool {
     match (left, right) {
         (_, Comma | Semicolon | Close) | (Open(_), Comment(Remark::Block)) => false,

@@ -1,10 +1,10 @@
-//! Separators: drops those that say nothing, and puts the others before the comments that stand between them and what they end.
+//! Separators: drops the redundant ones, and puts the others before any comments between them and what they end.
 //!
-//! Documentation belongs to the atom behind it, so no separator is ever moved across it.
+//! Documentation belongs to the atom after it, so no separator is ever moved across it.
 
 use super::atoms::{Atom, Comment, Kind, atoms};
 
-/// The atoms of a text that has no syntax errors, with the separators where the layout wants them.
+/// The atoms of a text that has no syntax errors, with the separators where the layout expects them.
 pub fn tidy(text: &str) -> Vec<Atom> {
     let mut tidy = Tidy::default();
     atoms(text, |atom| tidy.take(atom));
@@ -15,7 +15,7 @@ pub fn tidy(text: &str) -> Vec<Atom> {
 #[derive(Default)]
 struct Tidy {
     atoms: Vec<Atom>,
-    /// The line breaks before atoms that were taken out and have to stand before the next one.
+    /// The line breaks before removed atoms, which have to precede the next one.
     breaks: u8,
 }
 
@@ -40,13 +40,13 @@ impl Tidy {
         self.atoms.push(atom);
     }
 
-    /// Where the comments begin that stand at the end.
+    /// The index at which the trailing comments begin.
     fn comments(&self) -> usize {
         let comments = self.atoms.iter().rev().take_while(|atom| atom.is_comment());
         self.atoms.len() - comments.count()
     }
 
-    /// Adds a separator, before the comments at the end if one of them would push it to another line.
+    /// Adds a separator, before the trailing comments if one of them would push it to another line.
     fn before_comments(&mut self, mut atom: Atom) {
         let first = self.comments();
         let comments = &self.atoms[first..];
@@ -62,7 +62,7 @@ impl Tidy {
         self.atoms.insert(first, atom);
     }
 
-    /// A closing bracket follows: a comma before it goes.
+    /// Removes a comma before the closing bracket that follows.
     fn drop_comma(&mut self) {
         let first = self.comments();
         if first == 0 || self.atoms[first - 1].kind != Kind::Comma {
@@ -75,8 +75,8 @@ impl Tidy {
         }
     }
 
-    /// Whether a semicolon here ends nothing, as one behind a protocol, and no documentation before it would find something
-    /// else to document.
+    /// Whether a semicolon here ends nothing, like one after a protocol, and removing it would not make documentation before it
+    /// document something else.
     fn ends_nothing(&self) -> bool {
         let first = self.comments();
         let ends_nothing = first == 0 || self.atoms[first - 1].kind == Kind::CloseBody;

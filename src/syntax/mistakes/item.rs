@@ -194,7 +194,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The `;` is added unseen only where nothing else follows that the declaration could go on with.
+    /// The `;` is added automatically only if nothing follows with which the declaration could continue.
     fn missing_semicolon(&self) -> Diagnostic {
         let end = self.last.end..self.last.end;
         let is_mapping = self.before == "\"" && self.token_ahead(1) == "=" && self.is_word();

@@ -5,7 +5,7 @@ use crate::syntax::failure::Context;
 use crate::syntax::tokens::{is_word, tokens};
 use std::ops::Range;
 
-/// Which of the two sides a word or sign before a message makes the sender.
+/// The sender that a word or character before a message indicates: `true` for the client, `false` for the server.
 fn side(word: &str) -> Option<bool> {
     match word {
         "send" | "sends" | "!" | "out" => Some(true),
@@ -40,7 +40,7 @@ impl<'a> Context<'a> {
         match self.found {
             ";" | "|" => {
                 let what = if self.found == ";" { "semicolons" } else { "`|`" };
-                // Before a state the sign may have been meant to end this one.
+                // Before a state, the character may have been meant to end this one.
                 let is_safe = !matches!(self.token_ahead(2), ":" | "<" | "{");
                 Some(
                     self.error(format!("messages are separated by commas, not {what}"))
@@ -49,14 +49,14 @@ impl<'a> Context<'a> {
             }
             "?" => Some(
                 self.error("only a payload can be optional")
-                    .help("remove the `?`; where the session can go on or end, write two messages"),
+                    .help("remove the `?`; if the session can continue or end here, write two messages"),
             ),
             "::" | "." => Some(
                 self.error("a message leads to a state of its own protocol")
                     .help("name the state alone; an endpoint of another protocol can be a payload"),
             ),
             ":" => Some(
-                self.error("the sender and the receiver are not named").help(format!(
+                self.error("messages do not name their sender and receiver").help(format!(
                     "the direction of the state says which side sends: `{0}:send {{ message -> next_state }}` if it is the client, `{0}:recv` if it is the server",
                     self.state_name()
                 )),
@@ -90,7 +90,7 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// Something other than the state that follows is written after `->`.
+    /// Something other than the next state is written after `->`.
     pub(super) fn next_state(&self) -> Diagnostic {
         match self.found {
             "{" => self.written_inside(),
@@ -140,12 +140,12 @@ impl<'a> Context<'a> {
             "<" if is_name => self
                 .error("messages have no type parameters")
                 .help(format!(
-                    "declare them at the state: `{}:send<T> {{ ... }}`",
+                    "declare them on the state: `{}:send<T> {{ ... }}`",
                     self.state_name()
                 )),
             _ => self
                 .error(format!("expected `->`, found {}", self.what_is_found()))
-                .help("say what follows the message: `-> state`, or `-> !` to end the session"),
+                .help("write what follows the message: `-> state`, or `-> !` to end the session"),
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Context<'a> {
         match self.first_of_each_side() {
             (Some(sent), Some(received)) => self
                 .error_at(at, "both sides send in this state, but a state belongs to one side")
-                .label("this direction is only one message's")
+                .label("this direction is for one message only")
                 .note("if both could send at once, the two messages could cross")
                 .help(format!(
                     "split the state, for example into `{state}:send {{ {sent} -> {state}_answer }}` and `{state}_answer:recv {{ {received} -> {state} }}`"
@@ -199,7 +199,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The first message that its own direction makes the client's, and the first that it makes the server's.
+    /// The first message whose own direction makes it the client's, and the first whose own direction makes it the server's.
     fn first_of_each_side(&self) -> (Option<&'a str>, Option<&'a str>) {
         let piece = self.piece;
         let mut found = (None, None);

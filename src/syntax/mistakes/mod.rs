@@ -1,7 +1,7 @@
-//! Mistakes that are known well enough to say more than what was expected. Each is recognised by the tokens around the place
-//! where the parse failed, in time linear in the piece.
+//! Common mistakes, for which a diagnostic can say more than what was expected. Each is recognised by the tokens around the
+//! position where the parse failed, in time linear in the length of the piece.
 
-// `Rule` has a variant for every rule of the grammar, most of which are no pieces.
+// `Rule` has a variant for every rule of the grammar, most of which are not pieces.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 mod item;
@@ -29,7 +29,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Comments as other languages begin them.
+    /// Comments that begin as in other languages.
     fn comment(&self) -> Option<Diagnostic> {
         let hash = match (self.before, self.found) {
             ("#", found) if found != "[" => Some((self.last.clone(), found)),
@@ -91,7 +91,7 @@ impl<'a> Context<'a> {
             ),
             (_, "<") => Some(
                 self.error("protocols have no type parameters")
-                    .help("declare them at the first state: `start:send<T> { ... }`"),
+                    .help("declare them on the first state: `start:send<T> { ... }`"),
             ),
             _ => self.in_attribute(),
         }

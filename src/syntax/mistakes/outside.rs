@@ -1,4 +1,4 @@
-//! Words between declarations that begin none.
+//! Tokens between declarations that do not begin a declaration.
 
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
@@ -66,7 +66,7 @@ impl<'a> Context<'a> {
             .help("compile it with `protoc`; `duologue explain syntax` shows what a Duologue file looks like")
     }
 
-    /// A declaration that begins with a keyword, this language's or another's, and goes on in another way.
+    /// A declaration that begins with a keyword of this or another language, and continues in a different way.
     fn declaration_of_another_language(&self, next: &str) -> Option<Diagnostic> {
         let name = if is_word(next) { next } else { "name" };
         let quoted = self.token_ahead(2);
@@ -86,7 +86,7 @@ impl<'a> Context<'a> {
                     "write `import \"{}.proto\";`",
                     if next == "'" && is_word(quoted) { quoted } else { name }
                 )),
-            "namespace" | "module" | "mod" => instead("package", "the place of the generated code"),
+            "namespace" | "module" | "mod" => instead("package", "the namespace of the generated code"),
             "package" => self
                 .error("a package is written `package outer.inner;`")
                 .help("name its parts with `.` between them, and end it with `;`"),
@@ -121,7 +121,7 @@ impl<'a> Context<'a> {
                     .fix("write `=`", self.span(self.ahead(2)), " =", false),
                 "{" => instead("struct", "a type with fields"),
                 ";" => self
-                    .error(format!("the alias `{name}` does not say for which type"))
+                    .error(format!("the alias `{name}` does not name its type"))
                     .help(format!("write `type {name} = other_type;`; a type of the host program is `extern type {name};`")),
                 _ => self
                     .error("an alias is written `type name = other_type;`")
@@ -136,7 +136,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// How a declaration is written that begins with a keyword.
+/// What a declaration that begins with a keyword is called, and how it is written.
 fn form(keyword: &str) -> Option<(&'static str, &'static str)> {
     Some(match keyword {
         "type" => ("an alias", "type name = other_type;"),

@@ -75,7 +75,7 @@ impl<'a> Context<'a> {
         }
         if found == "->" && self.token_ahead(2) == ":" {
             return self
-                .error("the sender and the receiver are not named")
+                .error("messages do not name their sender and receiver")
                 .help("the direction of a state says which side sends: in `name:send { message -> next_state }` it is the client, with `:recv` the server");
         }
         if matches!(found, "(" | "->") && is_word(before) {
@@ -91,14 +91,14 @@ impl<'a> Context<'a> {
             .help("a state is written `name:send { message -> next_state, ... }`")
     }
 
-    /// `!int.?bool` and its like, as papers write protocols.
+    /// `!int.?bool` and the like, which is how papers write protocols.
     pub(super) fn session_type(&self) -> Diagnostic {
         let choice = matches!(self.found, "+" | "&");
         let error = self.error("session types in mathematical notation are written as states");
         if choice {
-            error.help("of `+{...}` make a state in which the client sends, `name:send { one -> next, other -> ! }`; of `&{...}` one with `:recv`")
+            error.help("write `+{...}` as a state in which the client sends, `name:send { one -> next, other -> ! }`, and `&{...}` as one with `:recv`")
         } else {
-            error.help("of `!int.?bool.end` make `first:send { ask(int) -> second }` and `second:recv { answer(bool) -> ! }`")
+            error.help("write `!int.?bool.end` as `first:send { ask(int) -> second }` and `second:recv { answer(bool) -> ! }`")
         }
     }
 

@@ -13,11 +13,11 @@ impl<'a> Context<'a> {
         match (self.before, self.found) {
             ("<", ">") => Some(
                 self.error("an empty list of type arguments")
-                    .help("leave the `<>` out"),
+                    .help("remove the `<>`"),
             ),
             ("(", ")") => Some(
                 self.error("an empty tuple carries nothing")
-                    .help("leave the entry out"),
+                    .help("remove the entry"),
             ),
             (_, ";") if self.expects("]") => Some(
                 self.error("lists have no length in their type")
@@ -88,7 +88,7 @@ impl<'a> Context<'a> {
         ))
     }
 
-    /// Where the path ends that is written right before the token that does not fit: `a::b` in `x: a::b[`.
+    /// The range of the path right before the token that does not fit: `a::b` in `x: a::b[`.
     fn path_before(&self) -> Range<usize> {
         let text = &self.piece[..self.last.end];
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
@@ -130,7 +130,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Whether a word is surely a type: a built-in one, a declared one, or a parameter of this state.
+    /// Whether a word is certainly a type: a built-in one, a declared one, or a parameter of this state.
     fn is_type(&self, word: &str) -> bool {
         self.declared.is_type(word) || self.is_parameter(word)
     }
@@ -144,8 +144,9 @@ impl<'a> Context<'a> {
         tokens.any(|token| token == "<") && tokens.any(|token| token == word)
     }
 
-    /// Two words in a row where `name: type` is expected. Which of them is the type is known only if one is and the other is not;
-    /// types that an import declares cannot be seen here, so a file with imports is never repaired unseen.
+    /// Two words in a row where `name: type` is expected. Which of them is the type is known only if one is certainly a type and
+    /// the other is not. Types that an import declares cannot be seen here, so a file with imports is never repaired
+    /// automatically.
     pub(super) fn two_words(&self, what: &str) -> Diagnostic {
         let (first, second) = (self.before, self.found);
         let whole = self.last.start..self.here.end;
@@ -183,7 +184,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A word of another language before a type.
+    /// A modifier of another language before a type.
     fn modifier(&self, word: &str) -> Option<Diagnostic> {
         let ty = self.found;
         let third = self.token_ahead(1);
@@ -251,7 +252,7 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// Where the entry or field begins that the token before the one that does not fit belongs to.
+    /// The start of the entry or field that contains the token before the one that does not fit.
     pub(super) fn entry_start(&self) -> usize {
         let mut starts = vec![0];
         let mut is_fresh = true;

@@ -1,4 +1,4 @@
-//! The types a header needs, each before it is used, and the headers it includes for them.
+//! The types that a header needs, each declared before it is used, and the headers it includes for them.
 
 use super::types::{Types, host_file};
 use super::{names, spelling};
@@ -17,9 +17,9 @@ pub struct Declarations<'a> {
     later: Vec<Type>,
     /// Structs for lists, options, tuples and endpoints of other protocols.
     pub text: String,
-    /// What has to be included before, as it stands behind `#include`.
+    /// What has to be included first, as written after `#include`.
     pub includes: BTreeSet<String>,
-    /// The headers of protocols whose endpoints are used, for what can be done with them.
+    /// The headers of protocols whose endpoints are used, which declare the operations on them.
     pub protocols: BTreeSet<String>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    /// Makes a type complete, so that a value of it can be a member.
+    /// Completes a type, so that a value of it can be a member.
     pub fn need(&mut self, ty: &Type) {
         match ty {
             Type::Builtin(_) | Type::Parameter(_) => {}
@@ -69,19 +69,19 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    /// Makes the types complete that have only been named so far.
+    /// Completes the types that have only been named so far.
     pub fn finish(&mut self) {
         while let Some(ty) = self.later.pop() {
             self.need(&ty);
         }
     }
 
-    /// The members of a struct as lines.
+    /// The declaration of a struct member.
     pub fn member(&self, name: &str, ty: &Type) -> String {
         format!("{} {name}", self.types.name(ty, self.unit))
     }
 
-    /// Names a type so that a pointer to it, or another name for it, can be declared.
+    /// Names a type so that a pointer to it or an alias for it can be declared.
     pub fn mention(&mut self, ty: &Type) -> String {
         let ty = self.types.underlying(ty).clone();
         let name = self.types.name(&ty, self.unit);
@@ -115,7 +115,7 @@ impl<'a> Declarations<'a> {
                 if self.done.insert(name.clone()) {
                     let written = spelling::host(declared.name.text());
                     write!(self.text, "\n\ntypedef {written} {name};")
-                        .expect("a string takes everything");
+                        .expect("string writes cannot fail");
                 }
             }
         }
@@ -132,7 +132,7 @@ impl<'a> Declarations<'a> {
         if !self.is_new(ty) {
             return;
         }
-        // A list only points to its items, so it may come before them: this is how a type contains itself.
+        // A list only points to its items, so it may be declared before them. This is how a type can contain itself.
         let qualifier = if self.types.facts(item).moves {
             ""
         } else {
@@ -142,7 +142,7 @@ impl<'a> Declarations<'a> {
             Type::Named(id)
                 if matches!(self.types.program.ty(*id).definition, Definition::Alias(_)) =>
             {
-                // The header that declares the alias completes what it stands for, when what that consists of is complete.
+                // The header that declares the alias completes its target once the parts of the target are complete.
                 self.include_types_of(self.types.program.ty(*id).file);
                 let target = self.types.underlying(item).clone();
                 self.later.push(target);
@@ -191,14 +191,14 @@ impl<'a> Declarations<'a> {
     }
 }
 
-/// The member of an endpoint's struct says what can be done with it, so that a sending endpoint is refused where a receiving one
-/// is expected.
+/// The name of the member in an endpoint's struct. It says what can be done with the endpoint, so the compiler rejects a sending
+/// endpoint where a receiving one is expected.
 pub fn handle(types: &Types, endpoint: &EndpointType) -> &'static str {
     let protocol = types.program.protocol(endpoint.protocol);
     super::view::handle(protocol.state(endpoint.state).direction, endpoint.side)
 }
 
-/// A struct that several headers may define alike; who comes first, does.
+/// A struct that several headers may define identically; the first one that is included defines it.
 pub fn guarded(name: &str, members: &[String]) -> String {
     let mut text = String::new();
     let has = names::has(name);
@@ -211,6 +211,6 @@ pub fn guarded(name: &str, members: &[String]) -> String {
         "\n\n#ifndef {has}\n#define {has}\ntypedef struct {name} {{\n{}}} {name};\n#endif",
         members.concat()
     )
-    .expect("a string takes everything");
+    .expect("string writes cannot fail");
     text
 }

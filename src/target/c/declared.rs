@@ -1,4 +1,4 @@
-//! The types of a file as the templates see them: one header, and one source if the runtime has to know what they consist of.
+//! The types of a file as the templates see them: one header, and one source if the runtime needs to know what they consist of.
 
 use super::VERSION;
 use super::declarations::Declarations;
@@ -62,7 +62,7 @@ struct VariantView {
     members: Vec<String>,
 }
 
-/// Whether a file declares types that C has to be told.
+/// Whether a file declares types that need declarations in C.
 pub fn has_types(types: &Types, file: &File) -> bool {
     file.types
         .iter()
@@ -122,7 +122,7 @@ impl<'a> FileView<'a> {
         text
     }
 
-    /// The text of the source; `None` if any bytes are values of the types.
+    /// The text of the source; `None` if any bytes are valid values of the types.
     pub fn source(&self) -> Option<String> {
         let mut layouts = Layouts::new(self.types, None);
         let tables: Vec<TypeId> = self.own().filter(|id| self.has_table(*id)).collect();
@@ -272,7 +272,7 @@ impl<'a> FileView<'a> {
         render(&view, text);
     }
 
-    /// Whether the runtime has to know what values of the type consist of.
+    /// Whether the runtime needs to know what values of the type consist of.
     fn has_table(&self, id: TypeId) -> bool {
         let is_alias = matches!(self.types.program.ty(id).definition, Definition::Alias(_));
         !is_alias && !self.types.facts(&Type::Named(id)).is_any_bytes()
@@ -372,7 +372,7 @@ impl<'a> FileView<'a> {
         }
     }
 
-    /// How a host value is taken out of a received message, so that freeing the message leaves it alone.
+    /// The function that takes a host value out of a received message, so that freeing the message does not destroy it.
     fn take(&self, id: TypeId) -> Option<FunctionView> {
         self.types.drop_of(id)?;
         let name = self.types.declared_name(id);
@@ -391,5 +391,5 @@ impl<'a> FileView<'a> {
 }
 
 fn line(text: &mut String, line: &str) {
-    text.write_str(line).expect("a string takes everything");
+    text.write_str(line).expect("string writes cannot fail");
 }

@@ -7,14 +7,14 @@ use crate::protocol::{Builtin, Type};
 use std::collections::BTreeSet;
 
 impl UnitView<'_> {
-    /// Whether sessions can live in memory of the caller's.
+    /// Whether sessions can live in the caller's memory.
     pub fn fits_in(&self) -> bool {
         self.unit.kind != Kind::Mentioned
             && self.state(0).direction.is_some()
             && self.allocates().is_none()
     }
 
-    /// What headers say where they are used without an allocator.
+    /// The error that the header reports if it is used without an allocator.
     pub fn refusal(&self) -> Option<String> {
         if self.unit.kind == Kind::Mentioned {
             return None;
@@ -22,14 +22,14 @@ impl UnitView<'_> {
         let name = &self.unit.prefix;
         self.allocates().map(|(reason, instead)| {
             format!(
-                "{name}: {reason}. Its sessions need an allocator, and DUO_NO_MALLOC leaves it out: {instead}, or compile \
+                "{name}: {reason}. Its sessions need an allocator, which DUO_NO_MALLOC excludes: {instead}, or compile \
                  everything without DUO_NO_MALLOC"
             )
         })
     }
 
-    /// The first reason for which memory is allocated, and what to write instead: a message that needs a block, or a run without
-    /// bound.
+    /// The first reason why memory is allocated, and what to write instead. The reason is a message that needs a block or an
+    /// unbounded run.
     fn allocates(&self) -> Option<(String, &'static str)> {
         for index in self.own_states() {
             let state = self.state(index);
@@ -54,7 +54,7 @@ impl UnitView<'_> {
         Some((reason, "let the receiver answer within the run"))
     }
 
-    /// What a value of the type has outside of itself, in words.
+    /// A description of what a value of the type stores outside of itself.
     fn outside(&self, ty: &Type) -> Option<String> {
         let types = self.types;
         if !types.facts(ty).spreads {
@@ -77,7 +77,7 @@ impl UnitView<'_> {
         }
     }
 
-    /// Whether a state follows itself in one direction.
+    /// Whether a state can be reached again from itself without a change of direction.
     fn repeats(&self, index: usize) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = vec![index];

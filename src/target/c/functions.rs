@@ -1,4 +1,4 @@
-//! What can be done in a state: the functions of a header.
+//! The functions of a header: what can be done in each state.
 
 use super::names::{OfState, OfUnit, Own};
 use super::plain::Plain;
@@ -13,34 +13,34 @@ pub struct FunctionsView {
     pub functions: Vec<FunctionView>,
 }
 
-/// A function that is written in a header.
+/// A function that is defined in a header.
 pub struct FunctionView {
     pub comment: String,
     pub head: String,
     pub body: Vec<String>,
 }
 
-/// What a function that sends does with the entries of its message.
+/// How a function that sends passes on the entries of its message.
 pub struct Payload {
-    /// The parameters that they are.
+    /// The parameters, one for each entry.
     pub parameters: Vec<String>,
-    /// The lines that put them together.
+    /// The lines that combine them.
     pub body: Vec<String>,
     /// The expression for all of them.
     pub entries: String,
 }
 
-/// How long a function that sends waits for room.
+/// How long a function that sends waits for a free slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
     Forever,
-    /// As long as the caller says.
+    /// Up to a limit that the caller sets.
     Within,
     AtOnce,
 }
 
 impl Sending {
-    /// What the name of the function says of it.
+    /// The verb in the name of the function.
     pub fn verb(self) -> &'static str {
         match self {
             Sending::Forever => "send",
@@ -49,7 +49,7 @@ impl Sending {
         }
     }
 
-    /// What it says of it to the runtime.
+    /// The argument that the runtime takes.
     fn wait(self) -> &'static str {
         match self {
             Sending::Forever => "DUO_FOREVER",
@@ -92,7 +92,7 @@ impl UnitView<'_> {
         }
     }
 
-    /// The same in memory of the caller's.
+    /// The same in the caller's memory.
     pub fn init_in(&self) -> FunctionView {
         let name = self.unit.own(OfUnit::InitIn);
         let direction = self.state(0).direction;
@@ -113,7 +113,7 @@ impl UnitView<'_> {
         ];
         FunctionView {
             comment:
-                "/** Starts a session in memory of the caller's, which outlives all endpoints. */\n"
+                "/** Starts a session in the caller's memory. It must outlive all endpoints. */\n"
                     .to_owned(),
             head: spelling::head(&start, &parameters),
             body: vec![spelling::head("    return duo_open_in", &arguments) + ";"],
@@ -179,7 +179,7 @@ impl UnitView<'_> {
             Sending::Forever | Sending::AtOnce => self
                 .plain(index, side, message)
                 .filter(Plain::is_seen_sound),
-            // A caller that sets a time limit does not notice a call.
+            // The cost of a call does not matter to a caller that sets a time limit.
             Sending::Within => None,
         };
         if let Some(plain) = plain {
@@ -208,7 +208,7 @@ impl UnitView<'_> {
         }
     }
 
-    /// The entries of a message, as a function that sends takes them and puts them together.
+    /// The entries of a message, as a function that sends takes and combines them.
     pub fn payload(&self, index: usize, message: &Message) -> Payload {
         let mut payload = Payload {
             parameters: Vec::new(),
@@ -236,7 +236,7 @@ impl UnitView<'_> {
         payload
     }
 
-    /// What the runtime knows about a message.
+    /// A pointer to the runtime's description of a message.
     pub fn message_table(&self, index: usize, position: usize) -> String {
         format!(
             "&{}[{}]",
@@ -296,7 +296,7 @@ impl UnitView<'_> {
         }
     }
 
-    /// Receives a message in a way by which the caller's address goes nowhere, so that what it has can be in registers.
+    /// Receives a message without passing on the caller's pointer, so that the caller's message can be kept in registers.
     fn recv_apart(&self, index: usize, arguments: &[String], body: &mut Vec<String>) {
         body.push(format!("    {} arrived;", self.received(index)));
         body.push(spelling::head("    duo_status status = duo_recv", arguments) + ";");

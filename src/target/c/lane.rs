@@ -1,11 +1,11 @@
-//! Numbers that go to and from another process, which go through the region in the header too.
+//! Numbers that are sent between processes, which the header also writes to the region and reads from it without a call.
 
 use super::spelling;
 use super::view::{UnitView, handle};
 use crate::protocol::{Builtin, Entry, Message, Side, Type};
 
 impl UnitView<'_> {
-    /// Whether a message is a number of 8 bytes that leads back to its state, in a protocol that may leave its process.
+    /// Whether a message is an 8-byte number that leads back to its state, in a protocol that can be used between processes.
     pub fn is_lane(&self, index: usize, message: &Message) -> bool {
         let [only] = message.entries.as_slice() else {
             return false;
@@ -43,7 +43,7 @@ impl UnitView<'_> {
             .collect()
     }
 
-    /// The lines that send such a message if one like it went before; `way` is declared.
+    /// The lines that send such a message if one like it was sent before; `way` is declared.
     pub fn send_in_lane(
         &self,
         (index, position): (usize, usize),
@@ -67,7 +67,7 @@ impl UnitView<'_> {
         body.push(spelling::head("        return duo_lane_send", &arguments) + ";");
     }
 
-    /// The lines that receive such a message if it was seen behind one like it; `way` is declared.
+    /// The lines that receive such a message if it was seen after one like it; `way` is declared.
     pub fn recv_in_lane(&self, index: usize, side: Side, body: &mut Vec<String>) {
         if !self.has_lane(index) {
             return;
@@ -104,8 +104,8 @@ impl UnitView<'_> {
         body.push("    }".to_owned());
     }
 
-    /// Whether a message is numbers of 8 bytes only, as many as a line takes, and turns the direction, in a protocol that may leave its
-    /// process.
+    /// Whether a message consists only of 8-byte numbers, at most as many as fit in a line, and turns the direction, in a
+    /// protocol that can be used between processes.
     fn is_volley(&self, index: usize, message: &Message) -> bool {
         let is_number = |entry: &Entry| {
             let ty = self.entry_type(index, entry);
@@ -147,7 +147,8 @@ impl UnitView<'_> {
         body.push("    }".to_owned());
     }
 
-    /// The lines that receive such a message if it is the first of its run; `way` is declared. `is_alone`: the state has no other message.
+    /// The lines that receive such a message if it is the first of its run; `way` is declared. `is_alone` means that the state
+    /// has no other message.
     pub fn recv_in_volley(
         &self,
         index: usize,
@@ -193,5 +194,5 @@ impl UnitView<'_> {
     }
 }
 
-/// So many messages of a state are looked for in the header; the others are found by the library.
+/// The header checks for at most this many messages of a state; the library finds the others.
 const MOST_VOLLEYS: usize = 4;

@@ -1,4 +1,4 @@
-//! The tables that tell the runtime what a value consists of, for types of which not any bytes are a value.
+//! The tables that describe to the runtime what a value consists of. Types for which any bytes are a valid value need none.
 
 use super::names::{self, OfType, Own};
 use super::spelling;
@@ -7,10 +7,10 @@ use crate::protocol::Type;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A table: the macro that makes it, and its arguments.
+/// A table: the macro that initialises it, and the arguments of the macro.
 pub type Table = (&'static str, Vec<String>);
 
-/// The table of a value with the fields of a name.
+/// The table of a value; `fields` is the name of the table of its fields.
 pub fn composite(kind: &str, facts: Facts, fields: String) -> Table {
     let Facts {
         spreads,
@@ -29,7 +29,7 @@ pub fn composite(kind: &str, facts: Facts, fields: String) -> Table {
     )
 }
 
-/// The table of an enum with the fields of a name, if it has any.
+/// The table of an enum; `fields` is the name of the table of its fields, if it has any.
 pub fn enumeration(facts: Facts, tag: &str, variants: usize, fields: Option<String>) -> Table {
     let (size, variants) = (format!("sizeof({tag})"), variants.to_string());
     match fields {
@@ -44,12 +44,12 @@ pub fn enumeration(facts: Facts, tag: &str, variants: usize, fields: Option<Stri
     }
 }
 
-/// The tables of one source.
+/// The tables of one source file.
 pub struct Layouts<'a> {
     types: &'a Types<'a>,
     unit: Option<usize>,
     done: BTreeMap<String, String>,
-    /// The tables, and the declarations of those that stand elsewhere.
+    /// The tables, and the declarations of those that are defined elsewhere.
     pub text: String,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Layouts<'a> {
         }
     }
 
-    /// A pointer to the table of a type; `None` if any bytes are a value of it.
+    /// A pointer to the table of a type; `None` if any bytes are a valid value of it.
     pub fn of(&mut self, ty: &Type) -> Option<String> {
         let types = self.types;
         let ty = types.underlying(ty);
@@ -93,7 +93,7 @@ impl<'a> Layouts<'a> {
     /// Defines a table: a macro with its arguments.
     pub fn define(&mut self, storage: &str, name: &str, (kind, parts): &Table) {
         let start = format!("{storage}const duo_type {name} =\n    {kind}(");
-        // What counts is the second line.
+        // Wrapping depends on the width of the second line.
         let columns = start.len() - start.find('\n').map_or(0, |end| end + 1);
         let text = spelling::wrapped(&" ".repeat(columns), parts, ");\n");
         self.text.push_str(&start);
@@ -140,7 +140,7 @@ impl<'a> Layouts<'a> {
                     && self.unit != Some(place.unit)
                 {
                     writeln!(self.text, "extern const duo_state {states}[];")
-                        .expect("a string takes everything");
+                        .expect("string writes cannot fail");
                 }
                 let state = format!("&{states}[{}]", place.state);
                 Some(("DUO_ENDPOINT_TYPE", vec![state]))
@@ -149,7 +149,7 @@ impl<'a> Layouts<'a> {
         }
     }
 
-    /// A table of fields: type, offset and variant of each.
+    /// Defines a table of fields, each with its type, offset and variant.
     pub fn fields(&mut self, name: &str, fields: &[(String, String, String)]) {
         self.text.push_str("static const duo_field ");
         self.text.push_str(name);

@@ -1,9 +1,9 @@
-//! What the C library and the headers of POSIX call something, as far as a generated name can be like it.
+//! Names of the C library and of the POSIX headers that a generated name could be equal to.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Whether the library has a type with this name and `_t`.
+/// Whether the library has a type with this name followed by `_t`.
 pub fn has_type(word: &str) -> bool {
     static ALL: LazyLock<HashSet<&str>> = LazyLock::new(|| TYPES.split(' ').collect());
     ALL.contains(word)
@@ -15,12 +15,12 @@ pub fn has_constant(name: &str) -> bool {
     ALL.contains(name)
 }
 
-/// Whether the library has a function with this name and `_init`.
+/// Whether the library has a function with this name followed by `_init`.
 pub fn has_init(word: &str) -> bool {
     INITS.split(' ').any(|known| known == word)
 }
 
-/// Whether the library has a header with this name and `.h`.
+/// Whether the library has a header with this name followed by `.h`.
 pub fn has_header(name: &str) -> bool {
     HEADERS.split(' ').any(|known| known == name)
 }

@@ -1,10 +1,10 @@
-//! The C target: which files are written.
+//! The C target: which files are generated.
 //!
-//! One header and source per protocol, per named instance of a generic protocol, and per file with types. The operations are
-//! `static inline` in the header, each one call into the runtime: they are written once, read where they are declared, and the
-//! compiler sees through them. The source holds tables that tell the runtime what a payload consists of and where each message
-//! leads, so that copying, destroying and closing are the runtime's and not generated. Where sessions between processes are asked
-//! for, a second header and source tell the same of what travels.
+//! There is one header and source per protocol, per named instance of a generic protocol, and per file with types. The
+//! operations are `static inline` functions in the header, so the compiler can inline them. Simple messages go to and from the
+//! ring there; everything else is a call into the runtime. The source holds tables that describe to the runtime what a payload
+//! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated
+//! code. If sessions between processes are requested, a second header and source describe how payloads are encoded.
 
 mod declarations;
 mod declared;
@@ -34,14 +34,14 @@ use types::Types;
 use units::{Kind, Units};
 use view::UnitView;
 
-/// Of which version the headers have to be that are included, as arguments of `DUO_MADE_BY`.
+/// The version that the included headers must have, as arguments of `DUO_MADE_BY`.
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION_MAJOR"),
     ", ",
     env!("CARGO_PKG_VERSION_MINOR")
 );
 
-/// Writes the program in C.
+/// Generates C code for the program.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let program = checked.program();
@@ -94,7 +94,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     generated
 }
 
-/// Generic protocols of which C has nothing, or no way to start a session.
+/// Notes on generic protocols for which there is no C code, or no way to start a session in C.
 fn notes(checked: &CheckedProgram, units: &Units) -> Vec<String> {
     let program = checked.program();
     let inputs = program.files.iter().filter(|file| file.is_input);
@@ -108,7 +108,7 @@ fn notes(checked: &CheckedProgram, units: &Units) -> Vec<String> {
         let arguments = vec!["u64"; protocol.start().parameters.len()].join(", ");
         let name = &protocol.name;
         format!(
-            "C has no generic types, and no instance of `{name}` is named: nothing starts it in C. \
+            "C has no generic types, and `{name}` has no named instance, so C cannot start it. \
              Name one: `proto! {name}_u64 = {name}<{arguments}>;`"
         )
     };

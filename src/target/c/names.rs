@@ -1,8 +1,8 @@
-//! Every name that generated C declares. Code that writes a declaration asks for its name here, and the `clashing-names` rule reads
-//! the same lists.
+//! Every name that generated C declares. Code that writes a declaration gets the name from here, and the `clashing-names` rule
+//! reads the same lists.
 //!
-//! Names that are ours alone begin with `duo_`, what they are, and `_of_`; no name of a user's begins so. Two of them are equal
-//! only if they are the same kind of thing of the same owner.
+//! Internal names begin with `duo_`, their kind, and `_of_`; no name that comes from a protocol begins like this. Two of them are
+//! equal only if they have the same kind and the same owner.
 
 use super::types::Types;
 use super::units::{Kind, Unit, UnitState};
@@ -13,9 +13,9 @@ use std::collections::{BTreeSet, HashSet};
 /// What a unit declares once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfUnit {
-    /// The function that begins a session.
+    /// The function that starts a session.
     Init,
-    /// The same in memory of the caller's.
+    /// The same in the caller's memory.
     InitIn,
     /// The struct of that memory.
     MemoryTag,
@@ -27,18 +27,18 @@ pub enum OfUnit {
     Capacity,
     /// The macro of the fingerprint.
     Fingerprint,
-    /// A name that is ours.
+    /// An internal name.
     Own(Own),
 }
 
-/// What is not for users.
+/// The kinds of internal names of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
     Protocol,
     States,
     Messages,
     Payload,
-    /// What the names begin with that `DUO_SHAPE` declares.
+    /// The prefix of the names that `DUO_SHAPE` declares.
     Shape,
     Wire,
     Wires,
@@ -47,7 +47,7 @@ pub enum Own {
     Counts,
 }
 
-/// What `DUO_SHAPE` declares: these endings to the name that it is given.
+/// What `DUO_SHAPE` declares: the name that it is given, with each of these suffixes.
 pub const SHAPE: [&str; 6] = ["per_line", "pitch", "fills", "lines", "ready", "shape"];
 
 impl Own {
@@ -97,9 +97,9 @@ pub enum OfState<'p> {
     Endpoint(Side),
     /// A function of that endpoint.
     Function(Side, &'static str),
-    /// A function that sends a message, with what it does before the message's name.
+    /// A function that sends a message, with the verb that precedes the message's name.
     Send(Side, &'static str, &'p Message),
-    /// The type of the endpoint that many hold.
+    /// The type of the shared endpoint.
     Shared(Side),
 }
 
@@ -119,7 +119,7 @@ impl Unit {
         }
     }
 
-    /// A name that is not for users.
+    /// An internal name.
     pub fn ours(&self, what: Own) -> String {
         self.own(OfUnit::Own(what))
     }
@@ -129,13 +129,13 @@ impl Unit {
         spelled(&self.prefix, &self.states[index].name, what)
     }
 
-    /// A table of what the message of this number carries.
+    /// The name of a table that describes the payload of the message with this number.
     pub fn said(&self, table: &str, number: usize) -> String {
         of(table, &format!("{}_{number}", self.prefix))
     }
 
-    /// The macros by which the unit's headers are known to be included: the guards of both, and the one that no header of another
-    /// protocol with the same name defines.
+    /// The macros that show that the unit's headers are included: the guards of both, and one that no header of another protocol
+    /// with the same name defines.
     pub fn guards(&self, file: &str) -> [String; 3] {
         let prefix = &self.prefix;
         [
@@ -147,22 +147,22 @@ impl Unit {
     }
 }
 
-/// A name that is ours: what it is, and of what.
+/// An internal name, from its kind and its owner.
 pub fn of(what: &str, owner: &str) -> String {
     format!("duo_{what}_of_{owner}")
 }
 
-/// The macro by which a header with types is known to be included.
+/// The include guard of a header with types.
 pub fn types_guard(header: &str) -> String {
     of("types_h", header).to_ascii_uppercase()
 }
 
-/// The macro that says of a struct which several headers define that one of them has.
+/// The macro that shows that one of several headers has already defined a struct.
 pub fn has(name: &str) -> String {
     format!("DUO_HAS_{name}")
 }
 
-/// A name of a state that is called `state` in names of the unit.
+/// A name that is declared for a state, which is spelled `state` in names of the unit.
 fn spelled(prefix: &str, state: &str, what: OfState) -> String {
     let name = format!("{prefix}_{state}");
     let endpoint = |side: Side| format!("{prefix}_{}_{state}", side.word());
@@ -176,7 +176,7 @@ fn spelled(prefix: &str, state: &str, what: OfState) -> String {
         OfState::Function(side, function) => format!("{}_{function}", endpoint(side)),
         OfState::Send(side, verb, message) => {
             let message = spelling::word(message.name.text());
-            // The limit of a send is named after the message, as that of a receive is after its verb.
+            // The suffix `_within` follows the message's name in a send, and the verb in a receive.
             match verb.strip_suffix("_within") {
                 Some(verb) => format!("{}_{verb}_{message}_within", endpoint(side)),
                 None => format!("{}_{verb}_{message}", endpoint(side)),
@@ -186,7 +186,8 @@ fn spelled(prefix: &str, state: &str, what: OfState) -> String {
     }
 }
 
-/// Everything that a state can declare, between processes too if `shm`. What only some of its endpoints have, such as `take`, is left out where that is known.
+/// Everything that a state can declare, including what sessions between processes need if `shm`. Names that only some endpoints
+/// have, such as `take`, are left out if this one is known not to have them.
 pub fn of_state<'p>(
     protocol: &'p Protocol,
     state: &UnitState,
@@ -234,7 +235,7 @@ pub fn of_state<'p>(
     names
 }
 
-/// Everything that a unit declares once, between processes too if `shm`.
+/// Everything that a unit declares once, including what sessions between processes need if `shm`.
 pub fn of_unit(unit: &Unit, shm: bool) -> Vec<OfUnit> {
     let mut names = vec![OfUnit::Capacity];
     if unit.kind != Kind::Mentioned {
@@ -256,11 +257,11 @@ pub fn of_unit(unit: &Unit, shm: bool) -> Vec<OfUnit> {
     names
 }
 
-/// What the names of a unit's states are written with where the plain word would make two of them equal, or one like a name of the
-/// unit itself or of the C library: `state_server_hello`, for the sake of the server's endpoint in the state `hello`. The state with the shorter word
-/// keeps it. What comes out depends on this protocol only, not on what is compiled with it.
+/// The spelling of states whose plain word would make two names of the unit equal, or make a name equal to one of the unit itself
+/// or of the C library. For example, `server_hello` becomes `state_server_hello` because of the server's endpoint in the state
+/// `hello`. The state with the shorter word keeps it. The result depends only on this protocol, not on what is compiled with it.
 ///
-/// Gives for each state its new name, if it gets one.
+/// Returns the new name of each state that gets one.
 pub fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
     let mut settled = vec![None; unit.states.len()];
     let mut risky = risky(unit);
@@ -288,7 +289,7 @@ pub fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
     if losers.is_empty() {
         return settled;
     }
-    // A new name may be like any other.
+    // A new name could be equal to any other.
     for index in 0..unit.states.len() {
         if !losers.contains(&index) {
             taken.extend(names(index, &unit.states[index].name));
@@ -312,16 +313,16 @@ pub fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
     settled
 }
 
-/// Whether the type of the messages of a state with this word would be one of the C library.
+/// Whether the message type of a state with this word would have the name of a type of the C library.
 fn is_of_library(unit: &Unit, word: &str) -> bool {
     library::has_type(&format!("{}_{word}", unit.prefix))
 }
 
-/// The states whose names may be like those of another state, of the unit, or of the C library. For the first two: after the unit's prefix, and for an endpoint the
-/// side, a name goes on with the state's word and `_`. So two can only be equal if the words are, with or without a side before them,
-/// or if one begins as the other does, up to a `_`.
+/// The states whose names may be equal to those of another state, of the unit, or of the C library. For the first two: after
+/// the unit's prefix and, for an endpoint, the side, a name continues with the state's word and `_`. So two names can only be
+/// equal if their words are equal, with or without a side before them, or if one word is a prefix of the other up to a `_`.
 fn risky(unit: &Unit) -> Vec<usize> {
-    // With the side before it a name of an endpoint begins with, a word is what follows it.
+    // A word that begins with a side also counts without it, because the name of an endpoint has the side before the word.
     let forms = |word: &str| {
         let of_side = |side: &str| {
             let rest = word.strip_prefix(side)?;
@@ -341,7 +342,7 @@ fn risky(unit: &Unit) -> Vec<usize> {
     }
     let nobody = unit.states.len();
     owners.extend(units.into_iter().chain(attach).map(|word| (word, nobody)));
-    // `_` behind each: then one word begins another, up to a `_`, if its text begins the other's.
+    // With `_` after each, one word is a prefix of another up to a `_` if its text is a prefix of the other's.
     for (form, _) in &mut owners {
         if !form.is_empty() {
             form.push('_');
@@ -350,7 +351,7 @@ fn risky(unit: &Unit) -> Vec<usize> {
     owners.sort();
     let of_library = |index: &usize| is_of_library(unit, &unit.states[*index].name);
     let mut risky: BTreeSet<usize> = (0..nobody).filter(of_library).collect();
-    // Those that begin the one at hand, the shortest first.
+    // Those that are prefixes of the current one, shortest first.
     let mut open: Vec<&(String, usize)> = Vec::new();
     for owner in &owners {
         while open
@@ -404,7 +405,7 @@ impl Types<'_> {
     }
 }
 
-/// What a unit is, for a report.
+/// A description of a unit for diagnostics.
 pub fn title(program: &Program, unit: &Unit) -> String {
     match unit.kind {
         Kind::Instance(id) => format!("the instance `{}`", program.instance(id).name),
@@ -415,7 +416,7 @@ pub fn title(program: &Program, unit: &Unit) -> String {
 }
 
 impl OfUnit {
-    /// What it is, for a report.
+    /// A description for diagnostics.
     pub fn title(self, unit: &str) -> String {
         match self {
             OfUnit::Init | OfUnit::InitIn => format!("the function that starts {unit}"),
@@ -429,11 +430,11 @@ impl OfUnit {
 }
 
 impl OfState<'_> {
-    /// What it is, for a report.
+    /// A description for diagnostics.
     pub fn title(self, state: &State) -> String {
         let (what, message) = match self {
             OfState::Received => ("the message type", None),
-            OfState::Tag => ("the tags", None),
+            OfState::Tag => ("the tag type", None),
             OfState::Nothing => ("the constant", None),
             OfState::Free | OfState::Function(..) => ("a function", None),
             OfState::Endpoint(_) => ("an endpoint type", None),

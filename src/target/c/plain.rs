@@ -1,5 +1,5 @@
-//! Messages of plain bytes that are not the last: they are written to the ring, and read from it, in the header, so that the compiler
-//! knows all about them.
+//! Messages of plain bytes that do not end the session. The header writes them to the ring and reads them from it, so the
+//! compiler sees the whole operation.
 
 use super::names::{OfState, OfType};
 use super::spelling;
@@ -7,27 +7,27 @@ use super::types::{Types, is_bare};
 use super::view::{UnitView, handle};
 use crate::protocol::{Definition, Message, Side, Type, TypeId, Variant};
 
-/// What the runtime is told of such a message.
+/// What the runtime needs to know about such a message.
 pub struct Plain<'a> {
     message: &'a Message,
-    /// Who sends or receives it.
+    /// The side that sends or receives it.
     role: &'static str,
     edge: &'static str,
-    /// How its sessions lie in memory, if that is known.
+    /// The memory layout of its sessions, if that is known.
     shape: String,
-    /// Whether the state behind it has messages that keep the direction.
+    /// Whether the state after it has messages that keep the direction.
     stays: bool,
-    /// What the receiver does in the state behind it.
+    /// What the receiver does in the state after it.
     handle: &'static str,
-    /// What must hold of its entries before it is sent; `None` if that is more than a few comparisons.
+    /// The conditions that its entries must meet before it is sent; `None` if they take more than a few comparisons.
     conditions: Option<Vec<String>>,
 }
 
-/// So many tags of a message are compared in the header; where there are more it goes through the library.
+/// The header compares at most this many tags of a message; a message with more goes through the library.
 const MOST_TAGS: usize = 4;
 
-/// What must hold of a value at `place` of which no part lives elsewhere: that its enums have tags that there are. `left` is how many
-/// more may be compared.
+/// The conditions for a value at `place` that stores nothing outside of itself: its enums must have valid tags. `left` is how
+/// many more tags may be compared.
 fn tags(types: &Types, ty: &Type, place: &str, left: &mut usize) -> Option<Vec<String>> {
     let ty = types.underlying(ty);
     if !types.facts(ty).checks {
@@ -77,7 +77,7 @@ fn together(conditions: &[String]) -> String {
     }
 }
 
-/// The same of the values of one variant, if the enum at `place` has its tag.
+/// The same for the values of one variant, if the enum at `place` has its tag.
 fn variant_tags(
     types: &Types,
     id: TypeId,
@@ -98,14 +98,14 @@ fn variant_tags(
 }
 
 impl Plain<'_> {
-    /// Whether the header can see that the entries are values of their types.
+    /// Whether the header can check that the entries are valid values of their types.
     pub fn is_seen_sound(&self) -> bool {
         self.conditions.is_some()
     }
 }
 
 impl UnitView<'_> {
-    /// What there is to know of a message, if it is plain bytes and not the last.
+    /// The description of a message, if it is plain bytes and does not end the session.
     pub fn plain<'a>(&self, index: usize, side: Side, message: &'a Message) -> Option<Plain<'a>> {
         let mut entries = message.entries.iter();
         let is_plain =
@@ -137,7 +137,8 @@ impl UnitView<'_> {
         })
     }
 
-    /// The lines that send it if that needs no help; `way` is declared. What is not to be sent is left to the library, which says why.
+    /// The lines that send it if that does not need the library; `way` is declared. A message that must not be sent is left to
+    /// the library, which reports the reason.
     pub fn send_plainly(
         &self,
         index: usize,
@@ -175,7 +176,7 @@ impl UnitView<'_> {
         body.push("    }".to_owned());
     }
 
-    /// The lines that copy the parameters of a message to its place.
+    /// The lines that copy the parameters of a message to its slot.
     pub fn fill_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
         let name = self.received(index);
         let member = spelling::member(message.name.text());
@@ -196,7 +197,7 @@ impl UnitView<'_> {
         self.unit.of_state(index, OfState::Constant(message))
     }
 
-    /// The lines that say which message came, and copy its entries from their place.
+    /// The lines that record which message arrived, and copy its entries from the slot.
     pub fn take_from_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
         let name = self.received(index);
         body.push(format!(
@@ -216,7 +217,7 @@ impl UnitView<'_> {
         }
     }
 
-    /// The lines that receive it if that needs no help; `way` is declared.
+    /// The lines that receive it if that does not need the library; `way` is declared.
     pub fn recv_plainly(&self, index: usize, wait: &str, plain: &Plain, body: &mut Vec<String>) {
         let words = |parts: &[&str]| {
             parts

@@ -1,8 +1,8 @@
 //! Every name that generated C declares, for the `clashing-names` rule. C has one scope for all of them.
 //!
-//! Names of one unit are told apart where they are made. Names of two units, or of a unit and a type, are only equal if one begins as
-//! the other does, up to a `_`; where there is no such pair, nothing can clash, and nothing but the types is handed over. So the
-//! rule costs little in very large protocols.
+//! Names of one unit are kept distinct when they are created. Names of two units, or of a unit and a type, can only be equal if
+//! the prefix of one begins with that of the other, up to a `_`. Without such a pair nothing can clash, and the names of states
+//! and messages are not passed on. So the rule is cheap even for very large protocols.
 
 use super::declared;
 use super::names::{self, OfState, OfType, OfUnit, Own, SHAPE, of, title};
@@ -14,7 +14,7 @@ use crate::source::Span;
 use crate::target::{Names, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Hands over every name that will be declared, scope by scope; or those that could clash.
+/// Passes on every name that will be declared, or only those that could clash, scope by scope.
 pub fn spellings(
     program: &Program,
     options: &Options,
@@ -78,7 +78,7 @@ pub fn spellings(
     }
 }
 
-const PROGRAM: &str = "the names of the C program";
+const PROGRAM: &str = "the global scope of the C program";
 
 fn scope(place: &str, names: Vec<Spelled>) -> Scope {
     Scope {
@@ -105,7 +105,7 @@ fn files(program: &Program, types: &Types, shm: bool) -> Scope {
         let header = format!("{}.h", unit.file_name);
         names.push(spelled(header, title_span(program, unit), what));
         if shm {
-            let what = format!("the header for processes of {}", title(program, unit));
+            let what = format!("the shared-memory header of {}", title(program, unit));
             let name = format!("{}_shm.h", unit.file_name);
             names.push(spelled(name, title_span(program, unit), what));
         }
@@ -124,7 +124,7 @@ fn files(program: &Program, types: &Types, shm: bool) -> Scope {
     }
 }
 
-/// The macros by which headers know each other. They are as different as the names of the headers.
+/// The macros by which headers recognise each other. Two of them are equal only if the names of the headers are.
 fn guards(program: &Program, types: &Types) -> Vec<Spelled> {
     let units = types.units.units.iter();
     let of_units = units.flat_map(|unit| unit.guards(&types.owner_of(unit.file)));
@@ -147,8 +147,8 @@ fn title_span(program: &Program, unit: &Unit) -> Option<Span> {
 
 struct Record<'a> {
     types: &'a Types<'a>,
-    /// Names of structs for lists, options and tuples, and of host types, each with the first place that needs it. Equal types share
-    /// a name; a name that two types share is in `names` too.
+    /// The names of structs for lists, options and tuples, and of host types, each with the first location that needs it. Equal
+    /// types share a name; a name that two different types share is in `names` too.
     shared: BTreeMap<String, (Option<Span>, String)>,
     names: Vec<Spelled>,
 }
@@ -188,7 +188,7 @@ impl Record<'_> {
         if let Definition::Enum(variants) = &declared.definition {
             if !super::types::is_bare(variants) {
                 let tag = types.of_type(id, OfType::Tag);
-                self.add(tag, span, format!("the tags of the enum `{name}`"));
+                self.add(tag, span, format!("the tag type of the enum `{name}`"));
             }
             for variant in variants {
                 let constant = types.of_type(id, OfType::Variant(variant.name.text()));
@@ -244,7 +244,7 @@ impl Record<'_> {
     }
 }
 
-/// A type as it would be written, with C names for what is declared: two types that look alike are alike.
+/// A type in the syntax of protocols, with the C names of declared types. Two types with the same text are the same type.
 fn shown(types: &Types, ty: &Type, by: Option<usize>) -> String {
     match ty {
         Type::List(item) => format!("[{}]", shown(types, item, by)),
@@ -259,7 +259,7 @@ fn shown(types: &Types, ty: &Type, by: Option<usize>) -> String {
     }
 }
 
-/// Whether names of another protocol, or of a type, may go on where this one's end, or the other way round.
+/// Whether this prefix, followed by `_`, begins the prefix of another protocol or type, or the other way round.
 fn may_meet(prefix: &str, heads: &BTreeSet<String>) -> bool {
     let ends = prefix.match_indices('_').map(|(at, _)| &prefix[..at]);
     let from = format!("{prefix}_");
@@ -268,14 +268,14 @@ fn may_meet(prefix: &str, heads: &BTreeSet<String>) -> bool {
         || longer.next().is_some_and(|head| head.starts_with(&from))
 }
 
-/// Whether a message may be called as the function is that sends another one within a time limit.
+/// Whether a message may produce the same name as the function that sends another one within a time limit.
 fn names_a_limit(program: &Program, unit: &Unit) -> bool {
     let protocol = program.protocol(unit.protocol);
     let mut messages = protocol.states.iter().flat_map(|state| &state.messages);
     messages.any(|message| message.name.text().ends_with("_within"))
 }
 
-/// The names of a unit's states and messages, between processes too if `shm`.
+/// The names of a unit's states and messages, including those for sessions between processes if `shm`.
 fn unit_names(program: &Program, unit: &Unit, shm: bool) -> Vec<Spelled> {
     let protocol = program.protocol(unit.protocol);
     let mut names = Vec::new();
@@ -299,7 +299,7 @@ fn unit_names(program: &Program, unit: &Unit, shm: bool) -> Vec<Spelled> {
     names
 }
 
-/// The tables of what messages carry, which have numbers.
+/// The numbered tables that describe the payloads of messages.
 fn said_tables(program: &Program, unit: &Unit) -> Vec<Spelled> {
     let protocol = program.protocol(unit.protocol);
     let states = unit.states.iter();

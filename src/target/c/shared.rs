@@ -1,4 +1,4 @@
-//! What many senders can do with one endpoint: the functions of a header for states that every message leads back to.
+//! Shared endpoints: the functions of a header for states to which every message leads back.
 
 use super::functions::FunctionView;
 use super::names::OfState;
@@ -14,7 +14,7 @@ impl UnitView<'_> {
         let name = |function| self.unit.of_state(index, OfState::Function(side, function));
         let this = [format!("{shared} self")];
         functions.push(FunctionView {
-            comment: "/** Shares the endpoint, with one holder. */\n".to_owned(),
+            comment: "/** Makes a shared endpoint with one holder. */\n".to_owned(),
             head: spelling::head(
                 &format!("DUO_MUST_CHECK static inline duo_status {}", name("share")),
                 &[format!("{endpoint} self"), format!("{shared} *shared")],
@@ -31,7 +31,7 @@ impl UnitView<'_> {
             ],
         });
         functions.push(FunctionView {
-            comment: "/** One holder more. */\n".to_owned(),
+            comment: "/** Adds a holder. */\n".to_owned(),
             head: spelling::head(
                 &format!("static inline {shared} {}", name("shared_hold")),
                 &this,
@@ -42,7 +42,7 @@ impl UnitView<'_> {
             ],
         });
         functions.push(FunctionView {
-            comment: "/** One holder less; the last one leaves the session. */\n".to_owned(),
+            comment: "/** Removes a holder; the last one closes the session. */\n".to_owned(),
             head: spelling::head(
                 &format!("static inline void {}", name("shared_release")),
                 &this,

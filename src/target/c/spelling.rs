@@ -1,14 +1,14 @@
-//! How names and comments are written in C, so that they are also C++.
+//! How names and comments are written in C, in a form that is also valid C++.
 
 use super::library;
 use crate::target::spelling::{shouty_snake, snake};
 
-/// A name inside a longer one: `login_response`.
+/// A name as part of a longer one: `login_response`.
 pub fn word(name: &str) -> String {
     snake(name)
 }
 
-/// A member of a struct or union, which nothing but keywords and macros can take away.
+/// A member of a struct or union. Only keywords and macros can conflict with it.
 pub fn member(name: &str) -> String {
     let name = escaped(snake(name));
     // In C++ a member may not have the name of a type that its struct has used.
@@ -38,7 +38,7 @@ pub fn parameter(name: &str) -> String {
     }
 }
 
-/// A type of the host program, which is written as the user wrote it.
+/// A type of the host program, spelled as the user wrote it.
 pub fn host(name: &str) -> String {
     escaped(name.to_owned())
 }
@@ -55,14 +55,14 @@ pub fn protocol(prefix: &str, name: &str) -> String {
 /// What the names of a declared type start with.
 pub fn declared(prefix: &str, package: &str, name: &str) -> String {
     let word = format!("{prefix}{package}{}", snake(name));
-    // With `_t` these are types of the C library.
+    // With `_t` appended, these are types of the C library.
     if library::has_type(&word) {
         return word + "_type";
     }
     not_ours("type", word)
 }
 
-/// What begins with `duo_` belongs to the runtime and to generated code itself.
+/// Names that begin with `duo_` belong to the runtime and to generated code itself.
 fn not_ours(kind: &str, word: String) -> String {
     match word.strip_prefix("duo") {
         Some("") => format!("{kind}_{word}"),
@@ -84,7 +84,7 @@ pub fn message(state: &str, name: &str) -> String {
 /// The constant of an enum's variant.
 pub fn variant(declared: &str, name: &str) -> String {
     let constant = message(declared, name);
-    // The library has many names for the limits of numbers.
+    // The library has many such names for numeric limits.
     if constant.ends_with("_MAX") || constant.ends_with("_MIN") {
         constant + "_"
     } else {
@@ -92,8 +92,8 @@ pub fn variant(declared: &str, name: &str) -> String {
     }
 }
 
-/// The name of a generated file without its ending. Compilers look for `<string.h>` in the user's folders too, and Windows
-/// keeps some names for devices.
+/// The name of a generated file, without the extension. Compilers search the user's folders for `<string.h>` too, and Windows
+/// reserves some names for devices.
 pub fn file(name: &str) -> String {
     let is_taken = library::has_header(name) || DEVICES.contains(&name);
     if is_taken {
@@ -103,7 +103,7 @@ pub fn file(name: &str) -> String {
     }
 }
 
-/// Lines of documentation as a C comment, each line indented by `indent`; nothing for no lines.
+/// Lines of documentation as a C comment, each line indented by `indent`; empty if there are no lines.
 pub fn comment(docs: &[Box<str>], indent: &str) -> String {
     let lines: Vec<String> = docs.iter().map(|line| harmless(line)).collect();
     match lines.as_slice() {
@@ -123,8 +123,8 @@ pub fn comment(docs: &[Box<str>], indent: &str) -> String {
     }
 }
 
-/// A line that neither ends a comment nor seems to begin one, is no trigraph, does not swallow the next line and does not turn
-/// the direction of writing.
+/// The line, changed so that it neither ends a comment nor appears to begin one, contains no trigraph, does not continue onto the
+/// next line and does not change the writing direction.
 pub fn harmless(line: &str) -> String {
     let turns = |letter: &char| {
         matches!(letter, '\u{200e}' | '\u{200f}' | '\u{061c}')
@@ -149,7 +149,7 @@ pub fn harmless(line: &str) -> String {
     }
 }
 
-/// A function head within 100 columns: parameters stand behind the parenthesis, below each other where they do not fit.
+/// A function head within 100 columns: the parameters follow the parenthesis, aligned on several lines where they do not fit.
 pub fn head(start: &str, parameters: &[String]) -> String {
     wrapped(&format!("{start}("), parameters, ")")
 }

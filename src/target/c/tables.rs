@@ -1,4 +1,4 @@
-//! The tables of a source: what payloads consist of, and where each message leads.
+//! The tables of a source file: what payloads consist of, and where each message leads.
 
 use super::layouts::{Layouts, composite};
 use super::names::{OfUnit, Own};
@@ -90,7 +90,7 @@ impl UnitView<'_> {
         (0..self.unit.states.len()).filter(is_own)
     }
 
-    /// The most messages of such a state.
+    /// The largest number of messages in such a state.
     pub fn most_messages(&self) -> usize {
         let messages = self
             .own_states()
@@ -98,7 +98,7 @@ impl UnitView<'_> {
         messages.max().unwrap_or_default()
     }
 
-    /// A type as large as what travels in the ring.
+    /// A type as large as the largest payload in the ring.
     pub fn payload_union(&self) -> String {
         let mut inline = String::new();
         for index in self.own_states() {
@@ -116,12 +116,12 @@ impl UnitView<'_> {
         format!("sizeof(union {})", self.unit.ours(Own::Payload))
     }
 
-    /// The pointer to what says how sessions lie in memory.
+    /// A pointer to the memory layout of sessions.
     pub fn shape_table(&self) -> String {
         format!("&{}_shape", self.unit.ours(Own::Shape))
     }
 
-    /// How sessions lie in memory.
+    /// The memory layout of sessions.
     pub fn shape(&self) -> String {
         let unbounded = self.capacity == Capacity::Unbounded;
         let mut parts = vec![
@@ -137,7 +137,7 @@ impl UnitView<'_> {
         format!("\n{};", spelling::head(name, &parts))
     }
 
-    /// The memory of a session, where it can be the caller's.
+    /// The type of a session's memory, where the caller can supply it.
     pub fn session_memory(&self) -> String {
         let [tag, name] = [OfUnit::MemoryTag, OfUnit::Memory].map(|what| self.unit.own(what));
         let size = spelling::wrapped(
@@ -150,7 +150,7 @@ impl UnitView<'_> {
             ")];",
         );
         format!(
-            "\n\n/** Memory for a session: all zeros before its first use, and afterwards left alone. */\n\
+            "\n\n/** Memory for a session: all zeros before its first use, not modified afterwards. */\n\
              typedef struct {tag} {{\n{size}\n}} {name};"
         )
     }
@@ -215,7 +215,7 @@ impl UnitView<'_> {
         messages.any(|message| self.edge(index, message) == "DUO_STAY")
     }
 
-    /// Who speaks after a message, in the words of the runtime.
+    /// Which side is active after a message, as the runtime's constant.
     pub fn edge(&self, index: usize, message: &Message) -> &'static str {
         let next = self.next(index, message);
         match next.map(|next| self.state(next).direction) {
@@ -257,7 +257,7 @@ impl UnitView<'_> {
         rows.push_str(&spelling::wrapped("    {", &row, "},\n"));
     }
 
-    /// A member as large as the entries of a message that travels without a block; small ones need none.
+    /// Adds a member as large as the entries of a message that is sent without a block; small messages need none.
     fn inline_payload(
         &self,
         index: usize,
@@ -288,6 +288,6 @@ impl UnitView<'_> {
             "    char m{}[{size}];",
             self.starts[index] + position
         )
-        .expect("a string takes everything");
+        .expect("string writes cannot fail");
     }
 }

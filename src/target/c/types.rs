@@ -1,4 +1,4 @@
-//! How types are written in C, and what the runtime has to know of them.
+//! How types are written in C, and what the runtime needs to know about them.
 
 use super::names::OfType;
 use super::spelling;
@@ -14,27 +14,27 @@ pub struct Types<'a> {
     pub units: &'a Units,
     prefix: &'a str,
     facts: Vec<Facts>,
-    /// For each alias the last one of the chain that begins with it; other types as they are.
+    /// For each alias, the last one of the chain that begins with it; other types are their own entry.
     ends: Vec<TypeId>,
     /// The names of host types, which parameters would hide.
     hosts: BTreeSet<String>,
-    /// The types of each file, each behind those it holds by value.
+    /// The types of each file, each after those it holds by value.
     pub order: Vec<Vec<TypeId>>,
 }
 
-/// What the runtime has to know of a type.
+/// What the runtime needs to know about a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Parts of a value live outside it.
+    /// Parts of a value are stored outside of it.
     pub spreads: bool,
     /// A value holds endpoints, or host values with a destructor.
     pub moves: bool,
-    /// A value holds text or enums, which have to be looked at before they are sent.
+    /// A value holds text or enums, which have to be checked before they are sent.
     pub checks: bool,
 }
 
 impl Facts {
-    /// Whether a value is nothing but its bytes.
+    /// Whether a value consists only of its own bytes.
     pub fn is_plain(self) -> bool {
         !self.spreads && !self.moves
     }
@@ -44,7 +44,7 @@ impl Facts {
         self.is_plain() && !self.checks
     }
 
-    /// What has to be known of a value that consists of two.
+    /// The facts about a value that consists of two parts.
     pub fn or(self, other: Facts) -> Facts {
         Facts {
             spreads: self.spreads || other.spreads,
@@ -108,7 +108,7 @@ impl<'a> Types<'a> {
         declared_word(self.program, self.prefix, self.program.ty(id))
     }
 
-    /// A type inside a longer name.
+    /// A type as part of a longer name.
     pub fn words(&self, ty: &Type, by: Option<usize>) -> String {
         self.units
             .words(self.program, &canonical(self.program, ty), by)
@@ -124,8 +124,8 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// What an alias stands for, through all aliases; other types as they are. A circle of aliases is an error of its own; here it
-    /// only counts that this ends.
+    /// What an alias stands for, through all aliases; other types are returned as they are. A cycle of aliases is a separate
+    /// error; here it only matters that this terminates.
     pub fn underlying<'b>(&'b self, ty: &'b Type) -> &'b Type {
         let Type::Named(id) = ty else { return ty };
         match &self.program.ty(self.ends[id.index()]).definition {
@@ -150,7 +150,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// What the runtime has to know of a type.
+    /// What the runtime needs to know about a type.
     pub fn facts(&self, ty: &Type) -> Facts {
         match ty {
             Type::Builtin(Builtin::Str) => Facts {
@@ -179,7 +179,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Where the state of an endpoint type is written, whatever aliases its arguments are written with.
+    /// The unit and position of the state of an endpoint type, whatever aliases its arguments use.
     pub fn place(&self, endpoint: &EndpointType, by: Option<usize>) -> Option<Place> {
         let arguments = endpoint.arguments.iter();
         let plain = EndpointType {
@@ -189,31 +189,31 @@ impl<'a> Types<'a> {
         self.units.find(&plain, by)
     }
 
-    /// Whether nothing is left to do with an endpoint.
+    /// Whether the session is over for an endpoint of this type.
     pub fn is_over(&self, endpoint: &EndpointType) -> bool {
         let protocol = self.program.protocol(endpoint.protocol);
         protocol.state(endpoint.state).direction.is_none()
     }
 
-    /// The C line of an external type, if it has a destructor.
+    /// The destructor in the C line of an external type, if it has one.
     pub fn drop_of(&self, id: TypeId) -> Option<&'a str> {
         c_mapping(self.program.ty(id))?.drop.as_deref()
     }
 
-    /// The header that declares a file's types, without ending.
+    /// The header that declares a file's types, without the extension.
     pub fn header_of(&self, file: FileId) -> String {
         types_file(self.program, file)
     }
 
-    /// By what headers of units know the file that they are written for.
+    /// The name by which headers of units identify the file that they are generated for.
     pub fn owner_of(&self, file: FileId) -> String {
         let header = self.header_of(file);
         let own = header.strip_suffix("_types").map(str::to_owned);
         own.unwrap_or(header)
     }
 
-    /// Facts of declared types follow those of the types they consist of, whatever circles there are: first what each has by
-    /// itself, then along the uses, backwards.
+    /// The facts of declared types, which follow from those of the types they consist of, even if there are cycles. Each type
+    /// first gets the facts that it has by itself, and these are then passed on to the types that use it.
     fn all_facts(&self) -> Vec<Facts> {
         let count = self.program.types.len();
         let mut facts = vec![Facts::default(); count];
@@ -228,7 +228,7 @@ impl<'a> Types<'a> {
             }
             facts[user].checks |= matches!(declared.definition, Definition::Enum(_));
             for part in parts_of(&declared.definition) {
-                // Declared types count as plain here; they come in along `users`.
+                // Declared types count as plain here; their facts are passed on along `users`.
                 facts[user] = facts[user].or(self.facts(part));
                 walk_by_value(part, false, &mut |id, in_list| {
                     users[id.index()].push((user, in_list))
@@ -251,8 +251,8 @@ impl<'a> Types<'a> {
     }
 }
 
-/// For each alias the last one of its chain: of aliases that stand for aliases only the last stands for something else. Each is
-/// looked at once, so that long chains take no longer than short ones. In a circle it is any of them.
+/// For each alias, the last one of its chain: among aliases for aliases, only the last stands for a different type. Each alias is
+/// visited once, so long chains take no longer than short ones. In a cycle it is any of them.
 fn ends_of_chains(program: &Program) -> Vec<TypeId> {
     let is_alias = |id: &TypeId| matches!(program.ty(*id).definition, Definition::Alias(_));
     let next_alias = |id: TypeId| match &program.ty(id).definition {
@@ -296,12 +296,12 @@ pub fn c_mapping(declared: &TypeDeclaration) -> Option<&Mapping> {
     }
 }
 
-/// Whether no variant has values, so that the enum is one in C too.
+/// Whether no variant has values, so that it is an enum in C too.
 pub fn is_bare(variants: &[crate::protocol::Variant]) -> bool {
     variants.iter().all(|variant| variant.entries.is_empty())
 }
 
-/// The header that declares a file's types, without ending.
+/// The header that declares a file's types, without the extension.
 pub fn types_file(program: &Program, file: FileId) -> String {
     let file = program.file(file);
     let mut name = String::new();
@@ -323,12 +323,12 @@ pub fn is_host(declared: &TypeDeclaration) -> bool {
     }
 }
 
-/// A host type has a second name in generated code, because entries like to be called as their type, which C++ refuses.
+/// A host type has a second name in generated code, because entries often have the name of their type, which C++ rejects.
 fn host_name(declared: &TypeDeclaration) -> String {
     format!("duo_host_{}", spelling::host(declared.name.text()))
 }
 
-/// The header in which the host program declares what a file leaves to it.
+/// The header in which the host program declares the types that a file leaves to it.
 pub fn host_file(program: &Program, file: FileId) -> String {
     format!("{}_host", program.file(file).stem)
 }
@@ -357,7 +357,7 @@ pub fn builtin_word(builtin: Builtin) -> &'static str {
     found.map_or("", |(word, _)| word)
 }
 
-/// Calls `visit` for each declared type inside a type, and says whether it stands in a list.
+/// Calls `visit` for each declared type inside a type, with whether it is in a list.
 fn walk_by_value(ty: &Type, in_list: bool, visit: &mut impl FnMut(TypeId, bool)) {
     match ty {
         Type::Named(id) => visit(*id, in_list),
@@ -370,7 +370,7 @@ fn walk_by_value(ty: &Type, in_list: bool, visit: &mut impl FnMut(TypeId, bool))
     }
 }
 
-/// Depth first without recursion: types may be nested as deep as a file is long. A circle by value is an error of its own.
+/// Depth-first without recursion: types may be nested as deeply as a file is long. A cycle by value is a separate error.
 fn by_value_order(program: &Program) -> Vec<TypeId> {
     let mut order = Vec::new();
     let mut is_seen = vec![false; program.types.len()];

@@ -1,5 +1,5 @@
-//! What C is written for: protocols without type parameters, named instances of the others, and the states that endpoint types
-//! mention. C has no generic types, so each is written with its arguments filled in.
+//! The units of C code: protocols without type parameters, named instances of the others, and the states that endpoint types
+//! mention. C has no generic types, so each unit is generated with its arguments filled in.
 
 use super::types::builtin_word;
 use super::{names, spelling};
@@ -11,33 +11,33 @@ use std::collections::{BTreeMap, VecDeque};
 /// One header and source.
 #[derive(Debug)]
 pub struct Unit {
-    /// What it stands for.
+    /// What it is generated for.
     pub kind: Kind,
     /// The protocol.
     pub protocol: ProtocolId,
-    /// The file that it is written for.
+    /// The file that it is generated for.
     pub file: FileId,
     /// What all its names start with.
     pub prefix: String,
-    /// The name of its files, without ending.
+    /// The name of its files, without the extension.
     pub file_name: String,
-    /// Its states; the first is the start, unless it is [`Kind::Mentioned`]. States that only others mention come last, so that
-    /// positions do not depend on which files were compiled together.
+    /// Its states. The first is the start, unless this is [`Kind::Mentioned`]. States that only other units mention come last, so
+    /// that positions do not depend on which files were compiled together.
     pub states: Vec<UnitState>,
-    /// Where states without type parameters are in `states`.
+    /// The positions in `states` of the states without type parameters.
     plain: Vec<Option<u32>>,
-    /// Where the others are.
+    /// The positions of the others.
     generic: BTreeMap<(StateId, Vec<Type>), u32>,
 }
 
-/// What a unit stands for.
+/// What a unit is generated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A protocol without type parameters.
     Protocol,
     /// A named instance.
     Instance(InstanceId),
-    /// A generic protocol without a fitting instance, of which endpoint types mention states.
+    /// A generic protocol without a matching instance, whose states are mentioned in endpoint types.
     Mentioned,
 }
 
@@ -47,9 +47,9 @@ pub struct UnitState {
     pub state: StateId,
     /// Without aliases.
     pub arguments: Vec<Type>,
-    /// As it is written inside names: `login_response`, `wait_list_u8`.
+    /// The spelling inside longer names: `login_response`, `wait_list_u8`.
     pub name: String,
-    /// Whether it travels inside some message or value.
+    /// Whether an endpoint in this state can be inside a message or value.
     pub travels: bool,
 }
 
@@ -66,15 +66,15 @@ pub struct Units {
     pub units: Vec<Unit>,
     /// The units of each protocol.
     of: Vec<Vec<usize>>,
-    /// Words for the arguments, as names carry them.
+    /// The prefix of all declared names, from the options.
     prefix: String,
 }
 
-/// More than this many parts are the mark of a type that grows for ever, for which `check` has an error.
+/// A type with more parts than this is taken to grow forever, which `check` reports as an error.
 const PARTS: usize = 2_000;
 
 impl Units {
-    /// The units of a program. Ends also for a program that breaks rules.
+    /// The units of a program. Terminates even for a program that breaks rules.
     pub fn of(program: &Program, prefix: &str) -> Units {
         let mut units = Units {
             units: Vec::new(),
@@ -122,7 +122,8 @@ impl Units {
         units
     }
 
-    /// Where the state of an endpoint type is written; the unit that mentions it comes first, if it is of that protocol.
+    /// The unit and position of the state of an endpoint type. The unit that mentions it is searched first, if it is of that
+    /// protocol.
     pub fn find(&self, endpoint: &EndpointType, mentioned_by: Option<usize>) -> Option<Place> {
         let units = mentioned_by
             .into_iter()
@@ -168,7 +169,7 @@ impl Units {
         id
     }
 
-    /// Adds a state and all that follow it.
+    /// Adds a state and all states that follow it.
     fn reach(&mut self, program: &Program, unit: usize, state: StateId, arguments: Vec<Type>) {
         let protocol = program.protocol(self.units[unit].protocol);
         let mut queue = VecDeque::from([(state, arguments)]);
@@ -229,7 +230,7 @@ impl Units {
         self.words(program, ty, Some(mentioned_by))
     }
 
-    /// As [`Units::suffix`], wherever the type stands.
+    /// Like [`Units::suffix`], wherever the type appears.
     pub fn words(&self, program: &Program, ty: &Type, mentioned_by: Option<usize>) -> String {
         let inner = |ty| self.words(program, ty, mentioned_by);
         match ty {
@@ -256,7 +257,7 @@ impl Units {
                     let (unit, state) = self.at(place);
                     format!("{}_{}_{}", unit.prefix, endpoint.side.word(), state.name)
                 }
-                // Not written yet: the words it will get.
+                // Not generated yet: this is the name it will get.
                 None => {
                     let protocol = program.protocol(endpoint.protocol);
                     let mut words = vec![
@@ -271,7 +272,7 @@ impl Units {
         }
     }
 
-    /// Follows endpoint types in messages and declared types until every state they mention is written, and marks those states.
+    /// Follows endpoint types in messages and declared types until every state they mention is added, and marks those states.
     fn add_mentioned(&mut self, program: &Program) {
         for declared in &program.types {
             for ty in parts_of(&declared.definition) {
@@ -348,7 +349,7 @@ impl Units {
 }
 
 impl Unit {
-    /// Where a state with arguments (without aliases) is among `states`.
+    /// The position in `states` of a state with these arguments, which contain no aliases.
     pub fn position(&self, state: StateId, arguments: &[Type]) -> Option<usize> {
         let position = if arguments.is_empty() {
             self.plain[state.index()]
@@ -386,8 +387,8 @@ pub fn declared_word(
     spelling::declared(prefix, &package, declared.name.text())
 }
 
-/// The type with every alias replaced by what it stands for, so that equal types are written alike. An alias for something very
-/// large stays: what it stands for may double with every alias on the way.
+/// The type with every alias replaced by what it stands for, so that equal types have the same form. An alias for a very large
+/// type is kept, because the size may double with every alias in a chain.
 pub fn canonical(program: &Program, ty: &Type) -> Type {
     let all = |types: &[Type]| types.iter().map(|ty| canonical(program, ty)).collect();
     match ty {
@@ -412,7 +413,7 @@ pub fn canonical(program: &Program, ty: &Type) -> Type {
     }
 }
 
-/// Whether a type without aliases has no more parts than the budget; not so for an alias that leads back to itself.
+/// Whether a type has no more parts than the budget once its aliases are replaced; false for an alias that leads back to itself.
 fn is_small(program: &Program, ty: &Type, budget: &mut u32) -> bool {
     if *budget == 0 {
         return false;
@@ -436,7 +437,7 @@ fn is_small(program: &Program, ty: &Type, budget: &mut u32) -> bool {
     }
 }
 
-/// How many types a type is written with.
+/// How many types occur in a type, itself included.
 fn parts(ty: &Type) -> usize {
     let mut count = 0;
     ty.walk(&mut |_| count += 1);

@@ -1,5 +1,5 @@
-//! A protocol as the templates see it: finished text and plain booleans. States are rendered one after the other, so that no view
-//! is alive longer than its text takes.
+//! A protocol as the templates see it: finished text and plain booleans. States are rendered one at a time, so that each view is
+//! dropped once its text is written.
 
 use super::VERSION;
 use super::declarations::Declarations;
@@ -14,25 +14,25 @@ use crate::protocol::{Direction, Entry, Message, Next, Protocol, Side, State, Ty
 use askama::Template;
 use std::collections::BTreeSet;
 
-/// How many messages of a run without bound fit into its ring in any case; there is room for more if they are small.
+/// How many messages of an unbounded run always fit in its ring; small messages leave space for more.
 const ROOM: u32 = 64;
 
-/// One header and source in the making.
+/// A header and source under construction.
 pub struct UnitView<'a> {
     pub types: &'a Types<'a>,
     pub id: usize,
     pub unit: &'a Unit,
     pub protocol: &'a Protocol,
     pub capacity: Capacity,
-    /// For each state the number of messages in the states before it.
+    /// For each state, the number of messages in the states before it.
     pub starts: Vec<usize>,
-    /// For each state whether sessions that are begun here come to it. Only states of other instances are not.
+    /// For each state, whether sessions that start in this unit reach it. They do not reach states of other instances.
     pub begun: Vec<bool>,
-    /// For each state whether a sender may find the ring full.
+    /// For each state, whether a sender may find the ring full.
     pub may_wait: Vec<bool>,
-    /// Sessions of it may be with another process.
+    /// Whether its sessions can be between processes.
     pub leaves: bool,
-    /// Bytes of a ring whose runs have no bound; `None` if that is left to the runtime.
+    /// The size in bytes of a ring with unbounded runs; `None` if that is left to the runtime.
     pub ring: Option<u32>,
 }
 
@@ -43,7 +43,7 @@ struct HeadView {
     version: &'static str,
     guard: String,
     owner: String,
-    /// What else of the runtime is needed.
+    /// Whether further headers of the runtime are needed.
     has_parts: bool,
     parts: Vec<&'static str>,
     has_includes: bool,
@@ -65,7 +65,7 @@ pub struct FootView {
 }
 
 impl FootView {
-    /// Ends a header, which includes the headers of these protocols behind its own types.
+    /// Writes the end of a header, which includes the headers of these protocols after its own types.
     pub fn write(protocols: BTreeSet<String>, text: &mut String) {
         let foot = FootView {
             has_includes: !protocols.is_empty(),
@@ -87,9 +87,9 @@ struct EndpointView {
     comment: String,
     name: String,
     handle: &'static str,
-    /// Other headers declare it, too.
+    /// Whether other headers declare it too.
     travels: bool,
-    /// What many senders hold.
+    /// The type of the shared endpoint, if there is one.
     shared: Option<String>,
 }
 
@@ -99,7 +99,7 @@ struct StateView {
     comment: String,
     name: String,
     tag: String,
-    /// Nothing can be said here, but C wants a constant in every enum.
+    /// Whether the state has no messages; C requires a constant in every enum nevertheless.
     is_silent: bool,
     silence: String,
     messages: Vec<MessageView>,
@@ -114,10 +114,10 @@ struct MessageView {
 
 /// Appends a rendered view.
 pub fn render(view: &impl Template, to: &mut String) {
-    view.render_into(to).expect("a string takes everything");
+    view.render_into(to).expect("string writes cannot fail");
 }
 
-/// The member of an endpoint's struct: what the side does in a state of that direction.
+/// The name of the member in an endpoint's struct: what the side does in a state of that direction.
 pub fn handle(direction: Option<Direction>, side: Side) -> &'static str {
     match (direction, side) {
         (None, _) => "over",
@@ -126,7 +126,7 @@ pub fn handle(direction: Option<Direction>, side: Side) -> &'static str {
     }
 }
 
-/// Who speaks in a state of that direction.
+/// The side that sends in a state of that direction.
 pub fn sender(direction: Direction) -> Side {
     match direction {
         Direction::Send => Side::Client,
@@ -178,9 +178,9 @@ impl<'a> UnitView<'a> {
         begun
     }
 
-    /// The states in which the ring may be full: those on a cycle in one direction or after one, and those that only a run longer
-    /// than the ring leads to. Takes away states that no run leads to, one after the other; what is left has a cycle before it.
-    /// A state that no session comes to is no part of any run.
+    /// The states in which the ring may be full: those on a cycle in one direction or after one, and those that a run of at
+    /// least [`ROOM`] messages leads to. States without a predecessor in their run are removed one after the other; those that
+    /// remain are on a cycle or after one. A state that no session reaches is not part of any run.
     fn waiting_states(&self) -> Vec<bool> {
         let count = self.unit.states.len();
         let follows = |index: usize| {
@@ -279,7 +279,7 @@ impl<'a> UnitView<'a> {
         entry.ty.substitute(arguments)
     }
 
-    /// Whether many senders can share the sending endpoint of a state.
+    /// Whether several senders can share the sending endpoint of a state.
     pub fn can_be_shared(&self, index: usize) -> bool {
         self.protocol.always_returns(self.unit.states[index].state)
     }
@@ -294,7 +294,7 @@ impl<'a> UnitView<'a> {
         self.unit.of_state(index, OfState::Endpoint(side))
     }
 
-    /// Where a message leads, if it does not end everything.
+    /// The state that a message leads to, unless it ends the session.
     pub fn next(&self, index: usize, message: &Message) -> Option<usize> {
         match &message.next {
             Next::End => None,
@@ -324,15 +324,15 @@ impl<'a> UnitView<'a> {
             docs.push("".into());
         }
         let capacity = match self.capacity {
-            Capacity::Bounded(0) => "No message is ever under way.".to_owned(),
+            Capacity::Bounded(0) => "No message is ever in flight.".to_owned(),
             Capacity::Bounded(1) => {
-                "At most one message is under way at any time: no sender ever waits.".to_owned()
+                "At most one message is in flight, so a send never waits.".to_owned()
             }
             Capacity::Bounded(most) => {
-                format!("At most {most} messages are under way at any time: no sender ever waits.")
+                format!("At most {most} messages are in flight, so a send never waits.")
             }
             Capacity::Unbounded => {
-                "Some runs have no bound: so many of their messages fit at least, then a sender may wait.".to_owned()
+                "Some runs have no bound: at least this many messages fit before a send may have to wait.".to_owned()
             }
         };
         docs.push(capacity.into());
@@ -365,8 +365,8 @@ impl<'a> UnitView<'a> {
         }
     }
 
-    /// The guards of both headers, and a macro that no header of another protocol with the same name defines: the guard is the same,
-    /// and would hide it in silence.
+    /// The guards of both headers, and a macro that no header of another protocol with the same name defines. The guards of two
+    /// such headers are equal, so the second header would otherwise be skipped silently.
     pub fn guards(&self) -> [String; 3] {
         self.unit.guards(&self.types.owner_of(self.unit.file))
     }
@@ -376,7 +376,7 @@ impl<'a> UnitView<'a> {
         let handle = handle(state.direction, side);
         let does = match state.direction {
             Some(_) => format!("it {handle}."),
-            None => "nothing is left to do.".to_owned(),
+            None => "the session is over.".to_owned(),
         };
         let mut docs = state.docs.clone();
         docs.push(format!("The {} in state `{}`: {does}", side.word(), state.name).into());

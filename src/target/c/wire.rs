@@ -29,13 +29,13 @@ struct HeadView {
     fingerprint: String,
 }
 
-/// What has to be known of a protocol between processes.
+/// What is needed to use a protocol between processes.
 pub struct Wire {
     fingerprint: Fingerprint,
     first: Side,
 }
 
-/// A second header and source of a protocol.
+/// The second header and source of a protocol.
 pub struct WireView<'a> {
     view: &'a UnitView<'a>,
     fingerprint: Fingerprint,
@@ -43,7 +43,8 @@ pub struct WireView<'a> {
 }
 
 impl Wire {
-    /// What the protocol needs between processes; nothing if nothing is said in it, and the reason if it cannot leave its process.
+    /// What the protocol needs between processes: `None` if no session of this unit has messages, or the obstacle if it cannot be
+    /// used between processes.
     pub fn of(view: &UnitView<'_>) -> Result<Option<Wire>, Obstacle> {
         let program = view.types.program;
         let whole = match view.unit.kind {
@@ -132,7 +133,7 @@ impl<'a> WireView<'a> {
         ];
         FunctionView {
             comment: format!(
-                "/** Takes the {word}'s side of a session between processes: see `duo_shm_attach`. */\n"
+                "/** Attaches the {word}'s side of a session between processes: see `duo_shm_attach`. */\n"
             ),
             head: spelling::head(&start, &parameters),
             body: vec![spelling::head("    return duo_shm_attach", &arguments) + ";"],
@@ -153,7 +154,7 @@ impl<'a> WireView<'a> {
                 None => "0".to_owned(),
             });
             for message in &state.messages {
-                // No session comes to a state that nothing leads to: what is said there has no encoding, and needs none.
+                // No session reaches a state that nothing leads to, so its messages have no encoding and need none.
                 let row = match view.begun[index] {
                     true => wires.message(index, message),
                     false => ["NULL", "0", "0"].map(str::to_owned),

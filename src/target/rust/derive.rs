@@ -1,4 +1,4 @@
-//! What the types that a program declares can be derived to do.
+//! Which traits can be derived for the types that a program declares.
 
 use crate::protocol::{Bound, Builtin, Definition, Program, Type, TypeId};
 
@@ -25,7 +25,7 @@ const NAMES: [(u8, &str); 7] = [
 ];
 
 impl Abilities {
-    /// `#[derive(...)]` without the brackets' contents being empty; the empty text if nothing can be derived.
+    /// `#[derive(...)]`, or the empty string if nothing can be derived.
     pub fn attribute(self) -> String {
         let names = NAMES.iter().filter(|(ability, _)| self.0 & ability != 0);
         let names: Vec<&str> = names.map(|(_, name)| *name).collect();
@@ -37,12 +37,12 @@ impl Abilities {
     }
 }
 
-/// What each declared type can do, by its id.
+/// The derivable traits of each declared type, by its id.
 pub struct Derivable(Vec<Abilities>);
 
 impl Derivable {
-    /// Starts from "everything" and takes away what some part cannot do, until nothing changes. A type is looked at
-    /// again only when a part of it lost something, and there are seven things to lose: linear.
+    /// Starts with all traits for every type and removes those that some part lacks, until nothing changes. A type is
+    /// visited again only when one of its parts has lost a trait, and there are only seven to lose, so this is linear.
     pub fn of(program: &Program) -> Derivable {
         let mut derivable = Derivable(vec![Abilities(ALL); program.types.len()]);
         let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
@@ -67,12 +67,12 @@ impl Derivable {
         derivable
     }
 
-    /// What a declared type can do.
+    /// The derivable traits of a declared type.
     pub fn get(&self, id: TypeId) -> Abilities {
         self.0[id.index()]
     }
 
-    /// Whether all values of a type can be shown, given that all type parameters can.
+    /// Whether a type implements `Debug`, provided that all type parameters do.
     pub fn is_debug(&self, ty: &Type) -> bool {
         self.of_type(ty) & DEBUG != 0
     }
@@ -94,7 +94,7 @@ impl Derivable {
             Type::Builtin(Builtin::F32 | Builtin::F64) => DEBUG | CLONE | PARTIAL_EQ | PARTIAL_ORD,
             Type::Builtin(_) | Type::Parameter(_) => ALL,
             Type::List(item) | Type::Option(item) => self.of_type(item),
-            // The standard library stops at twelve.
+            // The standard library implements its traits for tuples of up to twelve items.
             Type::Tuple(items) if items.len() > 12 => 0,
             Type::Tuple(items) => items.iter().fold(ALL, |all, item| all & self.of_type(item)),
             Type::Named(id) => self.get(*id).0,
@@ -106,7 +106,7 @@ impl Derivable {
 fn of_bound(bound: Bound) -> u8 {
     match bound {
         Bound::Send | Bound::Extern(_) => 0,
-        // An ordered type is an equal one, and so on, in Rust's own traits.
+        // Rust's own traits imply each other: `Ord` requires `Eq`, and so on.
         Bound::Copy | Bound::Clone => CLONE,
         Bound::Eq => PARTIAL_EQ | EQ,
         Bound::Ord => PARTIAL_EQ | EQ | PARTIAL_ORD | ORD,

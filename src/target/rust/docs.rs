@@ -1,8 +1,8 @@
-//! Documentation of the protocol as Rust documentation.
+//! Turns the documentation of a protocol into Rust documentation.
 
-/// The lines behind `prefix`, indented; each ends with a line break.
+/// The lines, indented and each preceded by `prefix`; each ends with a line break.
 ///
-/// Documentation is not Rust: an example in it must not become a test, so code blocks are marked as text.
+/// Examples in a protocol's documentation are not Rust and must not become doctests, so code blocks are marked as text.
 pub fn comment<'a>(
     indent: usize,
     prefix: &str,
@@ -29,7 +29,7 @@ pub fn comment<'a>(
                 fence = Some(marker);
                 opening
             }
-            // Four blanks would make it code.
+            // Four spaces would make it a code block.
             None if line.starts_with("    ") || line.starts_with('\t') => format!("   {text}"),
             None => line.to_owned(),
         };
@@ -44,7 +44,7 @@ pub fn comment<'a>(
     out
 }
 
-/// The protocol's own words, then one sentence of ours.
+/// The protocol's own documentation, followed by a generated sentence.
 pub fn with_sentence<'a>(docs: &'a [Box<str>], sentence: &'a str) -> Vec<&'a str> {
     let mut lines: Vec<&str> = docs.iter().map(AsRef::as_ref).collect();
     if !lines.is_empty() {
@@ -54,7 +54,7 @@ pub fn with_sentence<'a>(docs: &'a [Box<str>], sentence: &'a str) -> Vec<&'a str
     lines
 }
 
-/// Some names of messages as a sentence's object: `a`, `b` or `c`.
+/// Message names as they appear in a sentence: `a`, `b` or `c`.
 pub fn alternatives(names: &[&str]) -> String {
     const MANY: usize = 8;
     let quoted: Vec<String> = names

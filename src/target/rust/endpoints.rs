@@ -1,4 +1,4 @@
-//! The endpoints of one side, as the template of a protocol's module is given them.
+//! The endpoints of one side, in the form that the template of a protocol's module takes.
 
 use super::docs::{alternatives, comment, with_sentence};
 use super::layout::{Piece, chain, definition, head, signature};
@@ -18,7 +18,7 @@ pub(super) struct SideView<'a> {
 /// One side's endpoint in a state.
 pub(super) struct EndpointView {
     pub(super) docs: String,
-    /// For a sending endpoint the newtype, otherwise the alias.
+    /// The newtype of a sending endpoint, otherwise the alias.
     pub(super) declaration: String,
     pub(super) is_sending: bool,
     pub(super) methods_head: String,
@@ -67,7 +67,7 @@ impl States<'_> {
                 let inner = Piece::angle("pub(super) ::duologue::Sender", vec![marker]);
                 let newtype = Piece::round(format!("pub struct {ty}"), vec![inner]);
                 let sentence = format!("Sends {}.", alternatives(&messages));
-                // Where a message is out of turn, rustc shows the line of the declaration.
+                // If a message is out of turn, rustc shows the line with the declaration.
                 let declaration = newtype.laid_out(4, 4, 1) + "; // " + &sentence;
                 (sentence, declaration)
             }
@@ -135,7 +135,8 @@ impl States<'_> {
         }
     }
 
-    /// What a method that sends a message passes on, its parameters behind `receiver`, and their types.
+    /// For a method that sends a message: the value it passes on, its parameters, of which `receiver` is the first, and the types
+    /// of the message's entries.
     pub(super) fn values(
         self,
         receiver: &str,

@@ -1,4 +1,4 @@
-//! What the template of an instance is given: other names for a generic protocol with its arguments.
+//! The view for the template of an instance: aliases for a generic protocol with its arguments.
 
 use super::docs::{comment, with_sentence};
 use super::layout::{Piece, definition, signature};
@@ -25,7 +25,7 @@ pub struct InstanceView {
 }
 
 impl InstanceView {
-    /// The module of an instance; `here` is the module's place.
+    /// The module of an instance; `here` is the module's position in the tree.
     pub fn of(checked: &CheckedProgram, id: InstanceId, here: Here) -> InstanceView {
         let instance = here.program.instance(id);
         let protocol = here.program.protocol(instance.protocol);
@@ -52,7 +52,7 @@ impl InstanceView {
                     all.push(other_name(4, &name, path, arguments));
                 }
             }
-            // As rustfmt orders what is used line by line.
+            // rustfmt sorts consecutive `use` lines.
             for run in all.chunk_by_mut(|one, next| is_use(one) && is_use(next)) {
                 if is_use(&run[0]) {
                     run.sort();
@@ -69,7 +69,7 @@ impl InstanceView {
             other_name(0, &type_name(&state.name), path, arguments.map(used))
         };
         let start = type_name(&protocol.start().name);
-        // A state that is reached with other arguments too keeps its parameters here.
+        // A state that is also reached with other arguments keeps its parameters here.
         let start_arguments = match only_arguments(&reached, StateId::new(0)) {
             Some(_) => Vec::new(),
             None => here.types(&instance.arguments, &[]),
@@ -102,7 +102,7 @@ fn sentence(protocol: &Protocol) -> String {
     format!("The protocol `{}` with its type arguments.", protocol.name)
 }
 
-/// The arguments with which a state is reached, if they are always the same.
+/// The arguments of a state, if the same ones are used wherever it is reached.
 fn only_arguments(reached: &[(StateId, Vec<Type>)], id: StateId) -> Option<&[Type]> {
     let mut all = reached.iter().filter(|(state, _)| *state == id);
     match (all.next(), all.next()) {
@@ -115,7 +115,7 @@ fn is_use(text: &str) -> bool {
     text.starts_with("pub use ")
 }
 
-/// A type under the instance's roof: with its arguments where they are known, otherwise as it is.
+/// A type in the instance's module: an alias with its arguments where they are known, otherwise a re-export.
 fn other_name(indent: usize, name: &str, path: String, arguments: Option<Vec<Piece>>) -> String {
     match arguments {
         Some(arguments) => {

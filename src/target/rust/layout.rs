@@ -1,15 +1,15 @@
-//! Lays types and calls out as rustfmt does, so that generated files stay as they are when a project is formatted.
+//! Lays out types and calls as rustfmt does, so that formatting a project does not change its generated files.
 
-/// The longest line.
+/// The maximum line width.
 const WIDTH: usize = 100;
 
-/// The longest list of several items in parentheses that stays on one line: rustfmt's `fn_call_width`.
+/// The maximum width of a parenthesized list of several items on one line: rustfmt's `fn_call_width`.
 const LIST: usize = 60;
 
-/// A piece of code that may be broken over lines.
+/// A piece of code that may be broken across lines.
 #[derive(Clone, Debug)]
 pub enum Piece {
-    /// Text without a place to break it.
+    /// Text that cannot be broken.
     Word(String),
     /// `head`, an opening bracket, items separated by commas, a closing bracket.
     Group(Group),
@@ -25,15 +25,15 @@ pub struct Group {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bracket {
-    /// Of a type, a pattern or a declaration.
+    /// In a type, a pattern or a declaration.
     Round,
-    /// Of values: a call or a tuple.
+    /// A list of values: a call or a tuple.
     Call,
     Angle,
 }
 
 impl Piece {
-    /// Text without a place to break it.
+    /// Text that cannot be broken.
     pub fn word(text: impl Into<String>) -> Piece {
         Piece::Word(text.into())
     }
@@ -43,7 +43,7 @@ impl Piece {
         Piece::group(head.into(), Bracket::Round, types)
     }
 
-    /// The same of values: a call, or a tuple.
+    /// The same for values: a call or a tuple.
     pub fn call(head: impl Into<String>, values: Vec<Piece>) -> Piece {
         Piece::group(head.into(), Bracket::Call, values)
     }
@@ -64,7 +64,7 @@ impl Piece {
         })
     }
 
-    /// The piece on one line, whatever its length.
+    /// The piece on a single line, however long.
     pub fn flat(&self) -> String {
         let mut out = String::new();
         self.write_flat(&mut out);
@@ -88,7 +88,7 @@ impl Piece {
         }
     }
 
-    /// Whether some list in it is too long for one line.
+    /// Whether it contains a list that is too long for one line.
     fn has_long_list(&self) -> bool {
         let Piece::Group(group) = self else {
             return false;
@@ -98,7 +98,7 @@ impl Piece {
             || group.items.iter().any(Piece::has_long_list)
     }
 
-    /// The piece at `column` of a line that is indented by `indent`, with `after` columns to follow on its last line.
+    /// The piece at `column` of a line that is indented by `indent`. On its last line, `after` more columns follow.
     pub fn laid_out(&self, indent: usize, column: usize, after: usize) -> String {
         let flat = self.flat();
         let Piece::Group(group) = self else {
@@ -143,7 +143,7 @@ impl Piece {
 }
 
 impl Group {
-    /// Whether several values share a line, as rustfmt wants it for short ones.
+    /// Whether several values share a line, as rustfmt lays out short ones.
     fn is_dense(&self) -> bool {
         const SHORT: usize = 10;
         let is_short = |item: &Piece| matches!(item, Piece::Word(text) if text.len() <= SHORT);
@@ -171,8 +171,8 @@ fn push_blanks(out: &mut String, count: usize) {
     out.extend(std::iter::repeat_n(' ', count));
 }
 
-/// `pub fn name(self, a: A) -> Result {`, of which `function` is all before the parenthesis; or the parameters one below the
-/// other.
+/// `pub fn name(self, a: A) -> Result {`, where `function` is everything before the parenthesis; or the same with one parameter
+/// per line.
 pub fn signature(
     indent: usize,
     function: &str,
@@ -203,11 +203,11 @@ pub fn signature(
     if !bounds.is_empty() || result.contains('\n') || indent + result.len() <= WIDTH - 15 {
         return head(indent, &out, bounds);
     }
-    // rustfmt keeps some columns free behind a result when the parameters stand one below the other.
+    // rustfmt leaves some columns free after the return type when there is one parameter per line.
     below(indent, out, bounds)
 }
 
-/// `impl<T> Trait for Type`, in two lines if it is too long, and the head of its body.
+/// `impl<T> Trait for Type`, on two lines if it is too long, up to the opening brace of its body.
 pub fn implementation(indent: usize, name: &str, ty: &str, bounds: &[String]) -> String {
     let flat = format!("{name} for {ty}");
     if indent + flat.len() + if bounds.is_empty() { 2 } else { 0 } <= WIDTH {
@@ -220,7 +220,7 @@ pub fn implementation(indent: usize, name: &str, ty: &str, bounds: &[String]) ->
     below(indent, out, bounds)
 }
 
-/// What precedes a body: `start {`, or with the bounds in a `where` clause.
+/// Everything before a body: `start {`, or the same with the bounds in a `where` clause.
 pub fn head(indent: usize, start: &str, bounds: &[String]) -> String {
     if bounds.is_empty() {
         return format!("{start} {{");
@@ -228,7 +228,7 @@ pub fn head(indent: usize, start: &str, bounds: &[String]) -> String {
     below(indent, start.to_owned(), bounds)
 }
 
-/// A head whose brace stands on a line of its own.
+/// A head whose brace is on a line of its own.
 fn below(indent: usize, mut out: String, bounds: &[String]) -> String {
     if !bounds.is_empty() {
         out.push('\n');
@@ -263,7 +263,7 @@ pub fn chain(indent: usize, start: &str, calls: &[Piece]) -> String {
     out
 }
 
-/// `type name = ty;`, where a type that is too long and cannot be broken goes on the next line.
+/// `type name = ty;`. A type that is too long and cannot be broken goes on the next line.
 pub fn definition(indent: usize, head: &str, ty: &Piece) -> String {
     let flat = ty.flat();
     let column = indent + head.len() + 3;

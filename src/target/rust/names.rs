@@ -1,4 +1,4 @@
-//! The names that will be declared: for the rule that keeps them apart those that could clash, and all of them.
+//! The names that generated Rust declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
 use super::shared::{method_names, shared_name};
 use super::spelling::{module_name, type_name, value_name};
@@ -9,12 +9,12 @@ use crate::protocol::{Definition, Program, Protocol, Side};
 use crate::target::{Names, Options};
 use std::collections::BTreeSet;
 
-/// Hands over the names that will be declared, scope by scope.
+/// Passes on the names that will be declared, scope by scope.
 ///
-/// Where two names of one name space are told apart by more than case and `_`, so are their spellings, since an
-/// escape only adds a `_`; except that a type whose name starts with a digit after `_` gets a letter. So the names that
-/// could clash are those of types, and those of different name spaces that meet in one scope. What generated code declares
-/// by itself there, a protocol's names have another style than, or give way to.
+/// Two names of one name space that differ in more than case and `_` also differ in their spelling, since an escape only
+/// adds a `_`. The exception is a type whose name starts with a digit after `_`: it gets a letter. So the names that could
+/// clash are those of types, and those of different name spaces that meet in one scope. Names that generated code itself
+/// declares there have a different style from a protocol's names, or an escape keeps them apart.
 pub fn spellings(
     program: &Program,
     options: &Options,
@@ -111,7 +111,7 @@ fn protocol_spellings(module: &str, protocol: &Protocol, hand_over: &mut dyn FnM
     }
 }
 
-/// What the module of a protocol or of an instance declares whatever the protocol is.
+/// The names that the module of any protocol or instance declares.
 fn own_spellings(module: &str, hand_over: &mut dyn FnMut(Scope)) {
     let own = ["CAPACITY", "init", "client", "server", "state"].map(ours);
     hand_over(scope(format!("module `{module}`"), own.into()));
@@ -119,7 +119,7 @@ fn own_spellings(module: &str, hand_over: &mut dyn FnMut(Scope)) {
     hand_over(scope(format!("module `{module}::state`"), own));
 }
 
-/// What the modules inside a protocol's module declare, with methods where they are its own.
+/// The names that the modules inside a protocol's module declare, including methods unless the module only has aliases.
 fn endpoint_spellings(
     module: &str,
     protocol: &Protocol,
@@ -157,8 +157,8 @@ fn endpoint_spellings(
     }
 }
 
-/// The types and traits that the module which includes the tree has to supply. Two of one spelling are one, which the host
-/// supplies once.
+/// The types and traits that the module including the tree has to supply. Two with the same spelling count as one, because the
+/// host supplies it once.
 fn host_names(program: &Program) -> impl Iterator<Item = Spelled> {
     let types = program.types.iter().filter(|ty| match &ty.definition {
         Definition::Extern(mappings, _) => mappings.rust.is_none(),
@@ -174,7 +174,7 @@ fn host_names(program: &Program) -> impl Iterator<Item = Spelled> {
     one_each(types).chain(one_each(bounds))
 }
 
-/// The first of each spelling.
+/// The first name of each spelling.
 fn one_each(names: impl Iterator<Item = Spelled>) -> impl Iterator<Item = Spelled> {
     let mut seen = BTreeSet::new();
     names.filter(move |name| seen.insert(name.spelling.clone()))
@@ -194,7 +194,7 @@ fn ours(spelling: &str) -> Spelled {
     Spelled {
         spelling: spelling.to_owned(),
         origin: None,
-        what: "generated code's own".to_owned(),
+        what: "declared by generated code".to_owned(),
     }
 }
 

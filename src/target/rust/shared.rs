@@ -1,4 +1,4 @@
-//! Shared senders: what is generated for endpoints that many may use.
+//! Shared senders: generated code for endpoints with several senders.
 
 use super::docs::{alternatives, comment};
 use super::endpoints::MethodView;
@@ -15,16 +15,16 @@ pub(super) struct SharedView {
     pub(super) declaration: String,
     pub(super) methods_head: String,
     pub(super) methods: Vec<MethodView>,
-    /// What the macro takes that writes the rest.
+    /// The arguments of the macro that generates the rest.
     pub(super) common: String,
 }
 
-/// The name of a state's shared sender; `taken` are the names of all states.
+/// The name of a state's shared sender; `taken` contains the names of all states.
 pub(super) fn shared_name(state: &State, taken: &BTreeSet<String>) -> String {
     free(format!("Shared{}", type_name(&state.name)), taken)
 }
 
-/// For each message of a state what the shared sender's methods are called that send it, in the order of [`FORMS`].
+/// For each message of a state, the names of the shared sender's methods that send it, in the order of [`FORMS`].
 pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
     let plain = state.messages.iter();
     let plain: Vec<String> = plain.map(|message| value_name(&message.name)).collect();
@@ -36,7 +36,7 @@ pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
             }
             let bare = plain.strip_prefix("r#").unwrap_or(plain);
             let bare = bare.trim_end_matches('_');
-            // `_2` is in snake case, and `try__2` is not.
+            // `_2` is snake case, but `try__2` is not.
             let after = if form.start.is_empty() {
                 bare
             } else {
@@ -50,7 +50,7 @@ pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
     plain.iter().map(of).collect()
 }
 
-/// The name, with a `_` after it for as long as it is taken.
+/// The name, with as many `_` appended as it takes to make it unused.
 fn free(mut name: String, taken: &BTreeSet<String>) -> String {
     while taken.contains(&name) {
         name.push('_');
@@ -58,7 +58,7 @@ fn free(mut name: String, taken: &BTreeSet<String>) -> String {
     name
 }
 
-/// How a message is sent: the start of the method's name, its end, and what it says about itself.
+/// A way to send a message: the prefix and suffix of the method's name, and its documentation.
 struct Form {
     start: &'static str,
     end: &'static str,
@@ -74,12 +74,12 @@ const FORMS: [Form; 3] = [
     Form {
         start: "try_",
         end: "",
-        docs: "The same, but never waits: says if there is no room.",
+        docs: "The same, but never waits: fails if no slot is free.",
     },
     Form {
         start: "",
         end: "_async",
-        docs: "The same for tasks. Dropping the future drops the payload, unsent.",
+        docs: "The same for tasks. Dropping the future drops the unsent payload.",
     },
 ];
 
@@ -102,7 +102,7 @@ impl States<'_> {
             .map(|message| message.name.text())
             .collect();
         let sentence = format!(
-            "Sends {} for many: each clone is a sender, and the last one's drop closes the session.",
+            "Sends {}. Each clone is a sender, and dropping the last one closes the session.",
             alternatives(&messages)
         );
         let implementation = format!("{} {ty}", Piece::angle("impl", words(&names)).flat());
@@ -119,7 +119,7 @@ impl States<'_> {
                 let both = vec![Piece::word(shared), end];
                 Piece::call("::duologue::shared!", both).laid_out(4, 4, 1)
             }
-            // No expression, so rustfmt leaves it alone.
+            // This is not an expression, so rustfmt leaves it alone.
             _ => format!("::duologue::shared!({shared}, {})", end.flat()),
         };
         Some(SharedView {

@@ -9,7 +9,7 @@ use crate::protocol::{
 use crate::target::{Options, spelling};
 use std::collections::BTreeSet;
 
-/// Keywords of all editions, those reserved for the future included.
+/// The keywords of all editions, including reserved ones.
 const KEYWORDS: [&str; 51] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
     "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
@@ -18,13 +18,13 @@ const KEYWORDS: [&str; 51] = [
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Keywords that stay keywords even behind `r#`.
+/// Keywords that cannot be raw identifiers.
 const NEVER_RAW: [&str; 3] = ["self", "super", "crate"];
 
-/// Files that Windows does not let anybody create, whatever their ending; and `mod.rs`, which is the package's own.
+/// File names that Windows reserves, whatever the extension, and `mod`, which is the package's own file.
 const NO_FILES: [&str; 6] = ["aux", "con", "mod", "nul", "prn", "conin"];
 
-/// Names of the prelude that generated code uses, with the way to write them where a protocol takes the short one.
+/// Names of the prelude that generated code uses, with their full paths for protocols that declare the short name.
 const PRELUDE: [(&str, &str); 9] = [
     ("Clone", "::std::clone::Clone"),
     ("Copy", "::std::marker::Copy"),
@@ -37,7 +37,7 @@ const PRELUDE: [(&str, &str); 9] = [
     ("Vec", "::std::vec::Vec"),
 ];
 
-/// A type, a state or a variant: `LoginResponse`. A name whose first letter is a digit behind underscores gets one.
+/// A type, a state or a variant: `LoginResponse`. A name that starts with a digit after its underscores gets a letter.
 pub fn type_name(name: &Name) -> String {
     let camel = spelling::upper_camel(name.text());
     if camel == "Self" {
@@ -75,7 +75,7 @@ pub fn module_name(name: &Name) -> String {
     value_name(name)
 }
 
-/// The file of a module, without its ending.
+/// The file name of a module, without the extension.
 pub fn file_name(name: &Name) -> String {
     let module = module_name(name);
     module
@@ -83,7 +83,7 @@ pub fn file_name(name: &Name) -> String {
         .map_or(module.clone(), str::to_owned)
 }
 
-/// A name of the prelude, in full where the names `taken` contain it.
+/// A name of the prelude, as a full path if `taken` contains it.
 pub fn prelude(name: &'static str, taken: &BTreeSet<String>) -> &'static str {
     let full = PRELUDE.iter().find(|(short, _)| *short == name);
     match full {
@@ -92,21 +92,21 @@ pub fn prelude(name: &'static str, taken: &BTreeSet<String>) -> &'static str {
     }
 }
 
-/// A place in the generated tree, from which everything is named by a relative path.
+/// A position in the generated tree, from which everything is named by a relative path.
 #[derive(Clone, Copy)]
 pub struct Here<'a> {
     pub program: &'a Program,
     pub options: &'a Options,
-    /// The file that declares what is being written.
+    /// The file with the declaration that is being generated.
     pub file: FileId,
-    /// How many modules lie between here and the package's own.
+    /// How many modules deep this is below the package's module.
     pub depth: usize,
-    /// The type names declared here that may hide the prelude's.
+    /// The type names declared here, which may hide those of the prelude.
     pub taken: &'a BTreeSet<String>,
 }
 
 impl Here<'_> {
-    /// The same place, some modules further in.
+    /// The same position, but some modules deeper.
     pub fn inside(self, further: usize) -> Self {
         Here {
             depth: self.depth + further,
@@ -118,12 +118,12 @@ impl Here<'_> {
         &self.program.file(self.file).package
     }
 
-    /// What leads from here to the module of a file's package; empty, or with `::` at the end.
+    /// The path from here to the module of a file's package; empty, or with `::` at the end.
     fn package_of(&self, file: FileId) -> String {
         self.path(&self.program.file(file).package)
     }
 
-    /// The shortest way to a package: up to the last one that both have in common, and down.
+    /// The shortest path to a package: up to the innermost common package, then down.
     fn path(&self, package: &[Name]) -> String {
         let pairs = package.iter().zip(self.package());
         let common = pairs
@@ -141,7 +141,7 @@ impl Here<'_> {
         path
     }
 
-    /// What leads from here to the module that includes the tree.
+    /// The path from here to the module that includes the tree.
     fn root(&self) -> String {
         let path = self.path(&[]);
         if path.is_empty() {
@@ -151,7 +151,7 @@ impl Here<'_> {
         }
     }
 
-    /// Something that the host program supplies.
+    /// A type or trait that the host program supplies.
     fn of_host(&self, name: &Name, mapping: Option<&Mapping>) -> String {
         match (mapping, &self.options.rust_host) {
             (Some(mapping), _) => mapping.name.clone(),
@@ -188,7 +188,7 @@ impl Here<'_> {
         )
     }
 
-    /// A type; `parameters` are the names of the parameters of the state that it stands in.
+    /// A type; `parameters` are the parameter names of the state in which it appears.
     pub fn ty(&self, ty: &Type, parameters: &[String]) -> Piece {
         match ty {
             Type::Builtin(Builtin::Str) => Piece::word(prelude("String", self.taken)),
@@ -229,7 +229,7 @@ impl Here<'_> {
         Piece::angle(path, self.types(&endpoint.arguments, parameters))
     }
 
-    /// What a type parameter must be able to do, joined by `+`. Every payload has to be `Send`.
+    /// The bounds of a type parameter, joined by `+`. Every payload has to be `Send`.
     pub fn bounds(&self, parameter: &Parameter) -> String {
         let mut bounds = vec![prelude("Send", self.taken).to_owned()];
         for bound in &parameter.bounds {
@@ -260,7 +260,7 @@ impl Here<'_> {
     }
 }
 
-/// The names of a state's type parameters: apart from the names of states and of the prelude, which they would hide.
+/// The names of a state's type parameters. They differ from the names of states and of the prelude, which they would hide.
 pub fn parameter_names(state: &State, taken: &BTreeSet<String>) -> Vec<String> {
     let spell = |parameter: &Parameter| {
         let mut name = type_name(&parameter.name);

@@ -15,7 +15,7 @@ pub(super) struct StateView {
     pub(super) name: String,
     /// Whether a message may be followed by another in the same direction.
     pub(super) stays: bool,
-    /// What its sessions are begun with, where that is always the same.
+    /// What its sessions start with, if that is always the same.
     pub(super) session: Option<String>,
     pub(super) arms: Vec<ArmView>,
 }
@@ -83,9 +83,9 @@ impl States<'_> {
         }
     }
 
-    /// For each state where its sessions' start has its parameters among the state's own. `None` if a state does not have
-    /// them all, with the bounds that the start has: it is reached from sessions of which it cannot say what they were begun with.
-    /// Nothing is known, either, of a state that no session comes to.
+    /// For each state, the positions of the start state's parameters among the state's own. `None` if the state does not have all
+    /// of them with at least the bounds of the start: then it cannot name the arguments with which its sessions started. Also
+    /// `None` for a state that no session reaches.
     pub(super) fn starts(self) -> Vec<Option<Vec<usize>>> {
         let mut reached = vec![Vec::new(); self.protocol().states.len()];
         for (state, arguments) in self.checked.instantiations() {

@@ -1,4 +1,4 @@
-//! What the template of a package is given: its modules and the types that its files declare.
+//! The view for the template of a package: its modules and the types that its files declare.
 
 use super::derive::Derivable;
 use super::docs::comment;
@@ -12,7 +12,7 @@ use askama::Template;
 #[template(path = "rust/package.rs.jinja")]
 pub struct PackageView {
     pub header: String,
-    /// Whether it is the module that a program includes, where nothing may be said about the module itself.
+    /// Whether it is the module that a program includes, which may not contain inner attributes or inner documentation.
     pub is_root: bool,
     pub docs: String,
     pub modules: Vec<String>,
@@ -23,7 +23,7 @@ pub struct PackageView {
 pub struct TypeView {
     docs: String,
     derives: String,
-    /// The alias as a whole, or what stands before the members.
+    /// The whole alias, or the text before the members.
     head: String,
     is_alias: bool,
     members: Vec<MemberView>,
@@ -35,7 +35,7 @@ struct MemberView {
 }
 
 impl TypeView {
-    /// A type that the program declares in Rust; `None` for one that the host supplies.
+    /// A type that is declared in generated Rust; `None` for one that the host supplies.
     pub fn of(id: TypeId, here: Here, derivable: &Derivable) -> Option<TypeView> {
         let declaration = here.program.ty(id);
         let name = type_name(&declaration.name);

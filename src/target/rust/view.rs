@@ -1,4 +1,4 @@
-//! What the template of a protocol's module is given: finished text, one state at a time.
+//! The view for the template of a protocol's module: finished text, one state at a time.
 
 use super::derive::Derivable;
 use super::docs::{comment, with_sentence};
@@ -25,7 +25,7 @@ pub struct ProtocolView<'a> {
     states: States<'a>,
 }
 
-/// The states of a protocol, from which the views of single states are made when the template comes to them.
+/// The states of a protocol. The view of each state is created when the template reaches it.
 #[derive(Clone, Copy)]
 pub(super) struct States<'a> {
     pub(super) checked: CheckedProtocol<'a>,
@@ -35,7 +35,7 @@ pub(super) struct States<'a> {
 
 pub(super) struct InitView {
     signature: String,
-    /// The most messages that a state has.
+    /// The largest number of messages in one state.
     choices: usize,
     slot: Vec<String>,
     slot_head: String,
@@ -58,7 +58,7 @@ pub(super) struct VariantView {
 }
 
 impl<'a> ProtocolView<'a> {
-    /// The module of a checked protocol. `taken` are the names that its states take.
+    /// The module of a checked protocol. `taken` contains the names of its states.
     pub fn of(
         checked: CheckedProtocol<'a>,
         options: &'a Options,
@@ -137,7 +137,7 @@ impl<'a> States<'a> {
         parameter_names(state, self.here.taken)
     }
 
-    /// `T: Send` and so on, one text per parameter.
+    /// `T: Send` and so on, one string per parameter.
     pub(super) fn bounds(self, state: &State, here: Here) -> Vec<String> {
         let bounds = state
             .parameters
@@ -185,7 +185,7 @@ impl<'a> States<'a> {
         }
     }
 
-    /// Makes room for every payload type that a session can carry, in terms of the start's parameters.
+    /// The statements that fit the slot to every payload type that a session can carry, in terms of the start state's parameters.
     fn payloads(self, names: &[String]) -> Vec<String> {
         let here = self.here.inside(1);
         let mut seen = BTreeSet::new();
@@ -243,7 +243,7 @@ impl<'a> States<'a> {
         }
     }
 
-    /// The enum of a state with the parameters that it uses: Rust wants no others.
+    /// The enum of a state with the parameters that it uses: Rust rejects unused ones.
     pub(super) fn enum_name(self, state: &State, names: &[String]) -> String {
         Piece::angle(
             type_name(&state.name),
@@ -260,7 +260,7 @@ impl<'a> States<'a> {
             .collect()
     }
 
-    /// The endpoint after a message, behind the path to its side's module; `None` after the last message.
+    /// The endpoint after a message, preceded by the path to its side's module; `None` after the last message.
     pub(super) fn next(
         self,
         message: &Message,
@@ -279,7 +279,7 @@ impl<'a> States<'a> {
     }
 }
 
-/// What makes the slot of a session whose start has these arguments, but for the parentheses.
+/// The function that creates the slot of a session whose start state has these arguments, without the parentheses of the call.
 pub(super) fn slot_of(path: &str, arguments: &[String]) -> Piece {
     match arguments {
         [] => Piece::word(path),
@@ -307,7 +307,7 @@ pub fn used_parameters(state: &State) -> impl Iterator<Item = usize> + use<> {
     used.into_iter()
 }
 
-/// What travels: `()`, the only value, or a tuple.
+/// The payload type: `()`, the only value's type, or a tuple.
 pub(super) fn payload(mut types: Vec<Piece>) -> Piece {
     match types.len() {
         0 => Piece::word("()"),

@@ -1,4 +1,4 @@
-//! The classes of the endpoints: how messages are sent, and how they are made of what came.
+//! The classes of the endpoints: how messages are sent, and how received payloads become messages.
 
 use super::layout::{Code, declaration, docs, fits};
 use super::payload::{Number, check, moved, number, tuple};
@@ -25,18 +25,18 @@ pub struct ReceiverView {
     openers: Vec<OpenerView>,
 }
 
-/// A method that builds a message.
+/// A method that builds a message from a received payload.
 struct OpenerView {
     signature: String,
     arms: Vec<ArmView>,
 }
 
-/// A method of the JVM has at most 64 KiB of code, and a value that is taken out of a payload about 16 bytes of it. A state
-/// with more values than this has a method for every so many messages, none of which has more than a hundred values.
+/// A method of the JVM has at most 64 KiB of code, and taking a value out of a payload needs about 16 bytes of it. A state with
+/// more values than this has one method per [`MESSAGES_IN_ONE_METHOD`] messages, none of which has more than a hundred values.
 const VALUES_IN_ONE_METHOD: usize = 1_500;
 const MESSAGES_IN_ONE_METHOD: usize = 16;
 
-/// An endpoint where the session is over.
+/// An endpoint of a session that is over.
 #[derive(Template)]
 #[template(path = "scala/done.scala.jinja")]
 pub struct DoneView {
@@ -51,9 +51,9 @@ pub struct ClassView {
     access: String,
     base: String,
     state: String,
-    /// What the constructor calls the endpoint that it follows.
+    /// The name of the constructor parameter for the previous endpoint.
     previous: &'static str,
-    /// Whether a shared sender can be made of it.
+    /// Whether a shared sender can be created from it.
     is_shareable: bool,
 }
 
@@ -65,10 +65,10 @@ pub struct MethodView {
     statements: Vec<String>,
 }
 
-/// How one message is made of what came.
+/// How one message is built from a received payload.
 pub struct ArmView {
     pattern: String,
-    /// What comes before the message; empty if the arm is one line.
+    /// The type to which the payload is cast first, if it is a tuple.
     tuple: Option<String>,
     is_short: bool,
     message: String,
@@ -104,7 +104,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The method that makes a message of what came; in large states the methods to which it hands that on come behind it.
+    /// The method that builds a message from a received payload. In large states it delegates to the methods that follow it.
     fn openers(&self, state: &State, received: &str) -> Vec<OpenerView> {
         let any = self.place.standard("Any");
         let int = self.place.standard("Int");
@@ -162,7 +162,7 @@ impl Writer<'_> {
 
     fn class(&self, state: &State, base: String) -> ClassView {
         let name = spelling::type_name(state.name.text());
-        // Inside `object client`, `private[client]` would mean that object, where `init` is not.
+        // Inside `object client`, `private[client]` would refer to that object, which does not contain `init`.
         let sides = [Side::Client, Side::Server].map(|side| self.side_object(side));
         let is_nearer = self.object == name || sides.contains(&self.object.as_str());
         let access = if is_nearer {
@@ -184,7 +184,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What `recv` gives: the message itself where there is only one, so that no match is needed.
+    /// What `recv` returns: the message itself if there is only one, so that no match is needed.
     fn received(&self, state: &State) -> String {
         let any = format!("{}.{}", self.this(), spelling::type_name(state.name.text()));
         match state.messages.as_slice() {
@@ -196,7 +196,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The class of a message, and what makes a type of it.
+    /// The class of a message, and the suffix that turns it into a type.
     fn message_class(&self, message: &Message) -> (String, String) {
         let name = spelling::type_name(message.name.text());
         let parameters = self.place.parameter_list();
@@ -279,13 +279,13 @@ impl Writer<'_> {
         }
     }
 
-    /// How the message's payload is a number, if it is one.
+    /// How the message's payload is encoded as a number, if it is one.
     fn number(&self, message: &Message) -> Option<Number> {
         let types: Vec<&Type> = message.entries.iter().map(|entry| &entry.ty).collect();
         number(self.place.whole, &types)
     }
 
-    /// Who speaks after a message.
+    /// The runtime's method for a message, by which side is active after it.
     fn then(&self, state: &State, message: &Message) -> &'static str {
         match &message.next {
             Next::End => "end",

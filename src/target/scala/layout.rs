@@ -1,4 +1,4 @@
-//! Line breaks as scalafmt sets them: what fits into a line stays on it, otherwise each part gets a line of its own.
+//! Line breaks as scalafmt sets them: what fits on one line stays on it; otherwise each part gets a line of its own.
 
 use super::spelling::doc_line;
 
@@ -7,19 +7,19 @@ const WIDTH: usize = 100;
 /// A piece of Scala that can be broken after an opening parenthesis.
 #[derive(Clone, Debug)]
 pub enum Code {
-    /// A piece that is never broken.
+    /// Code that is never broken.
     Word(String),
     /// `head(part, part)`
     Call(String, Vec<Code>),
 }
 
 impl Code {
-    /// A piece that is never broken.
+    /// Code that is never broken.
     pub fn word(text: impl Into<String>) -> Code {
         Code::Word(text.into())
     }
 
-    /// The piece behind `indent` blanks.
+    /// The piece, indented by `indent` spaces.
     pub fn at(&self, indent: usize) -> String {
         let flat = self.flat();
         if indent + flat.len() <= WIDTH {
@@ -34,7 +34,7 @@ impl Code {
         }
     }
 
-    /// The piece on one line, however long.
+    /// The piece on a single line, however long.
     pub fn flat(&self) -> String {
         match self {
             Code::Word(text) => text.clone(),
@@ -46,12 +46,12 @@ impl Code {
     }
 }
 
-/// Whether a text behind `indent` blanks stays on its line.
+/// Whether a text that is indented by `indent` spaces fits on one line.
 pub fn fits(indent: usize, text: &str) -> bool {
     indent + text.len() <= WIDTH && !text.contains('\n')
 }
 
-/// A class or a trait with what it extends, behind `indent` blanks.
+/// A class or a trait with what it extends, indented by `indent` spaces.
 pub fn extended(head: &str, base: &str, indent: usize) -> String {
     let flat = format!("{head} {base}");
     if fits(indent, &flat) {
@@ -60,13 +60,13 @@ pub fn extended(head: &str, base: &str, indent: usize) -> String {
     format!("{head}\n{}{base}", " ".repeat(indent + 4))
 }
 
-/// A value with its type. After a name that ends in `_` a colon would be taken for a part of it.
+/// A value with its type. A colon directly after a name that ends in `_` would be parsed as part of the name.
 pub fn typed(name: &str, ty: &str) -> String {
     let gap = if name.ends_with('_') { " " } else { "" };
     format!("{name}{gap}: {ty}")
 }
 
-/// A declaration with its parameters, behind `indent` blanks: `head(parameters)tail`.
+/// A declaration with its parameters, indented by `indent` spaces: `head(parameters)tail`.
 pub fn declaration(head: &str, parameters: &[String], tail: &str, indent: usize) -> String {
     let flat = format!("{head}({}){tail}", parameters.join(", "));
     if indent + flat.len() <= WIDTH || parameters.is_empty() {
@@ -91,7 +91,7 @@ fn broken(
     )
 }
 
-/// Documentation before a declaration behind `indent` blanks, with the line break behind it; nothing if there is none.
+/// Documentation before a declaration that is indented by `indent` spaces, with a line break at the end; empty if there is none.
 pub fn docs<S: AsRef<str>>(lines: &[S], indent: usize) -> String {
     let margin = " ".repeat(indent);
     let mut lines = lines.iter().map(|line| doc_line(line.as_ref()));

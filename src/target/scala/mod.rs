@@ -1,4 +1,4 @@
-//! The Scala target: which files are written.
+//! The Scala target: which files are generated.
 
 mod endpoints;
 mod layout;
@@ -22,8 +22,8 @@ use types::{InstanceView, TypesView};
 use view::{Head, Writer};
 use whole::Whole;
 
-/// Writes the program in Scala: an object per protocol and instance, and one for the types of each file. Imported files are
-/// written too, so that what was written compiles.
+/// Generates Scala code for the program: an object per protocol and instance, and one for the types of each file. Imported files
+/// are included, so that the generated code compiles.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let program = checked.program();
@@ -136,7 +136,7 @@ fn base_name(file: &File) -> &str {
 
 fn write(text: &mut String, view: &dyn DynTemplate) {
     view.dyn_render_into(text)
-        .expect("writing into memory does not fail");
+        .expect("writing to a string cannot fail");
 }
 
 fn output(whole: &Whole, file: FileId, name: &str, text: String) -> OutputFile {

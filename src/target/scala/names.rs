@@ -1,4 +1,4 @@
-//! Every name that generated Scala declares; for the rule that keeps names apart those where another one could get in their way.
+//! The names that generated Scala declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
 use super::place::package;
 use super::spelling::{entry_name, field_name, method_name, object_name, type_name, types_object};
@@ -9,8 +9,9 @@ use crate::protocol::{Definition, File, FileId, Program, Protocol, TypeDeclarati
 use crate::target::{Names, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Hands over what the packages declare. Inside an object no new clash can arise: each name space keeps its names apart without
-/// case and `_`, an escape adds nothing else, and what generated code declares by itself there gives way. Packages ignore case because class files do, on some systems.
+/// Passes on what the packages declare. Inside an object no new clash can arise: the names of each name space differ in more than
+/// case and `_`, an escape adds nothing else, and names that generated code itself declares there give way. Packages ignore case
+/// because class files do on some systems.
 pub fn spellings(
     program: &Program,
     options: &Options,
@@ -59,7 +60,7 @@ pub fn spellings(
     for ty in hosts {
         let package = package(program, options, ty.file).join(".");
         let name = type_name(ty.name.text());
-        // Two of one spelling are one, which the program supplies once.
+        // Two with the same spelling count as one, because the program supplies it once.
         if seen.insert((package.clone(), name.clone())) {
             let name = spelled(name, &ty.name, "a class that the program supplies");
             packages.entry(package).or_default().push(name);
@@ -76,7 +77,7 @@ pub fn spellings(
     }
 }
 
-/// Hands over what the objects of a file declare.
+/// Passes on what the objects of a file declare.
 fn inside(program: &Program, file: &File, package: &str, hand_over: &mut dyn FnMut(Scope)) {
     let mut declare = |place: &str, names: Vec<Spelled>| {
         hand_over(scope(format!("`{package}.{place}`"), names));
@@ -127,7 +128,7 @@ fn inside(program: &Program, file: &File, package: &str, hand_over: &mut dyn FnM
     }
 }
 
-/// Hands over what the object of a protocol or an instance declares, with classes where they are its own.
+/// Passes on what the object of a protocol or an instance declares, including classes unless it only has aliases.
 fn of_protocol(
     object: &str,
     protocol: &Protocol,
@@ -182,7 +183,7 @@ fn ours(spelling: &str) -> Spelled {
     Spelled {
         spelling: spelling.to_owned(),
         origin: None,
-        what: "generated code's own".to_owned(),
+        what: "declared by generated code".to_owned(),
     }
 }
 

@@ -1,16 +1,16 @@
-//! What happens to a payload between the caller of a sending method and the ring: ranges are checked, endpoints change hands.
+//! What happens to a payload between the caller of a sending method and the ring: ranges are checked, endpoints are handed over.
 
 use super::layout::Code;
 use super::place::{GENERATED, nested, tuple_paths};
 use super::whole::Whole;
 use crate::protocol::{Builtin, Definition, Type};
 
-/// How many lists, options, tuples and aliases inside each other are looked into in generated code. What lies deeper is found at
-/// run time, or not checked.
+/// How many levels of nested lists, options, tuples and aliases generated code looks into. Deeper endpoints are found at run
+/// time; deeper ranges are not checked.
 const DEEPEST: usize = 32;
 
-/// The statements that refuse a value that the type cannot hold; none if Scala's own type says it all, or if the value was
-/// checked when it was made.
+/// The statements that reject a value that the type cannot hold; none if the Scala type already guarantees it, or if the value
+/// was checked when it was created.
 pub fn check(whole: &Whole, ty: &Type, name: &str, value: &str) -> Vec<String> {
     check_at(0, whole, ty, name, value)
 }
@@ -106,7 +106,7 @@ fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Code {
     }
 }
 
-/// One value for several: the value itself, or a tuple.
+/// A single value for several: the only value itself, or a tuple.
 pub fn tuple(mut parts: Vec<Code>) -> Code {
     match parts.len() {
         0 => Code::word("null"),
@@ -115,15 +115,15 @@ pub fn tuple(mut parts: Vec<Code>) -> Code {
     }
 }
 
-/// How a payload that is one primitive value becomes a number, which needs no object.
+/// How a payload that is one primitive value is encoded as a number, which needs no object.
 pub struct Number {
-    /// The number that stands for `value`.
+    /// The expression that encodes `value` as a number.
     pub encode: fn(value: &str) -> String,
-    /// The value that `number` stands for.
+    /// The expression that decodes the value from `number`.
     pub decode: &'static str,
 }
 
-/// The value as a number, if it is a primitive one and the only one of its message.
+/// The encoding of a value as a number, if it is primitive and the only value of its message.
 pub fn number(whole: &Whole, types: &[&Type]) -> Option<Number> {
     let [only] = types else { return None };
     let mut ty = *only;

@@ -1,4 +1,4 @@
-//! Where a piece of generated text stands, and how types are written there: short where nothing hides the short name.
+//! The position of a piece of generated code, and how types are written there: with a short name unless something hides it.
 
 use super::spelling;
 use super::whole::Whole;
@@ -8,10 +8,11 @@ use crate::protocol::{
 use crate::target::Options;
 use std::collections::HashSet;
 
-/// What generated code calls in the shim.
+/// The object of the runtime that generated code calls.
 pub const GENERATED: &str = "_root_.duologue.generated";
 
-/// What begins a session in the shim. Its name says the version, so that a shim of another one is found when it is compiled.
+/// The object of the runtime that starts sessions. Its name contains the version, so that compiling against a runtime of another
+/// version fails.
 pub const RUNTIME: &str = concat!(
     "_root_.duologue.generated.runtime_",
     env!("CARGO_PKG_VERSION_MAJOR"),
@@ -19,19 +20,19 @@ pub const RUNTIME: &str = concat!(
     env!("CARGO_PKG_VERSION_MINOR")
 );
 
-/// A file of the program with the names that are taken in one generated object.
+/// A file of the program, with the names that are taken in one generated object.
 pub struct Place<'a> {
     pub whole: &'a Whole<'a>,
     pub file: FileId,
     /// Short names of types that mean something else in this object.
     hidden: HashSet<String>,
-    /// In the object of a file's types: names that its enums give to variants.
+    /// In the object of a file's types, the names of its enums' variants.
     variants: Option<HashSet<String>>,
     /// The states' types, if a type parameter could hide one.
     states: HashSet<String>,
-    /// The type parameters of the state at hand, as they are written.
+    /// The type parameters of the current state, as they are spelled.
     pub parameters: Vec<String>,
-    /// Terms that the class at hand declares, methods and values, without their escapes.
+    /// Terms (methods and values) that the current class declares, without their escapes.
     terms: HashSet<String>,
 }
 
@@ -98,7 +99,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Takes the type parameters of `state`, spelled so that they hide no type that is in sight.
+    /// Sets the type parameters to those of `state`, spelled so that they hide no type that is in scope.
     pub fn enter(&mut self, state: &State) {
         let spell = |name: &str| {
             let spelled = spelling::type_name(name);
@@ -117,24 +118,24 @@ impl<'a> Place<'a> {
             .collect();
     }
 
-    /// Takes the terms that hide objects of the package in the class at hand.
+    /// Sets the terms that hide objects of the package in the current class.
     pub fn hide(&mut self, terms: impl Iterator<Item = String>) {
         self.terms = terms
             .map(|term| term.trim_matches('`').to_owned())
             .collect();
     }
 
-    /// `[T, U]`, or nothing.
+    /// `[T, U]`, or the empty string.
     pub fn parameter_list(&self) -> String {
         type_arguments(&self.parameters)
     }
 
-    /// The package that a file's code lives in, from the outside in.
+    /// The package of a file's code, outermost part first.
     pub fn package_of(&self, file: FileId) -> Vec<String> {
         package(self.whole.program, self.whole.options, file)
     }
 
-    /// An object of a package, as it is called from here.
+    /// An object of a package, as it is referred to from here.
     pub fn object(&self, file: FileId, object: &str) -> String {
         let package = self.package_of(file);
         if package != self.package_of(self.file)
@@ -187,7 +188,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Scala writes tuples of up to 22 values; longer ones nest.
+    /// Scala has tuples of up to 22 values; longer ones are nested.
     fn tuple(&self, items: &[Type]) -> String {
         let parts: Vec<String> = items.iter().map(|item| self.payload_type(item)).collect();
         nested(parts, &|parts| format!("({})", parts.join(", ")))
@@ -220,7 +221,7 @@ impl<'a> Place<'a> {
         format!("{}.{name}", self.object(file, &object))
     }
 
-    /// A type of the program that uses the generated code: it lives in the package.
+    /// A type of the program that uses the generated code, which is in the package.
     fn host(&self, file: FileId, name: String) -> String {
         let package = self.package_of(file);
         if package != self.package_of(self.file) || self.hidden.contains(&name) {
@@ -246,7 +247,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// `[A, B]`, or nothing.
+/// `[A, B]`, or the empty string.
 pub fn type_arguments(arguments: &[String]) -> String {
     if arguments.is_empty() {
         String::new()
@@ -255,14 +256,14 @@ pub fn type_arguments(arguments: &[String]) -> String {
     }
 }
 
-/// Groups of at most 22, groups of groups, and so on, each put together by `join`.
+/// Groups of at most 22, groups of such groups, and so on, each combined by `join`.
 pub fn nested<T>(mut parts: Vec<T>, join: &dyn Fn(Vec<T>) -> T) -> T {
     const LONGEST: usize = 22;
     while parts.len() > LONGEST {
         let mut groups = Vec::new();
         let mut rest = parts.into_iter().peekable();
         while rest.peek().is_some() {
-            // A group of one would not be a tuple: the last two groups share.
+            // A group of one would not be a tuple, so the last two groups share their items.
             let left = rest.len();
             let size = if left == LONGEST + 1 {
                 LONGEST - 1
@@ -276,7 +277,7 @@ pub fn nested<T>(mut parts: Vec<T>, join: &dyn Fn(Vec<T>) -> T) -> T {
     join(parts)
 }
 
-/// Where each of `count` values is found in the tuple that [`nested`] makes of them: `._1._2`.
+/// The path to each of `count` values in the tuple that [`nested`] makes of them: `._1._2`.
 pub fn tuple_paths(count: usize) -> Vec<String> {
     let join = |parts: Vec<Vec<String>>| {
         let numbered = parts.into_iter().zip(1..);
@@ -289,7 +290,7 @@ pub fn tuple_paths(count: usize) -> Vec<String> {
     nested(vec![vec![String::new()]; count], &join)
 }
 
-/// The package of a file, from the outside in.
+/// The package of a file, outermost part first.
 pub fn package(program: &Program, options: &Options, file: FileId) -> Vec<String> {
     let written = &program.file(file).package;
     if written.is_empty() {

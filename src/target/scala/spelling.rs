@@ -1,11 +1,11 @@
-//! How names are written in Scala: legal in 2.13 and 3, and never in the way of a member that every object has.
+//! How names are written in Scala: valid in 2.13 and 3, and never in conflict with a member that every object has.
 
 use crate::target::spelling::{lower_camel, upper_camel};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Hard keywords of either version. The soft ones (`end`, `using`, `extension`, ...) need no escape.
+/// The hard keywords of either version. Soft keywords (`end`, `using`, `extension`, ...) need no escape.
 const KEYWORDS: [&str; 47] = [
     "abstract",
     "case",
@@ -56,7 +56,7 @@ const KEYWORDS: [&str; 47] = [
     "inline",
 ];
 
-/// Members that every object has. As a message's method or a field they get a trailing `_`, whatever their arguments.
+/// Members that every object has. A method or field with such a name gets a trailing `_`, whatever its arguments are.
 const OBJECT_MEMBERS: [&str; 13] = [
     "asInstanceOf",
     "clone",
@@ -73,7 +73,7 @@ const OBJECT_MEMBERS: [&str; 13] = [
     "toString",
 ];
 
-/// Members that every case class has besides.
+/// Members that every case class has in addition.
 const CASE_CLASS_MEMBERS: [&str; 8] = [
     "canEqual",
     "copy",
@@ -85,8 +85,8 @@ const CASE_CLASS_MEMBERS: [&str; 8] = [
     "productPrefix",
 ];
 
-/// Terms that may mean something nearer than an object of the package, which then needs its whole path: what generated objects
-/// declare by themselves, the parameters and values of what they contain, and what endpoints inherit.
+/// Terms that may refer to something in a nearer scope than an object of the package, which then needs its full path: what
+/// generated objects themselves declare, the parameters and values of what they contain, and what endpoints inherit.
 const TERMS_IN_SIGHT: [&str; 22] = [
     "client",
     "client_",
@@ -112,8 +112,8 @@ const TERMS_IN_SIGHT: [&str; 22] = [
     "wait",
 ];
 
-/// Types that are in sight everywhere (`scala`, `Predef`, `java.lang`). A type parameter of that name would shadow one, which
-/// 2.13 warns about; a state or message of that name makes generated code write the whole path.
+/// Types that are in scope everywhere (`scala`, `Predef`, `java.lang`). A type parameter with such a name would shadow the type,
+/// which 2.13 warns about. If a state or message has such a name, generated code uses the full path of the type.
 const TYPES_IN_SIGHT: &str = "AbstractMethodError Any AnyRef AnyVal Appendable App Array Boolean BigDecimal BigInt \
     BufferedIterator Byte CanEqual CharSequence Char Character Class ClassLoader ClassManifest ClassValue Cloneable Comparable \
     Compiler Console Conversion Deprecated Double DummyImplicit Dynamic Either Enum Equals Equiv Error Exception Float Fractional \
@@ -137,7 +137,7 @@ const TYPES_IN_SIGHT: &str = "AbstractMethodError Any AnyRef AnyVal Appendable A
     ReflectiveOperationException RuntimePermission ScalaReflectionException SerialVersionUID TypeNotPresentException \
     UninitializedError UnknownError UnsatisfiedLinkError UnsupportedClassVersionError VerifyError VirtualMachineError";
 
-/// Types in sight that come with a number of parts.
+/// Types in scope whose names end in their number of parts.
 const NUMBERED_TYPES_IN_SIGHT: [&str; 3] = ["Function", "Product", "Tuple"];
 
 /// The type of a state's messages, the class of a message, a declared type: `LoginResponse`.
@@ -163,14 +163,14 @@ pub fn field_name(name: &str) -> String {
     if is_object_member(&name) || CASE_CLASS_MEMBERS.contains(&name.as_str()) || is_tuple_member {
         return name + "_";
     }
-    // Soft, but not at the beginning of parameters.
+    // A soft keyword, except at the beginning of parameters.
     if name == "using" {
         return format!("`{name}`");
     }
     escaped(name)
 }
 
-/// A value of a message, where the last field is the next endpoint.
+/// A value of a message, whose last field is `next`.
 pub fn entry_name(name: &str) -> String {
     match field_name(name) {
         name if name == "next" => name + "_",
@@ -178,10 +178,10 @@ pub fn entry_name(name: &str) -> String {
     }
 }
 
-/// The object of a protocol or an instance: the name as written, but that it begins small.
+/// The object of a protocol or an instance: the name as written, but with a lower-case first letter.
 pub fn object_name(name: &str) -> String {
     let name = small(name);
-    // An object of that name declares what is in it in the package around it.
+    // `object package` declares its members in the package around it.
     if name == "package" {
         return name + "_";
     }
@@ -193,7 +193,7 @@ pub fn types_object(stem: &str) -> String {
     small(&lower_camel(stem)) + "Types"
 }
 
-/// The file of an object: Windows has names of its own, with any ending.
+/// The file name of an object. Windows reserves some names, with any extension.
 pub fn file_name(name: &str) -> String {
     let name = small(name);
     let device = name.to_ascii_lowercase();
@@ -208,11 +208,11 @@ pub fn package_segment(name: &str) -> String {
     not_root(escaped(name.to_owned()))
 }
 
-/// Whether a term of this name may mean something nearer than the object in the package.
+/// Whether a term of this name may refer to something in a nearer scope than the object in the package.
 pub fn is_in_sight(term: &str) -> bool {
     let plain = term.trim_matches('`');
     let mut letters = plain.chars();
-    // A state is called like an object only if no letter can become a capital one.
+    // A state has the same name as an object only if its name has no letter to capitalise.
     let is_numbered =
         letters.next() == Some('_') && letters.next().is_some_and(|second| second.is_ascii_digit());
     is_numbered
@@ -222,7 +222,7 @@ pub fn is_in_sight(term: &str) -> bool {
         || matches!(plain, "scala" | "java")
 }
 
-/// Whether a type of this name is in sight without any declaration.
+/// Whether a type of this name is in scope without any declaration.
 pub fn is_common_type(name: &str) -> bool {
     static IN_SIGHT: LazyLock<HashSet<&str>> =
         LazyLock::new(|| TYPES_IN_SIGHT.split_whitespace().collect());
@@ -233,12 +233,12 @@ pub fn is_common_type(name: &str) -> bool {
             .any(|stem| name.strip_prefix(stem).is_some_and(is_numbered))
 }
 
-/// A text as a literal.
+/// A text as a string literal.
 pub fn literal(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// A line of documentation, made harmless: comments nest, and a backslash with `u` is an escape even there.
+/// A line of documentation that is safe in a comment: comments nest, and `\u` is an escape even there.
 pub fn doc_line(line: &str) -> Cow<'_, str> {
     if !line.contains(['*', '\\']) {
         return Cow::Borrowed(line);
@@ -251,7 +251,7 @@ fn is_object_member(name: &str) -> bool {
     OBJECT_MEMBERS.contains(&name) || name == "wait"
 }
 
-/// Whole paths begin with `_root_`, which must not mean anything else.
+/// Full paths begin with `_root_`, which must not mean anything else.
 fn not_root(name: String) -> String {
     if name == "_root_" { name + "_" } else { name }
 }

@@ -41,7 +41,7 @@ struct ChoiceView {
     variants: Vec<String>,
 }
 
-/// A name for a generic protocol with given arguments.
+/// An alias for a generic protocol with its arguments.
 #[derive(Template)]
 #[template(path = "scala/instance.scala.jinja")]
 pub struct InstanceView {
@@ -83,7 +83,7 @@ fn write_type(place: &mut Place, id: TypeId) -> String {
         ),
         Definition::Struct(fields) => record(place, ty, &name, fields),
         Definition::Enum(variants) => choice(place, id, &name, variants),
-        // What the host supplies needs no declaration; the file's documentation has it.
+        // Types that the host supplies need no declaration; they are in the documentation of the file.
         Definition::Extern(..) | Definition::Undeclared => String::new(),
     }
 }
@@ -116,7 +116,8 @@ fn record(place: &mut Place, ty: &TypeDeclaration, name: &str, fields: &[Field])
     )
 }
 
-/// What a declared type extends: by it values of the type, and of no other, can be compared where the program is strict about that.
+/// The base of a declared type. It allows values of the type to be compared with each other, and with no others, under strict
+/// equality.
 fn base(place: &Place, name: &str, is_carrier: bool) -> String {
     let object = spelling::types_object(&place.whole.program.file(place.file).stem);
     let object = place.object(place.file, &object);
@@ -196,7 +197,7 @@ fn write_values(
     class: &str,
     is_carrier: bool,
 ) -> String {
-    // Variants stand one level deeper than structs.
+    // Variants are one level deeper than structs.
     let indent = if extends.contains('.') && !extends.contains(GENERATED) {
         "    "
     } else {
@@ -250,7 +251,7 @@ fn write_values(
 }
 
 fn rendered(view: &impl Template) -> String {
-    view.render().expect("writing into memory does not fail")
+    view.render().expect("writing to a string cannot fail")
 }
 
 impl InstanceView {
@@ -267,7 +268,7 @@ impl InstanceView {
         for (state, arguments) in reached {
             let state = protocol.state(state);
             place.enter(state);
-            // A state that is reached with several arguments keeps its parameters.
+            // A state that is reached with different arguments keeps its parameters.
             let (parameters, arguments) = match arguments.as_slice() {
                 [only] => {
                     let only: Vec<String> = only.iter().map(|ty| place.payload_type(ty)).collect();

@@ -1,4 +1,4 @@
-//! What the templates are given: finished text and plain booleans, for one piece of a file at a time.
+//! The views for the templates: finished text and plain booleans, for one piece of a file at a time.
 
 use super::layout::{declaration, docs, extended, typed};
 use super::place::{GENERATED, Place, RUNTIME, type_arguments};
@@ -17,7 +17,7 @@ pub struct Head<'a> {
     pub package: String,
 }
 
-/// The object of a protocol up to the messages.
+/// The object of a protocol, up to the messages.
 #[derive(Template)]
 #[template(path = "scala/protocol.scala.jinja")]
 pub struct ProtocolView {
@@ -45,7 +45,7 @@ pub struct MessageView {
     declaration: String,
 }
 
-/// One protocol, while its pieces are written.
+/// One protocol, while its pieces are generated.
 pub struct Writer<'a> {
     pub place: Place<'a>,
     pub endpoint: Endpoint<'a>,
@@ -62,12 +62,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Goes over to one side.
+    /// Moves on to one side.
     pub fn take(&mut self, side: Side) {
         self.endpoint = Endpoint::of(self.endpoint.protocol, side);
     }
 
-    /// Goes over to one state.
+    /// Moves on to one state.
     pub fn enter(&mut self, id: StateId) {
         self.place.enter(self.state(id));
     }
@@ -82,7 +82,7 @@ impl<'a> Writer<'a> {
         self.place.whole.side_object(id, side)
     }
 
-    /// The object, as its own inside calls it.
+    /// The object, as code inside of it refers to it.
     pub fn this(&self) -> String {
         self.place.object(self.place.file, &self.object)
     }
@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Messages are received on the side that does not speak, so that is where the next endpoint belongs.
+    /// The class of one message. The next endpoint in it belongs to the side that receives the message.
     fn message(&mut self, state: &State, message: &Message) -> MessageView {
         let names = message
             .entries

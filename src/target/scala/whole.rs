@@ -1,21 +1,21 @@
-//! What is found out once about a whole program, however many files are written for it.
+//! Facts about a whole program that are computed once, however many files are generated for it.
 
 use super::spelling::{is_common_type, type_name};
 use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
 use crate::target::Options;
 use std::collections::HashSet;
 
-/// A program with what the Scala target knows about its types.
+/// A program with the facts that the Scala target needs about its types.
 pub struct Whole<'a> {
     pub program: &'a Program,
     pub options: &'a Options,
     /// The types that the host program supplies under their own names.
     hosts: HashSet<String>,
-    /// Those among them that hide a type which is in sight everywhere.
+    /// Those among them that hide a type which is in scope everywhere.
     pub hiding: Vec<String>,
-    /// The types whose values can hold endpoints, as far as the specification tells.
+    /// The types whose values can hold endpoints, as far as the protocol files show.
     carriers: HashSet<TypeId>,
-    /// For each protocol the names of its objects with the client's and the server's endpoints.
+    /// For each protocol, the names of its objects with the client's and the server's endpoints.
     sides: Vec<[&'static str; 2]>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Whole<'a> {
         self.hosts.contains(name)
     }
 
-    /// Whether values of a type can hold endpoints, as far as the specification tells.
+    /// Whether values of a type can hold endpoints, as far as the protocol files show.
     pub fn holds_endpoints(&self, ty: &Type) -> bool {
         let mut found = false;
         ty.walk(&mut |part| found |= is_endpoint(part) || self.is_carrier(part));
@@ -65,8 +65,8 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// The objects with the endpoints of each side. A state of that name has an object, too, and files of classes on some systems ignore
-/// case: then the side's gives way.
+/// The objects with the endpoints of each side. A state named `Client` or `Server` has an object too, and class file names ignore
+/// case on some systems: then the side's object gets another name.
 pub fn side_objects(protocol: &Protocol) -> [&'static str; 2] {
     [
         ("Client", ["client", "client_"]),
@@ -83,7 +83,7 @@ fn is_endpoint(ty: &Type) -> bool {
     matches!(ty, Type::Endpoint(_) | Type::Parameter(_))
 }
 
-/// From the types that name an endpoint themselves, against the direction of use.
+/// The types whose values can hold endpoints: those that name an endpoint or a type parameter, and those that use such types.
 fn carriers(program: &Program) -> HashSet<TypeId> {
     let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
     let mut found = HashSet::new();

@@ -1,6 +1,6 @@
 /*
- * What the benchmark of the C pipes is made of: cases, each with two sides that run on two CPUs,
- * in two threads or in two processes.
+ * The parts of the benchmark of the C pipes: cases, each with two sides that run on two CPUs, in two threads
+ * or in two processes.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -12,33 +12,33 @@
 /* One way to do what a family measures. */
 typedef struct bench_case {
     const char *name;
-    /* Makes the channel before a slice; what it gives is handed to both sides. It does not return NULL. */
+    /* Makes the channel before a slice; its result is passed to both sides. It does not return NULL. */
     void *(*open)(void);
     /*
-     * Each side moves `count` values and answers the sum of those that it received. Side 0 is the client,
+     * Each side transfers `count` values and returns the sum of those that it received. Side 0 is the client,
      * which begins; it runs in the process that opened the channel.
      */
     uint64_t (*sides[2])(void *channel, uint64_t count);
-    /* Behind both sides, in the process that opened the channel. */
+    /* Runs after both sides, in the process that opened the channel. */
     void (*close)(void *channel);
-    /* Side 1 runs in a process of its own, made by `fork` behind `open`: the channel has to be shared. */
+    /* Side 1 runs in a process of its own, created by `fork` after `open`: the channel has to be shared. */
     bool in_processes;
-    /* If not NULL: makes of the channel what a side is given, where it runs and before the slice begins. */
+    /* If not NULL: makes a side's argument from the channel, in the side's thread, before the slice begins. */
     void *(*join[2])(void *channel);
 } bench_case;
 
-/* A ratio that is to be kept: the case with this name takes at most so many times as long as the peer. */
+/* A bar: the case with this name takes at most `most` times as long as the peer. */
 typedef struct bench_bar {
     const char *name;
     const char *peer;
     double most;
 } bench_bar;
 
-/* Cases that do the same; the first is measured before and behind the others of each round. */
+/* Cases that do the same; the first is measured before and after the others of each round. */
 typedef struct bench_family {
     const char *name;
     const char *unit;
-    /* What a side has received when `count` values were moved. */
+    /* What a side has received when `count` values were transferred. */
     uint64_t (*sum_of)(unsigned side, uint64_t count);
     const bench_case *cases;
     size_t count;
@@ -46,7 +46,7 @@ typedef struct bench_family {
     size_t bar_count;
 } bench_family;
 
-/* Ends the program with a message if something that has to be so is not. */
+/* Ends the program with a message if a condition that must hold does not. */
 #define BENCH_NEEDS(condition)                                                                     \
     do {                                                                                           \
         if (!(condition)) bench_fail(__FILE__, __LINE__, #condition);                              \
@@ -54,7 +54,7 @@ typedef struct bench_family {
 
 _Noreturn void bench_fail(const char *file, int line, const char *condition);
 
-/* Memory that is aligned to a cache line, and shared with processes that are made later. */
+/* Memory that is aligned to a cache line, and shared with processes that are created later. */
 void *bench_shared(size_t size);
 void bench_unshared(void *memory, size_t size);
 
@@ -68,10 +68,10 @@ static inline void bench_relax(void)
 /* What one slice of a case took: nanoseconds per value. */
 double bench_slice(const bench_family *family, const bench_case *measured, uint64_t count);
 
-/* Measures a family in so many rounds, or each case once if `rounds` is 0, and prints a table of it. */
+/* Measures a family in `rounds` rounds, or each case once if `rounds` is 0, and prints a table of it. */
 void bench_measure(const bench_family *family, unsigned rounds);
 
-/* The tenth and other parts of a list, which is sorted for it. */
+/* A quantile of a list, which is sorted in place. */
 double bench_quantile(double *values, size_t count, double part);
 
 /* ours.c, rings.c, system.c */

@@ -1,5 +1,5 @@
 /*
- * Four senders and one that hears them. The senders run on the CPU of the first side, the receiver on the other.
+ * Four senders and one receiver. The senders run on the CPU of the first side, the receiver on the other.
  * Each sends a quarter of the numbers, and the receiver adds all of them up.
  */
 #include <pthread.h>
@@ -71,7 +71,7 @@ static uint64_t send_lines(void *channel, uint64_t count)
     return send_all(send_line, channel, count);
 }
 
-/* Hears all that is there of an endpoint before it goes back into the set. */
+/* Receives everything that an endpoint has before the endpoint goes back into the set. */
 static uint64_t hear_lines(void *channel, uint64_t count)
 {
     (void)count;
@@ -164,7 +164,7 @@ static uint64_t send_pipe(void *channel, uint64_t count)
     return send_all(send_bytes, channel, count);
 }
 
-/* What is written at once is not torn apart, and the size of the pipe is a multiple of that of a number. */
+/* A single write is not split, and the size of the pipe is a multiple of the size of a number. */
 static uint64_t hear_pipe(void *channel, uint64_t count)
 {
     int from = ((int *)channel)[0];
@@ -194,7 +194,7 @@ const bench_case pipe_fan_in = {"pipe(2), shared", open_pipe, {send_pipe, hear_p
 
 enum { SLOTS = 1024, LOOKS = 100 };
 
-/* A ring for each sender, looked at in turn: no sleep and no end. Who shares a CPU has to yield it. */
+/* A ring for each sender, polled in turn: no sleep and no end. Senders share a CPU, so they have to yield. */
 typedef struct kit {
     alignas(128) ck_ring_t ring;
     alignas(128) ck_ring_buffer_t slots[SLOTS];

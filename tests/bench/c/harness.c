@@ -1,9 +1,8 @@
 /*
- * Slices and rounds. All cases of a family take turns, in slices of a millisecond and a half;
- * every other round goes in reverse order. The first case is measured before and behind the
- * others of its round, and its time in the round is the geometric mean of the two. Cross-CPU
- * times change with where a virtual machine's CPUs are at the moment, so a ratio is that of tenth
- * percentiles over all rounds.
+ * Slices and rounds. All cases of a family take turns, in slices of a millisecond and a half; every other
+ * round goes in reverse order. The first case is measured before and after the others of its round, and its
+ * time in the round is the geometric mean of the two. Cross-CPU times depend on where a virtual machine's
+ * CPUs are at the moment, so a ratio is that of tenth percentiles over all rounds.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -133,7 +132,7 @@ double bench_quantile(double *values, size_t count, double part)
     return values[(size_t)(part * (double)(count - 1) + 0.5)];
 }
 
-/* How many values make a slice, found by trying more and more. */
+/* How many values make a slice, found by trying larger and larger numbers. */
 static uint64_t size_of_slice(const bench_family *family, const bench_case *measured)
 {
     uint64_t count = FEWEST;
@@ -159,7 +158,7 @@ static double distance(void)
     return bench_slice(&family, &raw_ping_pong, ROUND_TRIPS);
 }
 
-/* Square root of the product, without the library of mathematics. */
+/* Square root of the product, without the math library. */
 static double geometric_mean(double a, double b)
 {
     double mean = (a + b) / 2;
@@ -238,12 +237,12 @@ void bench_measure(const bench_family *family, unsigned rounds)
             if (strcmp(cases[i].name, judged->peer) == 0) theirs = tenths[i];
         }
         if (ours == 0 || theirs == 0) {
-            printf("| %s beside %s | %.*f | | not here |\n", judged->name, judged->peer, digits,
+            printf("| %s compared with %s | %.*f | | not measured |\n", judged->name, judged->peer, digits,
                    judged->most);
             continue;
         }
-        const char *verdict = ours / theirs <= judged->most ? "kept" : "**missed**";
-        printf("| %s beside %s | %.*f | %.*f | %s |\n", judged->name, judged->peer, digits, judged->most,
+        const char *verdict = ours / theirs <= judged->most ? "met" : "**missed**";
+        printf("| %s compared with %s | %.*f | %.*f | %s |\n", judged->name, judged->peer, digits, judged->most,
                digits, ours / theirs, is_steady ? verdict : "too noisy to judge");
     }
     printf("\n");

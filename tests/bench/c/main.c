@@ -1,10 +1,10 @@
 /*
- * What the C pipes cost beside what the machine and the system can do, in one program.
+ * What the C pipes cost compared with what the machine and the system can do, in one program.
  *
  *   bench [--quick] [rounds [family]]
  *
- * Prints Markdown. With --quick every case moves three values once, only to see that it works. A family is
- * named by how its name begins.
+ * Prints Markdown. With --quick every case transfers three values once, only to see that it works. A family
+ * is selected by the beginning of its name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static uint64_t sum_below(uint64_t count)
     return count * (count - 1) / 2;
 }
 
-/* The server hears each number and says one more. */
+/* The server receives each number and sends one that is larger by 1. */
 static uint64_t sum_of_ping_pong(unsigned side, uint64_t count)
 {
     return sum_below(count) + (side == 0 ? count : 0);
@@ -29,7 +29,7 @@ static uint64_t sum_of_stream(unsigned side, uint64_t count)
     return side == 0 ? 0 : sum_below(count);
 }
 
-/* What each session gives its customer; the other thread is idle. */
+/* What each session pays its customer; the other thread is idle. */
 static uint64_t sum_of_sessions(unsigned side, uint64_t count)
 {
     return side == 0 ? sum_below(count) : 0;
@@ -37,7 +37,7 @@ static uint64_t sum_of_sessions(unsigned side, uint64_t count)
 
 static const bench_bar session_bars[] = {
     {"duologue", "six calls, malloc and free", 1.70},
-    {"duologue", "two cached-index rings, made anew", 1.00},
+    {"duologue", "two new cached-index rings", 1.00},
 };
 static const bench_bar fan_in_bars[] = {
     {"duologue, duo_ports", "pipe(2), shared", 0.10},

@@ -60,8 +60,8 @@ const bench_case raw_ping_pong = {"raw line (busy spin)", open_line, {raw_ping, 
 
 /*
  * Cache lines full of numbers, each line with a word that counts them: each number can be seen at once, and
- * the sides share nothing else but how many halves of the ring are empty. No endpoints, no end, no sleep: hardly
- * anything can be faster with two CPUs.
+ * the sides share nothing but how many halves of the ring are empty. No endpoints, no end, no sleep:
+ * hardly anything can be faster with two CPUs.
  */
 enum { LINES = 128, HALF = LINES / 2, IN_LINE = 7 };
 
@@ -120,7 +120,7 @@ static uint64_t lines_consume(void *channel, uint64_t count)
 const bench_case raw_stream = {"raw lines (busy spin)", open_lines, {lines_produce, lines_consume},
                                close_lines, false, {0}};
 
-/* A ring for one sender and one receiver; each keeps a copy of the other's index and renews it only when
+/* A ring for one sender and one receiver; each keeps a copy of the other's index and refreshes it only when
  * the ring seems full or empty. */
 enum { SLOTS = 1024 };
 
@@ -210,7 +210,7 @@ const bench_case ring_stream = {"cached-index ring (busy spin)", open_rings,
 
 #include <ck_ring.h>
 
-/* The ring of Concurrency Kit, of pointers: here they are the numbers, plus 1 since NULL is nothing. */
+/* The ring of Concurrency Kit holds pointers: here the numbers plus 1, since NULL means no value. */
 typedef struct kit {
     alignas(128) ck_ring_t ring;
     alignas(128) ck_ring_buffer_t slots[SLOTS];

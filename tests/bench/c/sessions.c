@@ -1,6 +1,7 @@
 /*
- * A session from its creation to its end, both sides in one thread: the customer logs in, pays in, draws money and
- * quits. Beside it what that would be at least, and the same with a channel for each way.
+ * A session from its creation to its end, both sides in one thread: the customer logs in, makes a deposit and
+ * a withdrawal, and quits. For comparison, the least that this would cost, and the same with a channel in
+ * each direction.
  */
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -30,7 +31,7 @@ static uint64_t idle(void *channel, uint64_t count)
 
 #define ALONE(name, run) {name, open_nothing, {run, idle}, close_nothing, false, {0}}
 
-/* Memory of a session, and six calls that nobody looks into: one for each message. */
+/* The memory of a session, and six calls that the compiler cannot inline: one for each message. */
 __attribute__((noinline)) static uint64_t call(uint64_t number)
 {
     __asm__ __volatile__("" : "+r"(number));
@@ -97,7 +98,7 @@ static uint64_t ours(void *channel, uint64_t count)
     return sum;
 }
 
-/* What goes through an untyped channel. */
+/* The messages of an untyped channel. */
 typedef enum word { LOGIN, OK, DEPOSIT, WITHDRAWAL, MONEY, QUIT } word;
 
 typedef struct letter {
@@ -105,7 +106,7 @@ typedef struct letter {
     uint64_t numbers[2];
 } letter;
 
-/* The same dialogue over whatever carries letters; 0 goes to the server. */
+/* The same dialogue over any channel for letters; channel 0 leads to the server. */
 #define DIALOGUE(name, type, put, get)                                                             \
     static uint64_t name(type *ways, uint64_t number)                                              \
     {                                                                                              \
@@ -213,5 +214,5 @@ static uint64_t pipes(void *channel, uint64_t count)
 
 const bench_case calls_session = ALONE("six calls, malloc and free", calls);
 const bench_case ours_session = ALONE("duologue", ours);
-const bench_case ring_session = ALONE("two cached-index rings, made anew", rings);
+const bench_case ring_session = ALONE("two new cached-index rings", rings);
 const bench_case pipe_session = ALONE("two of pipe(2)", pipes);

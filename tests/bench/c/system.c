@@ -1,4 +1,4 @@
-/* What the system has: pipes and sockets, a call for each number. The kernel puts who waits to sleep. */
+/* What the system has: pipes and sockets, a call for each number. The kernel puts a waiting side to sleep. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -8,7 +8,7 @@
 
 #include "bench.h"
 
-/* For each side the descriptor that it reads and the one that it writes. */
+/* For each side, the descriptor that it reads and the one that it writes. */
 typedef struct ends {
     int reads[2];
     int writes[2];

@@ -1,10 +1,10 @@
-/* The cases of the benchmark between processes, beside those of tests/bench/c. */
+/* The cases of the benchmark between processes, in addition to those of tests/bench/c. */
 #ifndef CASES_H
 #define CASES_H
 
 #include "bench.h"
 
-/* Bytes of a text, and numbers to a write of 4096 bytes. */
+/* Bytes of a text, and numbers per write of 4096 bytes. */
 enum { SHORT = 64, LONG = 65536, BATCH = 512 };
 
 /* ours.c */

@@ -1,10 +1,10 @@
 /*
- * What sessions between processes cost beside what the machine and the system can do, in one program.
+ * What sessions between processes cost compared with what the machine and the system can do, in one program.
  *
  *   bench [--quick] [rounds [family]]
  *
- * Prints Markdown. With --quick every case moves three values once, only to see that it works. A family is
- * named by how its name begins.
+ * Prints Markdown. With --quick every case transfers three values once, only to see that it works. A family
+ * is selected by the beginning of its name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "cases.h"
 
-/* How many, if the command line does not say; 0 is as with --quick. */
+/* The number of rounds if the command line has none; 0 is like --quick. */
 #ifndef BENCH_ROUNDS
 #define BENCH_ROUNDS 101
 #endif
@@ -23,7 +23,7 @@ static uint64_t sum_below(uint64_t count)
     return count * (count - 1) / 2;
 }
 
-/* The server hears each number and says one more. */
+/* The server receives each number and sends one that is larger by 1. */
 static uint64_t sum_of_ping_pong(unsigned side, uint64_t count)
 {
     return sum_below(count) + (side == 0 ? count : 0);
@@ -49,7 +49,7 @@ static const bench_bar ping_pong_bars[] = {
 };
 static const bench_bar stream_bars[] = {
     {"duologue", "pipe(2)", 1.0 / 150},
-    {"duologue", "pipe(2), 4096 bytes to a call", 1},
+    {"duologue", "pipe(2), 4096 bytes per call", 1},
 };
 static const bench_bar text_bars[] = {
     {"duologue", "pipe(2)", 1},

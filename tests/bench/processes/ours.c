@@ -1,4 +1,4 @@
-/* Sessions between processes, through generated code. Each side takes its own before a slice begins. */
+/* Sessions between processes, through generated code. Each side attaches before a slice begins. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

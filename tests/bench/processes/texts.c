@@ -1,4 +1,4 @@
-/* What moves more than a number at once: pipes and sockets, many numbers or a text to a call. */
+/* Channels that transfer more than a number at once: pipes and sockets, many numbers or a text per call. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -119,7 +119,7 @@ static uint64_t read_texts(void *channel, uint64_t count)
     return sum;
 }
 
-#define MANY_AT_ONCE "pipe(2), 4096 bytes to a call"
+#define MANY_AT_ONCE "pipe(2), 4096 bytes per call"
 const bench_case pipe_batches = {MANY_AT_ONCE, open_pipe, {produce, consume}, close_ends, true, {0}};
 const bench_case pipe_short_texts = {"pipe(2)", open_pipe, {write_short, read_texts}, close_ends, true,
                                      {0}};

@@ -13,7 +13,7 @@ pub mod protocols {
     include!(concat!(env!("OUT_DIR"), "/mod.rs"));
 }
 
-/// What the tutorial of 2012 selects among.
+/// The protocols that the 2012 tutorial selects from.
 pub mod of_2012 {
     /// What the tutorial calls `int`.
     pub type Int = i64;
@@ -21,7 +21,7 @@ pub mod of_2012 {
     include!(concat!(env!("OUT_DIR"), "/of_2012/mod.rs"));
 }
 
-/// Something to be done, as far as the queue of `work_queue` is concerned.
+/// A piece of work, as the queue of `work_queue` sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
     /// Its number.

@@ -13,14 +13,14 @@ impl Transcript {
     /// Writes one line.
     pub fn line(&self, line: impl Display) {
         let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        writeln!(text, "{line}").expect("a text can be written");
+        writeln!(text, "{line}").expect("writing to a string cannot fail");
     }
 }
 
-/// Runs both programs on a thread each and compares what they received with what they should.
+/// Runs each program on a thread of its own and compares what they received with what they should receive.
 ///
 /// # Panics
-/// If a program panics or finds its peer gone where it should not, or if the transcript is another one.
+/// If a program panics or finds its peer disconnected where it should not be, or if the transcript differs.
 pub fn converse<S: Send, C: Send>(
     (server, client): (S, C),
     serve: impl FnOnce(S, &Transcript) -> Result<(), Closed> + Send,
@@ -62,12 +62,12 @@ pub fn hex(bytes: &[u8]) -> String {
     format!("<{digits}>")
 }
 
-/// A list of values that are written already.
+/// A list of values that are already formatted.
 pub fn list(items: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", items.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// `none`, or a value that is written already.
+/// `none`, or a value that is already formatted.
 pub fn option(value: Option<String>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("some({value})"))
 }

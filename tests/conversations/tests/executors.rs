@@ -29,7 +29,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Starts a task and gives a future of its end.
+/// Starts a task and returns a future that completes when the task ends.
 trait Spawn {
     fn spawn<F>(&self, future: F) -> Pin<Box<dyn Future<Output = F::Output> + Send>>
     where
@@ -115,7 +115,7 @@ async fn count(mut client: numbers::client::Stream, first: u64) -> Result<(), Cl
     Ok(())
 }
 
-/// A stream whose sender waits for room, and a service that is asked.
+/// A stream whose sender waits for free slots, and a service that answers requests.
 async fn streams_and_services(executor: impl Spawn) -> Result<(), Closed> {
     let (mut server, client) = numbers::init();
     let sending = executor.spawn(count(client, 0));
@@ -161,7 +161,7 @@ async fn waiting_on_several(executor: impl Spawn) -> Result<(), Closed> {
     ];
     let selecting = executor.spawn(async move {
         let (mut sum, mut open) = (0, 2);
-        // Until the first of the two is at its end.
+        // Until the first of the two ends.
         while open == 2 {
             select! { async;
                 evens => {
@@ -243,7 +243,7 @@ async fn shared_senders(executor: impl Spawn) -> Result<(), Closed> {
 }
 on_every_executor!(shared_senders);
 
-/// Futures that are dropped again and again in the middle of a wait, by tokio's own select and timeouts.
+/// Futures that are dropped repeatedly in the middle of a wait, by tokio's own select and timeouts.
 #[tokio::test]
 async fn a_cancelled_wait_loses_no_message_and_no_endpoint() -> Result<(), Closed> {
     let (mut server, client) = numbers::init();
@@ -254,7 +254,7 @@ async fn a_cancelled_wait_loses_no_message_and_no_endpoint() -> Result<(), Close
         tokio::select! {
             biased;
             () = tokio::task::yield_now() => {
-                // The future gives its endpoint back, and another begins where it stood.
+                // The future returns its endpoint, and another one continues with it.
                 if let Some(same) = receiving.into_inner() {
                     server = same;
                     receiving = server.recv_async();
@@ -284,7 +284,7 @@ async fn a_select_with_a_limit_keeps_its_endpoints() -> Result<(), Closed> {
     set.insert(port, ());
     let late = select! { async;
         server => {
-            Stream::Send(..) => panic!("nobody has sent"),
+            Stream::Send(..) => panic!("no message was sent"),
             closed(why) => return Err(why),
         }
         after(tokio::task::yield_now()) => 0,

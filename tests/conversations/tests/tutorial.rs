@@ -1,4 +1,4 @@
-//! The programs of the 2012 tutorial, with the spelling of today's Rust.
+//! The programs of the 2012 tutorial, in the spelling of today's Rust.
 #![forbid(unsafe_code)]
 // The names are the tutorial's.
 #![allow(clippy::disallowed_names)]
@@ -7,7 +7,7 @@ use conversations::of_2012::{bar, foo};
 use conversations::protocols::simple_proto;
 use duologue::{Closed, select, spawn_service};
 
-/// The server greets until it is told goodbye, and says how often that was.
+/// The server counts hellos until it receives a goodbye, and returns how many there were.
 fn server(mut channel: simple_proto::server::SayHello) -> Result<u32, Closed> {
     let mut hellos = 0;
     loop {

@@ -1,4 +1,4 @@
-//! Holds the conversation of `protocols/bank.proto` with itself: the bank on one thread, a customer on the other.
+//! Runs both sides of `protocols/bank.proto`: the bank on one thread, a customer on the other.
 
 mod protocols {
     include!(concat!(env!("OUT_DIR"), "/mod.rs"));

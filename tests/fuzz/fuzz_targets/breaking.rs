@@ -1,4 +1,5 @@
-//! Two versions of any texts: comparing them ends, is the same from both sides, and nothing breaks against itself.
+//! Two versions of arbitrary texts: comparing them terminates, gives the same result from both sides, and equal versions do not
+//! break.
 #![no_main]
 
 use duologue::relation::{Outcome, Require, Rollout, Travel, Verdict, versions};
@@ -42,7 +43,7 @@ fuzz_target!(|input: &[u8]| {
                 assert_eq!(rollout, Rollout::Same, "{}", verdict.name);
             }
             let returned = back.iter().find(|other| other.name == version.name);
-            let returned = returned.expect("what is in both versions is in both versions");
+            let returned = returned.expect("the protocol is in both versions");
             if let Outcome::Kept {
                 old_client: new_back,
                 new_client: old_back,

@@ -1,4 +1,4 @@
-//! Any texts: they are checked and reported, and what passes the checks is written in every language.
+//! Arbitrary texts: they are checked and reported, and programs that pass the checks are generated in every language.
 #![no_main]
 
 use duologue::protocol::FileId;
@@ -22,7 +22,7 @@ fuzz_target!(|input: &[u8]| {
     let Some(checked) = &compilation.checked else {
         assert!(
             !compilation.diagnostics.is_empty(),
-            "what is refused is explained"
+            "a refusal has a finding"
         );
         return;
     };
@@ -33,7 +33,7 @@ fuzz_target!(|input: &[u8]| {
             .iter()
             .map(|file| file.path.as_str())
             .collect();
-        assert_eq!(paths.len(), written.files.len(), "no path twice");
+        assert_eq!(paths.len(), written.files.len(), "no path appears twice");
         assert!(written.files.iter().all(|file| file.text.ends_with('\n')));
     }
     let program = checked.program();

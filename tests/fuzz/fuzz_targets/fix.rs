@@ -1,4 +1,4 @@
-//! Any texts: every repair that is applied unseen keeps the meaning, and there is an end to repairs.
+//! Arbitrary texts: every repair that is applied automatically keeps the meaning, and repairs come to an end.
 #![no_main]
 
 use duologue::compile::Compilation;
@@ -8,7 +8,7 @@ use duologue::relation::View;
 use duologue_fuzz::{Memory, assert_places};
 use libfuzzer_sys::fuzz_target;
 
-/// More repairs than an input of the length that is tried can need.
+/// More repairs than an input of the tested length can need.
 const REPAIRS: usize = 2_000;
 
 fuzz_target!(|input: &[u8]| {
@@ -24,15 +24,15 @@ fuzz_target!(|input: &[u8]| {
         compilation = files.compile(false);
         assert_places(&compilation);
         count += 1;
-        assert!(count < REPAIRS, "repairs without end");
+        assert!(count < REPAIRS, "repairs do not end");
     }
-    // A program that had no error means after the repairs what it meant before.
+    // A program without errors has the same meaning after the repairs as before.
     if let Some(before) = before {
         assert_eq!(meaning(&compilation), Some(before));
     }
 });
 
-/// The first repair that may be applied unseen.
+/// The first repair that may be applied automatically.
 fn repair(compilation: &Compilation) -> Option<Vec<Edit>> {
     let found = compilation.diagnostics.iter();
     let mut helps = found.flat_map(|found| &found.helps);
@@ -55,7 +55,7 @@ fn applied(text: &str, edits: &[Edit]) -> String {
     result + &text[at..]
 }
 
-/// The protocols of a program by name, with what two processes compare; nothing if there are errors.
+/// The protocols of a program by name, with the fingerprints that two processes compare; `None` if there are errors.
 fn meaning(compilation: &Compilation) -> Option<Vec<(String, String)>> {
     if compilation
         .diagnostics

@@ -1,4 +1,4 @@
-//! Any text: the formatter refuses nothing that parses, keeps what it says, and formats its own output to itself.
+//! Arbitrary text: the formatter accepts everything that parses, keeps its meaning, and does not change its own output.
 #![no_main]
 
 use duologue::source::Sources;

@@ -1,4 +1,4 @@
-//! What the fuzz targets share: several files in one input, and a compiler run on them.
+//! Shared by the fuzz targets: several files in one input, and a run of the compiler on them.
 
 use duologue::compile::{Compilation, Files, Input, Request, compile};
 use duologue::diagnostic::Level;
@@ -13,7 +13,7 @@ pub const NEXT_FILE: &[u8] = b"//// next file\n";
 /// The line that separates the old version from the new one.
 pub const NEW_VERSION: &[u8] = b"//// new version\n";
 
-/// At most this many files; what comes after belongs to the last one.
+/// The most files of an input; any text after that belongs to the last one.
 const NAMES: [&str; 4] = ["a.proto", "b.proto", "c.proto", "d.proto"];
 
 /// Files in memory.
@@ -48,10 +48,10 @@ impl Memory {
     /// Replaces the text of a file.
     pub fn replace(&mut self, name: &str, text: String) {
         let file = self.0.iter_mut().find(|(path, _)| path == Path::new(name));
-        file.expect("a repair is made in a file that was read").1 = text.into_bytes();
+        file.expect("a repair edits a file that was read").1 = text.into_bytes();
     }
 
-    /// Compiles all files, each rule at its level or, if everything is to be allowed, at `allow`.
+    /// Compiles all files, with each rule at its default level, or at `allow` if `allow_all` is set.
     #[must_use]
     pub fn compile(&self, allow_all: bool) -> Compilation {
         let inputs = self.0.iter().map(|(path, _)| Input::Path(path.clone()));
@@ -86,7 +86,7 @@ impl Files for Memory {
     }
 }
 
-/// What is asked of generated code.
+/// The options for generated code.
 #[must_use]
 pub fn options() -> Options {
     Options {
@@ -102,12 +102,12 @@ pub fn find(text: &[u8], searched: &[u8]) -> Option<usize> {
         .position(|part| part == searched)
 }
 
-/// Holds every finding of a compilation to what reports and editors rely on: all places lie in their texts, on characters.
+/// Asserts what reports and editors rely on for every finding: all locations are within their texts, at character boundaries.
 pub fn assert_places(compilation: &Compilation) {
     let sources = &compilation.sources;
     let known: Vec<SourceId> = sources.iter().map(|(id, _)| id).collect();
     for found in &compilation.diagnostics {
-        assert!(!found.message.is_empty(), "a finding says something");
+        assert!(!found.message.is_empty(), "a finding has a message");
         let edits = found.helps.iter().flat_map(|help| &help.edits);
         let labels = found.related.iter().chain(&found.dialogue);
         let spans = labels

@@ -1,5 +1,5 @@
 /* fails: enumeration value 'BANK_LOGIN_RESPONSE_INVALID' not handled in switch [-Werror=switch] */
-/* A switch over the tag names the message that was forgotten, since the tags are the messages and nothing else. */
+/* A switch over the tag names the message that was forgotten, since the tags are exactly the messages. */
 #include "bank.h"
 
 duo_status misuse(bank_client_login_response_t waiting);

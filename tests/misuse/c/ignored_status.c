@@ -1,5 +1,5 @@
 /* fails: ignoring return value of 'bank_client_connected_send_quit' declared with attribute 'warn_unused_result' [-Werror=unused-result] */
-/* Whether an operation went well has to be looked at. */
+/* The status of an operation must be checked. */
 #include "bank.h"
 
 duo_status misuse(bank_client_connected_t connected);

@@ -1,5 +1,5 @@
 /* fails: incompatible type for argument 1 of 'bank_client_login_response_recv' */
-/* Whoever has to speak cannot listen: a sending endpoint is not received upon. */
+/* The side whose turn it is to send cannot receive: a sending endpoint is not accepted by a receiving function. */
 #include "bank.h"
 
 duo_status misuse(bank_client_login_t login, bank_login_response_t *answer);

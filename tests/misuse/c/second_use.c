@@ -1,5 +1,5 @@
 /* runs */
-/* A second use compiles, and is an answer at run time: DUO_USED, whatever became of the session. */
+/* A second use compiles, and is reported at run time: DUO_USED, whatever became of the session. */
 #include "bank.h"
 
 int main(void)
@@ -21,7 +21,7 @@ int main(void)
     bank_login_response_t answer;
     if (bank_client_login_response_recv(waiting, &answer) != DUO_USED) return 8;
 
-    /* The memory serves another session now, which the old endpoint cannot touch. */
+    /* The memory is used by another session, which the old endpoint cannot affect. */
     bank_client_login_t other = {0};
     if (bank_init(&server, &other) != DUO_OK) return 9;
     if (bank_client_login_send_login(client, DUO_STR("a"), DUO_STR("b"), &again) != DUO_USED)

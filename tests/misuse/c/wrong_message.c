@@ -1,5 +1,5 @@
 /* fails: implicit declaration of function 'bank_client_login_send_deposit' */
-/* A state has functions for its own messages and no others: before the login there is nothing to deposit. */
+/* A state has functions only for its own messages: before the login nothing can be deposited. */
 #include "bank.h"
 
 duo_status misuse(bank_client_login_t login, bank_client_login_response_t *waiting);

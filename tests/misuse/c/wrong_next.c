@@ -1,5 +1,5 @@
 /* fails: passing argument 3 of 'bank_client_connected_send_withdrawal' from incompatible pointer type */
-/* What follows a message is of one type only. A pointer is the one place where old compilers just warn. */
+/* The endpoint after a message has one type only. A pointer is the one case in which old compilers only warn. */
 #include "bank.h"
 
 duo_status misuse(bank_client_connected_t connected);

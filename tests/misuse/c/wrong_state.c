@@ -1,5 +1,5 @@
 /* fails: incompatible type for argument 1 of 'bank_client_connected_send_quit' */
-/* Each state has a type of its own, and endpoints go by value, where C converts nothing. */
+/* Each state has a type of its own, and endpoints are passed by value, where C does not convert. */
 #include "bank.h"
 
 duo_status misuse(bank_client_login_t login, bank_client_connected_t connected);

@@ -1,4 +1,4 @@
-// The last message leaves no endpoint behind.
+// There is no endpoint after the last message.
 //~ error[E0599]: no method named `deposit` found for unit type `()` in the current scope
 #![allow(dead_code, unused_variables)]
 mod protocols {

@@ -1,4 +1,4 @@
-// What follows a message is one of the runtime's own four.
+// What follows a message must be one of the runtime's own four types.
 //~ error[E0277]: the trait bound `Mine: duologue_runtime::scheme::follow::Follow` is not satisfied
 #![allow(dead_code, unused_variables)]
 mod protocols {

@@ -1,4 +1,4 @@
-// Every message has to be expected.
+// Every message must be handled.
 //~ error[E0004]: non-exhaustive patterns: `bank::LoginResponse::Invalid(_)` not covered
 #![allow(dead_code, unused_variables)]
 mod protocols {

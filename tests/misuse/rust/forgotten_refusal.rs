@@ -1,4 +1,4 @@
-// A choice of two cannot be taken for granted.
+// If either of two messages can arrive, both must be handled.
 //~ error[E0005]: refutable pattern in local binding
 //~ pattern `bank::LoginResponse::Invalid(_)` not covered
 #![allow(dead_code, unused_variables)]

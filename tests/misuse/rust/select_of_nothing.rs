@@ -1,5 +1,5 @@
 // Waiting for nothing would never end.
-//~ error: `select!` needs an endpoint: nothing else could end the wait
+//~ error: `select!` needs an endpoint: without one it would wait forever
 fn main() {
     duologue::select! {}
 }

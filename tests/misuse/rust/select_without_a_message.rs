@@ -1,4 +1,4 @@
-// Every message of every endpoint has to be expected.
+// Every message of every endpoint must be handled.
 //~ error[E0004]: non-exhaustive patterns: `Ok(bank::LoginResponse::Invalid(_))` not covered
 #![allow(dead_code, unused_variables)]
 mod protocols {

@@ -1,4 +1,4 @@
-// So has the peer's leaving.
+// The case that the peer closes the session must be handled.
 //~ error[E0004]: non-exhaustive patterns: `Err(_)` not covered
 #![allow(dead_code, unused_variables)]
 mod protocols {

@@ -1,7 +1,7 @@
-// A set waits for messages, and this side speaks first.
+// A set waits for messages, and this side sends first.
 //~ error[E0277]: `bank::client::Login` does not receive
 //~ not an endpoint that waits for a message
-//~ the endpoint that receives is what that gives
+//~ that returns the endpoint that receives
 #![allow(dead_code, unused_variables)]
 mod protocols {
     include!(env!("PROTOCOLS"));

@@ -1,4 +1,4 @@
-// A stream of lasting texts is not a stream of passing ones: the server would read a text that is gone.
+// A stream of `'static` texts is not a stream of shorter-lived ones: the server would read a text that is gone.
 //~ error: lifetime may not live long enough
 //~ is invariant over the parameter `T`
 #![allow(dead_code, unused_variables)]

@@ -1,4 +1,4 @@
-// Nor is it one for the side that receives.
+// On the receiving side, a stream of short-lived texts is not a stream of `'static` ones.
 //~ error: lifetime may not live long enough
 //~ is invariant over the parameter `S`
 #![allow(dead_code, unused_variables)]

@@ -1,4 +1,4 @@
-// A message carries what the protocol says.
+// A message carries the payload that the protocol declares.
 //~ error[E0308]: mismatched types
 //~ expected `String`, found integer
 #![allow(dead_code, unused_variables)]

@@ -5,7 +5,7 @@ import protocols.bank
 
 object Program {
   def run(client: bank.client.Login): Unit = {
-    // How code begins that was generated for another version of the runtime.
+    // The beginning of code that was generated for another version of the runtime.
     val start = duologue.generated.runtime_0_0.start("bank", 0, clientSpeaks = true) // wrong
     // right: val start = duologue.generated.runtime_0_1.start("bank", 0, clientSpeaks = true)
     duologue.abandon(start.client)

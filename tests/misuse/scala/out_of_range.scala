@@ -1,4 +1,4 @@
-// throws: java.lang.IllegalArgumentException: `value_0` is a u8, which 256 is not
+// throws: java.lang.IllegalArgumentException: `value_0` is a u8: 256 is out of range
 package misuse.out_of_range
 
 import protocols.telemetry

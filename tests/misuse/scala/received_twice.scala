@@ -1,4 +1,4 @@
-// throws: duologue.EndpointUsed: this endpoint of `pingpong.ping` was used before; go on with the endpoint that its first use returned
+// throws: duologue.EndpointUsed: this endpoint of `pingpong.ping` was already used; continue with the endpoint that the first use returned
 package misuse.received_twice
 
 import protocols.pingpong

@@ -1,4 +1,4 @@
-/* The server of the case: it calculates, and says why where it cannot. */
+/* The server of the case: it calculates, and explains where it cannot. */
 #include <inttypes.h>
 
 #include "case.h"

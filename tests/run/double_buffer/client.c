@@ -12,7 +12,7 @@ duo_status double_buffer_case_client(double_buffer_client_acquire_t acquire,
         TRY(double_buffer_client_acquire_send_request(acquire, &waiting));
         TRY(double_buffer_client_wait_buffer_recv(waiting, &given));
         EXPECT(given, DOUBLE_BUFFER_WAIT_BUFFER_GIVE_BUFFER);
-        /* Taken out of the message, the buffer is this program's. */
+        /* Once it has been taken out of the message, the buffer belongs to this program. */
         double_buffer_client_release_t release = given.as.give_buffer.next;
         struct pixels *buffer = buffer_take(&given.as.give_buffer.buffer);
         double_buffer_wait_buffer_free(&given);

@@ -1,4 +1,4 @@
-/* The pixels of one picture, as the programs of this case see them. */
+/* The pixels of one picture, as the programs of this case use them. */
 #ifndef PIXELS_H
 #define PIXELS_H
 

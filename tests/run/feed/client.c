@@ -1,4 +1,4 @@
-/* The client of the case: one subscription is served, the other one comes back. */
+/* The client of the case: one subscription is served, the other one is returned. */
 #include <inttypes.h>
 
 #include "case.h"

@@ -1,4 +1,4 @@
-/* The server of the case: it knows three primes, and no rumours. */
+/* The server of the case: it has three primes, and no rumours. */
 #include "case.h"
 
 duo_status feed_case_server(feed_server_idle_t idle, struct transcript *transcript)

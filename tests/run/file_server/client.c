@@ -1,4 +1,4 @@
-/* The client of the case: it looks around, and reads one file in pieces. */
+/* The client of the case: it lists the folder, and reads one file in pieces. */
 #include <inttypes.h>
 
 #include "case.h"

@@ -1,4 +1,4 @@
-/* The client of the case: it waits in vain. */
+/* The client of the case: it waits for a value that never comes. */
 #include "case.h"
 
 duo_status future_broken_case_client(future_text_client_waiting_t waiting,

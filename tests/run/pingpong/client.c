@@ -1,4 +1,4 @@
-/* The client of the case: three rounds, then it leaves. */
+/* The client of the case: three rounds, then it closes the session. */
 #include "case.h"
 
 duo_status pingpong_case_client(pingpong_client_ping_t ping, struct transcript *transcript)

@@ -1,4 +1,4 @@
-/* The server of the case: three rounds, then it finds the client gone. */
+/* The server of the case: three rounds, then it finds the session closed. */
 #include "case.h"
 
 duo_status pingpong_case_server(pingpong_server_ping_t waiting, struct transcript *transcript)

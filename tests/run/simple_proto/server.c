@@ -1,4 +1,4 @@
-/* The server of the case: it listens until goodbye is said. */
+/* The server of the case: it receives until goodbye is said. */
 #include "case.h"
 
 duo_status simple_proto_case_server(simple_proto_server_say_hello_t hello,

@@ -1,4 +1,4 @@
-/* The client of the case: it sends one mail to two recipients, of whom one is refused. */
+/* The client of the case: it sends one mail to two recipients, one of which is refused. */
 #include "case.h"
 
 static const char *texts(struct transcript *transcript, duo_list_str_t list)

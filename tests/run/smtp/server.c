@@ -1,4 +1,4 @@
-/* The server of the case: it takes mail for server.example only. */
+/* The server of the case: it accepts mail for server.example only. */
 #include <string.h>
 
 #include "case.h"

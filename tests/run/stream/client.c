@@ -1,4 +1,4 @@
-/* The client of the case: it sends four numbers, then leaves. */
+/* The client of the case: it sends four numbers, then closes the session. */
 #include "case.h"
 
 duo_status stream_case_client(numbers_client_stream_t out, struct transcript *transcript)

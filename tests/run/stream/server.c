@@ -1,4 +1,4 @@
-/* The server of the case: it receives four numbers, then finds the client gone. */
+/* The server of the case: it receives four numbers, then finds the session closed. */
 #include <inttypes.h>
 
 #include "case.h"

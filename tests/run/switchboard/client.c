@@ -1,4 +1,4 @@
-/* The client of the case: it has two calculator sessions served. */
+/* The client of the case: it hands two calculator sessions to the server. */
 #include <inttypes.h>
 
 #include "case.h"

@@ -1,4 +1,4 @@
-/* The server of the case: it serves each session that it is handed. */
+/* The server of the case: it serves each session that it is given. */
 #include <inttypes.h>
 
 #include "case.h"

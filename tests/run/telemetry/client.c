@@ -1,4 +1,4 @@
-/* The client of the case: readings of every kind, and three questions how many there were. */
+/* The client of the case: it sends readings of every kind, and asks three times how many there were. */
 #include "case.h"
 
 static duo_status flush(telemetry_client_report_t *report, struct transcript *transcript)

@@ -1,4 +1,4 @@
-/* The client of the case: it has five words counted. */
+/* The client of the case: it has the server count five words. */
 #include <inttypes.h>
 
 #include "case.h"

@@ -1,4 +1,4 @@
-/* The server of the case: it counts words, and tells the totals in the order of the words. */
+/* The server of the case: it counts words, and sends the totals in the order of the words. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { MOST = 16 };
 
-/* A received message stays, since the word is inside it. */
+/* The received message is kept, since the word is inside it. */
 typedef struct total {
     word_count_counting_t message;
     duo_str word;

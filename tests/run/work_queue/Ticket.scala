@@ -1,4 +1,4 @@
 package protocols
 
-/** What `ticket` of `work_queue.proto` is here: the package of the generated code is where an undeclared type is looked for. */
+/** The type `ticket` of `work_queue.proto`: an undeclared type is looked up in the package of the generated code. */
 final case class Ticket(id: Int)

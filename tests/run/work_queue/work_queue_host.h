@@ -1,4 +1,4 @@
-/* A ticket, as the programs of this case see it. */
+/* A ticket, as the programs of this case use it. */
 #ifndef WORK_QUEUE_HOST_H
 #define WORK_QUEUE_HOST_H
 

@@ -1,5 +1,5 @@
-//! What finds mistakes without running anything: gcc's analyzer, and those of clang and cppcheck where `DUOLOGUE_TEST_WITH` names
-//! them, over the shim and over what is generated from `protocols/`.
+//! Static analysis of the shim and of the code generated from `protocols/`: by gcc's analyzer, and by clang's and cppcheck where
+//! `DUOLOGUE_TEST_WITH` names them.
 
 use super::cmake::tool;
 use super::{generate, generate_with, hosts, protocols};
@@ -8,7 +8,7 @@ use crate::support::{is_named, repository, succeed};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The sources to look at, and the folders of their headers.
+/// The sources to analyze, and the folders of their headers.
 fn everything(test: &str) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let generated = generate(test, &protocols());
     let mut sources = sources_in(&runtime().join("src"));
@@ -18,7 +18,7 @@ fn everything(test: &str) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (sources, includes)
 }
 
-/// Runs a compiler over each source by itself.
+/// Runs a compiler on each source separately.
 fn check(test: &str, compiler: Compiler, flags: &[&str]) {
     let (sources, includes) = everything(test);
     for source in sources {
@@ -38,7 +38,7 @@ fn gcc_finds_nothing() {
     check("analyzed-gcc", Compiler::Gcc, &["-O1", "-fanalyzer"]);
 }
 
-/// Programs that use what is generated: those of the page, each with the headers inlined in another way.
+/// Programs that use generated code: those of the page, at optimization levels that inline the headers differently.
 #[test]
 fn gcc_finds_nothing_in_programs() {
     let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
@@ -49,7 +49,7 @@ fn gcc_finds_nothing_in_programs() {
     for (number, program) in programs.enumerate() {
         let (text, _) = program.split_once("\n```").expect("the block ends");
         let source = generated.join(format!("program{number}.c"));
-        std::fs::write(&source, text).expect("the folder is ours");
+        std::fs::write(&source, text).expect("it can be written");
         for level in ["-O1", "-O3"] {
             let mut command = Compiler::Gcc.command(false);
             command.args([level, "-fanalyzer", "-c", "-o", "/dev/null"]);
@@ -80,7 +80,7 @@ fn cppcheck_finds_nothing() {
     let mut command: Command = tool("cppcheck", "cppcheck");
     command.args(["--quiet", "--std=c11", "--error-exitcode=1"]);
     command.args(["--enable=warning,performance,portability"]);
-    // It does not know what compilers define.
+    // cppcheck does not have the macros that compilers predefine.
     command.args(["-D__linux__", "-D__GNUC__=12", "-D__x86_64__"]);
     command.arg("-D__BYTE_ORDER__=__ORDER_LITTLE_ENDIAN__");
     command.arg("-I").arg(runtime().join("include"));

@@ -8,7 +8,7 @@ use std::process::Command;
 
 const GENERATORS: [&str; 2] = ["Unix Makefiles", "Ninja"];
 
-/// A tool that was named, or how to get it.
+/// A required tool; the panic says how to install it.
 pub fn tool(name: &str, package: &str) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
@@ -35,16 +35,16 @@ pub fn installed(folder: &Path) -> PathBuf {
     let settled = fs::read_to_string(build.join("CMakeCache.txt")).expect("it is configured");
     assert!(
         settled.contains("CMAKE_BUILD_TYPE:STRING=Release\n"),
-        "who says nothing gets optimised code"
+        "code is optimised by default"
     );
     succeed(cmake().arg("--build").arg(&build)).expect("the shim is built");
     let mut install = cmake();
     install.arg("--install").arg(&build).arg("--prefix");
-    succeed(install.arg(&prefix)).expect("the shim is installed elsewhere");
+    succeed(install.arg(&prefix)).expect("the shim is installed");
     prefix
 }
 
-/// The example in a folder of its own, whose name has a space.
+/// Copies the example into a folder of its own, whose name contains a space.
 fn example(folder: &Path) -> PathBuf {
     let source = folder.join("the example");
     let original = repository().join("tests/cmake");
@@ -104,7 +104,7 @@ fn an_edit_of_an_imported_file_builds_again() {
         );
         assert_eq!(told(), "21 degrees, in 8 bytes\n", "{generator}");
 
-        // A protocol more, in the imported file, is a file more.
+        // One more protocol in the imported file is one more generated file.
         edit(
             &units,
             "type celsius",
@@ -132,7 +132,7 @@ fn an_edit_of_an_imported_file_builds_again() {
     }
 }
 
-/// Each mistake is answered in its own words, and those about protocols keep their marks below the text.
+/// Each mistake has its own message, and messages about protocols keep the markers below the source text.
 #[test]
 fn mistakes_of_a_build_are_told() {
     if !is_named("cmake") {
@@ -147,7 +147,7 @@ fn mistakes_of_a_build_are_told() {
     fs::create_dir(&other).expect("it can be made");
     let other = other.join("duologue");
     fs::write(&other, "#!/bin/sh\necho duologue 0.2.1\n").expect("it can be written");
-    succeed(Command::new("chmod").arg("+x").arg(&other)).expect("it is ours");
+    succeed(Command::new("chmod").arg("+x").arg(&other)).expect("chmod works");
     let ours = PathBuf::from(env!("CARGO_BIN_EXE_duologue"));
     let configure = |name: &str, compiler: &Path| {
         let mut configure = cmake();
@@ -158,7 +158,7 @@ fn mistakes_of_a_build_are_told() {
         succeed(&mut configure)
     };
     let holds = |complaint: String, words: &[&str]| {
-        // Prose is filled anew.
+        // CMake rewraps prose.
         let filled = complaint.split_whitespace().collect::<Vec<_>>().join(" ");
         for word in words {
             assert!(
@@ -174,7 +174,7 @@ fn mistakes_of_a_build_are_told() {
             "protocols/thermostat.proto",
             "protocols/thermometer.proto",
             [
-                "thermometer.proto, named behind PROTOCOLS",
+                "thermometer.proto, which does not exist",
                 "CMakeLists.txt:7",
             ],
         ),
@@ -182,7 +182,7 @@ fn mistakes_of_a_build_are_told() {
             "import",
             ".proto)",
             ".proto IMPORT_DIRS elsewhere)",
-            ["elsewhere, named behind IMPORT_DIRS", "CMakeLists.txt:7"],
+            ["elsewhere, which is not a directory", "CMakeLists.txt:7"],
         ),
         (
             "language",
@@ -194,7 +194,7 @@ fn mistakes_of_a_build_are_told() {
         edit(&lists, from, to);
         let complaint = configure(name, &ours).expect_err(name);
         holds(complaint, &words);
-        fs::write(&lists, &right).expect("it is ours");
+        fs::write(&lists, &right).expect("it can be restored");
     }
     let complaint = configure("version", &other).expect_err("it is newer than the runtime");
     holds(
@@ -234,7 +234,7 @@ fn pkg_config_finds_the_shim() {
     let mut ask = tool("pkg-config", "pkg-config");
     ask.args(["--cflags", "--libs", "duologue"]);
     ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
-    let flags = succeed(&mut ask).expect("pkg-config knows the shim");
+    let flags = succeed(&mut ask).expect("pkg-config finds the shim");
     let generated = folder.join("generated");
     let mut generate = Command::new(env!("CARGO_BIN_EXE_duologue"));
     generate

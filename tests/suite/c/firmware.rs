@@ -1,4 +1,4 @@
-//! The shim as a device has it: small code, no allocator, no threads. With `firmware` in `DUOLOGUE_TEST_WITH` also on Cortex-M.
+//! The shim built for a device: small code, no allocator, no threads. With `firmware` in `DUOLOGUE_TEST_WITH`, also on Cortex-M.
 
 use super::{generate, generate_with, quiet};
 use crate::support::c::{C_WARNINGS, Compiler, Program, Watch, runtime, scratch, sources_in};
@@ -14,7 +14,7 @@ const BARE: [&str; 5] = [
     "-DDUO_NO_THREADS",
 ];
 
-/// What a device does not have.
+/// Symbols that a device does not have.
 const MISSING: [&str; 12] = [
     "malloc",
     "calloc",
@@ -33,7 +33,7 @@ const MISSING: [&str; 12] = [
 /// What the program prints.
 const TRANSCRIPT: &str = "500 cents\n1000 cents\n1500 cents\n";
 
-/// The shim without sessions between processes: a device has no other ones.
+/// The shim without sessions between processes: a device has only one process.
 fn sources_of_a_device() -> Vec<PathBuf> {
     let is_of_processes = |name: &str| name.starts_with("shm") || ["wire", "utf8"].contains(&name);
     let mut sources = sources_in(&runtime().join("src"));
@@ -116,7 +116,7 @@ fn a_device_needs_little() {
     );
 }
 
-/// What needs an allocator says so where it is compiled, and names the reason; what does not is compiled.
+/// Code that needs an allocator is rejected when it is compiled, with the reason; code that does not need one compiles.
 #[test]
 fn what_needs_an_allocator_is_refused_by_its_header() {
     let folder = repository().join("protocols");
@@ -173,7 +173,7 @@ fn compiles_without_allocator(name: &str, proto: &PathBuf, text: &str) -> Result
     let test = format!("firmware-refused-{name}");
     let generated = generate(&test, std::slice::from_ref(proto));
     let source = generated.join("user.c");
-    std::fs::write(&source, text).expect("the folder is ours");
+    std::fs::write(&source, text).expect("it can be written");
     for compiler in Compiler::all() {
         let program = Program {
             compiler,
@@ -190,14 +190,14 @@ fn compiles_without_allocator(name: &str, proto: &PathBuf, text: &str) -> Result
     Ok(())
 }
 
-/// Two processes have two processors, and this shim has no atomic operations: no side is taken.
+/// Two processes can run on two processors, and this shim has no atomic operations, so no side can be attached.
 #[cfg(target_os = "linux")]
 #[test]
 fn there_are_no_sessions_between_processes_without_threads() {
     let proto = repository().join("protocols/pingpong.proto");
     let generated = generate_with("firmware-processes", &[proto], &["--c-shm"]);
     let main = generated.join("main.c");
-    std::fs::write(&main, ATTACH).expect("the folder is ours");
+    std::fs::write(&main, ATTACH).expect("it can be written");
     let sources = sources_in(&generated);
     let flags = ["-DDUO_NO_THREADS"];
     let program = Program {
@@ -233,7 +233,7 @@ int main(void)
 }
 "#;
 
-/// A core, the machine on which QEMU has it, and where that has its code and its memory.
+/// A core, the QEMU machine that has it, and the addresses of that machine's code and data memory.
 struct Board {
     core: &'static str,
     machine: &'static str,
@@ -241,7 +241,7 @@ struct Board {
     ram: &'static str,
 }
 
-/// QEMU has no Cortex-M0+. The code is that of ARMv6-M, which the Cortex-M0 of the micro:bit executes too.
+/// QEMU has no Cortex-M0+. Its code is ARMv6-M, which the micro:bit's Cortex-M0 executes as well.
 const BOARDS: [Board; 4] = [
     Board {
         core: "cortex-m0plus",
@@ -261,7 +261,7 @@ const BOARDS: [Board; 4] = [
         flash: "0",
         ram: "0x20000000",
     },
-    // Its core starts in the secure state, which has these views of the memories.
+    // Its core starts in the secure state, which sees the memories at these addresses.
     Board {
         core: "cortex-m33",
         machine: "mps2-an505",
@@ -270,7 +270,8 @@ const BOARDS: [Board; 4] = [
     },
 ];
 
-/// All that the shim calls on a device: of the program, of the C library, and of the compiler's own functions for numbers.
+/// Everything that the shim calls on a device: functions of the program, of the C library, and of the compiler's arithmetic
+/// support.
 const CALLED: [&str; 8] = [
     "duo_",
     "memcpy",
@@ -282,7 +283,7 @@ const CALLED: [&str; 8] = [
     "_GLOBAL_OFFSET_TABLE_",
 ];
 
-/// One of GCC's tools for devices, or QEMU.
+/// A tool of GCC's cross toolchain, or QEMU.
 fn device_tool(name: &str) -> Command {
     let mut asked = Command::new(name);
     let is_there = asked.arg("--version").output().is_ok();
@@ -294,7 +295,7 @@ fn device_tool(name: &str) -> Command {
 }
 
 impl Board {
-    /// A compiler of programs for the board, with all warnings.
+    /// A compiler command for the board, with all warnings.
     fn compiler(&self, optimisation: &str) -> Command {
         let mut gcc = device_tool("arm-none-eabi-gcc");
         gcc.arg(format!("-mcpu={}", self.core)).arg("-mthumb");
@@ -318,7 +319,7 @@ impl Board {
         compiled.collect()
     }
 
-    /// A program of `tests/firmware`.
+    /// Links a program of `tests/firmware`.
     fn link(
         &self,
         optimisation: &str,
@@ -346,7 +347,7 @@ impl Board {
         linked
     }
 
-    /// What a program prints; it ends with status 0, and soon.
+    /// Runs a program and returns what it prints; it must exit with status 0 within a minute.
     fn run(&self, program: &Path) -> String {
         device_tool("qemu-system-arm");
         let mut qemu = Command::new("timeout");
@@ -357,7 +358,7 @@ impl Board {
     }
 }
 
-/// Flash (code and what variables begin with) and RAM (variables), in bytes.
+/// Flash (code and initial values of variables) and RAM (variables), in bytes.
 fn flash_and_ram(program: &Path) -> (u64, u64) {
     let sizes = succeed(device_tool("arm-none-eabi-size").arg(program)).expect("it is a program");
     let row = sizes.lines().nth(1).expect("there is a row");
@@ -385,14 +386,14 @@ fn size_of(program: &Path, variable: &str) -> u64 {
     size.expect("the program has the variable")
 }
 
-/// The same session as on a host, on every core: nothing has to be added to link it, and it prints the same.
+/// The host's session on every core: linking it needs no additions, and it prints the same.
 #[test]
 fn sessions_on_cortex_m() {
     if !is_named("firmware") {
         return;
     }
     let proto = repository().join("tests/firmware/teller.proto");
-    println!("bytes of:            flash   without a session   RAM   without   of it a session");
+    println!("bytes:               flash   without a session   RAM   without    session memory");
     for board in &BOARDS {
         let name = format!("firmware-{}", board.core);
         let generated = generate(&name, std::slice::from_ref(&proto));
@@ -422,7 +423,7 @@ fn sessions_on_cortex_m() {
     }
 }
 
-/// The other side in an interrupt handler, by the rule of the page; with small code and with code in the headers.
+/// The other side runs in an interrupt handler, by the rule of the page; built for size, and with the code of the headers inlined.
 #[test]
 fn a_session_with_an_interrupt_handler() {
     if !is_named("firmware") {
@@ -445,7 +446,7 @@ fn a_session_with_an_interrupt_handler() {
     }
 }
 
-/// The page's commands, as they are.
+/// The page's commands, run unchanged.
 #[test]
 fn the_recipe_for_a_device() {
     if !is_named("firmware") {
@@ -463,7 +464,7 @@ fn the_recipe_for_a_device() {
     let folder = scratch("firmware-recipe");
     for part in ["runtime", "tests"] {
         std::os::unix::fs::symlink(repository().join(part), folder.join(part))
-            .expect("the folder is ours");
+            .expect("it can be written");
     }
     let compiler = Path::new(env!("CARGO_BIN_EXE_duologue"));
     let own = compiler.parent().expect("it is in a folder").to_owned();

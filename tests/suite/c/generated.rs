@@ -1,4 +1,4 @@
-//! What is generated: it compiles as C and as C++ without a warning, and reads well.
+//! Generated code compiles as C and as C++ without a warning, and reads well.
 
 use super::{generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, LIBRARIES, Program, Watch, files_in, scratch, sources_in};
@@ -6,12 +6,13 @@ use crate::support::{repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Every source and every header compiles by itself as C and as C++, without a warning, and all headers after those of the library.
+/// Every source and every header compiles by itself as C and as C++ without a warning, and so do all headers together after those
+/// of the C library.
 fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
     let mut sources = sources_in(generated);
     assert!(!sources.is_empty(), "nothing was generated");
     let alone = generated.join("alone");
-    std::fs::create_dir(&alone).expect("the folder is ours");
+    std::fs::create_dir(&alone).expect("it can be written");
     for header in files_in(generated, "h") {
         let name = header
             .file_name()
@@ -19,14 +20,14 @@ fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
             .to_string_lossy()
             .into_owned();
         let source = alone.join(format!("{name}.c"));
-        std::fs::write(&source, format!("#include \"{name}\"\n")).expect("the folder is ours");
+        std::fs::write(&source, format!("#include \"{name}\"\n")).expect("it can be written");
         sources.push(source);
     }
     let together = alone.join("together.c");
     let all = files_in(generated, "h").into_iter();
     let all = all.map(|header| format!("#include \"{}\"\n", header.display()));
     std::fs::write(&together, LIBRARIES.to_owned() + &all.collect::<String>())
-        .expect("the folder is ours");
+        .expect("it can be written");
     sources.push(together);
     let as_cpp = sources.iter().map(|source| {
         let name = source
@@ -35,7 +36,7 @@ fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
             .to_string_lossy()
             .into_owned();
         let copy = alone.join(format!("{name}.cpp"));
-        std::fs::copy(source, &copy).expect("the folder is ours");
+        std::fs::copy(source, &copy).expect("it can be written");
         copy
     });
     let sources: Vec<PathBuf> = sources.iter().cloned().chain(as_cpp).collect();
@@ -72,7 +73,7 @@ fn names_that_others_claim_compile() {
     check_compiles(&generate("names", &[folder.join("names.proto")]), &[folder]);
 }
 
-/// Also between processes, where no host supplies anything.
+/// Also for sessions between processes, since no host supplies anything here.
 #[test]
 fn names_that_generated_code_would_like_compile() {
     for name in [
@@ -89,7 +90,7 @@ fn names_that_generated_code_would_like_compile() {
     }
 }
 
-/// The first can be with another process, the second cannot, whatever states there are that no session comes to.
+/// The first protocol can run between processes and the second cannot, whatever states they have that no session reaches.
 #[test]
 fn states_that_no_session_comes_to_decide_nothing() {
     let folder = repository().join("tests/nasty");
@@ -122,7 +123,7 @@ fn what_travels_between_processes_compiles() {
     }
 }
 
-/// What is generated, beside what it is generated from; of the last also what is for processes.
+/// The generated code, next to the protocol it is generated from; for the last protocol also the code for processes.
 #[test]
 fn generated_text() {
     for case in ["pingpong", "oneshot", "double_buffer", "smtp"] {
@@ -150,13 +151,13 @@ fn generated_text() {
     }
 }
 
-/// Generated code and the runtime are of one version, a patch more or less: what Cargo takes for compatible, and CMake.
+/// Generated code and the runtime must have the same version except for the patch number: what Cargo and CMake consider compatible.
 #[test]
 fn headers_of_another_version_are_refused() {
     let folder = scratch("versions");
     let proto = folder.join("ask.proto");
     let text = "struct note { value: u64 }\nproto! ask { start:send { pay(note) -> ! } }\n";
-    std::fs::write(&proto, text).expect("the folder is ours");
+    std::fs::write(&proto, text).expect("it can be written");
     let generated = generate("versions-code", &[proto]);
     let runtime = repository().join("runtime/c/include");
     let own = std::fs::read_to_string(runtime.join("duologue.h")).expect("it is there");
@@ -174,11 +175,11 @@ fn headers_of_another_version_are_refused() {
         other[part] += 1;
         let line = |version: [u32; 3]| format!("{}{}\n", numbers[part], version[part]);
         let header = own.replace(&line(version), &line(other));
-        std::fs::write(folder.join("duologue.h"), header).expect("the folder is ours");
+        std::fs::write(folder.join("duologue.h"), header).expect("it can be written");
         let main = folder.join(format!("main.{language}"));
-        std::fs::write(&main, "#include \"ask.h\"\n").expect("the folder is ours");
+        std::fs::write(&main, "#include \"ask.h\"\n").expect("it can be written");
         let own = [main];
-        // Before the headers of the runtime.
+        // Searched before the headers of the runtime.
         let first = format!("-iquote{}", folder.display());
         let compiled = Program {
             flags: &[first.as_str(), "-fsyntax-only"],
@@ -197,8 +198,8 @@ fn headers_of_another_version_are_refused() {
         let complaint = compiled.expect_err("it is another version");
         let [major, minor, _] = version;
         let expected = format!(
-            "made by duologue {major}.{minor}, and the headers of the runtime are of version {}: \
-             install one version of both, and generate anew",
+            "generated by duologue {major}.{minor}, but the runtime headers are version {}: \
+             install the same version of both and generate the code again",
             other.map(|number| number.to_string()).join(".")
         );
         let lines = || complaint.lines();
@@ -212,7 +213,7 @@ fn headers_of_another_version_are_refused() {
     }
 }
 
-/// The page tells how, with these words.
+/// The page describes how, with this example.
 #[test]
 fn two_packages_have_a_protocol_of_one_name() {
     let folder = scratch("two-packages");
@@ -222,7 +223,7 @@ fn two_packages_have_a_protocol_of_one_name() {
         let text = format!(
             "package {package};\nstruct note {{ value: u64 }}\nproto! bank {{ start:send {{ pay(note) -> ! }} }}\n"
         );
-        std::fs::write(&proto, text).expect("the folder is ours");
+        std::fs::write(&proto, text).expect("it can be written");
         let generated = folder.join(package);
         let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
         gen_c.arg("gen").arg(&proto).arg("--c").arg(&generated);
@@ -231,7 +232,7 @@ fn two_packages_have_a_protocol_of_one_name() {
         sources.extend(sources_in(&generated));
     }
     let main = folder.join("main.c");
-    std::fs::write(&main, TWO_PACKAGES).expect("the folder is ours");
+    std::fs::write(&main, TWO_PACKAGES).expect("it can be written");
     sources.push(main);
     let includes = [folder.clone()];
     let program = quiet(Watch::Address, &sources, &includes, &folder);
@@ -240,14 +241,14 @@ fn two_packages_have_a_protocol_of_one_name() {
     }
 }
 
-/// The function that sends `hear` with a time limit would be called as the one that sends `hear_within`; without `--c-shm`
-/// there is only one of them.
+/// The function that sends `hear` with a time limit would have the same name as the one that sends `hear_within`; without `--c-shm`
+/// only the latter exists.
 #[test]
 fn a_message_is_called_like_a_send_with_a_limit() {
     let folder = scratch("named-within");
     let proto = folder.join("named.proto");
     let text = "proto! named { talk:send { hear -> talk, hear_within(nanoseconds: u64) -> ! } }\n";
-    std::fs::write(&proto, text).expect("the folder is ours");
+    std::fs::write(&proto, text).expect("it can be written");
     let generate = |further: &[&str]| {
         let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
         gen_c.arg("gen").arg(&proto).args(further);
@@ -258,14 +259,14 @@ fn a_message_is_called_like_a_send_with_a_limit() {
     assert!(complaint.contains("clashing-names"), "{complaint}");
 }
 
-/// Both headers have one guard, which would hide the second in silence.
+/// Both headers have the same include guard, which would silently hide the second.
 #[test]
 fn two_packages_have_a_protocol_of_one_name_and_no_prefix() {
     let folder = scratch("two-packages-bare");
     for (package, file) in [("package acme;", "a"), ("package river;", "a"), ("", "b")] {
         let proto = folder.join(format!("{file}.proto"));
         let text = format!("{package}\nproto! bank {{ start:send {{ pay(u64) -> ! }} }}\n");
-        std::fs::write(&proto, text).expect("the folder is ours");
+        std::fs::write(&proto, text).expect("it can be written");
         let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
         gen_c.arg("gen").arg(&proto).args(["--c-shm", "--quiet"]);
         let name = package.trim_start_matches("package ").trim_end_matches(';');
@@ -292,7 +293,7 @@ fn two_packages_have_a_protocol_of_one_name_and_no_prefix() {
     ] {
         let text = includes.map(|header| format!("#include \"{header}\"\n"));
         let main = folder.join("main.c");
-        std::fs::write(&main, text.concat()).expect("the folder is ours");
+        std::fs::write(&main, text.concat()).expect("it can be written");
         let own = [main];
         let folders = [folder.clone()];
         let complaint = match quiet(Watch::Plain, &own, &folders, &folder).objects() {
@@ -337,14 +338,14 @@ int main(void)
 }
 "#;
 
-/// What is built in two ways and put together: the linker says which way is missing.
+/// Parts that are built in two different ways and linked together: the linker reports which build is missing.
 #[test]
 fn a_mixture_does_not_link() {
     let folder = scratch("mixture");
     let proto = repository().join("protocols/pingpong.proto");
     let generated = generate("mixture-generated", &[proto]);
     let main = folder.join("main.c");
-    std::fs::write(&main, MIXTURE).expect("the folder is ours");
+    std::fs::write(&main, MIXTURE).expect("it can be written");
     let program = [main];
     let includes = [generated.clone()];
     let tables = sources_in(&generated);
@@ -357,7 +358,7 @@ fn a_mixture_does_not_link() {
     for (own, (flags, missing)) in ways.iter().enumerate() {
         for (other, (shim, _)) in ways.iter().enumerate() {
             let folder = folder.join(format!("{own}-{other}"));
-            std::fs::create_dir(&folder).expect("the folder is ours");
+            std::fs::create_dir(&folder).expect("it can be written");
             let sources = [program.to_vec(), tables.clone()].concat();
             let linked = Program {
                 flags,

@@ -8,13 +8,13 @@ use super::{generate, generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, scratch, sources_in};
 use crate::support::{is_named, repository, succeed};
 
-/// As such systems have always been, and with times that go on after 2038.
+/// The traditional 32-bit system, and one with times beyond 2038.
 const WAYS: [&[&str]; 2] = [
     &["-m32"],
     &["-m32", "-D_TIME_BITS=64", "-D_FILE_OFFSET_BITS=64"],
 ];
 
-/// Whether it is wanted; complains if the compiler cannot. libFuzzer, which links to it, needs the C++ library for 32 bits.
+/// Whether these tests are enabled; panics if the compiler cannot build for 32 bits. libFuzzer needs the C++ library, too.
 fn is_wanted() -> bool {
     if !is_named("m32") {
         return false;
@@ -76,7 +76,7 @@ fn between_processes() {
     }
 }
 
-/// What is read of other processes' bytes, watched: what fits into 64 bits may not fit here.
+/// Reads bytes of other processes under a sanitizer: what fits into 64 bits may not fit here.
 #[test]
 fn peers_that_attack() {
     if !is_wanted() {
@@ -100,7 +100,7 @@ fn peers_that_attack() {
     }
 }
 
-/// Where clang is named, too.
+/// Only where clang is named, too.
 #[test]
 fn a_fuzzer_finds_nothing() {
     if is_wanted() && is_named("clang") {
@@ -131,7 +131,7 @@ fn payloads_of_every_kind() {
     }
 }
 
-/// Compilers note what they lay out in another way than older ones did: nothing here depends on that.
+/// Compilers print a note where they lay out a type differently than older versions did; nothing here depends on such a layout.
 #[test]
 fn nothing_is_noted() {
     if !is_wanted() {

@@ -7,7 +7,7 @@ use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
 use crate::support::{is_named, repository};
 use std::path::PathBuf;
 
-/// A program of `tests/processes`, with what is generated from `proto`.
+/// A program of `tests/processes`, with the code generated from `proto`.
 pub struct Case {
     generated: PathBuf,
     sources: Vec<PathBuf>,
@@ -37,12 +37,12 @@ impl Case {
         quiet(watch, &self.sources, &self.includes, &self.generated)
     }
 
-    /// With the program and the shim built in another way.
+    /// Runs the program and the shim built with these flags.
     pub fn run_as(&self, flags: &[&str]) {
         self.run_watched_as(Watch::Plain, flags, flags);
     }
 
-    /// The same while it is watched; the shim's arguments may be others than the program's.
+    /// The same under a checker; the shim's flags may differ from the program's.
     pub fn run_watched_as(&self, watch: Watch, flags: &[&str], shim: &[&str]) {
         let program = Program {
             flags,
@@ -69,7 +69,7 @@ impl Case {
 
 #[test]
 fn two_processes_meet() {
-    // Valgrind does not know `membarrier` in all versions that are in use.
+    // Some versions of Valgrind in use do not support `membarrier`.
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-meet", "tests/processes/talk.proto", "meet.c").run(&watches, &[]);
@@ -95,7 +95,7 @@ fn room_in_many_sessions_is_waited_for() {
     case.run_as(&["-DDUO_NO_MEMBARRIER"]);
 }
 
-/// As on Linux before 5.16, and where a thread sleeps on other things than futexes.
+/// As on Linux before 5.16, and where a thread does not sleep on a futex.
 #[test]
 fn many_sessions_are_waited_for_on_an_older_system() {
     let case = Case::new("processes-older", "tests/processes/talk.proto", "ready.c");
@@ -110,7 +110,7 @@ fn many_sessions_are_waited_for_on_an_older_system() {
     }
 }
 
-/// A filter, or a kernel without memory, must not make a thread that waits run hot.
+/// A system call filter, or a kernel that is out of memory, must not make a waiting thread spin.
 #[test]
 fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
     Case::new(
@@ -148,7 +148,7 @@ fn a_child_of_busy_threads_has_sessions_of_its_own() {
     Case::new("processes-fork", "tests/processes/talk.proto", "fork.c").run(&watches, &[]);
 }
 
-/// The thread sanitizer takes the parent's thread for one that the child has left behind.
+/// The thread sanitizer takes the parent's thread for one that the child leaked.
 #[test]
 fn a_child_of_a_thread_in_its_first_session_has_sessions_of_its_own() {
     Case::new("processes-first", "tests/processes/talk.proto", "first.c").run(
@@ -284,7 +284,7 @@ fn payloads_are_the_bytes_of_the_page() {
         .run(&[Watch::Address], &[&flag]);
 }
 
-/// Every case moves three values; how long it takes is nobody's business here.
+/// Every case transfers three values; how long it takes is not checked.
 #[test]
 fn the_benchmark_works() {
     let bench = repository().join("tests/bench");
@@ -317,7 +317,7 @@ fn a_fuzzer_finds_nothing() {
     }
 }
 
-/// Lets libFuzzer and clang's sanitizers loose on the reader, compiled with these flags.
+/// Runs libFuzzer and clang's sanitizers on the reader, compiled with these flags.
 pub(super) fn fuzz(name: &str, flags: &[&str]) {
     let case = Case::new(name, "tests/wire/payloads.proto", "fuzz.c");
     let sources = [case.sources.clone(), sources_in(&runtime().join("src"))].concat();

@@ -1,10 +1,10 @@
-//! Programs that use what is generated: conversations, payloads of every kind, misuse, and those of the documentation.
+//! Programs that use generated code: conversations, payloads of every kind, misuse, and those of the documentation.
 
 use super::{generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Program, Watch, runtime, sources_in};
 use crate::support::repository;
 
-/// The conversations: the case, what its endpoints are called, and the state they start in.
+/// The conversations: the case, the prefix of its endpoint types, and the state they start in.
 const CASES: &[(&str, &str, &str)] = &[
     ("bank", "bank", "login"),
     ("buyer", "buyer", "ask"),
@@ -28,10 +28,10 @@ const CASES: &[(&str, &str, &str)] = &[
     ("work_queue", "work_queue", "idle"),
 ];
 
-/// Cases whose payloads stay in their process.
+/// Cases whose payloads cannot leave their process.
 const AT_HOME: &[&str] = &["double_buffer", "feed", "switchboard", "work_queue"];
 
-/// Tells the programs of a case which types they start with, and if they are processes, how they attach their sides.
+/// The header that gives the programs of a case the types they start with and, between processes, how they attach their sides.
 fn case_header(case: &str, prefix: &str, state: &str, room: Option<u32>) -> String {
     let attach = room.map_or_else(String::new, |room| {
         format!(
@@ -57,7 +57,7 @@ fn conversations_run() {
     check_conversations(Watch::Plain, None);
 }
 
-/// The same programs, the same endpoints, the same transcripts: but two processes.
+/// The same programs, endpoints and transcripts, but in two processes.
 #[cfg(target_os = "linux")]
 #[test]
 fn conversations_run_between_processes() {
@@ -84,12 +84,12 @@ fn check_conversations(watch: Watch, room: Option<u32>) {
         }
         let own = repository().join("tests/run").join(case);
         let folder = generated.join(format!("case-{case}"));
-        std::fs::create_dir(&folder).expect("the folder is ours");
+        std::fs::create_dir(&folder).expect("it can be written");
         std::fs::write(
             folder.join("case.h"),
             case_header(case, prefix, state, room),
         )
-        .expect("the folder is ours");
+        .expect("it can be written");
         let sources = [
             own.join("client.c"),
             own.join("server.c"),
@@ -108,7 +108,7 @@ fn check_conversations(watch: Watch, room: Option<u32>) {
     }
 }
 
-/// A case that is added must be spoken in C too.
+/// Every case must also have programs in C.
 #[test]
 fn every_case_is_spoken() {
     let folders = std::fs::read_dir(repository().join("tests/run")).expect("the folder exists");
@@ -118,13 +118,13 @@ fn every_case_is_spoken() {
         let name = case.file_name().to_string_lossy().into_owned();
         assert!(
             CASES.iter().any(|(known, ..)| *known == name),
-            "{name} is missing in CASES"
+            "{name} is missing from CASES"
         );
     }
 }
 
-/// Each program of `tests/misuse/c` says in its first line how it ends: `fails` for the one reason that is given, and compiles
-/// with `RIGHT` defined, so that there is no other; or `runs`, and ends well.
+/// The first line of each program of `tests/misuse/c` says how it ends: `fails`, for the one reason given (the program compiles
+/// with `RIGHT` defined, so there is no other reason), or `runs`, and succeeds.
 #[test]
 fn misuse_is_found() {
     let generated = generate("misuse", &[repository().join("protocols/bank.proto")]);
@@ -156,7 +156,7 @@ fn misuse_is_found() {
             ..quiet(Watch::Plain, &own, &includes, &generated)
         };
         if let Err(complaint) = program.objects() {
-            panic!("{name} is not right with RIGHT:\n{complaint}");
+            panic!("{name} fails even with RIGHT:\n{complaint}");
         }
         let complaint = match quiet(Watch::Plain, &own, &includes, &generated).objects() {
             Ok(_) => panic!("{name} compiles"),
@@ -189,7 +189,7 @@ fn payloads_arrive_and_what_is_left_is_destroyed_once() {
     }
 }
 
-/// `--c-ring`: a session takes no more than it was asked to, and a run without bound still goes through.
+/// `--c-ring`: a session uses no more memory than requested, and an unbounded run still works.
 #[test]
 fn a_ring_is_as_small_as_it_was_asked_for() {
     for (bytes, least) in [("0", "640"), ("1024", "1024"), ("8192", "8192")] {
@@ -231,20 +231,20 @@ fn the_page_tells_the_truth() {
         let is_program = text.contains("int main(");
         assert!(
             is_program || *language != "c",
-            "this block is no program:\n{text}"
+            "this block is not a program:\n{text}"
         );
         if !is_program {
             continue;
         }
         programs += 1;
         let folder = generated.join(format!("program-{position}"));
-        std::fs::create_dir(&folder).expect("the folder is ours");
+        std::fs::create_dir(&folder).expect("it can be written");
         let source = folder.join(if *language == "c" {
             "program.c"
         } else {
             "program.cpp"
         });
-        std::fs::write(&source, text).expect("the folder is ours");
+        std::fs::write(&source, text).expect("it can be written");
         let expected = match blocks.get(position + 1) {
             Some(("text", expected)) => format!("{expected}\n"),
             _ => String::new(),

@@ -1,4 +1,4 @@
-//! Enums of fewer bytes than an `int` has, as compilers for devices make them: the program and the shim with `-fshort-enums`.
+//! Enums that are smaller than an `int`, as in compilers for devices: the program and the shim are built with `-fshort-enums`.
 
 #![cfg(target_os = "linux")]
 
@@ -18,7 +18,7 @@ fn sessions_go_as_ever() {
     }
 }
 
-/// Values with enums arrive, and what messages own is freed, whatever lies between the tag and the rest.
+/// Values with enums arrive, and what messages own is freed, whatever comes between the tag and the rest.
 #[test]
 fn owned_payloads_are_freed() {
     let folder = repository().join("tests/payloads");
@@ -44,14 +44,14 @@ fn owned_payloads_are_freed() {
     }
 }
 
-/// A tag has as many bytes as the tables say, in either setting.
+/// A tag has as many bytes as the tables say, whatever the compiler's setting.
 #[test]
 fn tags_have_the_bytes_that_tables_say() {
     let case = Case::new("enums", "tests/processes/talk.proto", "enums.c");
     case.run_watched_as(Watch::Address, &[], &[]);
 }
 
-/// What travels is what it always is.
+/// The bytes that travel do not depend on the flag.
 #[test]
 fn payloads_travel_between_processes() {
     let vectors = repository().join("tests/wire/payloads.txt");

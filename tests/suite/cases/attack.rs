@@ -1,4 +1,4 @@
-//! Texts that were broken on purpose. Whatever the bytes, the answer is a list of findings or a checked program.
+//! Deliberately broken texts. Whatever the bytes are, the result is a list of findings or a checked program.
 
 use crate::support::texts::compile_texts;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ const WORDS: &[&str] = &[
     "0",
 ];
 
-/// Compiles the bytes. Every finding must lie inside its text, and the outcome must be one of the two.
+/// Compiles the bytes. Every finding must be located inside its text, and the result must be findings or a checked program.
 fn survives(bytes: &[u8]) {
     let compilation = compile_texts(&[("main.proto", bytes)]);
     for found in &compilation.diagnostics {
@@ -85,7 +85,7 @@ fn survives(bytes: &[u8]) {
             let text = compilation.sources.get(span.source).text();
             assert!(
                 text.get(span.range()).is_some(),
-                "{span:?} is no place in {text:?}"
+                "{span:?} is not inside {text:?}"
             );
         }
         assert!(
@@ -164,7 +164,7 @@ fn random_bytes_and_random_words_are_answered() {
     }
 }
 
-/// Runs on a thread with a stack of 256 KiB, a small one for any platform.
+/// Runs on a thread with a stack of 256 KiB, which is small on any platform.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new()
         .stack_size(256 << 10)
@@ -253,7 +253,7 @@ fn long_chains_of_declarations_are_answered_on_a_small_stack() {
     on_a_small_stack(move || texts.iter().for_each(|text| survives(text.as_bytes())));
 }
 
-/// Texts of one word repeated. Where an answer took quadratic time, this test would run for many minutes.
+/// Texts that repeat one word. If compiling took quadratic time, this test would run for many minutes.
 #[test]
 fn long_repetitions_are_answered() {
     const SIZE: usize = 1 << 19;

@@ -1,4 +1,4 @@
-//! What the compiler understood, as text for people: resolved names and types, and the capacities.
+//! What the compiler understood, as readable text: resolved names and types, and the capacities.
 
 use duologue::check::CheckedProgram;
 use duologue::protocol::{

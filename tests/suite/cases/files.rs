@@ -1,4 +1,4 @@
-//! Several files: packages, imports, and names that meet across files.
+//! Several files: packages, imports, and names that occur in more than one file.
 
 use super::{fires, says};
 use crate::support::texts::{compile_texts, findings, fired};
@@ -235,7 +235,7 @@ fn bytes_that_are_no_text_are_an_error_with_a_place() {
     assert_eq!((place.line, place.column), (2, 4));
 }
 
-/// A cycle of many files is one finding of a few lines.
+/// A cycle of many files is reported as one finding of a few lines.
 #[test]
 fn a_long_cycle_of_imports_is_cut_short() {
     let names: Vec<String> = (0..40).map(|index| format!("f{index}.proto")).collect();
@@ -251,5 +251,5 @@ fn a_long_cycle_of_imports_is_cut_short() {
     assert_eq!(compilation.diagnostics.len(), 1);
     let found = &compilation.diagnostics[0];
     assert_eq!(found.related.len(), 8);
-    assert_eq!(found.notes, ["the cycle goes on through 31 more imports"]);
+    assert_eq!(found.notes, ["the cycle continues through 31 more imports"]);
 }

@@ -1,4 +1,4 @@
-//! Names: what may share one, what clashes, and what an entry without a name is called.
+//! Names: which may be equal, which clash, and what an entry without a name is called.
 
 use super::{clean, entry_names, fires, says, with_payload};
 
@@ -127,7 +127,7 @@ fn states_may_be_called_like_the_sides_or_begin_so() {
     clean("proto! p { hello:send { m -> server_hello } server_hello:recv { m -> ! } }");
 }
 
-/// The host declares it, once.
+/// The host declares the type, once.
 #[test]
 fn two_names_of_the_host_may_be_one_there() {
     fires(&with_payload("a: string, b: String"), &["undeclared-type"]);
@@ -146,7 +146,7 @@ fn what_is_not_resolved_hides_no_clash() {
         &format!("{clash} proto! p {{ s:send<T> {{ m(T) -> ! }} }} proto! q = p<u8, u8>;"),
         &["target-clash", "type-argument-count"],
     );
-    // Of what is declared twice nothing else is said.
+    // Nothing else is reported about a name that is declared twice.
     fires(&format!("{clash} {clash}"), &["duplicate-name"]);
 }
 

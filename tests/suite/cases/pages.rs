@@ -1,12 +1,12 @@
-//! The pages of the documentation: their examples are what they say they are.
+//! The pages of the documentation: their examples are as right or wrong as the pages say.
 
 use crate::support::texts::{compile_texts, findings, fired};
 use std::path::Path;
 
-/// A code block: the file name behind ` ```proto `, or `main.proto`, and the text.
+/// A code block: the file name after ` ```proto `, or `main.proto`, and the text.
 type Block = (String, String);
 
-/// The `proto` blocks of a page that stand below a heading; without one, of the whole page.
+/// The `proto` blocks below a heading of a page, or of the whole page if there is no heading.
 fn blocks(page: &str, below: Option<&str>) -> Vec<Block> {
     let mut found = Vec::new();
     let mut is_below = below.is_none();
@@ -68,7 +68,7 @@ fn rule_pages() -> Vec<(String, String)> {
 
 #[test]
 fn every_rule_page_shows_what_is_wrong_and_what_is_right() {
-    // What compares two versions of a protocol is found by `breaking`, not by a check of one text.
+    // Rules that compare two versions of a protocol are fired by `breaking`, not by a check of one text.
     let compares =
         |name: &str| name.starts_with("incompatible-with-") || name == "protocol-removed";
     for (name, page) in rule_pages().into_iter().filter(|(name, _)| !compares(name)) {

@@ -1,4 +1,4 @@
-//! The protocols of `protocols/` and of the corpus: free of errors, and with the numbers that were worked out by hand.
+//! The protocols in `protocols/` and in the corpus have no errors, and match the numbers that were worked out by hand.
 
 use super::describe::describe;
 use crate::support::texts::{compile_texts, findings, fired};
@@ -57,7 +57,7 @@ fn our_protocols_are_clean() {
     }
 }
 
-/// One line of a table of verdicts, worked out again.
+/// One line of a table of verdicts, computed.
 fn verdict(compilation: &Compilation) -> String {
     let checked = compilation.checked.as_ref().expect("checked");
     let file = &checked.program().files[0];
@@ -95,7 +95,7 @@ fn verdict(compilation: &Compilation) -> String {
     columns.join("\t")
 }
 
-/// From which of the states that can be reached an end can be reached.
+/// Whether the end can be reached from all, some or none of the reachable states.
 fn end(protocol: &Protocol, graph: &StateGraph) -> &'static str {
     let (reachable, finishing) = (graph.reachable(), graph.can_finish());
     let mut asked = (0..protocol.states.len())

@@ -213,7 +213,7 @@ fn one_mistake_hides_no_other() {
     );
 }
 
-/// The state `waiting` is there, with a slip in it; that an import is not there says nothing about states.
+/// The state `waiting` exists, although it contains a mistake; a missing import says nothing about states.
 #[test]
 fn a_state_with_a_slip_is_known_beside_an_import_that_is_missing() {
     fires(

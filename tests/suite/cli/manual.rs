@@ -1,9 +1,9 @@
-//! What a command says about itself: help, completions, manual pages, explanations.
+//! What the program prints about itself: help, completions, manual pages, explanations.
 
 use super::LIGHT;
 use crate::support::program::{Scratch, run};
 
-/// `help` answers as `--help` does, for the program and for each command.
+/// `help` prints what `--help` prints, for the program and for each command.
 #[test]
 fn help_is_a_command_too() {
     let scratch = Scratch::new("help-command");
@@ -18,7 +18,7 @@ fn help_is_a_command_too() {
     }
 }
 
-/// Commands list the options that they use, and take the others for the sake of scripts.
+/// Commands list the options that they use, and accept the others for the convenience of scripts.
 #[test]
 fn options_without_an_effect_are_not_listed() {
     let scratch = Scratch::with("unused-options", &[("light.proto", LIGHT)]);
@@ -64,7 +64,7 @@ fn completions() {
         assert!(output.status.success(), "{output:?}");
         let script = String::from_utf8(output.stdout).expect("it is UTF-8");
         for word in ["duologue", "breaking", "fingerprint", "require"] {
-            assert!(script.contains(word), "{shell} does not know {word}");
+            assert!(script.contains(word), "{shell} does not complete {word}");
         }
     }
     let wrong = scratch.transcript("completions tcsh");
@@ -114,7 +114,7 @@ fn manual_pages() {
     assert!(wrong.contains("did you mean `check`?"), "{wrong}");
 }
 
-/// Whatever is in brackets can be explained.
+/// Every name in brackets can be explained.
 #[test]
 fn the_configuration_is_explained_too() {
     let scratch = Scratch::with("explain-configuration", &[("duologue.toml", "[rules]\n")]);

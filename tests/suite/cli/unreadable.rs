@@ -1,4 +1,4 @@
-//! What cannot be read, and output that cannot be written.
+//! Inputs that cannot be read, and outputs that cannot be written.
 
 use super::{BANK, LIGHT, WRONG};
 use crate::support::program::Scratch;
@@ -43,7 +43,7 @@ fn a_closed_pipe_ends_it_quietly() {
     }
 }
 
-/// What a command does when nobody reads its output.
+/// Runs a command whose output is not read.
 fn unread(scratch: &Scratch, arguments: &str) -> std::process::Output {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -54,7 +54,7 @@ fn unread(scratch: &Scratch, arguments: &str) -> std::process::Output {
     child.wait_with_output().expect("it ends")
 }
 
-/// What cannot be read hides nothing of what can be.
+/// An unreadable file hides nothing about the readable ones.
 #[test]
 fn other_files_are_checked_though_one_cannot_be_read() {
     let scratch = Scratch::with(
@@ -90,7 +90,7 @@ fn other_files_are_checked_though_one_cannot_be_read() {
     assert!(!output.contains("removed"), "{output}");
 }
 
-/// A directory is searched for files. What only has such a name is passed over, and named directly it is an error.
+/// A directory is searched for files. Anything else with such a name is skipped, and is an error if it is named directly.
 #[cfg(unix)]
 #[test]
 fn pipes_sockets_and_links_that_lead_nowhere() {
@@ -126,7 +126,7 @@ fn pipes_sockets_and_links_that_lead_nowhere() {
     );
 }
 
-/// A pipe without a name, as a shell passes the output of a command.
+/// An anonymous pipe, by which a shell passes the output of a command.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_of_the_shell_is_read() {

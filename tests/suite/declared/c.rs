@@ -3,7 +3,7 @@
 use super::{Declared, check};
 use duologue::target::{OutputFile, Target};
 
-const PROGRAM: &str = "the names of the C program";
+const PROGRAM: &str = "the global scope of the C program";
 const MACROS: &str = "the macros of the C program";
 const TABLES: &str = "the tables of one source";
 const FILES: &str = "the folder of generated files";

@@ -17,7 +17,7 @@ fn place_of(path: &[String]) -> String {
 
 fn type_name(ty: &syn::Type) -> String {
     let syn::Type::Path(path) = ty else {
-        panic!("methods of something without a name")
+        panic!("methods of a type without a name")
     };
     let last = path.path.segments.last().expect("a path has a segment");
     last.ident.to_string()
@@ -33,7 +33,7 @@ impl Finder {
             UseTree::Path(inner) => self.used(path, &inner.tree),
             UseTree::Name(name) => self.add(place_of(path), &name.ident),
             UseTree::Rename(_) | UseTree::Glob(_) | UseTree::Group(_) => {
-                panic!("an import of another kind")
+                panic!("an unexpected kind of import")
             }
         }
     }
@@ -46,7 +46,7 @@ impl Finder {
 
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "what generated code does not have is many kinds of items"
+        reason = "generated code has few of the many kinds of items"
     )]
     fn item(&mut self, path: &[String], item: &Item) {
         let here = place_of(path);
@@ -87,9 +87,9 @@ impl Finder {
                     self.add(format!("methods of `{of}`"), &method.sig.ident);
                 }
             }
-            // What a trait asks for has the trait's names; the macros declare nothing but implementations.
+            // The methods of an implementation have the trait's names; the macros declare nothing but implementations.
             Item::Impl(_) | Item::Macro(_) => {}
-            _ => panic!("{here}: an item of another kind"),
+            _ => panic!("{here}: an unexpected kind of item"),
         }
     }
 }

@@ -51,11 +51,11 @@ fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// What is declared in an object, a class or a trait up to its end; `path` leads there. A body of anything else is passed over.
+/// Collects what the object, class or trait at `path` declares, up to its end. Other bodies are skipped.
 fn members(words: &mut std::slice::Iter<String>, path: &str, found: &mut Vec<Declared>) {
     let place = |path: &str| format!("`{path}`");
     let mut before = "";
-    // What was declared last, if a body of it may follow.
+    // What was declared last, if its body may follow.
     let mut open: Option<String> = None;
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -104,7 +104,7 @@ fn parameters(words: &mut std::slice::Iter<String>, place: &str, found: &mut Vec
     let all = words.as_slice();
     let mut at = 0;
     let mut brackets = 0;
-    // Type parameters, and who may make one.
+    // Skips type parameters, and the modifier that restricts the constructor.
     loop {
         match all.get(at).map(String::as_str) {
             Some("[") => brackets += 1,
@@ -120,7 +120,7 @@ fn parameters(words: &mut std::slice::Iter<String>, place: &str, found: &mut Vec
         match all[index].as_str() {
             "(" | "[" => depth += 1,
             ")" | "]" => depth -= 1,
-            // What an endpoint is made of is no field of it.
+            // The `previous` parameter of an endpoint's constructor is not a field.
             ":" if depth == 1 && all[index - 1].trim_start_matches('$') != "previous" => {
                 found.push((place.to_owned(), all[index - 1].clone()));
             }

@@ -26,7 +26,7 @@ fn only_changed_files_are_written() {
     let scratch = Scratch::with("fmt-unchanged", &[("neat.proto", NEAT)]);
     let modified = || {
         let file = fs::metadata(scratch.path("neat.proto")).expect("it is there");
-        file.modified().expect("the system knows")
+        file.modified().expect("it has a time")
     };
     let before = modified();
     assert!(
@@ -82,7 +82,7 @@ fn standard_input() {
     let output = run(scratch.duologue(named), WRONG.as_bytes());
     assert_snapshot!(transcript(named, &output));
     assert_eq!(scratch.read("bank.proto"), "not touched");
-    // Control characters in comments are the user's business.
+    // Control characters in comments are left alone.
     let odd = "// \u{1b}[31mred\u{1b}[0m \u{7}\n";
     assert_eq!(answer("fmt -", odd), (Some(0), odd.to_owned()));
 }
@@ -95,7 +95,7 @@ fn wrong_command_lines() {
     assert_snapshot!(scratch.transcript("fmt missing.proto"));
 }
 
-/// What `--diff` prints, `patch` could apply: lines of context and lines removed are those of the old text, in order.
+/// `patch` could apply what `--diff` prints: context lines and removed lines are those of the old text, in order.
 #[test]
 fn diffs_lead_from_the_old_text_to_the_new() {
     for seed in 0..40 {
@@ -162,7 +162,7 @@ mod unix {
     fn permissions_and_links_stay() {
         let scratch = Scratch::with("fmt-unix", &[("real/ugly.proto", UGLY)]);
         let real = scratch.path("real/ugly.proto");
-        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).expect("it is ours");
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).expect("it can be set");
         symlink("real/ugly.proto", scratch.path("link.proto")).expect("links can be made");
         assert!(
             run(scratch.duologue("fmt link.proto"), b"")
@@ -184,7 +184,7 @@ mod unix {
         let files = [("a.proto", UGLY), ("b.proto", UGLY)];
         let scratch = Scratch::with("fmt-readonly", &files);
         let path = scratch.path("b.proto");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("it is ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("it can be set");
         assert_snapshot!(scratch.transcript("fmt"));
         assert_eq!(scratch.read("a.proto"), UGLY);
         assert_eq!(scratch.read("b.proto"), UGLY);

@@ -1,8 +1,8 @@
-//! Protocol files at random: any words and signs that the grammar allows, with any blanks and comments between them.
+//! Random protocol files: any tokens that the grammar allows, with any whitespace and comments between them.
 
 use crate::support::choices::Choices;
 
-/// Writes words and signs.
+/// Writes tokens.
 pub struct Writer {
     pub choices: Choices,
     pub words: Vec<String>,
@@ -47,7 +47,7 @@ impl Writer {
         self.words.push(string.to_owned());
     }
 
-    /// Between `least` and a few things, with commas between them and, if it may be, one behind them.
+    /// Between `least` and a few items, separated by commas and, if `may_trail`, sometimes followed by one.
     fn list(&mut self, least: usize, may_trail: bool, thing: fn(&mut Writer)) {
         let many = if self.choices.once_in(8) { 12 } else { 4 };
         let many = least + self.choices.below(many);
@@ -285,12 +285,12 @@ impl Writer {
     }
 }
 
-/// How words are put together.
+/// How tokens are joined.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Gaps {
-    /// Blanks where two words would become one, and nothing else.
+    /// Whitespace where two tokens would become one, and nowhere else.
     Tight,
-    /// Blanks and line breaks anywhere.
+    /// Spaces and line breaks anywhere.
     Blanks,
     /// Comments of all kinds as well.
     Comments,
@@ -302,7 +302,7 @@ const BLANKS: [&str; 12] = [
 const COMMENTS: [&str; 16] = [
     "// line\n",
     "//\n",
-    "// trailing blanks \t \n",
+    "// trailing spaces \t \n",
     "//// four\n",
     "// caf\u{e9} \u{1f980}\n",
     "/* block */",
@@ -312,13 +312,13 @@ const COMMENTS: [&str; 16] = [
     "/* two\n   lines */",
     "/*\n * a tower\n *\n\t* of lines  \n */",
     "/* a\ttab */",
-    "/* a rather long comment that takes so much of the line that what stands beside it cannot stay */",
+    "/* a rather long comment that takes so much of the line that the code that follows cannot stay */",
     "/// documentation\n",
     "///\n",
     "//! documentation of the file\n",
 ];
 
-/// The text that the words make.
+/// The text of the tokens.
 pub fn joined(words: &[String], gaps: Gaps, choices: &mut Choices) -> String {
     let mut text = String::new();
     // How often a gap has a comment; some files have many, most have few.

@@ -1,5 +1,5 @@
-//! Programs at random: files that import each other, packages, types deep inside each other, generic protocols and their instances,
-//! endpoints in payloads, states that nothing leads to, types of the host, and names that are hard on generated code.
+//! Random programs: files that import each other, packages, deeply nested types, generic protocols and their instances, endpoints
+//! in payloads, unreachable states, types of the host, and names that are difficult for generated code.
 
 use super::Choices;
 use super::words::Vocabulary;
@@ -12,7 +12,7 @@ pub struct RandomProgram {
     pub files: Vec<(String, String)>,
     /// The types that the program around the generated code supplies under their own names.
     pub hosts: Vec<HostType>,
-    /// What names in C begin with.
+    /// The prefix of names in C.
     pub c_prefix: Option<String>,
 }
 
@@ -23,7 +23,7 @@ pub struct HostType {
     /// The package of the file, empty if it has none.
     pub package: String,
     pub name: String,
-    /// Whether C programs supply it too: there no mapping says what it is.
+    /// Whether C programs supply it too, because no mapping says what it is in C.
     pub in_c: bool,
 }
 
@@ -31,7 +31,7 @@ const NUMBERS: [&str; 11] = [
     "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "int", "uint",
 ];
 
-/// What words begin with that mean nothing.
+/// Beginnings of words that have no special meaning.
 const PLAIN: [&str; 7] = ["red", "green", "blue", "north", "south", "alpha", "omega"];
 
 /// A state as other protocols see it.
@@ -72,9 +72,9 @@ struct Unit {
 pub struct Generator {
     choices: Choices,
     vocabulary: Vocabulary,
-    /// What is spelled in the program's files and packages begins with this.
+    /// A part of the name of each of the program's packages.
     mark: String,
-    /// Types and protocols, as no target can tell them apart.
+    /// The names of types and protocols, in the form in which clashes are found.
     taken: BTreeSet<String>,
     program: RandomProgram,
 }
@@ -152,7 +152,7 @@ impl Generator {
         }
     }
 
-    /// A type that nobody declares, so that the program around the generated code has it.
+    /// A type that no file declares, so the program around the generated code has to supply it.
     fn undeclared(&mut self, unit: &Unit) -> Declared {
         let name = format!("absent{}", self.taken.len());
         self.taken.insert(name.clone());
@@ -169,7 +169,7 @@ impl Generator {
         });
     }
 
-    /// A word that is hard on generated code, or one that is not.
+    /// A word that is difficult for generated code, or sometimes one that is not.
     fn word(&mut self) -> String {
         if self.choices.once_in(5) {
             return self.plain();
@@ -182,7 +182,7 @@ impl Generator {
         format!("{}{number}", self.choices.one_of(&PLAIN))
     }
 
-    /// A word that differs from all in `taken` as a target sees it.
+    /// A word that does not clash with any in `taken`.
     fn fresh(&mut self, taken: &mut BTreeSet<String>) -> String {
         loop {
             let word = self.word();
@@ -192,7 +192,7 @@ impl Generator {
         }
     }
 
-    /// A name for a type or a protocol. Their number makes it unlikely that programs are refused for a clash.
+    /// A name for a type or a protocol, which no other type or protocol of the program has.
     fn global(&mut self) -> String {
         let mut taken = std::mem::take(&mut self.taken);
         let word = self.fresh(&mut taken);
@@ -257,7 +257,7 @@ impl Generator {
         let bounds = ["", ": clone debug eq ord hash", ": clone + debug"];
         let bounds = self.choices.one_of(&bounds);
         let c = "c = \"struct zz_value *\" from \"zz_value.h\" drop \"zz_value_free\";";
-        // The program around the generated code declares what can be spelled without knowing how each target escapes names.
+        // The program around the generated code declares names that every target spells without escaping.
         let is_plain = |word: &str| {
             word.starts_with(|first: char| first.is_ascii_lowercase())
                 && word
@@ -268,7 +268,7 @@ impl Generator {
         {
             format!(" {{ rust = \"crate::HostValue\"; {c} scala = \"_root_.hosts.HostValue\"; }}")
         } else {
-            // In C a word that means something is not the program's to declare.
+            // In C, the program may not declare a word that has a meaning of its own.
             let in_c = PLAIN.iter().any(|word| name.starts_with(word));
             self.supply(unit, name, in_c);
             if in_c {
@@ -356,7 +356,7 @@ impl Generator {
         format!("<{}>", arguments.collect::<Vec<_>>().join(", "))
     }
 
-    /// Declares protocols and instances; hands back the protocols.
+    /// Declares protocols and instances; returns the protocols.
     fn protocols(
         &mut self,
         text: &mut String,

@@ -1,9 +1,9 @@
-//! Random programs: whatever `check` lets through, every target writes, and every compiler takes without a warning. They run where
-//! `DUOLOGUE_TEST_WITH` names `programs`.
+//! Random programs: every target generates code for whatever `check` accepts, and every compiler accepts that code without a
+//! warning. They run where `DUOLOGUE_TEST_WITH` names `programs`.
 //!
-//! The seed is another one in each run, and printed. Programs have consecutive numbers from it, and a failure shows those that it names,
-//! each with what runs it alone: `DUOLOGUE_SEED=NUMBER DUOLOGUE_PROGRAMS=1`. `DUOLOGUE_PROGRAMS=COUNT` makes another number of programs
-//! than 200.
+//! The seed is different in each run, and printed. Programs are numbered consecutively from it, and a failure shows the programs
+//! that it names, each with the settings that run it alone: `DUOLOGUE_SEED=NUMBER DUOLOGUE_PROGRAMS=1`. `DUOLOGUE_PROGRAMS=COUNT`
+//! makes COUNT programs instead of 200.
 
 mod generator;
 mod words;
@@ -26,10 +26,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Programs in a run, unless `DUOLOGUE_PROGRAMS` says otherwise.
 const PROGRAMS: usize = 200;
 
-/// A program that `check` accepts, and that was written in all languages below its folder.
+/// A program that `check` accepts, with generated code in all languages below its folder.
 struct Written {
     seed: u64,
-    /// The name of its folder, and of a part of each of its packages.
+    /// The name of its folder, and a part of the name of each of its packages.
     mark: String,
     folder: PathBuf,
     program: RandomProgram,
@@ -74,7 +74,7 @@ fn written() -> &'static [Written] {
                 programs.len()
             );
         }
-        // Past what the test binary keeps to itself while a test passes.
+        // Written directly, because the test harness hides output while a test passes.
         let said = format!(
             "random programs: DUOLOGUE_SEED={seed}, and `check` accepts {} of {tries}\n",
             programs.len()
@@ -89,27 +89,28 @@ fn shown(failure: &str) -> String {
     let is_named = |written: &&Written| failure.contains(&format!("/{}/", written.mark));
     let named: Vec<&Written> = written().iter().filter(is_named).collect();
     let mut text = failure.to_owned();
-    writeln!(text, "\n{} programs are named", named.len()).expect("a text takes all");
+    writeln!(text, "\n{} programs are named", named.len())
+        .expect("writing to a string cannot fail");
     for written in named.iter().take(3) {
         text.push_str(&source(written.seed, &written.folder, &written.program));
     }
     text
 }
 
-/// A program, and what runs it alone.
+/// A program, and the settings that run it alone.
 fn source(seed: u64, folder: &Path, program: &RandomProgram) -> String {
     let mut text = format!(
         "\n{}: DUOLOGUE_SEED={seed} DUOLOGUE_PROGRAMS=1\n",
         folder.display()
     );
     for (name, file) in &program.files {
-        write!(text, "---- {name}\n{file}").expect("a text takes all");
+        write!(text, "---- {name}\n{file}").expect("writing to a string cannot fail");
     }
     text
 }
 
 fn save(path: PathBuf, text: &str) {
-    fs::create_dir_all(path.parent().expect("files lie in folders"))
+    fs::create_dir_all(path.parent().expect("files are in folders"))
         .expect("the target folder can be written");
     fs::write(path, text).expect("the target folder can be written");
 }
@@ -152,7 +153,7 @@ fn write(seed: u64, folder: &Path, mark: String, program: RandomProgram) -> Opti
     })
 }
 
-/// Declares in C and in Scala what the program is to supply.
+/// Declares in C and in Scala what the program has to supply.
 fn supply(folder: &Path, mark: &str, program: &RandomProgram) {
     for host in &program.hosts {
         if host.in_c {
@@ -174,7 +175,7 @@ fn supply(folder: &Path, mark: &str, program: &RandomProgram) {
     }
 }
 
-/// A part of a package in Scala, as the compiler writes it.
+/// A part of a package name in Scala, as the compiler writes it.
 fn scala_segment(segment: &str) -> String {
     if segment == "_root_" {
         "_root__".to_owned()
@@ -204,7 +205,8 @@ fn random_programs_compile_in_rust() {
         for ty in &written.program.hosts {
             let name = rust::camel(&ty.name);
             if names.insert(name.clone()) {
-                writeln!(host, "{derives} pub struct {name};").expect("a text takes all");
+                writeln!(host, "{derives} pub struct {name};")
+                    .expect("writing to a string cannot fail");
             }
         }
         writeln!(
@@ -214,7 +216,7 @@ fn random_programs_compile_in_rust() {
             written.mark,
             written.folder.display()
         )
-        .expect("a text takes all");
+        .expect("writing to a string cannot fail");
     }
     let path = folder.join("programs.rs");
     fs::write(&path, text).expect("the target folder can be written");
@@ -232,7 +234,7 @@ fn random_programs_compile_in_c() {
         return;
     }
     let folder = c::scratch("programs");
-    fs::write(folder.join("zz_value.h"), C_HOST).expect("the folder is ours");
+    fs::write(folder.join("zz_value.h"), C_HOST).expect("it can be written");
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     let compile = || {
@@ -246,7 +248,7 @@ fn random_programs_compile_in_c() {
                 &together,
                 c::LIBRARIES.to_owned() + &all.collect::<String>(),
             )
-            .expect("the folder is ours");
+            .expect("it can be written");
             let mut sources = c::sources_in(&generated);
             sources.push(together);
             for compiler in Compiler::all() {

@@ -1,5 +1,5 @@
-//! Words that are hard on generated code: they mean something in a target language, in its library, in generated code, or next to
-//! another of these words.
+//! Words that are difficult for generated code: they mean something in a target language, in its library, in generated code, or
+//! next to another of these words.
 
 /// Keywords of Rust, and what every Rust program sees or generated Rust uses.
 const RUST: &str = "\
@@ -19,8 +19,7 @@ const C: &str = "\
     pthread_t time_t FILE va_list memcpy memset malloc free printf exit abort signal raise time clock read write open close \
     main index string stdio stdint errno_t time_out isatty log exp sin y0 j1 gamma remove rename select accept bind";
 
-/// What the C library calls something, to be taken apart: generated names put together what a protocol, a state and a message are
-/// called.
+/// Names of the C library, to be split into parts: generated names are composed of the names of a protocol, a state and a message.
 const C_LIBRARY: &str = "\
     int_fast8_t int_least16_t uint_fast8_t INT_FAST8_MAX UINT_LEAST8_MAX sig_atomic_t SIG_ATOMIC_MAX max_align_t pthread_mutex_t \
     pthread_cond_init pthread_attr_t pthread_mutex_init pthread_rwlock_t pthread_barrier_init sem_init mtx_init cnd_init \
@@ -38,7 +37,7 @@ const SCALA: &str = "\
     eq ne synchronized isInstanceOf asInstanceOf apply unapply copy productArity productElement productIterator productPrefix \
     canEqual _1 _2 println print require locally identity implicitly main readResolve writeReplace writeObject value";
 
-/// What generated code and the runtimes call something.
+/// Names that generated code and the runtimes use.
 const OURS: &str = "\
     protocol protocols server client init init_in recv send close free take tag next state states messages message shape wire \
     payload layout fields capacity CAPACITY room try try_send recv_within try_recv recv_then on on_or_closed previous index number \
@@ -52,7 +51,7 @@ const OURS: &str = "\
 /// The lists, and how many words of each are in a program's vocabulary.
 const LISTS: [(&str, usize); 4] = [(RUST, 7), (C, 7), (SCALA, 8), (OURS, 10)];
 
-/// What the names of one program are made of. It is small, so that names meet.
+/// The words that the names of one program are made of. There are few, so that names clash.
 pub struct Vocabulary(Vec<String>);
 
 impl Vocabulary {

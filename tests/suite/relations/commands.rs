@@ -124,7 +124,7 @@ fn what_cannot_be_compared() {
     assert_snapshot!(scratch.transcript("breaking --against v2 --format short"));
 }
 
-/// In a clone that has the last commit only, older ones are to be fetched first.
+/// In a clone that has only the last commit, older ones must be fetched first.
 #[test]
 fn a_shallow_clone_is_told_what_to_fetch() {
     let origin = history("breaking-origin");
@@ -177,7 +177,7 @@ fn printed(scratch: &Scratch, command: &str) -> Value {
     serde_json::from_slice(&output.stdout).expect("a JSON document")
 }
 
-/// The one of a list that has this rule.
+/// The item of a list that has this rule.
 fn find<'a>(list: &'a Value, key: &str, rule: &str) -> &'a Value {
     let mut list = list.as_array().expect("a list").iter();
     let found = list.find(|found| found[key] == rule);
@@ -196,7 +196,7 @@ fn steps(dialogue: &Value) -> Vec<String> {
     steps.map(step).collect()
 }
 
-/// The same of the one code flow of a SARIF result.
+/// The same for the single code flow of a SARIF result.
 fn flow(result: &Value) -> Vec<String> {
     let flows = result["codeFlows"].as_array().expect("a dialogue");
     assert_eq!(flows.len(), 1);
@@ -295,7 +295,7 @@ fn verdicts_are_part_of_json() {
         verdict(
             "bank",
             "incompatible",
-            "neither understands the other",
+            "neither version understands the other",
             sound(false, false),
         ),
         verdict("came", "added", "", Value::Null),
@@ -344,7 +344,7 @@ fn files_that_are_gone_are_removed_protocols() {
     assert!(answer.ends_with("--- exit 3 ---\n"), "{answer}");
 }
 
-/// Each way in which two versions can fail has its own way out.
+/// Each way in which two versions can be incompatible has its own advice.
 #[test]
 fn advice_fits_the_change() {
     let rows = [
@@ -366,7 +366,7 @@ fn advice_fits_the_change() {
         (
             "s:send { m -> ! }",
             "s:send { n -> ! }",
-            "keep `m` until no old client is left that sends it",
+            "keep `m` until no old client sends it any more",
         ),
         (
             "s:send { m -> ! }",
@@ -376,7 +376,7 @@ fn advice_fits_the_change() {
         (
             "s:recv { m -> ! }",
             "s:recv { n -> ! }",
-            "keep `m` until no old server is left that sends it",
+            "keep `m` until no old server sends it any more",
         ),
         (
             "s:recv { m -> ! }",
@@ -394,7 +394,7 @@ fn advice_fits_the_change() {
     }
 }
 
-/// By names two versions may be the same that cannot talk between processes, where messages travel as their positions.
+/// Two versions that are the same by name may be unable to talk between processes, where messages travel as their positions.
 #[test]
 fn moved_positions_are_noted_and_with_wire_an_error() {
     let old = "proto! moved { a:send { x -> !, y -> a } }\n\

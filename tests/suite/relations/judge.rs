@@ -1,5 +1,5 @@
-//! The verdicts on one protocol - what is reachable, what can finish, what is stuck, how much can be under way - against an
-//! exploration of client, server and two queues, and against SPIN.
+//! The verdicts on one protocol (what is reachable, what can finish, what is stuck, how many messages can be in flight), checked
+//! against an exploration of client, server and two queues, and against SPIN.
 
 use super::machine::{Chance, Machine, Message, State, Turn};
 use super::oracle::{Fault, explore};
@@ -16,7 +16,7 @@ use duologue::protocol::{Direction, Next, Protocol, ProtocolId};
 use std::collections::HashSet;
 use std::process::Command;
 
-/// The protocol as plain data, without what its messages carry: verdicts on graphs do not look at it.
+/// The protocol as plain data, without payloads, which verdicts on graphs ignore.
 fn plain(protocol: &Protocol) -> Machine {
     let states = protocol.states.iter().map(|state| {
         let messages = state.messages.iter().map(|message| Message {
@@ -39,7 +39,7 @@ fn plain(protocol: &Protocol) -> Machine {
     Machine(states.collect())
 }
 
-/// The states that runs come to from this one, itself included; `None` is the end.
+/// The states that are reachable from this one, itself included; `None` is the end.
 fn runs_from(machine: &Machine, from: usize) -> HashSet<Option<usize>> {
     let mut seen = HashSet::from([Some(from)]);
     let mut open = vec![from];
@@ -53,7 +53,7 @@ fn runs_from(machine: &Machine, from: usize) -> HashSet<Option<usize>> {
     seen
 }
 
-/// More messages than this are not told apart from any number.
+/// Capacities above this are not distinguished from unbounded ones.
 const BOUND: usize = 6;
 
 fn judge(protocol: &Protocol, what: &str) {
@@ -77,7 +77,7 @@ fn judge(protocol: &Protocol, what: &str) {
         assert_eq!(finishing[state], runs.iter().any(is_over), "{what}: {name}");
     }
     let (faults, most) = explore(&machine, &machine, BOUND);
-    // A protocol with itself never fails but where it is stuck by its own words.
+    // A client and a server of the same protocol never fail, unless a reachable state has a turn but no messages.
     let is_stuck = |(state, reached): (&State, &bool)| {
         *reached && state.turn != Turn::Nobody && state.messages.is_empty()
     };
@@ -134,8 +134,8 @@ fn verdicts_on_protocols_by_chance() {
     assert!(seen.len() > 10, "{seen:?}");
 }
 
-/// Runs SPIN where `DUOLOGUE_TEST_WITH` names it: once over every protocol in `protocols/`, and over wrong ones, in which it
-/// must find what is wrong.
+/// Runs SPIN where `DUOLOGUE_TEST_WITH` names it: once over every protocol in `protocols/`, and over wrong ones, in which it must
+/// find the mistake.
 #[test]
 fn spin_verifies_the_models() {
     let named = std::env::var("DUOLOGUE_TEST_WITH").unwrap_or_default();
@@ -179,7 +179,7 @@ fn spin_verifies_the_models() {
         let model = promela(super::program(&compilation).protocol(ProtocolId::new(0)));
         let model = match name {
             "full" => model.replace(broken, "<= 1"),
-            // The server does not read what the client says, and speaks at once.
+            // The server sends at once, without reading the client's message.
             "crossing" => model.replace(broken, "true; goto S1"),
             _ => model,
         };
@@ -208,5 +208,5 @@ fn spin(scratch: &Scratch, name: &str, model: &str) -> String {
     let compiled = run("gcc", &["-O1", "-w", "-DSAFETY", "-o", "pan", "pan.c"]);
     assert!(compiled.is_empty(), "{name}: {compiled}");
     let pan = scratch.path(name).join("pan");
-    run(pan.to_str().expect("a plain path"), &["-m100000", "-q"])
+    run(pan.to_str().expect("a UTF-8 path"), &["-m100000", "-q"])
 }

@@ -1,8 +1,8 @@
-//! Small protocols as plain data: made by chance, changed by chance, and written out as text.
+//! Small protocols as plain data: generated at random, changed at random, and written out as text.
 
 use std::fmt::Write as _;
 
-/// A source of chance that gives the same for the same seed (splitmix64).
+/// A random number generator; equal seeds give equal numbers (splitmix64).
 pub struct Chance(pub u64);
 
 impl Chance {

@@ -43,7 +43,7 @@ fn pair(chance: &mut Chance) -> (Machine, Machine) {
     (one, other)
 }
 
-/// Item by item what the theorem in `relation` says, against all runs with bounded queues.
+/// Checks each claim of the theorem in `relation` against all runs with bounded queues.
 #[test]
 fn fitting_is_what_all_runs_with_queues_show() {
     const PAIRS: usize = 6_000;
@@ -98,7 +98,7 @@ fn equality_is_what_dialogues_show() {
     assert!(equal > 300 && different > 300, "{equal} and {different}");
 }
 
-/// If both mixtures are sound the versions are equal, so no change but of names can be deployed in any order.
+/// If both mixed pairs are sound, the versions are equal, so only a change of names can be deployed in any order.
 #[test]
 fn verdicts_hang_together() {
     let mut chance = Chance(3);

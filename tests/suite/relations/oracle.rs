@@ -1,29 +1,29 @@
-//! A client, a server and two queues, explored step by step; and two machines compared dialogue by dialogue. As simple as can
-//! be, and sharing nothing with the product, since it is there to judge it.
+//! A client, a server and two queues, explored step by step; and two machines compared dialogue by dialogue. It is as simple as
+//! possible and shares no code with the product, because its purpose is to check it.
 
 use super::machine::{Machine, Message, Turn};
 use std::collections::{HashSet, VecDeque};
 
-/// What goes wrong in a run.
+/// What can go wrong in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
-    /// The message at the head of the queue is none that the listener knows.
+    /// The receiver does not expect the message at the head of its queue.
     Unexpected,
-    /// A message for a party that is over.
+    /// A message for a party that has ended.
     Orphan,
-    /// A party has its turn while a message for it is unread.
+    /// It is a party's turn to send while a message for it is unread.
     Crossing,
-    /// Nobody can do anything, and not both are over.
+    /// No party can do anything, and not both have ended.
     Stuck,
-    /// As stuck; but one listens, and the other has its turn and nothing at all to say.
+    /// Like `Stuck`, but one party is receiving, and it is the turn of the other, which has no messages to send.
     Silent,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Configuration {
-    /// The state of each party; `None` behind `!`.
+    /// The state of each party; `None` after `!`.
     parties: [Option<usize>; 2],
-    /// What is under way to each party.
+    /// The messages in flight to each party.
     queues: [Vec<(&'static str, &'static str)>; 2],
 }
 
@@ -113,14 +113,14 @@ pub fn explore(client: &Machine, server: &Machine, bound: usize) -> (HashSet<Fau
     (faults, most)
 }
 
-/// What two machines are to have in common.
+/// What is required of two machines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Want {
     Equal,
     Fit { minds_silence: bool },
 }
 
-/// The least number of messages after which two machines part, the message they part over included.
+/// The smallest number of messages after which two machines differ, including the message on which they differ.
 pub fn shortest(left: &Machine, right: &Machine, want: Want) -> Option<usize> {
     let mut seen = HashSet::from([(Some(0), Some(0))]);
     let mut open = VecDeque::from([(0, Some(0), Some(0))]);

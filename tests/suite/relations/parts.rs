@@ -1,11 +1,11 @@
-//! Which part of a payload two versions disagree about, and where they write it.
+//! Which part of a payload two versions disagree about, and where each version declares it.
 
 use super::{compiled, view};
 use crate::support::program::Scratch;
 use duologue::relation::{self, Change, Mismatch};
 use insta::assert_snapshot;
 
-/// Old and new text, the path to the part, and what is said at which words of both.
+/// Old and new text, the path to the part, and the labels at the words of both.
 type Row = (
     &'static str,
     &'static str,
@@ -167,7 +167,7 @@ fn the_part_that_differs_is_named() {
         let change = Change::between(view(&ours), view(&theirs));
         let found = change.old_client.expect("the payload differs");
         assert!(matches!(found.clash, Mismatch::Payload(..)), "{new}");
-        let part = found.part.expect("as many values in both");
+        let part = found.part.expect("equally many values");
         let path = if labels[0].1.contains("q::client") {
             "e"
         } else {

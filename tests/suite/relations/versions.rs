@@ -3,10 +3,10 @@
 use super::{compiled, program, view};
 use duologue::relation::{self, Change, Fate, Rollout, Travel, View, versions};
 
-/// What is asked, the states of the old and of the new version, and the verdict.
+/// The question, the states of the old and of the new version, and the verdict.
 type Row = (&'static str, &'static str, &'static str, Rollout);
 
-/// Declarations that both versions share, apart from what is before a `|` and behind it.
+/// Declarations that both versions share.
 const SHARED: &str = "
     type money = f64;
     struct point { x: u8, y: u8 }
@@ -80,37 +80,37 @@ const ROWS: &[Row] = {
             Same,
         ),
         (
-            "a client may say more",
+            "a client may send more",
             "s:send { a -> ! }",
             "s:send { a -> !, b -> ! }",
             ServerFirst,
         ),
         (
-            "a client may say less",
+            "a client may send less",
             "s:send { a -> !, b -> ! }",
             "s:send { a -> ! }",
             ClientFirst,
         ),
         (
-            "a server may say more",
+            "a server may send more",
             "s:recv { a -> ! }",
             "s:recv { a -> !, b -> ! }",
             ClientFirst,
         ),
         (
-            "a server may say less",
+            "a server may send less",
             "s:recv { a -> !, b -> ! }",
             "s:recv { a -> ! }",
             ServerFirst,
         ),
         (
-            "both may say more",
+            "both may send more",
             "s:send { a -> t } t:recv { b -> ! }",
             "s:send { a -> t, c -> ! } t:recv { b -> !, d -> ! }",
             Incompatible,
         ),
         (
-            "only who says the new may hear the new",
+            "only the new sender has the new message",
             "s:send { a -> t } t:recv { b -> ! }",
             "s:send { a -> t, c -> u } t:recv { b -> ! } u:recv { d -> ! }",
             ServerFirst,
@@ -152,25 +152,25 @@ const ROWS: &[Row] = {
             Incompatible,
         ),
         (
-            "it ends sooner",
+            "the session ends earlier",
             "s:send { a -> t } t:send { b -> ! }",
             "s:send { a -> ! }",
             Incompatible,
         ),
         (
-            "it goes on",
+            "the session continues",
             "s:send { a -> ! }",
             "s:send { a -> t } t:recv { b -> ! }",
             Incompatible,
         ),
         (
-            "a difference nobody comes to",
+            "an unreachable difference",
             "s:send { a -> ! } t:send { b -> ! }",
             "s:send { a -> ! } t:send { c -> ! }",
             Same,
         ),
         (
-            "a state nobody comes to",
+            "an unreachable state",
             "s:send { a -> ! }",
             "s:send { a -> ! } t:send { b -> ! }",
             AnyOrder,
@@ -236,7 +236,7 @@ const ROWS: &[Row] = {
             Incompatible,
         ),
         (
-            "a bound more",
+            "one more bound",
             "s:send<T: send> { a(n: T) -> s<T> }",
             "s:send<T: send + eq> { a(n: T) -> s<T> }",
             AnyOrder,
@@ -248,7 +248,7 @@ const ROWS: &[Row] = {
             Same,
         ),
         (
-            "an argument on the way",
+            "an argument in between",
             "s:send { a -> t<u8> } t:recv<T: send> { b(n: T) -> ! }",
             "s:send { a -> t<u16> } t:recv<T: send> { b(n: T) -> ! }",
             Incompatible,
@@ -320,7 +320,7 @@ fn declared_types_compare_by_structure() {
     }
 }
 
-/// Declarations in two versions of one behaviour: what programs have to change, or nothing.
+/// Declarations in two versions with the same behaviour: what programs have to change, if anything.
 #[test]
 fn programs_that_no_longer_compile_are_no_same() {
     let entry = "proto! p { s:send { a(v: n) -> ! } }";
@@ -445,7 +445,7 @@ fn long_chains_part_at_their_ends() {
     assert!(relation::not_dual(view, view.turned()).is_none());
 }
 
-/// A loop of so many states, which a session enters after `go`; the start may have more messages, and so may each state.
+/// A loop of `length` states, which a session enters after `go`; the start may have more messages, and so may each state.
 fn ring(length: usize, at_start: &str, in_state: impl Fn(usize) -> bool) -> String {
     let state = |at: usize| {
         let next = (at + 1) % length;
@@ -456,7 +456,7 @@ fn ring(length: usize, at_start: &str, in_state: impl Fn(usize) -> bool) -> Stri
     format!("proto! rings {{ start:send {{ go -> r0{at_start} }}\n{states} }} {SHARED}")
 }
 
-/// Loops whose lengths have no common divisor meet in as many pairs of states as the product of their lengths: 900 millions here.
+/// Loops whose lengths have no common divisor meet in as many pairs of states as the product of their lengths: 900 million here.
 #[test]
 fn states_that_behave_alike_are_compared_once() {
     let old = compiled(&ring(30_011, "", |_| false));
@@ -468,18 +468,18 @@ fn states_that_behave_alike_are_compared_once() {
     assert!(relation::failure(view(&old), view(&new)).is_none());
 }
 
-/// The client may shout in every eleventh state, and the server does not hear it in every thirteenth, so they part in the 143rd.
-/// Its client's loop is twice as long as it has to be, and the place is the one in it that the dialogue leads to.
+/// The client may shout in every eleventh state, and the server does not expect it in every thirteenth, so they differ in the
+/// 143rd. The client's loop is twice as long as necessary, and the reported state is the one that the dialogue reaches.
 #[test]
 fn a_dialogue_leads_to_the_states_themselves_and_not_to_others_like_them() {
     let client = compiled(&ring(22, "", |at| at % 11 == 10));
     let server = compiled(&ring(13, "", |at| at != 12));
-    let failure = relation::misfit(view(&client), view(&server)).expect("`shout` is not heard");
+    let failure = relation::misfit(view(&client), view(&server)).expect("`shout` is unexpected");
     assert_eq!(failure.dialogue.len(), 1 + 142 + 1);
     let (relation::Place::State(left), relation::Place::State(right)) =
         (failure.left, failure.right)
     else {
-        panic!("nothing is over: {:?}", failure.clash);
+        panic!("nothing has ended: {:?}", failure.clash);
     };
     assert_eq!([left.name.text(), right.name.text()], ["r10", "r12"]);
 }

@@ -1,4 +1,4 @@
-//! `#[dual_of]` against a search that knows nothing of union-find.
+//! `#[dual_of]` checked against a search that does not use union-find.
 
 use super::{Dice, one, rules};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -29,7 +29,7 @@ fn random(dice: &mut Dice) -> States {
     (0..states).map(|_| state(dice)).collect()
 }
 
-/// The same seen from the other side, with every state twice and the messages in another order.
+/// The dual, with every state twice and the messages in another order.
 fn unfolded_dual(states: &States, dice: &mut Dice) -> States {
     let copies = states.iter().chain(states);
     let copies = copies.map(|(sends, messages)| {

@@ -1,10 +1,10 @@
-//! `expanding-recursion` against the arguments that really come about.
+//! `expanding-recursion` checked against the arguments that actually occur.
 
 use super::{Dice, one, rules};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// An argument: which parameter of the state it is, in how many lists.
+/// An argument: which parameter of the state it is, and how many lists it is nested in.
 type Argument = (usize, usize);
 
 /// For each state, its messages: the next state and its two arguments.
@@ -39,7 +39,8 @@ fn text(states: &States) -> String {
     text + "}\n"
 }
 
-/// Whether from some state, with its own parameters, arguments come about that are deeper than any way without a cycle could make.
+/// Whether, from some state with its own parameters, arguments occur that are nested deeper than any path without a cycle could
+/// nest them.
 fn grows(states: &States) -> bool {
     let deepest = 2 * states.len() + 1;
     (0..states.len()).any(|start| {

@@ -1,4 +1,4 @@
-//! Texts of a size that nobody writes by hand. A quadratic step or a deep recursion would show as a test that does not end.
+//! Texts larger than anyone writes by hand. A quadratic step or a deep recursion would keep these tests from finishing.
 
 use super::{one, rules};
 use duologue::target::{self, Options, Target};
@@ -68,7 +68,7 @@ fn long_chains_and_circles_of_types() {
     assert_eq!(rules(&one(&circle)), ["recursive-type"]);
 }
 
-/// Three times as many: a step for each pair would not end. Every target writes each alias once, and reads none of the others.
+/// Three times as many: a step for each pair would not finish. Every target writes each alias once, and reads none of the others.
 #[test]
 fn long_chains_of_types_are_written() {
     let most = 3 * MANY;
@@ -107,7 +107,7 @@ fn duals_of_that_size() {
         "type a0 = u8; type b0 = u8;\n\
          proto! p {{ s:send {{ m(a{MANY}) -> ! }} }}\n#[dual_of(p)] proto! q {{ s:recv {{ m(b{MANY}) -> ! }} }}"
     );
-    // The two are dual, and found so; that their types are too deep for any compiler is told of each.
+    // The two are recognised as dual; each is reported because its types are too deep for any compiler.
     assert_eq!(
         rules(&one(&text("", types, &pair))),
         ["deep-type", "deep-type"]

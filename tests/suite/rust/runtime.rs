@@ -1,4 +1,4 @@
-//! The tests of the Rust runtime in other builds than Cargo's ordinary one: optimized, under loom, under sanitizers.
+//! The tests of the Rust runtime in builds other than Cargo's default: optimized, under loom, under sanitizers.
 
 use crate::support::rust::{compile_runtime, scratch, tool};
 use crate::support::{is_named, repository, succeed};
@@ -22,7 +22,7 @@ fn all_interleavings_of_short_conversations_are_sound() {
     succeed_in(tests.env("RUSTFLAGS", "--cfg duologue_loom"));
 }
 
-/// An application sets these to test itself with loom or the thread sanitizer, and `RUSTFLAGS` reach all of its dependencies.
+/// An application sets these to test itself with loom or the thread sanitizer, and `RUSTFLAGS` reaches all of its dependencies.
 #[test]
 fn the_runtime_leaves_the_names_loom_and_tsan_to_applications() {
     let library = scratch("runtime-of-an-application").join("libduologue_runtime.rmeta");
@@ -40,7 +40,8 @@ fn the_runtime_leaves_the_names_loom_and_tsan_to_applications() {
     assert!(dependencies("--cfg duologue_loom").contains(" loom v"));
 }
 
-/// In runs messages are stored, or all are swapped. Memory is given back at once: a list of blocks would hide its use afterwards.
+/// With `membarrier`, messages of a run are stored; without it, all are swapped. Both builds free memory at once, because a list of
+/// free blocks would hide its use afterwards.
 #[test]
 fn the_runtime_is_clean_under_the_address_sanitizer() {
     for features in [&["--features", "membarrier"] as &[&str], &[]] {
@@ -52,7 +53,7 @@ fn the_runtime_is_clean_under_the_address_sanitizer() {
     }
 }
 
-/// The standard library is not compiled for the sanitizer, which the compiler and the sanitizer have to be told.
+/// The standard library is not compiled for the sanitizer, which both the compiler and the sanitizer have to allow for.
 #[test]
 fn the_runtime_is_clean_under_the_thread_sanitizer() {
     let flags = "-Cunsafe-allow-abi-mismatch=sanitizer --cfg duologue_tsan";
@@ -61,7 +62,7 @@ fn the_runtime_is_clean_under_the_thread_sanitizer() {
     }
 }
 
-/// Runs the tests that need no other than their own threads under a sanitizer.
+/// Runs under a sanitizer the tests that need only their own threads.
 fn under_sanitizer(sanitizer: &str, flags: &str, features: &[&str]) {
     if !is_named("sanitizers") {
         return;
@@ -77,7 +78,7 @@ fn under_sanitizer(sanitizer: &str, flags: &str, features: &[&str]) {
     let mut tests = tests_of_the_runtime(sanitizer, &choice);
     // One test at a time: where several run, the harness uses more of the standard library.
     tests.args(["--", "--test-threads=1"]);
-    // The flags are not stable ones; their meaning has not changed for years.
+    // The flags are unstable, but their meaning has not changed for years.
     tests.env("RUSTC_BOOTSTRAP", "1");
     tests.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer} -g {flags}"));
     let known = repository().join("runtime/rust/tests/tsan.supp");

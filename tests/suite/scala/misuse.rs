@@ -1,7 +1,7 @@
-//! Programs that make a mistake: each is told for the stated reason and no other, and is right once the line is.
+//! Programs with a mistake: each is rejected for the stated reason and no other, and accepted once the line is corrected.
 //!
-//! The first line of a file says how the mistake is told. The line that ends with `// wrong` makes it; the line `// right: ...`
-//! below is what should stand there.
+//! The first line of a file says how the mistake is reported. The line that ends with `// wrong` makes the mistake; the line
+//! `// right: ...` below it is the correction.
 
 use super::read;
 use crate::support::repository;
@@ -15,7 +15,7 @@ pub struct Misuse {
     pub path: PathBuf,
     /// `error`, `warning` or `throws`.
     pub how: String,
-    /// A part of what the compiler says, or all that the exception says.
+    /// A part of the compiler's message, or all of the exception's.
     pub what: String,
     text: String,
 }
@@ -57,7 +57,7 @@ impl Misuse {
             .expect("a line is marked as wrong")
     }
 
-    /// Writes the program as it should be.
+    /// Writes the corrected program.
     pub fn write_right(&self, folder: &Path) -> PathBuf {
         let lines = self.text.lines().filter(|line| !line.ends_with("// wrong"));
         let right: Vec<&str> = lines.collect();
@@ -106,14 +106,14 @@ pub fn is_told_by_the_compiler(scala: Scala, programs: &Path) {
             .filter(|finding: &Vec<&str>| finding[0] == path)
             .collect();
         let [finding] = findings.as_slice() else {
-            panic!("{} should be told once, not {findings:#?}", misuse.name);
+            panic!("{} should be reported once, not {findings:#?}", misuse.name);
         };
         let line = misuse.wrong_line().to_string();
         let is_right =
             finding[1] == misuse.how && finding[2] == line && finding[3].contains(&misuse.what);
         assert!(
             is_right,
-            "{} should be told as {:?} in line {line}, not {finding:#?}",
+            "{} should be reported as {:?} in line {line}, not {finding:#?}",
             misuse.name, misuse.what
         );
     }

@@ -1,4 +1,4 @@
-//! The sbt plugin and its example, where `DUOLOGUE_TEST_WITH` names `sbt`: Maven fetches the launcher, and that fetches sbt.
+//! The sbt plugin and its example, where `DUOLOGUE_TEST_WITH` names `sbt`: Maven fetches the launcher, which fetches sbt.
 
 use crate::support::scala::{folder, maven, tool};
 use crate::support::{copy, edit, is_named, repository, succeed};
@@ -37,7 +37,7 @@ fn an_edit_of_a_protocol_builds_again_and_an_error_is_told_with_its_place() {
         let part = Path::new("runtime/scala").join(part);
         copy(&repository().join(&part), &root.join(&part));
     }
-    let writes = |printed: &str| printed.contains("Writing endpoints for the protocols");
+    let writes = |printed: &str| printed.contains("Generating endpoints for the protocols");
     let run = || sbt(&example, &root).unwrap_or_else(|failure| panic!("{failure}"));
 
     let first = run();
@@ -80,7 +80,7 @@ fn an_edit_of_a_protocol_builds_again_and_an_error_is_told_with_its_place() {
         "-> reading",
     );
 
-    // An edit of what is generated is undone, since the build would go on without the protocol otherwise.
+    // An edit of generated code is undone; otherwise the build would continue without the protocol.
     let generated =
         example.join("target/scala-3.3.7/src_managed/main/duologue/protocols/thermostat.scala");
     edit(&generated, "object thermostat", "object thermometer");
@@ -94,7 +94,7 @@ fn an_edit_of_a_protocol_builds_again_and_an_error_is_told_with_its_place() {
     edit(&example.join("build.sbt"), "scalacOptions", options);
     let refused = sbt(&example, &root).expect_err("nothing is generated");
     assert!(
-        refused.contains("[warn] there is no .proto file in nowhere, which duologueSource names"),
+        refused.contains("[warn] there is no .proto file in nowhere (set by duologueSource)"),
         "{refused}"
     );
     edit(

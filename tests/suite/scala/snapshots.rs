@@ -1,4 +1,4 @@
-//! What a protocol becomes: the text and the generated files, side by side.
+//! What is generated from a protocol: the text and the generated files, side by side.
 
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;

@@ -1,10 +1,10 @@
-//! The races of the shim under jcstress, which runs each many times and lists what was seen.
+//! The races of the shim under jcstress, which runs each many times and lists the observed results.
 
 use crate::support::scala::{Scala, folder, maven, sources_in, tool};
 use crate::support::{is_named, repository, succeed};
 use std::fs;
 
-/// Where `DUOLOGUE_TEST_WITH` names `jcstress`. Waits sleep at once, so that sleeping is what is raced with.
+/// Where `DUOLOGUE_TEST_WITH` names `jcstress`. Waits sleep at once, so that the races involve sleeping.
 #[test]
 fn every_race_of_the_shim_ends_as_it_may() {
     if !is_named("jcstress") {

@@ -14,10 +14,10 @@ pub enum Compiler {
     Clang,
 }
 
-/// What is watched while the program runs.
+/// What is checked while the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watch {
-    /// Nothing: optimised as users build.
+    /// Nothing: optimised, as users build it.
     Plain,
     /// Bad addresses, undefined behaviour and leaks.
     Address,
@@ -27,14 +27,14 @@ pub enum Watch {
     Valgrind,
 }
 
-/// All warnings that generated code and the shim keep free of, in C.
+/// The warnings that generated code and the shim must not cause, in C.
 pub const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes";
 
 /// The same in C++.
 const CPP_WARNINGS: &str =
     "-std=c++17 -Wall -Wextra -Wpedantic -Werror -Wold-style-cast -Wzero-as-null-pointer-constant";
 
-/// Headers of the library that a program includes before generated ones, so that names meet.
+/// Headers of the C library that a program includes before generated ones, so that names would clash.
 pub const LIBRARIES: &str = "#ifndef __cplusplus\n#include <complex.h>\n#include <stdatomic.h>\n#include <threads.h>\n#endif\n#include <assert.h>\n\
     #include <ctype.h>\n#include <errno.h>\n#include <fcntl.h>\n#include <inttypes.h>\n#include <limits.h>\n\
     #include <locale.h>\n#include <math.h>\n#include <poll.h>\n#include <pthread.h>\n#include <sched.h>\n\
@@ -73,7 +73,7 @@ impl Compiler {
 }
 
 impl Watch {
-    /// Every way to watch, valgrind where `DUOLOGUE_TEST_WITH` names it.
+    /// Every checker, valgrind only where `DUOLOGUE_TEST_WITH` names it.
     pub fn all() -> Vec<Watch> {
         let mut all = vec![Watch::Plain, Watch::Address, Watch::Thread];
         if is_named("valgrind") {
@@ -114,7 +114,7 @@ pub struct Program<'a> {
     pub watch: Watch,
     /// C files, and C++ files that end in `.cpp`.
     pub sources: &'a [PathBuf],
-    /// What is compiled already.
+    /// Objects that are already compiled.
     pub objects: &'a [PathBuf],
     /// Folders of headers, besides those of the shim.
     pub includes: &'a [PathBuf],
@@ -127,7 +127,7 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Compiles and links the program together with the shim, and runs it; the standard output if all went well.
+    /// Compiles and links the program together with the shim, and runs it; returns the standard output on success.
     pub fn run(&self) -> Result<String, String> {
         let program = self.folder.join("program");
         let is_cpp = |source: &PathBuf| source.extension().is_some_and(|ending| ending == "cpp");
@@ -148,7 +148,7 @@ impl Program<'_> {
         succeed(&mut run)
     }
 
-    /// Compiles and links the sources alone, which are to bring the shim along, and lets libFuzzer call them that many times, or for
+    /// Compiles and links only the sources, which must include those of the shim, and lets libFuzzer call them `runs` times, or for
     /// as many seconds as `DUOLOGUE_FUZZ_SECONDS` says.
     pub fn fuzz(&self, runs: u32) -> Result<String, String> {
         let program = self.folder.join("fuzzer");
@@ -182,7 +182,7 @@ impl Program<'_> {
     }
 }
 
-/// The objects of the shim, built once per compiler and way to watch.
+/// The objects of the shim, built once per compiler and checker.
 fn runtime_objects(
     compiler: Compiler,
     watch: Watch,

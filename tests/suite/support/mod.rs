@@ -19,11 +19,11 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs a command to its end and hands back what it printed; the command and its complaints if it fails.
+/// Runs a command to its end and returns what it printed, or, if it fails, the command and its errors.
 pub fn succeed(command: &mut Command) -> Result<String, String> {
-    // For what hangs, not for what is slow: on a busy machine models and cold builds take minutes.
+    // A limit for commands that hang, not for slow ones: on a busy machine, models and cold builds take minutes.
     const PATIENCE: Duration = Duration::from_secs(900);
-    // With the number of the process, since two may run the suite at the same time.
+    // With the process id, since two processes may run the suite at the same time.
     let name = format!("output-{}-{}", std::process::id(), unique());
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let create = |ending| {
@@ -44,7 +44,7 @@ pub fn succeed(command: &mut Command) -> Result<String, String> {
         .map_err(|error| format!("{command:?}: {error}"))?;
     let start = Instant::now();
     let status = loop {
-        match child.try_wait().expect("the child is ours") {
+        match child.try_wait().expect("the child exists") {
             Some(status) => break Ok(status),
             None if start.elapsed() > PATIENCE => {
                 let _ = child.kill();
@@ -62,7 +62,7 @@ pub fn succeed(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Copies files and folders, but not what a build made of them.
+/// Copies files and folders, but not build output.
 pub fn copy(from: &Path, to: &Path) {
     if from.is_file() {
         std::fs::copy(from, to).expect("it can be copied");

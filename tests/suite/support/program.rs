@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A folder of one test's own, empty at first.
+/// A folder of its own for one test, empty at first.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
@@ -35,7 +35,7 @@ impl Scratch {
 
     pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(path);
-        let parent = path.parent().expect("a file lies in a folder");
+        let parent = path.parent().expect("a file is in a folder");
         fs::create_dir_all(parent).expect("a folder can be created");
         fs::write(path, bytes).expect("a scratch file can be written");
     }
@@ -59,7 +59,7 @@ impl Scratch {
                     pending.push(path);
                 } else {
                     let path = path.strip_prefix(&self.0).expect("it is in the folder");
-                    found.push(path.to_str().expect("a plain name").replace('\\', "/"));
+                    found.push(path.to_str().expect("a UTF-8 name").replace('\\', "/"));
                 }
             }
         }
@@ -67,8 +67,8 @@ impl Scratch {
         found
     }
 
-    /// `duologue` in this folder, with the words of `arguments`, and nothing of the environment that changes its output:
-    /// git finds a repository in the folder only, not the one that the tests themselves are in.
+    /// `duologue` in this folder, with the words of `arguments`, and without environment variables that change its output: git
+    /// finds a repository only in the folder, not the one that the tests themselves are in.
     pub fn duologue(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
         command
@@ -116,7 +116,7 @@ pub fn run(mut command: Command, input: &[u8]) -> Output {
     let mut stdin = child.stdin.take().expect("its input is a pipe");
     let input = input.to_vec();
     let writer = std::thread::spawn(move || {
-        // A command that does not read its input is no failure of the test.
+        // A command that does not read its input is not a failure of the test.
         let _ = stdin.write_all(&input);
     });
     let output = child.wait_with_output().expect("it ends");
@@ -124,7 +124,7 @@ pub fn run(mut command: Command, input: &[u8]) -> Output {
     output
 }
 
-/// What a command printed where, and its exit code; times are left out.
+/// What a command printed on which stream, and its exit code; times are left out.
 pub fn transcript(arguments: &str, output: &Output) -> String {
     let mut text = format!("$ duologue {arguments}\n");
     text += &without_times(&String::from_utf8_lossy(&output.stdout));

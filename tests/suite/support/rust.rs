@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// Which language the compiler takes the text for.
+/// The edition that the compiler assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edition {
     E2021,
@@ -51,7 +51,7 @@ pub fn protocols_in(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Checks protocols; they have no error.
+/// Checks protocols, which must have no errors.
 pub fn checked(inputs: &[PathBuf]) -> CheckedProgram {
     let inputs = inputs.iter().cloned().map(Input::Path).collect();
     let request = Request {
@@ -64,12 +64,12 @@ pub fn checked(inputs: &[PathBuf]) -> CheckedProgram {
         .unwrap_or_else(|| panic!("{:#?}", compilation.diagnostics))
 }
 
-/// Writes protocols in Rust below a folder; hands back what was compiled.
+/// Generates Rust code for protocols below a folder; returns what was compiled.
 pub fn generate(inputs: &[PathBuf], options: &Options, out: &Path) -> CheckedProgram {
     let checked = checked(inputs);
     for file in target::generate(&checked, Target::Rust, options).files {
         let path = out.join(&file.path);
-        fs::create_dir_all(path.parent().expect("files lie in folders"))
+        fs::create_dir_all(path.parent().expect("files are in folders"))
             .expect("the target folder can be written");
         fs::write(path, file.text).expect("the target folder can be written");
     }
@@ -124,8 +124,8 @@ pub fn runtime() -> &'static Path {
         .unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// The compiler, asked for the runtime with its default features as this library. It knows the names of the configurations that the
-/// runtime may ask for, so any other name is an error.
+/// A compiler command that builds the runtime with its default features as this library. It lists the configuration names that the
+/// runtime may query, so any other name is an error.
 pub fn compile_runtime(library: &Path) -> Command {
     let mut rustc = tool("rustc", "rustup toolchain install stable");
     rustc.args([
@@ -148,11 +148,11 @@ pub fn compile_runtime(library: &Path) -> Command {
     rustc
 }
 
-/// The compiler, with the runtime at hand under the name that generated code uses.
+/// The compiler, with the runtime available under the name that generated code uses.
 pub fn rustc(edition: Edition) -> Command {
     let mut rustc = tool("rustc", "rustup toolchain install stable");
     let runtime = runtime();
-    let folder = runtime.parent().expect("a file lies in a folder");
+    let folder = runtime.parent().expect("a file is in a folder");
     rustc.args(["--edition", edition.name(), "--color", "never", "--extern"]);
     rustc
         .arg(format!("duologue={}", runtime.display()))
@@ -176,7 +176,7 @@ pub fn rustfmt() -> Command {
     rustfmt
 }
 
-/// What a command printed, whatever came of it.
+/// The output of a command, whether or not it succeeds.
 pub fn output(command: &mut Command) -> Output {
     command
         .output()

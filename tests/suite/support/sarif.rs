@@ -15,7 +15,7 @@ pub fn keeps_to_schema(document: &Value) {
 
 /// The schema that the SARIF library was made from, out of the library's own package.
 fn schema() -> Value {
-    // Packages of other platforms need not be there, so the metadata is asked for this one only.
+    // Packages for other platforms may be missing, so the metadata is requested for this one only.
     let rustc = Command::new("rustc")
         .arg("-vV")
         .output()
@@ -51,7 +51,7 @@ fn schema() -> Value {
         .join("schema.json");
     let text = fs::read_to_string(schema).expect("the package has the schema");
     let mut schema: Value = serde_json::from_str(&text).expect("a JSON document");
-    // The published schema has one pattern that is no regular expression, for a property that is not written here.
+    // One pattern in the published schema is not a regular expression; reports do not have its property.
     for part in ["run", "toolComponent"] {
         let language = &mut schema["definitions"][part]["properties"]["language"];
         language

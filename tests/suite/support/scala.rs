@@ -21,11 +21,11 @@ pub enum Scala {
     Two,
 }
 
-/// What generated code, the shim and the programs keep free of, in either version.
+/// The warnings that generated code, the shim and the programs must not cause, in either version.
 const WARNINGS: &str =
     "-Werror -deprecation -feature -unchecked -Wvalue-discard -Wnonunit-statement";
 
-/// A compiler runs for seconds only: what the second JIT compiler would win, it costs.
+/// A compiler runs for seconds only: the second JIT compiler would cost more than it gains.
 const SHORT_RUN: [&str; 2] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
 impl Scala {
@@ -59,12 +59,12 @@ impl Scala {
         maven::class_path("runtime/scala/pom.xml", self)
     }
 
-    /// Compiles Scala and Java sources together into an empty folder; what the compiler says if it refuses.
+    /// Compiles Scala and Java sources together into an empty folder; the error is what the compiler prints.
     pub fn compile(self, sources: &[PathBuf], on: &[PathBuf], out: &Path) -> Result<(), String> {
         self.compile_with(&self.path_with(on), sources, out)
     }
 
-    /// As `compile`, with a class path that holds the compiler, and whatever the sources need besides.
+    /// Like `compile`, with a class path that contains the compiler and whatever else the sources need.
     pub fn compile_with(self, path: &str, sources: &[PathBuf], out: &Path) -> Result<(), String> {
         let _ = std::fs::remove_dir_all(out);
         std::fs::create_dir_all(out).expect("the target folder can be written");
@@ -72,7 +72,7 @@ impl Scala {
         scalac.args(SHORT_RUN).args(["-Xss8m", "-cp", path]);
         scalac.arg(self.compiler()).args(self.warnings());
         scalac.args(["-classpath", path, "-d"]).arg(out);
-        // A list of this length belongs into a file, or it would hide what the compiler says.
+        // A list of this length goes into a file, or it would hide the compiler's messages.
         let list = out.with_extension("sources");
         let names = sources
             .iter()
@@ -96,12 +96,12 @@ impl Scala {
         succeed(javac.args(java)).map(|_| ())
     }
 
-    /// Runs a main class; what it prints.
+    /// Runs a main class; returns what it prints.
     pub fn run(self, on: &[PathBuf], main: &str, arguments: &[&str]) -> Result<String, String> {
         self.run_with(tool("java"), on, main, arguments)
     }
 
-    /// Runs a main class in a Java of the caller's choice; what it prints.
+    /// Runs a main class in a Java of the caller's choice; returns what it prints.
     pub fn run_with(
         self,
         mut java: Command,
@@ -146,7 +146,7 @@ impl Scala {
     }
 }
 
-/// Writes protocols in Scala below an empty folder; hands back what was compiled.
+/// Generates Scala code for protocols below an empty folder; returns what was compiled.
 pub fn generate(inputs: &[PathBuf], package: Option<&str>, out: &Path) -> CheckedProgram {
     let request = Request {
         inputs: inputs.iter().cloned().map(Input::Path).collect(),
@@ -163,7 +163,7 @@ pub fn generate(inputs: &[PathBuf], package: Option<&str>, out: &Path) -> Checke
     let _ = std::fs::remove_dir_all(out);
     for file in target::generate(&checked, Target::Scala, &request.options).files {
         let path = out.join(&file.path);
-        std::fs::create_dir_all(path.parent().expect("files lie in folders"))
+        std::fs::create_dir_all(path.parent().expect("files are in folders"))
             .expect("the target folder can be written");
         std::fs::write(path, file.text).expect("the target folder can be written");
     }

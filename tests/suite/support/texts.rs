@@ -1,4 +1,4 @@
-//! Compiling texts that are at hand, without touching the disk.
+//! Compiling texts in memory, without touching the disk.
 
 use duologue::compile::{Compilation, Files, Input, Request, compile};
 use duologue::diagnostic::Level;
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// A few texts by name, as if they lay in one folder.
+/// A few texts by name, as if they were in one folder.
 #[derive(Default)]
 pub struct Texts(BTreeMap<PathBuf, Vec<u8>>);
 
 impl Texts {
-    /// One text more.
+    /// Adds a text.
     pub fn with(mut self, name: &str, text: impl Into<Vec<u8>>) -> Texts {
         self.0.insert(name.into(), text.into());
         self

@@ -1,20 +1,20 @@
 /*
  * duologue/atomic.h: the atomic operations of the runtime, under names of its own. Not for programs, and not for C++.
  *
- * With threads they are those of C11, under other names and nothing else.
+ * With threads they are the operations of C11 under other names.
  *
- * Without threads (DUO_NO_THREADS) they are plain loads and stores, and nothing of <stdatomic.h> or of a library of atomics
+ * Without threads (DUO_NO_THREADS) they are plain loads and stores, and neither <stdatomic.h> nor a library of atomics
  * is used: 32-bit cores have no atomic operations on 64 bits, and toolchains for devices have no libatomic.
  *
- * - One processor runs all code that touches a session, one call after the other, and sees its own stores in their order. So
- *   a read-modify-write is a load and a store, and a fence is nothing.
- * - What a call waits for is done by code that the call itself runs: `duo_idle`. To the compiler that is a call of a function
- *   that may change whatever memory it can reach, so after it everything is read again.
- * - An interrupt handler must not find a session in the middle of a call. No choice of accesses could change that: a 64-bit
- *   store is two stores on a 32-bit core, and a step of a session is several of them. A program whose handler uses a session
- *   masks the interrupt around each of its own calls on that session, by something that the compiler does not move memory
- *   accesses across (CMSIS's `__disable_irq` and `__enable_irq` are such). Hence nothing here is volatile: that would cost
- *   code and gain nothing. docs/targets/c.md says what a handler may do.
+ * - One processor runs all code that accesses a session, one call after the other, and sees its own stores in order. So
+ *   a read-modify-write is a load and a store, and a fence does nothing.
+ * - What a call waits for is done by code that the call itself runs: `duo_idle`. To the compiler that is a call of a
+ *   function that may change any memory it can reach, so everything is read again after it.
+ * - An interrupt handler must not find a session in the middle of a call. No choice of accesses could ensure that: a
+ *   64-bit store is two stores on a 32-bit core, and a step of a session consists of several stores. A program whose
+ *   handler uses a session must mask the interrupt around each of its own calls on that session, with something that
+ *   the compiler does not move memory accesses across (such as CMSIS's `__disable_irq` and `__enable_irq`). So nothing
+ *   here is volatile: that would cost code size and gain nothing. docs/targets/c.md describes what a handler may do.
  */
 #ifndef DUOLOGUE_ATOMIC_H
 #define DUOLOGUE_ATOMIC_H
@@ -23,7 +23,10 @@
 
 #include <stdatomic.h>
 
-/* A qualifier: where compilers for 32 bits have not always agreed, gcc notes only the other way to write it. */
+/*
+ * Used as a qualifier: in places where compilers for 32 bits have not always agreed, gcc prints a note, but
+ * only for the other notation.
+ */
 #define DUO_ATOMIC _Atomic
 #define duo_atomic_init(place, value) atomic_init(place, value)
 #define duo_atomic_load(place, order) atomic_load_explicit(place, order)
@@ -46,7 +49,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The orders are left out, names and all. */
+/* The memory orders are dropped, including their names. */
 #define DUO_ATOMIC
 #define duo_atomic_init(place, value) ((void)(*(place) = (value)))
 #define duo_atomic_load(place, order) (*(place))
@@ -62,7 +65,7 @@
 #define duo_signal_fence(order) ((void)0)
 #define duo_thread_fence(order) ((void)0)
 
-/* The functions for what a place is: what is no number or flag is a pointer. */
+/* Selects the function by the type of the object: anything that is not a number or a flag is a pointer. */
 #define DUO_PLAIN(place, what)                                                                     \
     _Generic((place), bool *: duo_plain_##what##_bool, uint32_t *: duo_plain_##what##_32,          \
              uint64_t *: duo_plain_##what##_64, default: duo_plain_##what##_pointer)
@@ -108,7 +111,10 @@ DUO_PLAIN_FETCHES(uint64_t, 64)
 #undef DUO_PLAIN_EXCHANGES
 #undef DUO_PLAIN_FETCHES
 
-/* Pointers to structs all look the same; the types of their places differ, so they are copied. */
+/*
+ * Pointers to structs all have the same representation. The types of the objects that hold them
+ * differ, so they are copied.
+ */
 static inline void *duo_plain_exchange_pointer(void *place, void *value)
 {
     void *before;

@@ -1,13 +1,13 @@
 /*
- * duologue/lane.h: numbers that go to and from another process, the way that most of them take. In a lane they
- * follow one another: like the one before, in a line that has room or was seen to have more. In a volley
- * each turns the direction, and they go to and fro in one line. Code that is
- * generated for sessions between processes has it in its headers; everything else, and all of C++, is
- * done by the library. Not for programs.
+ * duologue/lane.h: the path that most numbers take to and from another process. In a lane, numbers follow one
+ * another: each is like the one before, in a line that has free slots or was seen to have more numbers. In a
+ * volley each message turns the direction, and all go back and forth in one line. Code that is generated for
+ * sessions between processes includes this in its headers; everything else, and all of C++, goes through the
+ * library. Not for programs.
  *
- * What must hold is in runtime/c/src/shm.h. Nothing is stored but the number, the word that publishes it
- * and the turn: stores that wait for a line from the other processor soon fill the processor's buffer of
- * stores, and then it stands still.
+ * The invariants are in runtime/c/src/shm.h. Only the number, the word that publishes it and the turn are
+ * stored: stores that wait for a line from the other processor soon fill the store buffer, and then the
+ * processor stalls.
  */
 #ifndef DUOLOGUE_LANE_H
 #define DUOLOGUE_LANE_H
@@ -20,15 +20,15 @@ DUO_C_BEGINS
 extern "C" {
 #endif
 
-/* Behind the last number of a line that was sent: goes on to the next line. */
+/* After the last number of a line was sent: goes on to the next line. */
 void duo_lane_go_on(duo_endpoint next);
 
-/* Behind the last number of a line that was received: goes on to the next line. */
+/* After the last number of a line was received: goes on to the next line. */
 void duo_lane_line_ends(duo_endpoint next);
 
 /*
- * Behind a number that was sent to a peer that sleeps or has left: wakes it, or ends the session, and then `*next` is
- * zeroed.
+ * After a number was sent to a peer that sleeps or has disconnected: wakes the peer, or ends the session, after which
+ * the caller zeroes `*next`.
  */
 duo_status duo_answer_peer(duo_endpoint next, uint32_t flags);
 
@@ -36,16 +36,16 @@ duo_status duo_answer_peer(duo_endpoint next, uint32_t flags);
 }
 #endif
 
-/* In the word of a line: the next message is in the next one. */
+/* In the word of a line: the next message is in the next line. */
 #define DUO_LANE_FULL UINT64_C(0x10)
-/* As many turns as a line has numbers. */
+/* How far the turn advances with the numbers of a line. */
 #define DUO_LANE_TURNS 14
-/* A word with one message; the parity of the line's use is in the lowest bit. */
+/* A word with one message; the lowest bit is the parity of the line's use. */
 #define DUO_VOLLEY_ONE UINT64_C(2)
-/* How often a receiver looks before it begins to wait in earnest. */
+/* How often a receiver polls before it waits in the library. */
 enum { DUO_VOLLEY_LOOKS = 64 };
 
-/* Generated code knows the type of the message, and the runtime its table. */
+/* Generated code has the type of the message, the runtime its table. */
 #define duo_lane_recv(way, from, role, message, offset)                                            \
     duo_lane_recv_tagged(way, from, role, message, sizeof(message)->tag, offset)
 
@@ -68,8 +68,8 @@ DUO_INLINE duo_remote *duo_remote_of(duo_endpoint from)
 }
 
 /*
- * Stores an endpoint at once: callers copy it out of a message in one load, which would have to wait for
- * two stores to reach the cache.
+ * Stores an endpoint in one store: callers copy it out of a message with one load, which would otherwise
+ * have to wait for two stores to reach the cache.
  */
 DUO_INLINE void duo_store_at_once(duo_endpoint endpoint, char *place)
 {
@@ -83,13 +83,13 @@ DUO_INLINE void duo_store_at_once(duo_endpoint endpoint, char *place)
 }
 
 /*
- * Whether the next message is one of a lane. `of` is the message of a sender, or NULL if its state has no
- * other that could be in one; a lane leads from a state to itself, so the turn says which state it is. One
- * comparison tells most numbers that they are in a lane and not the last of their line.
+ * Whether the next message is part of a lane. `of` is the message of a sender, or NULL if its state has no
+ * other message that could be in one. A lane leads from a state to itself, so the turn determines the
+ * state. For most numbers, one comparison shows that they are in a lane and not the last of their line.
  */
 DUO_INLINE bool duo_lane_has(duo_way *way, duo_endpoint from, duo_role role, const void *of)
 {
-    /* No other turn has this bit. */
+    /* Only turns of sessions between processes have this bit. */
     if ((from.turn >> 62 & 1) == 0) return false;
     duo_remote *remote = duo_remote_of(from);
     uint64_t turn = duo_atomic_load(&remote->session.sides[role].turn, memory_order_relaxed);
@@ -100,7 +100,7 @@ DUO_INLINE bool duo_lane_has(duo_way *way, duo_endpoint from, duo_role role, con
     return from.turn + 2 == remote->lane.end;
 }
 
-/* Behind a number that was sent: the peer sleeps, or has left. */
+/* After a number was sent: the peer sleeps, or has disconnected. */
 DUO_INLINE duo_status duo_lane_answer(duo_endpoint *next, uint32_t flags)
 {
     duo_status status = duo_answer_peer(*next, flags);
@@ -108,13 +108,13 @@ DUO_INLINE duo_status duo_lane_answer(duo_endpoint *next, uint32_t flags)
     return status;
 }
 
-/* Where the number of a turn goes, or stands. */
+/* The address of the number of this turn. */
 DUO_INLINE char *duo_lane_place(const duo_lane *lane, duo_endpoint from)
 {
     return (char *)(lane->place + (uintptr_t)(4 * from.turn));
 }
 
-/* Uses the endpoint up: the one that follows. */
+/* Uses up the endpoint; returns the one that follows. */
 DUO_INLINE duo_endpoint duo_lane_step(duo_endpoint from, duo_role role)
 {
     duo_endpoint next = {from.session, from.turn + 2};
@@ -122,17 +122,17 @@ DUO_INLINE duo_endpoint duo_lane_step(duo_endpoint from, duo_role role)
     return next;
 }
 
-/* Goes to the next line of those that need nothing but to be begun. */
+/* Goes to the next of the lines that only have to be begun. */
 DUO_INLINE void duo_lane_next_line(duo_lane *lane)
 {
     lane->ahead--;
     lane->line += DUO_LINE / sizeof *lane->line;
-    /* Its numbers are a line further, and their turns as many as a line has. */
+    /* Addresses advance by one line, and turns by the numbers of one line. */
     lane->place += DUO_LINE - 4 * DUO_LANE_TURNS;
     lane->end += DUO_LANE_TURNS;
 }
 
-/* Sends a number of 8 bytes where `duo_lane_has` says that there is a place for it. */
+/* Sends a number of 8 bytes for which `duo_lane_has` has found a slot. */
 DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send(const duo_way *way, duo_endpoint from, duo_role role,
                                                    const void *number, duo_endpoint *next)
 {
@@ -162,13 +162,13 @@ DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send(const duo_way *way, duo_endpo
     return DUO_LIKELY(flags == 0) ? DUO_OK : duo_lane_answer(next, flags);
 }
 
-/* Where the number is that comes next, if `duo_lane_has` says that there is one. */
+/* The address of the next number, if `duo_lane_has` has found one. */
 DUO_INLINE const char *duo_lane_number(duo_endpoint from)
 {
     return duo_lane_place(&duo_remote_of(from)->lane, from);
 }
 
-/* Behind a number that was copied: the endpoint that follows. */
+/* After a number was copied: returns the endpoint that follows. */
 DUO_INLINE duo_endpoint duo_lane_taken(const duo_way *way, duo_endpoint from, duo_role role)
 {
     duo_lane *lane = &duo_remote_of(from)->lane;
@@ -186,7 +186,7 @@ DUO_INLINE duo_endpoint duo_lane_taken(const duo_way *way, duo_endpoint from, du
     return next;
 }
 
-/* Receives a number where there is one of several messages; entries are `offset` bytes from the start of `message`. */
+/* Receives a number in a state with several messages; entries are `offset` bytes from the start of `message`. */
 DUO_INLINE void duo_lane_recv_tagged(const duo_way *way, duo_endpoint from, duo_role role,
                                      void *message, size_t tag_size, size_t offset)
 {
@@ -201,8 +201,8 @@ DUO_INLINE void duo_lane_recv_tagged(const duo_way *way, duo_endpoint from, duo_
 }
 
 /*
- * Whether the next message is the first of a run that may be one of a volley. If so, `way->place` is where its
- * numbers are; `way->line` is nothing of a session between processes.
+ * Whether the next message is the first of a run that may be part of a volley. If so, `way->place` is the
+ * address of its numbers. `way->line` has no meaning in a session between processes.
  */
 DUO_INLINE bool duo_may_volley(duo_way *way, duo_endpoint from, duo_role role)
 {
@@ -213,13 +213,13 @@ DUO_INLINE bool duo_may_volley(duo_way *way, duo_endpoint from, duo_role role)
     return DUO_LIKELY(from.turn - remote->volley.from < remote->volley.span) && DUO_LIKELY(turn == from.turn);
 }
 
-/* The parity of this use of the line: they alternate, as the turn counts by two. */
+/* The parity of this use of the line: it alternates, while the turn counts by two. */
 DUO_INLINE uint64_t duo_volley_parity(const duo_volley *volley, duo_endpoint from)
 {
     return volley->parity ^ ((from.turn - volley->from) >> 1 & 1);
 }
 
-/* Sends the message whose numbers are in their place. `index` is its own among those of its state. */
+/* Sends the message whose numbers are in their slots. `index` is its index among the messages of its state. */
 DUO_MUST_CHECK DUO_INLINE duo_status duo_volley_send(duo_endpoint from, duo_role role, unsigned index,
                                                      duo_endpoint *next)
 {
@@ -233,9 +233,9 @@ DUO_MUST_CHECK DUO_INLINE duo_status duo_volley_send(duo_endpoint from, duo_role
 }
 
 /*
- * The tag, as users see it, of a message that is the only one in the line; 0 if it does not come at once, or
- * this is no volley. If it is of numbers only and turns the direction they are at `way->place`, and
- * `duo_volley_taken` is next.
+ * Returns the tag, as users see it, of a message that is the only one in the line; 0 if it does not arrive
+ * at once, or if this is not a volley. If it consists of numbers only and turns the direction, they are at
+ * `way->place`, and `duo_volley_taken` is next.
  */
 DUO_INLINE unsigned duo_volley_tag(duo_way *way, duo_endpoint from, duo_role role, uint64_t wait)
 {
@@ -255,7 +255,7 @@ DUO_INLINE unsigned duo_volley_tag(duo_way *way, duo_endpoint from, duo_role rol
     return (unsigned)(word >> 8 & 0xff) + 1;
 }
 
-/* Behind the numbers of a message that were copied: the endpoint that follows. */
+/* After the numbers of a message were copied: returns the endpoint that follows. */
 DUO_INLINE duo_endpoint duo_volley_taken(duo_endpoint from, duo_role role)
 {
     return duo_lane_step(from, role);

@@ -1,14 +1,14 @@
 /*
- * duologue/pipe.h: a session as it lies in memory, and the way that most messages take: few,
- * small and plain entries, a ring with room, and a peer that is awake. Generated C calls it with
- * constants, so that hardly anything is left of it. Everything else, and all of C++, takes the
- * way through the library. Not for programs.
+ * duologue/pipe.h: the memory layout of a session, and the path that most messages take: few, small
+ * and plain entries, a ring with free slots, and a peer that is awake. Generated C calls it with
+ * constants, so that little of it remains after optimisation. Everything else, and all of C++, goes
+ * through the library. Not for programs.
  *
- * What is here keeps to registers: it takes the address of nothing that its caller has, writes
- * entries to their place in the ring and nowhere else, and stores no more than the message, its
- * word and where its own side stands.
+ * This code works in registers. It takes no address of anything that belongs to its caller, writes
+ * entries to their slot in the ring and nowhere else, and stores only the message, its word and the
+ * position of its own side.
  *
- * Why it is correct stands in runtime/c/src/ring.h; the numbers are those of position.h there.
+ * runtime/c/src/ring.h explains why it is correct; position.h there defines the numbers.
  */
 #ifndef DUOLOGUE_PIPE_H
 #define DUOLOGUE_PIPE_H
@@ -33,46 +33,53 @@ enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
 
 /*
  * A line of the ring: a word (see position.h), and as many payloads as fit with it into a cache
- * line; a larger payload has a longer line of its own. A payload is the entries, or a pointer to
+ * line. A larger payload has a longer line of its own. A payload is the entries, or a pointer to
  * their block.
  */
 typedef struct duo_line {
-    /* Said, since compilers for 32 bits have not always agreed on it; the same elsewhere. */
+    /* Explicit, because compilers for 32-bit targets have not always agreed on it; no change elsewhere. */
     alignas(8) DUO_ATOMIC uint64_t word;
     char payloads[];
 } duo_line;
 
-/* Rung for a side that waits on many endpoints, by its peer: by a sender with a message, or by a receiver that makes room. */
+/*
+ * Notifies a side that waits on many endpoints. Rung by its peer: by a sender that has published a message, or by a
+ * receiver that has freed slots.
+ */
 typedef struct duo_bell {
     void (*ring)(struct duo_bell *bell);
 } duo_bell;
 
-/* One side's own half of a session, in a cache line of its own. The peer touches `bell` only. */
+/* One side's half of a session, in a cache line of its own. The peer accesses only `bell`. */
 typedef struct duo_side {
     /*
-     * The turn that the one good handle of this side carries; bit 0 is the side. It only grows, also
-     * from session to session in the same memory, so that no old handle is ever good again.
+     * The turn of the one valid handle of this side; bit 0 is the side. It only grows, even from
+     * session to session in the same memory, so that an old handle never becomes valid again.
      */
     alignas(DUO_LINE) DUO_ATOMIC uint64_t turn;
     /*
-     * The position of the message that comes next, and its line. Epoch and place are not in `at` but half of
-     * `base` and `turn` together: so `turn`, which grows by 2, is all that changes with a message within a line.
+     * The position of the next message, and its line. The epoch and the slot are not taken from `at`: they are
+     * half of the sum of `base` and `turn`. So `turn`, which grows by 2, is the only field that a message
+     * changes within a line.
      */
     uint64_t at;
     uint64_t base;
     duo_line *line;
-    /* The bell that hangs here, until the peer has rung it or it was taken down. A set may look here at any time. */
+    /*
+     * The bell that is installed here, until the peer has rung it or it was removed. A set may read this at any
+     * time.
+     */
     duo_bell *DUO_ATOMIC bell;
-    /* On the list of endpoints to be closed: the next of them. */
+    /* In the list of endpoints to be closed: the next one. */
     struct duo_side *next_closing;
-    /* On that list: the state this one is in. */
+    /* In that list: the state that this endpoint is in. */
     const duo_state *state;
-    /* The bell is for room: this side is a sender. */
+    /* The bell is for free slots: this side is a sender. */
     bool is_for_room;
 } duo_side;
 
 /*
- * What a receiver says to a sender that stores its messages: see leave.c. In a cache line of its
+ * What a receiver reports to a sender that stores its messages: see leave.c. In a cache line of its
  * own, since the sender reads it with nearly every message and it changes only when the receiver
  * sleeps.
  */
@@ -81,22 +88,22 @@ typedef struct duo_signal {
 } duo_signal;
 
 /*
- * A session. Lives in memory that is never given back, only used again for other sessions, so that
- * `turn` may be read through any handle at any time.
+ * A session. Its memory is never freed, only reused for other sessions, so that `turn` may be read
+ * through any handle at any time.
  */
 struct duo_session {
     alignas(DUO_LINE) char *ring;
     duo_shape shape;
-    /* All its endpoints are for the library. */
+    /* Only the library may use the endpoints of this session. */
     bool is_apart;
-    /* Comes from the pool; otherwise it lies in memory of the caller's. */
+    /* Comes from the pool; otherwise it is in memory provided by the caller. */
     bool is_pooled;
-    /* The whole ring is ready. Only a sender in a run looks at it, and whoever begins epochs again. */
+    /* The whole ring is ready. Accessed only by a sender in a run and by the side that restarts the epochs. */
     bool is_whole;
-    /* In memory of the caller's: a session has begun there that has not ended. */
+    /* In memory provided by the caller: a session has begun there and has not ended. */
     DUO_ATOMIC bool is_running;
     struct duo_session *next_free;
-    /* Which half of the ring was emptied last, and flags: see room.c. It changes twice in a lap. */
+    /* Which half of the ring was emptied last, and flags: see room.c. It changes twice per lap. */
     alignas(8) DUO_ATOMIC uint64_t credit;
     duo_side sides[2];
     duo_signal signals[2];
@@ -116,67 +123,68 @@ struct duo_session {
 #define DUO_WORD_FLAGS UINT64_C(0xb)
 
 /*
- * In a turn: only the library may use the endpoint, since in its session messages are always swapped,
- * because it is a sender's that may have to wait for room, or because its peer is in another process.
+ * In a turn: only the library may use the endpoint, because the messages of its session are always
+ * swapped, because it belongs to a sender that may have to wait for free slots, or because its peer
+ * is in another process.
  */
 #define DUO_TURN_APART (UINT64_C(1) << 63)
-/* In the turn of a side and in no endpoint, so that the library has a look: a bell was hung up here. */
+/* In the turn of a side but in no endpoint, so that every use goes to the library: a bell is installed here. */
 #define DUO_TURN_BELL (UINT64_C(1) << 61)
-/* Beside it, for a few instructions: whoever hung it up looks at the side. See bell.c. */
+/* Set in addition, for a few instructions, while the thread that installed the bell accesses the side. See bell.c. */
 #define DUO_TURN_HELD (UINT64_C(1) << 60)
 
 /* In a turn: the peer is in another process. */
 #define DUO_REMOTE (DUO_TURN_APART | UINT64_C(1) << 62)
 
 /*
- * Numbers that may follow and are like the last one, since they change nothing but lines that another
- * process shares: as many as the sender may put into its line, the last of which fills it, or the receiver has
- * seen there. Which of them comes next the turn says, which counts by two. Lines that need nothing but to be
- * begun may follow. See runtime/c/src/shm.h.
+ * Numbers that may follow and are like the last one, so that handling them changes nothing but lines shared
+ * with another process. Their count is what the sender may still put into its line, the last of them filling
+ * it, or what the receiver has seen there. The turn, which counts by two, determines which of them is next.
+ * Further lines may follow if they only have to be begun. See runtime/c/src/shm.h.
  */
 typedef struct duo_lane {
-    /* The turn behind the last of them in the line; 0 if there are none. */
+    /* The turn after the last of them in the line; 0 if there are none. */
     alignas(DUO_LINE) uint64_t end;
-    /* As receiver: the same if the line is full and ends with the last of them, else 0. */
+    /* As receiver: the same if the line is full and ends with the last of them, otherwise 0. */
     uint64_t ends;
-    /* Four times the turn of a number and this are its place. Goes round as unsigned numbers do. */
+    /* Four times the turn of a number, plus this, is the address of its slot. Wraps as unsigned numbers do. */
     uintptr_t place;
     /*
-     * As sender: the turn of a number and this are the word that publishes it, with the tags of all.
-     * As receiver: the word of a line that goes on as this one does.
+     * As sender: the turn of a number, plus this, is the word that publishes it, with the tags of
+     * all of them. As receiver: the word of a line that continues like this one.
      */
     uint64_t word;
     DUO_ATOMIC uint64_t *line;
-    /* As sender: what the peer says of itself. */
+    /* As sender: the flags of the peer. */
     const DUO_ATOMIC uint32_t *peer;
-    /* So many lines may follow without the library. */
+    /* How many lines may follow without the library. */
     uint64_t ahead;
-    /* As sender: the message that they are; else NULL. */
+    /* As sender: the message that each of them is; otherwise NULL. */
     const duo_message *of;
     /* The turn of the first. */
     uint64_t from;
-    /* As receiver: the tag that is told, and how far ahead it fetches lines, in bytes. */
+    /* As receiver: the tag that is reported, and how far ahead it prefetches lines, in bytes. */
     unsigned tag;
     unsigned fetches;
 } duo_lane;
 
 /*
- * Runs that may follow and are of one message each, of numbers only: they go to and fro in one line. Whose turn
- * it is, and which use of the line comes next, the turn says. See runtime/c/src/shm.h.
+ * Runs that may follow and consist of one message each, of numbers only: they go back and forth in one line.
+ * The turn determines which side sends and which use of the line is next. See runtime/c/src/shm.h.
  */
 typedef struct duo_volley {
-    /* The turn of the first, and two for each of those to which this applies; 0 if to none. */
+    /* The turn of the first, and two for each run to which this applies; 0 if it applies to none. */
     uint64_t from;
     uint64_t span;
-    /* Of the first use of the line. */
+    /* The parity of the first use of the line. */
     uint64_t parity;
-    /* The place of the numbers, the line's word, and what the peer says of itself. */
+    /* The address of the numbers, the line's word, and the flags of the peer. */
     char *place;
     DUO_ATOMIC uint64_t *line;
     const DUO_ATOMIC uint32_t *peer;
 } duo_volley;
 
-/* What a session with another process begins with. Lives in memory that is never given back. */
+/* The beginning of a session with another process. Its memory is never freed. */
 typedef struct duo_remote {
     duo_session session;
     duo_lane lane;
@@ -184,15 +192,15 @@ typedef struct duo_remote {
     const struct duo_transport *transport;
 } duo_remote;
 
-/* From this epoch on a turn starts epochs again, which the library does. */
+/* From this epoch on, a turn restarts the epochs, which the library does. */
 #ifndef DUO_RENEWAL
 #define DUO_RENEWAL (UINT64_C(1) << 20)
 #endif
 
-/* Where the kernel keeps the number of a thread's processor, from the thread's own pointer; 0 if nowhere. */
+/* Where the kernel stores the number of a thread's processor, relative to the thread pointer; 0 if it does not. */
 extern DUO_ATOMIC ptrdiff_t duo_processor_at;
 
-/* The processor of this thread as words have it; 0 if that cannot be known. */
+/* The processor of this thread in the format of words; 0 if it cannot be determined. */
 static inline uint64_t duo_processor(void)
 {
 #if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__)
@@ -207,26 +215,27 @@ static inline uint64_t duo_processor(void)
 }
 
 /*
- * Behind a message that was stored: does what the receiver asked for, if it was about this message.
- * False if the receiver is gone and the payload is the sender's again.
+ * Called after a message was stored: does what the receiver asked for, if that was about this
+ * message. False if the receiver is gone and the payload belongs to the sender again.
  */
 DUO_COLD bool duo_answer(duo_session *session, const duo_side *side);
-/* The same behind a swap that found flags. */
+/* The same after a swap that found flags. */
 DUO_COLD bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before);
 
 /*
- * Looks for a moment whether the message at this position comes into the line; its word, or 0 if it did
- * not, and at once if that is no use.
+ * Polls briefly for the message at this position in the line. Returns its word, or 0 if it did not
+ * arrive; returns 0 at once if polling would be useless.
  */
 uint64_t duo_look_out(const duo_line *line, uint64_t at);
 
-/* A sender asks for the line that comes so many lines later. */
+/* A sender prefetches the line that comes this many lines later. */
 enum { DUO_LINES_AHEAD = 4 };
 
 /*
- * Asks the processor for a line that this side is going to write, some bytes behind one that it has written, so that
- * stores do not wait for one line after the other. Only a hint, also where no line is. What compilers make
- * of theirs for every x86-64 leaves the line with the other side, too; a processor without this one ignores it.
+ * Prefetches a line that this side is going to write, some bytes after one that it has written, so that stores do
+ * not wait for one line after the other. Only a hint, even where there is no line. What compilers generate from
+ * their builtin for generic x86-64 also leaves the line with the other side; a processor without this instruction
+ * ignores it.
  */
 DUO_INLINE void duo_foresee(const void *line, size_t bytes)
 {
@@ -240,7 +249,7 @@ DUO_INLINE void duo_foresee(const void *line, size_t bytes)
 #endif
 }
 
-/* Asks for a line that this side is going to read. Only a hint, too. */
+/* Prefetches a line that this side is going to read. Also only a hint. */
 DUO_INLINE void duo_fetch(const void *line, size_t bytes)
 {
     const char *place = (const char *)((uintptr_t)line + bytes);
@@ -254,32 +263,32 @@ DUO_INLINE void duo_fetch(const void *line, size_t bytes)
 #ifndef __OPTIMIZE_SIZE__
 
 /*
- * A side that is about to use its endpoint, and the place of the payload. Lives in registers. What memory
- * takes of a sender it takes in order, and all waits while a line is still with the receiver: so hardly
- * anything is stored beside the message.
+ * A side that is about to use its endpoint, and the slot of the payload. Kept in registers. A sender's
+ * stores reach memory in order, and all of them wait while a line is still with the receiver. So hardly
+ * anything is stored besides the message.
  */
 typedef struct duo_way {
     duo_session *session;
     duo_side *side;
     const duo_shape *shape;
-    /* Epoch and place of the message. */
+    /* Epoch and slot of the message. */
     uint64_t count;
     duo_line *line;
     char *place;
     /* As receiver: the word that has the message. */
     uint64_t word;
-    /* In a lane: whether it has no other number in this line. */
+    /* In a lane: whether this line has no further number. */
     bool is_last;
 } duo_way;
 
-/* Finds the side of an endpoint. False if the endpoint is used, or its session is one for the library. */
+/* Finds the side of an endpoint. False if the endpoint is used, or if only the library may use its session. */
 DUO_INLINE bool duo_find(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known)
 {
 #ifdef DUO_CHECKED
     (void)way, (void)from, (void)role, (void)known;
     return false;
 #else
-    /* A zeroed endpoint has turn 0, and of others DUO_TURN_APART is the sign. */
+    /* A zeroed endpoint has turn 0; in other turns DUO_TURN_APART is the sign bit. */
     if (!DUO_LIKELY((int64_t)from.turn > 0)) return false;
     duo_side *side = &from.session->sides[role];
     if (!DUO_LIKELY(duo_atomic_load(&side->turn, memory_order_relaxed) == from.turn)) return false;
@@ -292,28 +301,28 @@ DUO_INLINE bool duo_find(duo_way *way, duo_endpoint from, duo_role role, const d
 #endif
 }
 
-/* The place in its line, from 0. */
+/* The slot in its line, from 0. */
 DUO_INLINE uint64_t duo_place_of(const duo_way *way)
 {
     return way->shape->per_line == 1 ? 0 : way->count & 7;
 }
 
-/* Whether its line has no place behind this one. */
+/* Whether its line has no slot after this one. */
 DUO_INLINE bool duo_ends_line(const duo_way *way)
 {
     return duo_place_of(way) + 1 == way->shape->per_line;
 }
 
-/* Whether all runs of the session are of one message: then the rest of a position hardly changes. */
+/* Whether every run of the session has one message: then the rest of a position hardly changes. */
 DUO_INLINE bool duo_alternates(const duo_way *way)
 {
     return way->shape->per_line == 1 && way->shape->lines == 1 && !way->shape->unbounded;
 }
 
 /*
- * Whether the step behind a message is one for the library: to another half of the ring, which the
- * receiver has to be told of and for which the sender may have to wait; as sender, to the last line that
- * is ready; or to epochs that start again.
+ * Whether only the library may take the step after a message: into the other half of the ring, which the
+ * receiver has to report and for which the sender may have to wait; for a sender, to the last line that
+ * is ready; or to epochs that restart.
  */
 DUO_INLINE bool duo_steps_far(const duo_way *way, duo_edge edge, bool sends)
 {
@@ -330,7 +339,7 @@ DUO_INLINE uint64_t duo_at(const duo_way *way)
     return (way->side->at & (DUO_AT_PLACE - 1)) | way->count << 40;
 }
 
-/* Makes the endpoint a used one. What is good is the one that this gives back, when the side stands there. */
+/* Makes the endpoint a used one. The endpoint that this returns is valid once the side is at the next position. */
 DUO_INLINE duo_endpoint duo_use_up(const duo_way *way, duo_endpoint from)
 {
     duo_atomic_store(&way->side->turn, from.turn + 2, memory_order_relaxed);
@@ -338,7 +347,7 @@ DUO_INLINE duo_endpoint duo_use_up(const duo_way *way, duo_endpoint from)
     return next;
 }
 
-/* Steps behind a message that keeps the direction. */
+/* Steps past a message that keeps the direction. */
 DUO_INLINE duo_endpoint duo_go_on(const duo_way *way, duo_endpoint from, bool stays)
 {
     duo_side *side = way->side;
@@ -351,7 +360,7 @@ DUO_INLINE duo_endpoint duo_go_on(const duo_way *way, duo_endpoint from, bool st
     return duo_use_up(way, from);
 }
 
-/* Steps behind a message that turns the direction. `others` are what of a position it leaves as it is. */
+/* Steps past a message that turns the direction. `others` are the parts of a position that this does not change. */
 DUO_INLINE duo_endpoint duo_turn_on(const duo_way *way, duo_endpoint from, bool stays, uint64_t others)
 {
     duo_side *side = way->side;
@@ -362,9 +371,9 @@ DUO_INLINE duo_endpoint duo_turn_on(const duo_way *way, duo_endpoint from, bool 
 }
 
 /*
- * Whether a message that is plain bytes and not the last can be sent here and now. If so its entries go
- * to `way->place`, and `duo_publish` is next; if not, it is a case for `duo_send`. The shape is NULL if
- * it is not known.
+ * Whether a message that consists of plain bytes and is not the last can be sent here and now. If so,
+ * its entries go to `way->place`, and `duo_publish` is next. If not, use `duo_send`. `known` is NULL if
+ * the shape is not known.
  */
 DUO_INLINE bool duo_may_send(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known,
                              duo_edge edge)
@@ -375,7 +384,7 @@ DUO_INLINE bool duo_may_send(duo_way *way, duo_endpoint from, duo_role role, con
     return true;
 }
 
-/* Before the library answers a receiver it is told where; and it may give the session away. */
+/* Before the library answers a receiver, it needs the position; it may also give the session back. */
 DUO_INLINE void duo_stop(const duo_way *way, duo_endpoint from)
 {
     way->side->at = duo_at(way);
@@ -383,8 +392,9 @@ DUO_INLINE void duo_stop(const duo_way *way, duo_endpoint from)
 }
 
 /*
- * Publishes the message whose entries are in their place. `index` is its own among those of its state;
- * `begins` says whether no message of the state keeps the direction, `stays` whether one of the next does.
+ * Publishes the message whose entries are in their slot. `index` is its index among the messages of its
+ * state. `begins` says whether no message of the state keeps the direction, `stays` whether a message of
+ * the next state does.
  */
 DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, duo_role role,
                                        duo_edge edge, unsigned index, bool begins, bool stays,
@@ -430,7 +440,7 @@ DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, du
     return DUO_OK;
 }
 
-/* The same where it is known whether a place follows in the line, so that it is looked at once only. */
+/* The same where it is known whether the line has a further slot, so that this is checked only once. */
 DUO_INLINE duo_status duo_publish(const duo_way *way, duo_endpoint from, duo_role role, duo_edge edge,
                                   unsigned index, bool begins, bool stays, duo_endpoint *next)
 {
@@ -439,16 +449,16 @@ DUO_INLINE duo_status duo_publish(const duo_way *way, duo_endpoint from, duo_rol
     return duo_publish_here(way, from, role, edge, index, begins, stays, next);
 }
 
-/* Whether a word has the message of this epoch and place: see position.h. */
+/* Whether a word has the message of this epoch and slot: see position.h. */
 DUO_INLINE bool duo_word_has(uint64_t word, uint64_t count)
 {
     return (word >> 40) - count - 1 < 7;
 }
 
 /*
- * Whether the message of a state that has only one, which is plain bytes and not the last, can be
- * received here and now. If so its entries are at `way->place`, and `duo_taken` is next; if not, it is a
- * case for `duo_recv`.
+ * Whether the message of a state that has only one, which consists of plain bytes and is not the last,
+ * can be received here and now. If so, its entries are at `way->place`, and `duo_taken` is next. If not,
+ * use `duo_recv`.
  */
 DUO_INLINE bool duo_may_recv(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known,
                              duo_edge edge, uint64_t wait)
@@ -465,7 +475,7 @@ DUO_INLINE bool duo_may_recv(duo_way *way, duo_endpoint from, duo_role role, con
     return true;
 }
 
-/* Gives the place of a message free whose entries were copied: the endpoint that follows. */
+/* Frees the slot of a message whose entries were copied; returns the endpoint that follows. */
 DUO_INLINE duo_endpoint duo_taken(const duo_way *way, duo_endpoint from, duo_edge edge, bool stays)
 {
     if (edge == DUO_STAY) return duo_go_on(way, from, stays);

@@ -1,14 +1,15 @@
 /*
- * duologue/ready.h: waiting for one of many endpoints, of whatever protocols: for a message, or for room to send one.
+ * duologue/ready.h: waiting for one of many endpoints, of any protocols: for a message, or for free space to send
+ * one.
  *
- * Both ways tell which endpoint is ready and consume nothing: its next `_try_recv` (or `_recv`)
- * gives a message, or says how the session ended, without waiting. A ready endpoint stays ready,
- * since nobody else receives from it. A sending endpoint is ready when its next `_try_send_M` does not answer
- * DUO_FULL; between processes that holds for messages of up to half the region's room and 3 MiB.
+ * Both `duo_select` and `duo_ports` report which endpoint is ready and consume nothing: its next `_try_recv` (or
+ * `_recv`) returns a message, or reports how the session ended, without waiting. A ready endpoint stays ready, since
+ * only its owner receives from it. A sending endpoint is ready when its next `_try_send_M` does not return DUO_FULL;
+ * between processes this holds for messages of up to half the region's `room` and 3 MiB.
  *
- * Endpoints whose peer is in this process and in another one go together. Of the latter each wait
- * that does not find anything at once looks at all, and sleeps on up to 127 in one call of the
- * kernel. For more than that, and on Linux before 5.16, it looks again every millisecond.
+ * Endpoints whose peer is in this process can be combined with endpoints whose peer is in another one. Each wait that
+ * does not find anything at once checks all endpoints of the second kind, and sleeps on up to 127 of them in one
+ * system call. For more than that, and on Linux before 5.16, it polls every millisecond.
  */
 #ifndef DUOLOGUE_READY_H
 #define DUOLOGUE_READY_H
@@ -19,16 +20,16 @@
 extern "C" {
 #endif
 
-/* A receiving endpoint as both ways take it. Sending endpoints do not compile. */
+/* A receiving endpoint in the form that both functions expect. Sending endpoints do not compile. */
 #define DUO_READY(endpoint) ((endpoint).receives)
 
 /*
- * A sending endpoint as both ways take it, to wait until there is room. Receiving endpoints do not compile. Where a
- * sender never waits, in runs with a bound within a process, it is ready at once.
+ * A sending endpoint in the form that both functions expect, to wait for free space. Receiving endpoints do not
+ * compile. Where a sender never waits, in bounded runs within a process, the endpoint is ready at once.
  */
 #define DUO_ROOM(endpoint) duo_awaiting_room((endpoint).sends)
 
-/* In a turn, for both ways only: it is room that is waited for. */
+/* In a turn that is passed to these functions: wait for free space, not for a message. */
 #define DUO_TURN_ROOM (UINT64_C(1) << 59)
 
 static inline duo_endpoint duo_awaiting_room(duo_endpoint sender)
@@ -37,31 +38,31 @@ static inline duo_endpoint duo_awaiting_room(duo_endpoint sender)
     return sender;
 }
 
-/* How long to wait, in nanoseconds: not at all, and for ever. */
+/* How long to wait, in nanoseconds: not at all, and indefinitely. */
 #define DUO_AT_ONCE UINT64_C(0)
 #define DUO_FOREVER UINT64_MAX
 
 /*
- * Waits until one of `count` endpoints (less than 2^32) is ready and puts its index into `which`.
- * Calls begin to look at different places in turn, so that endpoints which are ready all the time
+ * Waits until one of `count` endpoints (less than 2^32) is ready and stores its index in `which`.
+ * Successive calls begin their search at different indexes, so that endpoints that are always ready
  * are chosen equally often.
  *
- * DUO_EMPTY: none became ready in `wait` nanoseconds, or there are none (then at once). DUO_USED:
- * the endpoint at `which` was used before; no other was looked at in vain. Takes time in proportion
- * to `count`: for many endpoints use `duo_ports`.
+ * DUO_EMPTY: none became ready within `wait` nanoseconds, or there are none (then at once).
+ * DUO_USED: the endpoint at `which` has already been used; no message that is ready at another
+ * endpoint is lost. The time is proportional to `count`: for many endpoints use `duo_ports`.
  */
 DUO_MUST_CHECK duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait,
                                      size_t *which);
 
 /*
- * A set of endpoints that one thread waits on. Adding, removing and waiting take the same time
- * whatever the number of endpoints; no memory is allocated for an endpoint once the set has held as
- * many. Endpoints are reported in the order in which they became ready.
+ * A set of endpoints that one thread waits on. Adding, removing and waiting take constant time whatever
+ * the number of endpoints. No memory is allocated for an endpoint if the set has held that many before.
+ * Endpoints are reported in the order in which they became ready.
  *
- * A set does not own its endpoints. It reports an endpoint once and forgets it: who wants to hear of
- * the session again adds the endpoint that follows. An endpoint that is used while it is in a set
- * is not reported for what came, but stays in the set's count until it is removed. Any thread may use it,
- * also while the set's thread waits, or takes it out.
+ * A set does not own its endpoints. It reports an endpoint once and removes it: to keep waiting on the
+ * session, add the endpoint that follows. An endpoint that is used while it is in a set is not reported,
+ * unless it was ready before, and stays in the set's count until it is reported or removed. Any thread
+ * may use such an endpoint, even while the set's thread is waiting or removing it.
  */
 typedef struct duo_ports duo_ports;
 
@@ -72,40 +73,43 @@ typedef struct duo_port {
     uint64_t set;
 } duo_port;
 
-/* An empty set; NULL if memory ran out. Only one thread at a time may use it. */
+/* Creates an empty set; NULL if memory ran out. Only one thread at a time may use it. */
 duo_ports *duo_ports_new(void);
 
-/* Frees the set. The endpoints that were in it are untouched and still the caller's. */
+/* Frees the set. The endpoints that were in it are untouched and still belong to the caller. */
 void duo_ports_free(duo_ports *ports);
 
-/* How many endpoints are in the set, those included that are ready and not yet reported. */
+/* How many endpoints are in the set, including those that are ready but not yet reported. */
 size_t duo_ports_count(const duo_ports *ports);
 
 /*
- * Adds an endpoint; `with` is what the set says when it is ready. `port` may be NULL. DUO_USED if
- * the endpoint was used before or is in a set already, DUO_NO_MEMORY if memory ran out, DUO_SYSTEM
- * if the thread that a descriptor asks for cannot be started (see `errno`).
+ * Adds an endpoint; the set reports `with` when the endpoint is ready. `port` may be NULL. DUO_USED
+ * if the endpoint has already been used or is in a set already, DUO_NO_MEMORY if memory ran out,
+ * DUO_SYSTEM if the thread that a descriptor requires cannot be started (see `errno`).
  */
 DUO_MUST_CHECK duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint, void *with,
                                         duo_port *port);
 
 /*
- * Takes an endpoint out. False, and nothing is changed, if the set has reported it, if it was removed, or if
- * `port` is of another set, whether that one still exists or not; a zeroed `port` is of none.
+ * Removes an endpoint. Returns false and changes nothing if the set has reported it, if it was already
+ * removed, or if `port` belongs to another set, whether that set still exists or not. A zeroed `port`
+ * belongs to no set.
  */
 bool duo_ports_remove(duo_ports *ports, duo_port port);
 
 /*
- * Waits until an endpoint of the set is ready, gives what was said with it and takes it out of the
- * set. DUO_EMPTY: none became ready in `wait` nanoseconds, or the set is empty (then at once).
+ * Waits until an endpoint of the set is ready, returns the `with` that it was added with and
+ * removes it from the set. DUO_EMPTY: none became ready within `wait` nanoseconds, or the set is
+ * empty (then at once).
  */
 DUO_MUST_CHECK duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with);
 
 /*
  * A descriptor for poll, select or epoll that is readable when an endpoint may be ready: then call
- * `duo_ports_wait` with DUO_AT_ONCE. Never read it. It belongs to the set and is made by the first
- * call: -1 if the system has none left (see `errno`), or none of this kind. For endpoints whose peer
- * is in another process the set then has a thread of its own, which sleeps with all signals blocked.
+ * `duo_ports_wait` with DUO_AT_ONCE. Never read from it. It belongs to the set and is created by the
+ * first call; -1 if the system has no descriptors left (see `errno`) or does not support this kind.
+ * For endpoints whose peer is in another process the set then has a thread of its own, which sleeps
+ * with all signals blocked.
  */
 int duo_ports_descriptor(duo_ports *ports);
 

@@ -1,6 +1,6 @@
 /*
  * duologue/shared.h: one sending endpoint for many senders. Generated code wraps these functions for
- * states all of whose messages lead back to the state; programs use what is generated.
+ * states in which every message leads back to the same state; programs use the generated functions.
  */
 #ifndef DUOLOGUE_SHARED_H
 #define DUOLOGUE_SHARED_H
@@ -13,26 +13,29 @@ DUO_C_BEGINS
 extern "C" {
 #endif
 
-/* An endpoint that several hold. Counted: each holder releases it once, on any thread. */
+/*
+ * An endpoint with several holders. It is reference-counted: each holder releases it once, on any
+ * thread.
+ */
 typedef struct duo_shared duo_shared;
 
 /*
- * Makes an endpoint of `state` one that can be shared, with one holder. On failure (DUO_USED,
- * DUO_NO_MEMORY) the endpoint is as before and `shared` is NULL.
+ * Turns an endpoint of `state` into a shared one with one holder. On failure (DUO_USED,
+ * DUO_NO_MEMORY) the endpoint is unchanged and `shared` is NULL.
  */
 DUO_MUST_CHECK duo_status duo_share(duo_endpoint from, const duo_state *state,
                                     duo_shared **shared);
 
-/* One holder more; `shared` itself. */
+/* Adds a holder and returns `shared`. */
 duo_shared *duo_shared_hold(duo_shared *shared);
 
-/* One holder less. The last one leaves the session. NULL is nobody's. */
+/* Removes a holder. The last one closes the session. NULL is ignored. */
 void duo_shared_release(duo_shared *shared);
 
 /*
- * Sends like `duo_send`, as one of many; messages of one thread arrive in the order in which it sent
- * them. `wait` is DUO_AT_ONCE or DUO_FOREVER. While one sender waits for room others may try;
- * if the peer is in another process, they are told DUO_FULL.
+ * Sends like `duo_send`, as one of many senders; the messages of one thread arrive in the order in
+ * which it sent them. `wait` is DUO_AT_ONCE or DUO_FOREVER. While one sender waits for free space
+ * others may try to send; if the peer is in another process, they get DUO_FULL.
  */
 DUO_MUST_CHECK duo_status duo_shared_send(duo_shared *shared, const duo_message *message,
                                           const void *entries, uint64_t wait);

@@ -1,10 +1,11 @@
 /*
- * duologue/shm.h: sessions between two processes of one machine, in memory that both map.
+ * duologue/shm.h: sessions between two processes on one machine, in memory that both map.
  *
  * One region holds one session. Each process attaches one side with a generated function,
  * `P_client_attach` or `P_server_attach`, and then uses the same endpoint types and functions as
- * within a process. `duologue gen --c DIR --c-shm` generates them, beside the rest, into `P_shm.h` and
- * `P_shm.c`. Linux 5.3 or newer; elsewhere every function here answers DUO_SYSTEM with ENOSYS.
+ * within a process. `duologue gen --c DIR --c-shm` generates these functions into `P_shm.h` and
+ * `P_shm.c`, in addition to the other files. Requires Linux 5.3 or newer; elsewhere every function
+ * here returns DUO_SYSTEM with ENOSYS.
  */
 #ifndef DUOLOGUE_SHM_H
 #define DUOLOGUE_SHM_H
@@ -18,82 +19,93 @@
 extern "C" {
 #endif
 
-/* What may be chosen; all zero is the default. */
+/* Options; all zero gives the defaults. */
 typedef struct duo_shm_options {
-    /* How long to wait for the peer to attach, in nanoseconds; 0 is for ever. */
+    /* How long to wait for the peer to attach, in nanoseconds; 0 means indefinitely. */
     uint64_t wait;
-    /* Fingerprints of older versions that this side may accept, as `duologue fingerprint --against` says. */
+    /* Fingerprints of older versions that this side may accept: see `duologue fingerprint --against`. */
     const duo_fingerprint *accepts;
     size_t accepts_count;
-    /* The largest message to receive, in encoded bytes; 0 is 64 MiB. */
+    /* The largest message to receive, in encoded bytes; 0 means 64 MiB. */
     size_t largest;
     /*
-     * The process that is to take the other side, as a child that was forked for it and not waited for yet; 0: not
-     * known. If it ends without having attached, the answer is DUO_CLOSED.
+     * The process that will take the other side, such as a forked child that has not been waited for yet; 0 if it
+     * is not known. If it ends without having attached, the result is DUO_CLOSED.
      */
     pid_t peer;
     /*
-     * Does not wait for the peer: the endpoint is there at once, and `wait` means nothing. Until the peer has come it
-     * has nothing to receive (DUO_EMPTY) and no room to send (DUO_FULL), and can be waited for like any other, in a
-     * set with a descriptor, too. If the peer speaks another protocol, the first operation is DUO_REFUSED.
+     * Returns the endpoint at once without waiting for the peer; `wait` has no effect. Until the peer has attached,
+     * the endpoint has nothing to receive (DUO_EMPTY) and no free space to send (DUO_FULL). It can be waited for like
+     * any other, including in a set with a descriptor. If the peer uses another protocol, the first operation returns
+     * DUO_REFUSED.
      */
     bool at_once;
     /*
-     * The most memory for a received message, in bytes; 0 is four times `largest`. One byte may become many: an
-     * absent option takes the room of a present one, and so does a small variant of an enum that has a large one.
+     * The most memory that a received message may take, in bytes; 0 means four times `largest`. One encoded byte
+     * may become many in memory: an absent option takes as much memory as a present one, and so does a small
+     * variant of an enum that has a large one.
      */
     size_t memory;
-    /* The largest region to attach to, in bytes; 0 is 1 GiB. It is mapped whole, and the peer can fill it. */
+    /*
+     * The largest region to attach to, in bytes; 0 means 1 GiB. The region is mapped as a whole, and the peer
+     * can fill it.
+     */
     size_t region;
 } duo_shm_options;
 
 /*
- * Makes a region without a name, for a child process or to be sent over a socket. `room` is the
- * number of bytes for long messages, rounded up to a power of two from 4 KiB on; 0 is 256 KiB. A
- * longer message travels in parts. All of it is taken from the system at once. `region` gets a descriptor, closed
- * on exec, that the caller closes when both sides are attached or whenever it likes. DUO_SYSTEM: see `errno`, which is
- * ENOSPC if there is not that much memory.
+ * Creates an unnamed region, for a child process or to be sent over a socket. `room` is the number of bytes for long
+ * messages, rounded up to a power of two of at least 4 KiB; 0 means 256 KiB. A longer message is sent in parts. All of
+ * the memory is reserved at once. `region` receives a descriptor that is closed on exec; the caller closes it once
+ * both sides are attached, or at any other time. DUO_SYSTEM: see `errno`, which is ENOSPC if there is not enough
+ * memory.
  */
 DUO_MUST_CHECK duo_status duo_shm_create(size_t room, int *region);
 
 /*
- * Opens the region of this name (as `shm_open` takes it: "/name"), and makes it if there is none;
- * `room` counts for who makes it. Only processes of the same user can open it; a name that another user has
- * taken, or that others may open, is DUO_SYSTEM with EACCES. The name stays until
- * `duo_shm_unlink`. If its session is over, because both have left it or their processes have ended, the next call
- * with this name makes the region anew; as long as a process has a side, the region is that of its session.
+ * Opens the region with this name (in the form that `shm_open` expects: "/name"), and creates it if it does not
+ * exist; `room` matters only for the process that creates it. Only processes of the same user can open it. A name
+ * that another user has taken, or that others may open, results in DUO_SYSTEM with EACCES. The name remains until
+ * `duo_shm_unlink`. If its session is over, because both sides have closed it or their processes have ended, the
+ * next call with this name creates the region again. As long as a process has a side, the region belongs to that
+ * process's session.
  */
 DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t room, int *region);
 
-/* Removes the name; processes that have opened the region are not disturbed. */
+/* Removes the name; processes that have opened the region are not affected. */
 DUO_MUST_CHECK duo_status duo_shm_unlink(const char *name);
 
-/* Sends a region over a connected Unix socket. A socket that does not block and is full is DUO_SYSTEM with EAGAIN. */
+/*
+ * Sends a region over a connected Unix socket. If the socket is nonblocking and full, the result is DUO_SYSTEM with
+ * EAGAIN.
+ */
 DUO_MUST_CHECK duo_status duo_shm_send(int socket, int region);
 
 /*
- * Receives a region over a connected Unix socket; waits for it, indefinitely if the peer sends nothing. DUO_CLOSED if the peer
- * hung up, DUO_BROKEN if something else came than a region that cannot shrink under its readers. DUO_EMPTY if nothing
- * has come and the socket does not block, or its own time limit (SO_RCVTIMEO) is over.
+ * Receives a region over a connected Unix socket and waits for it, indefinitely if the peer sends nothing. DUO_CLOSED
+ * if the peer has closed the socket. DUO_BROKEN if it sent anything other than a region that is sealed against
+ * shrinking. DUO_EMPTY if nothing has arrived and the socket is nonblocking, or its own time limit (SO_RCVTIMEO) has
+ * expired.
  */
 DUO_MUST_CHECK duo_status duo_shm_receive(int socket, int *region);
 
 /*
- * The same for so many nanoseconds at most, or DUO_AT_ONCE, whether the socket blocks or not: DUO_EMPTY if nothing has
- * come by then.
+ * The same, but waits for at most that many nanoseconds, or not at all with DUO_AT_ONCE, whether the socket is
+ * blocking or not. DUO_EMPTY if nothing has arrived by then.
  */
 DUO_MUST_CHECK duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region);
 
 /*
- * What generated `_attach` functions call. Takes one side of the session in `region`, which may be
- * closed afterwards, and waits for the other side. On DUO_OK `endpoint` is the first endpoint, else it is
- * zeroed. Needs /proc, through which it opens the region anew; DUO_SYSTEM with ENOENT where there is none.
+ * Called by the generated `_attach` functions. Takes one side of the session in `region`, which may be closed
+ * afterwards, and waits for the other side. On DUO_OK `endpoint` is the first endpoint, otherwise it is zeroed.
+ * Requires /proc, through which it opens the region a second time; without it the result is DUO_SYSTEM with ENOENT.
  *
- * DUO_REFUSED: the side is taken or was, or the peer speaks another protocol. DUO_EMPTY: the peer did not
- * come in time; the region is used up. DUO_CLOSED: the peer came and left. DUO_SYSTEM: see `errno`. DUO_BROKEN: this
- * is no region, or one whose memory could go away: wherever the descriptor comes from, the file is in tmpfs, and
- * either sealed against shrinking (as `duo_shm_create` does) or this user's alone (as `duo_shm_open` makes it).
- * DUO_TOO_LARGE: the region is larger than the options allow; nothing was done with it.
+ * DUO_REFUSED: the side is or was taken, or the peer uses another protocol. DUO_EMPTY: the peer did not attach in
+ * time; the region cannot be used again. DUO_CLOSED: the peer attached and closed the session. DUO_SYSTEM: see
+ * `errno`. DUO_BROKEN: this is not a region, or its memory could be taken away: wherever the descriptor comes from,
+ * the file must be in tmpfs, and must either be sealed against shrinking (as `duo_shm_create` does) or be accessible
+ * to this user alone (as `duo_shm_open` creates it). DUO_TOO_LARGE: the region is larger than the options allow; it
+ * was not touched.
  */
 DUO_MUST_CHECK duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol,
                                          duo_role role, const duo_shm_options *options,

@@ -1,6 +1,6 @@
 /*
- * duologue/wire.h: what generated C tells the runtime about values that leave the process. Programs
- * have no use for it. The encoding is that of docs/wire.md.
+ * duologue/wire.h: how generated C describes values that leave the process to the runtime. Programs
+ * have no use for it. docs/wire.md defines the encoding.
  */
 #ifndef DUOLOGUE_WIRE_H
 #define DUOLOGUE_WIRE_H
@@ -12,18 +12,18 @@ extern "C" {
 #endif
 
 typedef enum duo_wire_kind {
-    /* So many bytes, little-endian on the wire. */
+    /* `size` bytes, little-endian on the wire. */
     DUO_WIRE_NUMBER,
     DUO_WIRE_BOOL,
     /* `{const char *data; size_t size;}` */
     DUO_WIRE_TEXT,
-    /* The same, of any bytes. */
+    /* The same, for any bytes. */
     DUO_WIRE_BYTES,
-    /* The same, of larger items; the one part is the item. */
+    /* The same, for larger items; the only part is the item. */
     DUO_WIRE_LIST,
-    /* `{bool some; T value;}`; the one part is the value. */
+    /* `{bool some; T value;}`; the only part is the value. */
     DUO_WIRE_OPTION,
-    /* Parts one after the other: structs, tuples, the entries of a message. */
+    /* Parts in sequence: structs, tuples, the entries of a message. */
     DUO_WIRE_STRUCT,
     /* `{enum tag; union as;}`, the tag counted from 1; each part belongs to one variant. */
     DUO_WIRE_ENUM
@@ -35,50 +35,50 @@ struct duo_wire;
 typedef struct duo_wire_part {
     const struct duo_wire *wire;
     size_t offset;
-    /* Of an enum: the tag that this part goes with. */
+    /* In an enum: the tag that this part goes with. */
     unsigned variant;
 } duo_wire_part;
 
 /* How values of a type are encoded. */
 typedef struct duo_wire {
     duo_wire_kind kind;
-    /* In memory. */
+    /* The size in memory. */
     size_t size;
-    /* No value takes fewer bytes on the wire. */
+    /* The smallest size of a value on the wire. */
     size_t least;
-    /* In the order of the wire; those of one variant stand together. */
+    /* In wire order; the parts of one variant are adjacent. */
     const duo_wire_part *parts;
     size_t count;
-    /* Of an enum: how many, and how many bytes its tag has in memory. */
+    /* For an enum: how many variants it has, and how many bytes its tag has in memory. */
     unsigned variants;
     unsigned char tag_size;
 } duo_wire;
 
-/* One message of one state; at the place of its `duo_message`. */
+/* One message of one state; at the same index as its `duo_message`. */
 typedef struct duo_wire_message {
     /* The entries; NULL if there are none. */
     const duo_wire *entries;
     /*
-     * If not 0: the entries are numbers without gaps between them, so many bytes in all. On a
-     * little-endian machine they are encoded as they lie in memory.
+     * If not 0: the entries are numbers without gaps between them, with this many bytes in total.
+     * On a little-endian machine their encoding is the same as their layout in memory.
      */
     size_t flat;
     /*
-     * How many units of 8 bytes the largest message takes that can follow in the same direction:
-     * 7 if it is larger than that, or of any size.
+     * How many units of 8 bytes are taken by the largest message that can follow in the same
+     * direction: 7 if that message is larger, or of unbounded size.
      */
     unsigned char follow;
 } duo_wire_message;
 
-/* What the runtime has to know of a protocol that leaves the process. */
+/* What the runtime needs to know about a protocol that leaves the process. */
 typedef struct duo_wire_protocol {
     const duo_state *states;
-    /* For each state how many messages it has. */
+    /* For each state, how many messages it has. */
     const unsigned short *counts;
     const duo_message *messages;
     const duo_wire_message *wires;
     duo_fingerprint fingerprint;
-    /* Who speaks first. */
+    /* Which side sends first. */
     duo_role first;
 } duo_wire_protocol;
 

@@ -1,27 +1,28 @@
-//! The parts of a ring that are reported free one by one, and the laps that go through some or all of them: see
-//! `pipe/room.rs`.
+//! The segments of a ring, each of which is reported free on its own, and the laps that go through some or all of them:
+//! see `pipe/room.rs`.
 
 use super::{most, Layout, FEWEST_LINES};
 
-/// So many bytes of lines, or about half of that, are made ready when the block is allocated. The shortest laps go through
-/// no more.
+/// This many bytes of lines, or about half as many, are initialised when the block is allocated. The shortest laps use
+/// no other lines.
 const NEAR: usize = 1 << 10;
 
-/// Laps that are neither the shortest nor the longest go through so many times the lines of the shortest.
+/// Laps of middle length have this many times the lines of the shortest laps.
 const MIDDLE: usize = if cfg!(duologue_loom) { 4 } else { 8 };
 
-/// Where a lap may end before the end of the ring: behind the near lines, and behind those in the middle.
+/// How many early ends there are, at which a lap may end before the end of the ring: one after the near lines, and one
+/// after the middle lines.
 pub(crate) const EARLY_ENDS: usize = 2;
 
 /// The most segments that a ring can have: two up to each end.
 const SEGMENTS: usize = 2 * (EARLY_ENDS + 1);
 
-/// The largest power of two that is no larger; 1 for 0.
+/// The largest power of two that is not larger than the number; 1 for 0.
 const fn power_below(number: usize) -> usize {
     1 << (most(number, 1)).ilog2()
 }
 
-/// How many lines the first segment of a ring has, in which a run may go on for ever.
+/// How many lines the first segment has, in a ring in which a run may go on forever.
 pub(super) const fn first(lines: usize, pitch: usize) -> usize {
     let near = if cfg!(duologue_loom) {
         4
@@ -32,25 +33,26 @@ pub(super) const fn first(lines: usize, pitch: usize) -> usize {
     if has_longer_laps(lines, 2 * segment, segment) {
         segment
     } else {
-        // Two segments that are about equal.
+        // Two segments of about the same length.
         power_below(lines * 2 / 3)
     }
 }
 
-/// Whether there are two more segments behind this end, which is a power of two, none of them empty.
+/// Whether two more segments, neither of them empty, follow this end, which is a power of two.
 const fn has_longer_laps(lines: usize, end: usize, segment: usize) -> bool {
     segment > 0 && lines >= 2 * end + segment
 }
 
 impl Layout {
-    /// How many lines the first segment has, a power of two; every segment begins with a multiple of it. 0 if there is one
-    /// segment only.
+    /// How many lines the first segment has: a power of two. The first line of every segment is a multiple of it. 0 if
+    /// there is only one segment.
     #[inline(always)]
     pub(crate) const fn segment(&self) -> usize {
         self.segment as usize
     }
 
-    /// How many lines a lap has that ends early, the shortest first; all of them, where no lap ends there.
+    /// How many lines a lap has that ends at this early end, the shortest first. All lines of the ring if no lap ends
+    /// there.
     #[inline]
     pub(crate) const fn early_end(&self, which: usize) -> usize {
         let segment = self.segment();
@@ -62,21 +64,21 @@ impl Layout {
         }
     }
 
-    /// Whether laps may end early behind this number of lines or one more; certainly not if this is false. Cheap, as
-    /// [`Layout::may_begin_segment`].
+    /// Whether laps may end early after this number of lines or one more. If this is false, they certainly do not.
+    /// Cheap, like [`Layout::may_begin_segment`].
     #[inline(always)]
     pub(crate) const fn may_end_about(&self, lines: usize) -> bool {
         (lines + 1) & self.segment().wrapping_sub(1) <= 1
     }
 
-    /// How many lines the shortest laps have. They are made ready with the block, the others when a sender first goes on
-    /// there.
+    /// How many lines the shortest laps have. These are initialised with the block, the others when a sender first
+    /// continues past them.
     #[inline]
     pub(crate) const fn near(&self) -> usize {
         self.early_end(0)
     }
 
-    /// How many lines a lap has that goes on behind this early end, and not behind the next.
+    /// How many lines a lap has that continues past this early end but not past the next one.
     pub(crate) const fn next_end(&self, early: usize) -> usize {
         if early + 1 < EARLY_ENDS {
             self.early_end(early + 1)
@@ -85,8 +87,9 @@ impl Layout {
         }
     }
 
-    /// The first line of a segment; a line that there is not, where there is no such segment. Those up to the same end of
-    /// a lap are two, and of similar length.
+    /// The first line of a segment; if there is no such segment, a line past the last one. (A ring with only one
+    /// segment is an exception: there, this is line 0 for segment 1 as well.) Up to each end of a lap there are two
+    /// segments, of similar length.
     #[inline]
     pub(crate) const fn start_of_segment(&self, which: usize) -> usize {
         let segment = self.segment();
@@ -101,7 +104,7 @@ impl Layout {
         most(half, 2 * begin)
     }
 
-    /// The first line of the last segment of a lap that has so many lines.
+    /// The first line of the last segment of a lap with this many lines.
     pub(crate) const fn last_segment(&self, lines_of_lap: usize) -> usize {
         let mut which = 1;
         while which + 2 < SEGMENTS && self.start_of_segment(which + 1) < lines_of_lap {
@@ -110,17 +113,18 @@ impl Layout {
         self.start_of_segment(which)
     }
 
-    /// Whether a segment may begin with this line; certainly not if this is false. Cheap: all begin with a power of two, or
-    /// with 0.
+    /// Whether a segment may begin with this line. If this is false, none does. Cheap: the first line of every segment
+    /// is 0 or a power of two.
     ///
-    /// A bounded run has one segment only: nobody asks what is free, so the receiver says so only at the end of the
-    /// ring, which such a run reaches only if the capacity is too small.
+    /// A ring for bounded runs has only one segment: the sender does not have to check what is free, so the receiver
+    /// reports it only at the end of the ring, which such a run reaches only if the capacity is too small.
     #[inline(always)]
     pub(crate) const fn may_begin_segment(&self, line: usize) -> bool {
         line & (line.wrapping_sub(1) | self.segment().wrapping_sub(1)) == 0
     }
 
-    /// Which segment begins with this line, if any does: 0 and 1 in each lap, the others in longer ones.
+    /// Which segment begins with this line, if any does. Segments 0 and 1 are part of every lap, the others only of
+    /// longer laps.
     #[inline(always)]
     pub(crate) const fn segment_at(&self, line: usize) -> Option<usize> {
         if !self.may_begin_segment(line) || line >= self.lines() {

@@ -1,4 +1,4 @@
-//! What a session is begun with, in the words of generated code.
+//! What a session is begun with, as generated code specifies it.
 
 use std::mem::{align_of, needs_drop, size_of};
 
@@ -6,20 +6,21 @@ use super::Layout;
 
 /// How many messages can be in flight at once: the longest run of messages in one direction.
 ///
-/// One ring serves both directions because a state has one direction: a side speaks only after it has read all that
-/// the other said, so messages are in flight in one direction at a time.
+/// One ring serves both directions because a state has one direction: a side sends only after it has read everything
+/// that the other side sent, so messages are in flight in only one direction at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Capacity {
-    /// No run is longer than this, so a send never waits.
+    /// No run is longer than this many messages, so a send never waits.
     Bounded(usize),
-    /// A run may go on for ever, so a send waits when the peer is a whole lap of the ring behind. The session takes 64 KiB, or
-    /// room for 8 messages if that is more: about 7,000 messages of 8 bytes, 1,000 of 56. A lap goes through all of it if
-    /// the receiver falls behind, through 8 KiB as long as it is never 4 KiB behind, and through 1 if messages come one by
-    /// one; what laps have not come to is not touched. On 32-bit systems it takes 8 KiB.
+    /// A run may go on forever, so a send waits when the peer is a whole lap of the ring behind. The session takes
+    /// 64 KiB, or the space for 8 messages if that is more: about 7,000 messages of 8 bytes, or 1,000 of 56 bytes. A
+    /// lap goes through all of it if the receiver falls behind, through 8 KiB as long as the receiver is never 4 KiB
+    /// behind, and through 1 KiB if messages come one at a time. Memory that no lap has reached is not touched. On
+    /// 32-bit systems the session takes 8 KiB.
     Unbounded,
 }
 
-/// The size and alignment of the room that a ring has for each payload, and how many messages a state can have.
+/// The size and alignment of the slot that a ring has for each payload, and how many messages a state can have.
 ///
 /// ```
 /// # use duologue_runtime::Slot;
@@ -35,7 +36,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// No room: for messages without payload, up to 256 in a state.
+    /// A slot of size 0, for messages without a payload, and up to 256 messages in a state.
     pub const fn new() -> Slot {
         Slot {
             size: 0,
@@ -45,13 +46,13 @@ impl Slot {
         }
     }
 
-    /// No state has more than this many messages. Up to 16, more messages share a cache line.
+    /// No state has more than this many messages. If there are at most 16, more messages fit into a cache line.
     pub const fn messages(self, messages: usize) -> Slot {
         Slot { messages, ..self }
     }
 
-    /// At least enough room for a payload of this type, which counts even if it needs none: if it has a destructor, messages
-    /// must be destroyed and cannot be forgotten.
+    /// Makes the slot large enough for a payload of this type. This matters even for a payload of size 0: if it has a
+    /// destructor, messages must be destroyed and cannot be forgotten.
     pub const fn fit<P>(self) -> Slot {
         let (size, align) = (size_of::<P>(), align_of::<P>());
         Slot {
@@ -77,7 +78,7 @@ impl Slot {
 }
 
 impl Capacity {
-    /// More than any ring has room for if there is no longest run.
+    /// The length of the longest run; more than any ring can hold if there is none.
     const fn longest(self) -> usize {
         match self {
             Capacity::Bounded(longest) => longest,
@@ -97,15 +98,17 @@ impl Default for Slot {
 pub struct Session(Option<(Slot, Capacity, bool)>);
 
 impl Session {
-    /// That depends on how the state was reached, so that it has to be looked up in the session.
+    /// It depends on how the state was reached, so it has to be looked up in the session.
     pub const UNKNOWN: Session = Session(None);
 
-    /// With this slot and this capacity; and in this state sends, or does not, the side that sent the first message.
+    /// Begun with this slot and this capacity. `is_first`: whether the side that sends in this state is the one that
+    /// sent the first message.
     pub const fn of(slot: Slot, capacity: Capacity, is_first: bool) -> Session {
         Session(Some((slot, capacity, is_first)))
     }
 
-    /// Whether it may be that of a state that follows one with `this`, where the direction turns or not.
+    /// Whether `self` may be the session of a state that follows a state with `this`. `turns`: whether the direction
+    /// turns between them.
     pub(crate) const fn follows(self, this: Session, turns: bool) -> bool {
         match (self.0, this.0) {
             (None, _) => true,

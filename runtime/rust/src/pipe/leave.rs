@@ -1,69 +1,75 @@
-//! How a session ends: by its last message, or because a side leaves.
+//! How a session ends: by its last message, or because a side disconnects.
 //!
 //! # Where messages are swapped
 //!
-//! A sender leaves by publishing `CLOSED` as its last message. A receiver leaves by setting `DEAD` in the word where it
-//! would read next; if there is a message already, it consumes that first. Both are read-modify-writes of one word, so
-//! exactly one of the two sees that the other has gone. That one ends the session. After its last swap a sender
-//! touches the session only if the word returned `WAITS` (to fetch the waiter, for which the receiver waits in
-//! `Place::settle` before it ends the session) or `DEAD` (then it is alone).
+//! A sender disconnects by publishing `CLOSED` as its last message. A receiver disconnects by setting `DEAD` in the
+//! word where it would read next; if there is a message already, it consumes that first. Both are read-modify-writes of
+//! one word, so exactly one of the two sides sees that the other has gone. That side ends the session. After its last
+//! swap, a sender accesses the session only if the word returned `WAITS` (to fetch the waiter, for which the receiver
+//! waits in `Place::settle` before it ends the session) or `DEAD` (then the sender is alone).
 //!
 //! # Where messages are stored
 //!
-//! A receiver says `LEAVING` in its flags, runs the barrier and looks again. By the barrier (see `barrier`), if it
-//! finds nothing then a sender that publishes here sees `LEAVING` or what comes after it. So:
+//! A receiver sets `LEAVING` in its flags, runs the barrier and checks again. The barrier (see `barrier`) ensures that,
+//! if the receiver finds nothing, a sender that publishes here sees `LEAVING` or a value that comes after it. So:
 //!
-//! - *Nothing is there.* It changes `LEAVING` to `GONE` and never comes back: the sender finds that with its next
-//!   message, takes the payload back and ends the session. If that change fails, the sender has found `LEAVING` first
-//!   and changed it to `CLAIMED`: it has taken its payload back and never comes back, and the receiver ends the session.
-//! - *The message is there.* The receiver retracts, changing `LEAVING` to nothing, and consumes the message; or it finds
-//!   `CLAIMED` and ends the session. A sender that has published further messages meanwhile did not see `LEAVING` at this
-//!   position, and ignores it at others: so what it published is consumed.
+//! - *Nothing is there.* The receiver changes `LEAVING` to `GONE` and does not access the session any more: the sender
+//!   finds that with its next message, takes the payload back and ends the session. If that change fails, the sender
+//!   has found `LEAVING` first and changed it to `CLAIMED`: it has taken its payload back and does not access the
+//!   session any more, and the receiver ends the session.
+//! - *The message is there.* The receiver retracts `LEAVING` and consumes the message; or it finds `CLAIMED` and ends
+//!   the session. A sender that has published further messages in the meantime did not see `LEAVING` at this position
+//!   and ignores it at others, so what it published is consumed.
 //!
-//! The sender copies the payload before it tries to claim it, because afterwards the session may be ended at any time; if
-//! the claim fails the copy is forgotten. Nobody writes the place meanwhile: its next writer would be this sender, or the
-//! receiver after a turn, but a receiver that retracts consumes only to leave.
+//! The sender copies the payload before it tries to claim it, because afterwards the session may be ended at any time.
+//! If the claim fails, the copy is forgotten. Nobody writes the slot in the meantime: its next writer would be this
+//! sender, or the receiver after a turn, but a receiver that retracts consumes messages only to disconnect.
 //!
 //! # Where messages can be forgotten
 //!
-//! If no payload of a session has a destructor nobody can tell whether a message that is not read is destroyed at once
-//! or never. So the receiver saves the barrier, which takes microseconds where other threads run: it may then go without
-//! having seen what the sender has stored a moment before. The sender finds `LEAVING` or `GONE` later, about a position
-//! behind its own: with its next message, or when it ends. (About a position before its own they are of no concern: the
-//! receiver had read this message when it left.) The sender must not miss them
+//! If no payload of a session has a destructor, nobody can tell whether a message that is not read is destroyed at once
+//! or never. So the receiver saves the barrier, which takes microseconds if other threads are running. The receiver may
+//! then disconnect without having seen what the sender stored a moment before. The sender finds `LEAVING` or `GONE`
+//! later, for a position earlier than its own: with its next message, or when it ends. (If the position is later than
+//! its own, they do not matter: the receiver had read this message when it disconnected.) The sender must not miss them
 //!
-//! - before it sleeps until there is an answer or room, or leaves while it waits for an answer: it runs a full fence and
-//!   then reads the flags. By the order of the two fences (flags, then word by the receiver;
-//!   word, then flags by the sender) either the receiver sees the messages, or the sender sees `LEAVING` or `GONE`. As
-//!   long as it does not sleep it reads the flags whenever it finds neither;
-//! - when it ends: that is a read-modify-write of the flags.
+//! - before it sleeps until there is an answer or space, or disconnects while it waits for an answer: it runs a full
+//!   fence and then reads the flags. By the order of the two fences (the receiver accesses the flags, then the word;
+//!   the sender the word, then the flags), either the receiver sees the messages, or the sender sees `LEAVING` or
+//!   `GONE`. As long as the sender does not sleep, it reads the flags whenever it finds neither an answer nor space;
+//! - when it ends: ending is a read-modify-write of the flags.
 //!
-//! A sender that then leaves as a receiver looks at the flags behind the fence that follows its own `LEAVING`: both could be `GONE`
-//! otherwise, each relying on the other. What the receiver did not read is forgotten by whoever ends the session.
+//! A sender that then disconnects as a receiver reads the peer's flags after the fence that follows its own `LEAVING`.
+//! Otherwise both sides could be `GONE`, each relying on the other. What the receiver did not read is forgotten by the
+//! side that ends the session.
 //!
 //! # Where the barrier is lost
 //!
-//! If the kernel refuses the barrier to a session that relies on it (see `barrier`), the receiver may miss what the sender has stored a
-//! moment before, though it has a destructor. It says `LEAVING`, passes a full fence, waits until the store can be expected to be
-//! visible ([`barrier::grace`]), and then looks. If it finds nothing it says `GONE`, and the sender finds that as where messages can be forgotten,
-//! by the same looks: after a fence of its own, before it sleeps or leaves as a receiver, and when it ends. That both sides have a
-//! fence makes it certain that the session ends, that nobody sleeps for a peer that is gone, and that a message is never destroyed
-//! twice. It is certain without any time that the other side sees what was said, or this one the message; the time only decides which.
+//! If the kernel refuses the barrier to a session that relies on it (see `barrier`), the receiver may miss what the
+//! sender stored a moment before, even though the message has a destructor. The receiver sets `LEAVING`, passes a full
+//! fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then checks. If it finds
+//! nothing, it sets `GONE`. The sender finds that as where messages can be forgotten, by the same checks: after a fence
+//! of its own, before it sleeps or disconnects as a receiver, and when it ends. Because both sides have a fence, it is
+//! certain that the session ends, that no side sleeps waiting for a peer that is gone, and that a message is never
+//! destroyed twice. Even without the waiting time, it is certain that either the other side sees the flags or this side
+//! sees the message; the waiting time only decides which.
 //!
-//! If a store took longer than the grace to become visible, its message would be neither read nor destroyed: its memory would
-//! leak. Nobody else can destroy it: the sender's later endpoints need not outlive what the message borrows, and the receiver has
-//! returned from its `drop`. Nor is there a barrier to be had by other calls: to run on each processor in turn (`sched_setaffinity`)
-//! is one, but it may be refused as well, and cannot be undone safely while others change the thread's processors.
+//! If a store took longer than the grace period to become visible, its message would be neither read nor destroyed: its
+//! memory would leak. Nothing else can destroy it: what the message borrows need not outlive the sender's later
+//! endpoints, and the receiver has returned from its `drop`. Nor do other calls provide a barrier: running on each
+//! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
+//! other threads change this thread's processors.
 //!
-//! Where the barrier is lost but messages must not be forgotten, a sender answers `LEAVING` about an earlier position no more than
-//! elsewhere: the receiver will see the message there, or is about to say `GONE`.
+//! Where the barrier is lost but messages must not be forgotten, a sender does not respond to `LEAVING` for an earlier
+//! position, just as elsewhere: the receiver will see the message there, or is about to set `GONE`.
 //!
-//! *The last message*, or `CLOSED`, must be the sender's last access, so it cannot read flags after it. Instead it says
-//! `ENDING` before it, by a read-modify-write that takes over a waiter or finds `LEAVING`. A receiver that
-//! wants to say something and finds `ENDING` knows that what it wants to wait for is only a few instructions away.
-//! If the flags say that the receiver is a task it may also wait, or die, in the word: then the last word is swapped.
+//! *The last message*, or `CLOSED`, must be the sender's last access, so the sender cannot read the flags after it.
+//! Instead, it sets `ENDING` before it, by a read-modify-write that takes over a waiter or finds `LEAVING`. A receiver
+//! that is about to set a flag and finds `ENDING` knows that what it would wait for is only a few instructions away. If
+//! the flags say that the receiver is a task, it may also wait or disconnect in the word: then the last word is
+//! swapped.
 //!
-//! A full ring is left through the credit word, after `ENDING` like any other place: see `room`.
+//! From a full ring, a sender disconnects through the credit word, after `ENDING` as everywhere else: see `room`.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -75,29 +81,32 @@ use crate::position::KEY;
 use crate::wait::{Moment, Waiter};
 use crate::watched::Watched;
 
-/// What a sender finds when it says that it comes to its end.
+/// What a sender finds when it announces its end.
 enum Ending {
-    /// The receiver is gone and the session is the sender's.
+    /// The receiver is gone and the session belongs to the sender.
     Alone,
-    /// The receiver is leaving and will end the session.
+    /// The receiver is disconnecting and will end the session.
     Claimed,
-    /// The receiver is there. Whether it may be waiting in the word, and whether it waited in its flags, which are lowered.
+    /// The receiver is connected. Whether it may be waiting in the word, and whether it waited in its flags, which are
+    /// lowered.
     Last(bool, bool),
 }
 
-/// What a receiver finds when it says that it leaves.
+/// What a receiver finds when it announces that it disconnects.
 enum Leaving {
-    /// The session is the sender's.
+    /// The session belongs to the sender.
     Gone,
-    /// The sender has left, and the session is the receiver's.
+    /// The sender has disconnected, and the session belongs to the receiver.
     Claimed,
-    /// It has to look again: there is a message, or the sender ends or leaves as well, or the flags were others.
+    /// The receiver has to check again: there is a message, or the sender ends or disconnects as well, or the flags
+    /// were different.
     Retracted,
 }
 
 impl Pipe {
-    /// After a message was published in a run and before its sender steps on: whether the receiver said something about
-    /// this position. `waits`: the caller has found already that it waited, and has lowered its flag.
+    /// After a message was published in a run and before its sender advances: checks whether the receiver reported
+    /// something for this position. `waits`: the caller has already found that the receiver waited, and has lowered its
+    /// flag.
     #[cold]
     #[inline(never)]
     pub(super) fn noticed<P>(self, then: Then, mut waits: bool) -> Noticed<P> {
@@ -142,7 +151,7 @@ impl Pipe {
         Ok((self.moved(at).stepped(self.layout(), then), awaited))
     }
 
-    /// Whether the receiver has said that it is a task, as far as the sender can see.
+    /// Whether the receiver has announced that it is a task, as far as the sender can see.
     #[inline]
     pub(super) fn peer_is_task(&self) -> bool {
         self.flags(self.peer()).load(Relaxed) & TASK != 0
@@ -181,11 +190,12 @@ impl Pipe {
         }
     }
 
-    /// Says that what is published here is the last.
+    /// Announces that what is published here is the last.
     #[inline]
     fn announce_end(&self) -> Ending {
         let flags = self.flags(self.peer());
-        // Most receivers have said nothing. To read that first would fetch their line twice: to read it and to write it.
+        // Most receivers have reported nothing. Reading the flags first would fetch their cache line twice: to read it
+        // and to write it.
         let guess = if self.at.knows_task() { TASK } else { 0 };
         let ending = flags::say(guess, ENDING, self.at.key());
         match flags.compare_exchange(guess, ending, AcqRel, Acquire) {
@@ -194,7 +204,7 @@ impl Pipe {
         }
     }
 
-    /// The same where the receiver has said this, or more by now.
+    /// Like [`Pipe::announce_end`], where the receiver has set these flags, or others since then.
     #[cold]
     #[inline(never)]
     fn answer_end(self, mut said: u64) -> Ending {
@@ -206,7 +216,7 @@ impl Pipe {
                 return Ending::Alone;
             }
             let claims = is_here && said & LEAVING != 0;
-            // Whatever else is said is about an earlier position, where there is a message.
+            // Anything else that is set refers to an earlier position, where there is a message.
             let answer = flags::say(said, if claims { CLAIMED } else { ENDING }, key);
             if let Err(now) = flags.compare_exchange(said, answer, AcqRel, Acquire) {
                 said = now;
@@ -219,23 +229,23 @@ impl Pipe {
         }
     }
 
-    /// Whether a receiver may have left without having seen what was sent before: because nobody can tell, or because the
-    /// barrier was lost.
+    /// Whether a receiver may have disconnected without having seen what was sent before: because messages can be
+    /// forgotten, or because the barrier was lost.
     #[inline]
     pub(crate) fn forgets(&self) -> bool {
         self.layout().forgets() || barrier::is_lost()
     }
 
-    /// Whether the peer has said that it leaves, or has left: then [`Pipe::was_forgotten`] tells more.
+    /// Whether the peer has announced that it disconnects, or has disconnected: then [`Pipe::was_forgotten`] says more.
     #[inline]
     pub(crate) fn peer_may_be_gone(&self) -> bool {
         self.flags(self.peer()).load(Acquire) & (LEAVING | GONE) != 0
     }
 
-    /// Whether the peer left without having read what this side has sent, which may be all that it had to read before it
-    /// answers, or makes room. It may also have left later, after its answer: then that can be seen now. `None` if it is
-    /// about to decide, a few instructions away: then let a [`Moment`] pass and look again, for whoever relies on a no may
-    /// sleep.
+    /// Whether the peer disconnected without having read what this side has sent, which may be all that it had to read
+    /// before it answers or frees slots. It may also have disconnected later, after its answer: then the answer is
+    /// visible at this point. `None` if the peer is about to decide, a few instructions away: then let a [`Moment`]
+    /// pass and check again, because a caller that relies on `Some(false)` may sleep.
     pub(crate) fn was_forgotten(&self) -> Option<bool> {
         if !self.forgets() {
             return Some(false);
@@ -244,10 +254,10 @@ impl Pipe {
         (said & LEAVING == 0).then_some(said & GONE != 0)
     }
 
-    /// Whether what the receiver says concerns a sender at the position with this key.
+    /// Whether what the receiver reports concerns a sender at the position with this key.
     #[inline]
     fn concerns(&self, said: u64, key: u64) -> bool {
-        // A receiver that is leaving sees what must not be forgotten, or will be gone.
+        // A receiver that is disconnecting sees what must not be forgotten, or will be gone.
         let leaves = if self.layout().forgets() {
             LEAVING | GONE
         } else {
@@ -261,7 +271,8 @@ impl Pipe {
     #[inline(never)]
     pub(crate) fn leave(self) {
         if self.at.is_plain() && !self.at.alternates() && !self.at.is_lapping() {
-            // As below, for most senders that leave in a run: the flags decide, nothing is swapped, and the line is free.
+            // As below, for most senders that disconnect in a run: the flags decide, nothing is swapped, and the line
+            // is free.
             let ending = flags::say(0, ENDING, self.at.key());
             let flags = self.flags(self.peer());
             return match flags.compare_exchange(0, ending, AcqRel, Acquire) {
@@ -277,7 +288,7 @@ impl Pipe {
 
     #[inline(never)]
     fn leave_otherwise(self) {
-        // It may have waited for room.
+        // It may have waited for space.
         let _left = Watched::for_room(&self).disarm();
         let ending = if self.swaps() {
             Ending::Last(true, false)
@@ -287,7 +298,7 @@ impl Pipe {
         self.leave_after(ending);
     }
 
-    /// The word that says that this side is gone, behind its messages in the line here.
+    /// The word that says that this side is gone, after its messages in the current line.
     #[inline]
     fn closed(&self) -> u64 {
         let mut closed = self.at.before() | CLOSED;
@@ -318,7 +329,7 @@ impl Pipe {
         self.wake_if(waits);
     }
 
-    /// Wakes the receiver if it waits, for a sender that has lowered its flag and is leaving.
+    /// Wakes the receiver if it waits, for a sender that has lowered its flag and is disconnecting.
     fn wake_if(self, waits: bool) {
         if waits {
             // SAFETY: by the caller. The peer does not end the session before its waiter is fetched.
@@ -326,18 +337,18 @@ impl Pipe {
         }
     }
 
-    /// Whether the sender has closed the session here. Then no waiter is armed: it took it over.
+    /// Whether the sender has closed the session here. Then no waiter is armed: the sender took it over.
     #[inline(always)]
     pub(crate) fn is_closed(&self) -> bool {
         let word = self.word().load(Acquire);
         self.at.ahead(word) == 0 && word & CLOSED != 0
     }
 
-    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first. If this side has left a
-    /// waiter, that is put into `left`, for the caller to drop when all is done.
+    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first. If this side
+    /// still has a waiter registered, it is put into `left`, for the caller to drop when everything is done.
     pub(crate) fn die(self, left: &mut Option<Waiter>) -> Result<(), Pipe> {
         if !self.swaps() && matches!(self.find_in(self.layout()), Found::Nothing(_)) {
-            // Who has said nothing has left no waiter, and does not wait in the word.
+            // A side that has set no flags has no waiter registered, and does not wait in the word.
             match self.vanish(0) {
                 Leaving::Gone => return Ok(()),
                 Leaving::Claimed => return self.claimed(),
@@ -354,8 +365,8 @@ impl Pipe {
             let word = match self.find() {
                 Found::Message(_) => return Err(self),
                 Found::Closed => {
-                    // No waiter is armed here either: a peer that left without a word did so before any was, because
-                    // after that, by the two fences, it has to see this side's messages.
+                    // No waiter is armed here either: a peer that disconnected without publishing anything did so
+                    // before one was, because after that, by the two fences, it has to see this side's messages.
                     self.free();
                     return Ok(());
                 }
@@ -367,7 +378,8 @@ impl Pipe {
                     continue;
                 }
                 let dead = word | DEAD;
-                // Releases what this side has read; it never comes back, and after a failure it looks again.
+                // Releases what this side has read. This side does not access the session after that; after a failure
+                // it checks again.
                 if self
                     .word()
                     .compare_exchange(word, dead, Release, Relaxed)
@@ -387,12 +399,12 @@ impl Pipe {
 
     /// Ends the session of a sender that has claimed it.
     fn claimed(self) -> Result<(), Pipe> {
-        // Where messages are forgotten the sender may have been a lap ahead.
+        // Where messages can be forgotten, the sender may have been a lap ahead.
         self.moved(self.at.in_next_lap()).free();
         Ok(())
     }
 
-    /// Says that the receiver leaves, if its flags still are `said`, and looks again.
+    /// Announces that the receiver disconnects, if its flags still are `said`, and checks again.
     fn vanish(&self, said: u64) -> Leaving {
         let key = self.at.key();
         let flags = self.flags(self.at.side());
@@ -409,8 +421,9 @@ impl Pipe {
         } else if !barrier::heavy() {
             barrier::grace();
         }
-        // Behind the barrier, as in `die`. This look comes before the one at the word: whoever finds that the peer is leaving, and
-        // is the one that has not read something, then sees what it is. So two sides do not put each other off for ever.
+        // After the barrier, as in `die`. The peer's flags are read before the word. So a side that finds that the peer
+        // is disconnecting, and that has itself not read something, then sees that message. Two sides therefore do not
+        // make each other retract forever.
         let is_alone = self.was_forgotten() != Some(false);
         let next = match self.find_in(self.layout()) {
             Found::Nothing(_) if !is_alone => flags::say(said, GONE, key),

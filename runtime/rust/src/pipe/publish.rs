@@ -9,35 +9,35 @@ use crate::position::Position;
 use crate::wait::Awaited;
 use crate::{barrier, processor};
 
-/// What became of a message.
+/// The outcome of sending a message.
 pub(crate) enum Sent<P> {
     /// It is published, and nobody was waiting: the sender's next pipe.
     Published(Pipe),
     /// It is published, and the receiver waits.
     Awaited(Pipe, Awaited),
-    /// Anything else. It has a variant of its own so that what is published stays in registers.
+    /// Anything else. This is a separate variant so that the result for a published message stays in registers.
     Noticed(Noticed<P>),
 }
 
-/// What a message came to that did not simply go its way: the sender's next pipe, and the receiver if it waits; or the
-/// payload, because the receiver is gone.
+/// The outcome of sending a message outside of the fast path: the sender's next pipe, and the receiver if it waits; or
+/// the payload, because the receiver is gone.
 pub(crate) type Noticed<P> = Result<(Pipe, Option<Awaited>), Unsent<P>>;
 
-/// A message that was not sent because the receiver is gone or leaving.
+/// A message that was not sent because the receiver is gone or disconnecting.
 pub(crate) struct Unsent<P> {
     pub(crate) payload: P,
     pub(crate) left: Left,
 }
 
-/// How the session of a sender whose receiver is gone or leaving is to be ended. That is for the caller to do where it holds no
-/// lock: it may wake somebody, or drop a waker that was left.
-#[must_use = "a session that is not ended is leaked, and its receiver may wait for ever"]
+/// How to end the session of a sender whose receiver is gone or disconnecting. The caller has to do that where it holds
+/// no lock: it may wake the other side, or drop a waker that is still registered.
+#[must_use = "a session that is not ended is leaked, and its receiver may wait forever"]
 pub(crate) enum Left {
     /// The receiver ends it.
     Nothing,
-    /// The sender has to say that it leaves, too.
+    /// The sender has to disconnect as well.
     Leaving(Pipe),
-    /// It is the sender's alone.
+    /// The session belongs to the sender alone.
     Alone(Pipe),
 }
 
@@ -54,15 +54,15 @@ impl Left {
 }
 
 impl Pipe {
-    /// Publishes a message and steps on; or gives the payload back because the peer is gone.
+    /// Publishes a message and advances; or returns the payload because the peer is gone.
     ///
-    /// Waits while the ring is full. The receiver, if it waits, is for the caller to wake once it has the next
-    /// endpoint in hand. The layout is this session's, `stays` is what [`Pipe::sending`] was told, and the payload must
-    /// fit (see [`Layout::fits`]).
+    /// Waits while the ring is full. If the receiver waits, the caller has to wake it, once it holds the next endpoint.
+    /// The layout is this session's, `stays` is what was passed to [`Pipe::sending`], and the payload must fit (see
+    /// [`Layout::fits`]).
     ///
-    /// In a run the payload is given to nothing that is not inlined, so that it goes from where it was made straight into
-    /// its place. On a detour over the stack it would be read there with wider loads than it was stored with, and such a
-    /// load waits until all stores before it are in memory, which in a stream is never soon.
+    /// In a run, the payload is passed only to functions that are inlined, so that it goes straight from where it was
+    /// made into its slot. On a detour over the stack, it would be read with wider loads than it was stored with. Such
+    /// a load waits until all stores before it are in memory, which in a stream always takes a while.
     #[inline(always)]
     pub(crate) fn send<P>(
         self,
@@ -75,12 +75,12 @@ impl Pipe {
         debug_assert!(self.at == self.at.in_state(stays));
         let inside = self.at.plain_place_inside(layout.per_line());
         if then == Then::Stay && inside.is_some() {
-            // As below, for most messages of a stream by far fewer instructions.
-            // SAFETY: as below; for the whole line, room was made where it began.
+            // As below, with far fewer instructions for most messages of a stream.
+            // SAFETY: as below; where the line began, there was space for the whole line.
             return unsafe { self.store(layout, index, payload, then, inside) };
         }
         let is_rare = if then == Then::Stay {
-            // In a stream most of what is left are beginnings and ends of lines, also in laps.
+            // In a stream, most of the remaining messages are at the beginning or end of a line, also in laps.
             self.at.is_in_multiple(layout.segment()) || !self.at.is_plain()
         } else {
             !self.at.is_plain() || self.at.is_lapping() || self.at.begins_run()
@@ -97,7 +97,7 @@ impl Pipe {
             let swaps = self.at.always_swaps() || !stays && self.at.begins_run();
             let is_task = || !self.at.is_plain() || self.at.begins_run() && self.peer_is_task();
             if swaps || then != Then::End && is_task() {
-                // SAFETY: as below; and what was written is published as what it is.
+                // SAFETY: as below; and what was written is published with its own type.
                 return unsafe {
                     self.write(layout, payload);
                     self.exchange(layout, index, then, swaps)
@@ -107,16 +107,16 @@ impl Pipe {
         if then == Then::End {
             return Sent::Noticed(self.finish(index, payload));
         }
-        // SAFETY: the place is free (there is room), it is the sender's, and the payload fits.
+        // SAFETY: the slot is free (there is space), it belongs to the sender, and the payload fits.
         unsafe { self.store(layout, index, payload, then, None) }
     }
 
-    /// Publishes a message that is not the last by a store. `inside`: its place in the line, if that is known and another one
-    /// follows.
+    /// Publishes a message that is not the last one, by a store. `inside`: its slot in the line, if that is known and
+    /// another slot follows.
     ///
     /// # Safety
-    /// The place is free and the sender's, the payload fits, and the layout is the session's. If there is a place `inside`, it
-    /// is that of the position, and `then` is [`Then::Stay`].
+    /// The slot is free and belongs to the sender, the payload fits, and the layout is the session's. If there is a
+    /// slot `inside`, it is that of the position, and `then` is [`Then::Stay`].
     #[inline(always)]
     unsafe fn store<P>(
         self,
@@ -142,8 +142,8 @@ impl Pipe {
         Sent::Noticed(self.noticed(then, false))
     }
 
-    /// Publishes what was written here by a swap. The peer waits, or has died, in the word; or perhaps in its flags, where it
-    /// is only because the peer is a task that this message is swapped (not `certainly`).
+    /// Publishes what was written here, by a swap. The peer waits or has disconnected in the word. If this message is
+    /// swapped only because the peer is a task (not `certainly`), the peer may instead do so in its flags.
     ///
     /// # Safety
     /// A `P` was written here.
@@ -184,10 +184,10 @@ impl Pipe {
         Sent::Awaited(next, unsafe { this.awaited(then) })
     }
 
-    /// Whoever waited for the message here.
+    /// The receiver that waited for the message here.
     ///
     /// # Safety
-    /// The caller lowered the peer's flag, and uses what comes of it.
+    /// The caller lowered the peer's flag, and uses the result.
     #[inline]
     pub(super) unsafe fn awaited(&self, then: Then) -> Awaited {
         if then == Then::Stay {
@@ -197,26 +197,27 @@ impl Pipe {
         unsafe { Awaited::in_place(self.place_of_peer()) }
     }
 
-    /// Gives the payload back of a message that a receiver has not read before it died. The session is the sender's.
+    /// Returns the payload of a message that the receiver did not read before it disconnected. The session belongs to
+    /// the sender.
     ///
     /// # Safety
-    /// A `P` was written here, and the peer has gone without having seen it.
+    /// A `P` was written here, and the peer has disconnected without having seen it.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn taken_back<P>(self) -> Unsent<P> {
-        // SAFETY: by the caller, the payload that was just written is nobody else's.
+        // SAFETY: by the caller, the payload that was just written belongs to nobody else.
         let payload = unsafe { self.read(self.layout()) };
         let left = Left::Alone(self);
         Unsent { payload, left }
     }
 
-    /// The word that publishes the message at this position after those before it in its line.
+    /// The word that publishes the message at this position, after those that precede it in its line.
     #[inline(always)]
     pub(super) fn stamp(&self, layout: &Layout, index: u8, then: Then) -> u64 {
         let mut word = self.at.with();
         let place = self.at.place();
         if layout.has_indexes() && place > 0 {
-            // What this side itself wrote; the flags of the peer are not repeated.
+            // This side itself wrote these bits; the peer's flags are not copied.
             word |= self.word_in(layout).load(Relaxed) & INDEXES;
         }
         if index > 0 {
@@ -246,8 +247,8 @@ impl Pipe {
         }
     }
 
-    /// How many lines this lap has, as far as that matters behind the line here. Decides it before the last line up to an
-    /// early end.
+    /// How many lines this lap has, as far as that matters after the current line. Decides it before the last line up
+    /// to an early end.
     #[inline(always)]
     fn end_of_lap(&self, layout: &Layout) -> usize {
         let next = self.at.line() + 1;

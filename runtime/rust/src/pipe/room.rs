@@ -1,40 +1,44 @@
-//! Room in the ring for a run that has come round it.
+//! Free slots for a run that has wrapped around the ring.
 //!
-//! The receiver reports in the credit word which segment it has emptied, and the sender looks there only where a
-//! segment begins that it has filled before in this run. A turn proves that the whole ring is empty, so a dialogue
-//! never comes here.
+//! The receiver reports in the credit word which segment it has emptied, and the sender reads it only where a segment
+//! begins that it has filled before in this run. A turn proves that the whole ring is empty, so a dialogue never needs
+//! this.
 //!
-//! # Short laps and long ones
+//! # Short laps and long laps
 //!
-//! A stream is faster the more messages are on their way, but a receiver that keeps up needs few lines, which then stay
-//! in the caches; and a session that only ever touches few takes little memory. So a lap may end at either of two early
-//! ends, or go through the whole ring; up to each of these three ends it has two segments more. Before the last line up to
-//! an early end the sender decides whether the lap ends there: if the receiver has emptied the first of the two segments up
-//! to that end, and, at the first one, if in this lap or the one before the receiver was seen to sleep. One that does not is fast, and
-//! as short a lap would move the credit word between the caches all the time.
+//! A stream is faster the more messages are in flight. But a receiver that keeps up needs only a few lines, which then
+//! stay in the caches, and a session that uses only a few lines takes little memory. So a lap may end at one of two
+//! early ends, or go through the whole ring; up to each of these three ends there are two more segments. Before the
+//! last line up to an early end, the sender decides whether the lap ends there. It does if the receiver has emptied the
+//! first of the two segments up to that end and, at the first early end, if in addition the receiver was seen to sleep
+//! in this lap or the one before. A receiver that does not sleep is fast, and with such a short lap the credit word
+//! would move between the caches all the time.
 //!
-//! The sender says so beside the ring before it publishes anything in that line, and does not change what it has said of this
-//! end before the receiver has reported that line's segment, so the receiver reads what is meant when it has taken
-//! that line's last message.
+//! The sender records its decision next to the ring before it publishes anything in that line, and does not change it
+//! for this end before the receiver has reported that line's segment. So the receiver reads the decision for this lap
+//! when it has taken that line's last message.
 //!
-//! A report is the epoch of the lap, which counts them, and which of the segments it is; at the end of a lap it is always the same
-//! number, larger than the others, as the lap is empty then. Before segment *s* of a lap the sender needs the report of segment *s*
-//! of the lap before, or a later one. If that lap had no segment *s*, the sender has passed, in this lap, the last segment
-//! which that lap had, for which it needed the report of its end, and nothing else
-//! lies there: segments that an earlier, longer lap has filled were emptied before. So there is never more than a lap
-//! between the two sides, and where a sender waits for the report of a segment, that is the next one to come.
+//! A report is the epoch of the lap, which counts the laps, and the number of the segment. At the end of a lap, it is
+//! always the same number, larger than the others, because the lap is empty then. Before segment *s* of a lap, the
+//! sender needs the report of segment *s* of the lap before, or a later one. If that lap had no segment *s*, the sender
+//! has, in this lap, passed the last segment of the lap before. For this it needed the report of the end of the lap
+//! before, and nothing else is in segment *s*: segments that an earlier, longer lap has filled were emptied before. So
+//! there is never more than a lap between the two sides, and where a sender waits for the report of a segment, that is
+//! the next one to come.
 //!
-//! Lines that short laps leave out keep their stamps, and an epoch must not meet its own number there (see
-//! `position`): after so many laps in a row without them that this could be, they are cleared before the next lap that has them.
+//! Lines that short laps skip keep their stamps, and an epoch must not meet its own number there (see `position`):
+//! lines that were skipped for `TOO_OLD` laps in a row are cleared before the next lap that has them.
 //!
 //! # The credit word
 //!
-//! Both sides change it by read-modify-writes only:
+//! Both sides change it only by read-modify-writes:
 //!
-//! - `WAITS`, by a sender that waits for room; whoever reports or leaves takes it back and wakes the sender;
-//! - `LEAVING`, by a receiver that is consuming its last messages and will then be gone: no more room is given;
-//! - `ORPHANED`, by a sender that leaves while the ring is full. The receiver finds it when it reports the segment
-//!   before which the sender stood, and writes `CLOSED` there in the sender's name.
+//! - `WAITS` is set by a sender that waits for space; a receiver that reports a segment or disconnects clears it and
+//!   wakes the sender;
+//! - `LEAVING` is set by a receiver that is consuming its last messages and will then be gone: the sender gets no more
+//!   space;
+//! - `ORPHANED` is set by a sender that disconnects while the ring is full. The receiver finds it when it reports the
+//!   segment that the sender would have entered next, and writes `CLOSED` there on behalf of the sender.
 
 use std::cell::UnsafeCell;
 use std::mem;
@@ -51,34 +55,35 @@ use crate::watched::Watched;
 const LEAVING: u64 = 2;
 const ORPHANED: u64 = 4;
 
-/// How many numbers of segments an epoch has: more than a lap has segments, and a power of two, so that they go on where
-/// epochs wrap.
+/// How many segment numbers an epoch has: more than a lap has segments, and a power of two, so that the numbers
+/// continue where epochs wrap around.
 const NUMBERS: u64 = 8;
-/// The bits of such a number.
+/// The bits of a segment number over all epochs.
 const ALL_NUMBERS: u64 = EPOCHS as u64 * NUMBERS - 1;
-/// The last of them, which reports a whole lap.
+/// The last segment number of an epoch, which reports a whole lap.
 const LAST: u64 = NUMBERS - 1;
 const NUMBER_SHIFT: u32 = 8;
 
-/// After so many laps without them lines are cleared before the next lap that has them: an epoch could meet its own number
-/// in a stamp there. Turns alone do not let a stamp grow older than `RENEWAL`. Laps that end early can count twice, in a run before
-/// the turns and in one after them: a lap that goes on, and turns before it comes to the lines, ends the count and leaves the stamps.
-/// So these are half as much together.
+/// Lines that this many laps have skipped are cleared before the next lap that has them, because an epoch could meet
+/// its own number in a stamp there. Turns alone do not let a stamp grow older than `RENEWAL`. Laps that end early can
+/// count twice, in a run before the turns and in one after them: a lap that continues past the early end, and turns
+/// before it reaches the lines, ends the count but leaves the stamps. So both counts together are at most half of
+/// `RENEWAL`.
 const TOO_OLD: u32 = RENEWAL / 4;
 
-/// What the sender of a run knows of its laps.
+/// What the sender of a run records about its laps.
 pub(crate) struct Laps {
-    /// What it decided last: whether laps go on behind each of their early ends. The receiver looks here.
+    /// What the sender decided last: whether laps continue past each of their early ends. The receiver reads this.
     go_on: [AtomicBool; EARLY_ENDS],
-    /// How many laps in a row have left out the lines between each early end and the next one, or `TOO_OLD` if these are
-    /// not ready.
+    /// How many laps in a row have skipped the lines between each early end and the next one, or `TOO_OLD` if these
+    /// lines are not initialised.
     pub(super) skipped: UnsafeCell<[u32; EARLY_ENDS]>,
-    /// Whether it has woken the receiver since it last came to the first early end.
+    /// Whether the sender has woken the receiver since it last reached the first early end.
     woke: UnsafeCell<bool>,
 }
 
 impl Laps {
-    /// Those of a block in which only the near lines are ready.
+    /// For a block in which only the near lines are initialised.
     pub(crate) fn new() -> Laps {
         Laps {
             go_on: [AtomicBool::new(false), AtomicBool::new(false)],
@@ -88,12 +93,13 @@ impl Laps {
     }
 }
 
-/// How often laps have ended at each early end, and how often they have gone on there, for models to see what they explore.
+/// How often laps have ended at each early end, and how often they have continued there, so that models can check what
+/// they explore.
 #[cfg(duologue_loom)]
 static DECIDED: [[std::sync::atomic::AtomicUsize; 2]; EARLY_ENDS] =
     [const { [const { std::sync::atomic::AtomicUsize::new(0) }; 2] }; EARLY_ENDS];
 
-/// How often laps have ended at this early end, and how often they have gone on there.
+/// How often laps have ended at this early end, and how often they have continued there.
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_laps(end: usize) -> [usize; 2] {
@@ -114,7 +120,7 @@ impl Pipe {
         unsafe { &*std::ptr::addr_of!((*self.cell.as_ptr()).credit) }
     }
 
-    /// Whether there is room for the sender's next message.
+    /// Whether there is space for the sender's next message.
     #[inline]
     pub(crate) fn room(&self) -> Room {
         if !self.at.begins_used_line() || !self.layout().may_begin_segment(self.at.line()) {
@@ -123,7 +129,7 @@ impl Pipe {
         self.again().room_of_segment()
     }
 
-    /// The same where a segment may begin.
+    /// Like [`Pipe::room`], where a segment may begin.
     #[inline(never)]
     fn room_of_segment(self) -> Room {
         if !self.needs_room(self.layout()) {
@@ -139,14 +145,14 @@ impl Pipe {
         }
     }
 
-    /// Whether a sender may write into its next line, once it has waited for that if it stands before a segment which it
-    /// has used. If not the peer is gone.
+    /// Whether a sender may write into its next line. If the sender is about to enter a segment that it has used
+    /// before, waits until it may. If it may not, the peer is gone.
     #[cold]
     #[inline(never)]
     pub(super) fn has_room(self) -> bool {
         let is_free = || matches!(self.room(), Room::Free);
         is_free() || {
-            // The pipe is all that there is of the endpoint here, and a waker that this replaces may panic.
+            // The pipe is all that is left of the endpoint here, and a waker that this replaces may panic.
             let leaves = LeavesInPanic(self.again());
             crate::park::until(Watched::for_room(&self), None);
             mem::forget(leaves);
@@ -154,18 +160,18 @@ impl Pipe {
         }
     }
 
-    /// Whether the sender stands before a segment that it has filled before in this run.
+    /// Whether the sender is about to enter a segment that it has filled before in this run.
     fn needs_room(&self, layout: &Layout) -> bool {
         self.at.begins_used_line() && layout.segment_at(self.at.line()).is_some()
     }
 
-    /// Whether the receiver has emptied the segment before which the sender stands, and possibly others after it.
+    /// Whether the receiver has emptied the segment that the sender is about to enter, and possibly others after it.
     fn emptied_enough(&self, credit: u64) -> bool {
         let which = self.layout().segment_at(self.at.line()).unwrap_or(0);
         has_reported(credit, self.at.epoch().wrapping_sub(1), which as u64)
     }
 
-    /// How many lines this lap has: if it may end behind the line here, by what its sender decided.
+    /// How many lines this lap has. If it may end after the current line, the sender's decision says whether it does.
     #[inline(never)]
     pub(super) fn lines_of_lap(self) -> usize {
         let (layout, behind) = (self.layout(), self.at.line() + 1);
@@ -177,20 +183,20 @@ impl Pipe {
         layout.lines()
     }
 
-    /// Remembers that the receiver slept, for a sender that has woken it and goes on sending.
+    /// Remembers that the receiver slept, for a sender that has woken it and continues to send.
     pub(super) fn note_waking(&self) {
-        // SAFETY: only the sender looks there, and it stays the sender.
+        // SAFETY: only the sender accesses it, and it stays the sender.
         unsafe { *self.laps().woke.get() = true };
     }
 
-    /// Decides whether the lap goes on behind an early end, for a sender that comes to the last line before it.
+    /// Decides whether the lap continues past an early end, for a sender that reaches the last line before it.
     #[cold]
     #[inline(never)]
     pub(super) fn decide_lap(self, which: usize) {
         let (layout, laps) = (self.layout(), self.laps());
         let first = 2 * which as u64;
         let keeps_up = has_reported(self.credit().load(Acquire), self.at.epoch(), first);
-        // SAFETY: only the sender looks at these two, and before it another sender, in an earlier run.
+        // SAFETY: only the sender accesses these two, and before it the sender of an earlier run.
         let (skipped, woke) = unsafe { (&mut *laps.skipped.get(), &mut *laps.woke.get()) };
         // Conversations in which the receiver sleeps and keeps up are too long for models.
         let ends = keeps_up && (which > 0 || *woke || cfg!(duologue_loom));
@@ -204,8 +210,8 @@ impl Pipe {
         } else {
             if skipped[which] >= TOO_OLD {
                 let left_out = layout.early_end(which)..layout.next_end(which);
-                // SAFETY: nobody looks at these lines. The receiver has read what was in them, or the lap before would have
-                // had them; and it comes there again only in a lap of which it is told that it goes on.
+                // SAFETY: nobody accesses these lines. The receiver has read what was in them, or the lap before would
+                // have had them; and it reaches them again only in a lap that is recorded to continue past this end.
                 unsafe { Cell::clear_lines(self.cell, layout, left_out) };
             }
             skipped[which] = 0;
@@ -215,12 +221,12 @@ impl Pipe {
         DECIDED[which][usize::from(!ends)].fetch_add(1, Relaxed);
     }
 
-    /// Called by the receiver when it has taken the last message of a line: reports it if that empties a segment.
+    /// Called by the receiver when it has taken the last message of a line: reports the segment if that empties one.
     pub(super) fn report_emptied(&self) -> Option<Waiter> {
         let layout = self.layout();
         let emptied = self.at.line() + 1;
         if emptied == self.again().lines_of_lap() {
-            // A sender that waits for this stands before the last segment that the lap has.
+            // A sender that waits for this is about to enter the last segment that the lap has.
             return self.report(LAST, layout.last_segment(emptied));
         }
         let which = layout.segment_at(emptied)?.checked_sub(1)?;
@@ -241,7 +247,7 @@ impl Pipe {
             }
         };
         if old & ORPHANED != 0 {
-            // The sender stopped before this segment, one lap later, and is gone: the line is this side's alone.
+            // The sender stopped before this segment, one lap later, and is gone: the line belongs to this side alone.
             let epoch = u64::from(self.at.epoch()).wrapping_add(1);
             self.word_of(self.layout(), start)
                 .store((epoch << EPOCH_SHIFT) | CLOSED, Release);
@@ -258,7 +264,7 @@ impl Pipe {
         unsafe { self.waiter_of_peer() }
     }
 
-    /// Leaves a full ring, if it is one, to the receiver's report.
+    /// If the ring is full, leaves it to the receiver's report to close the session, and returns true.
     pub(super) fn is_orphaned(&self) -> bool {
         while self.needs_room(self.layout()) {
             let credit = self.credit().load(Acquire);
@@ -277,8 +283,8 @@ impl Pipe {
         false
     }
 
-    /// Tells a sender that lives that nobody wants more, so that it does not feed a receiver that is leaving. If it waits for room,
-    /// the caller has to wake it.
+    /// Announces to a sender that is still connected that no more messages are wanted, so that it does not feed a
+    /// receiver that is disconnecting. If the sender waits for space, the caller has to wake it.
     #[must_use]
     pub(crate) fn announce_leaving(&self) -> Option<Waiter> {
         let mut credit = self.credit().load(Relaxed);
@@ -296,7 +302,7 @@ impl Pipe {
     }
 }
 
-/// A sender that leaves if what it calls panics.
+/// A sender that disconnects if what it calls panics.
 struct LeavesInPanic(Pipe);
 
 impl Drop for LeavesInPanic {
@@ -310,7 +316,7 @@ fn segment_number(epoch: u32, which: u64) -> u64 {
     u64::from(epoch) * NUMBERS + which
 }
 
-/// Whether the credit word reports this segment, or one less than a lap later.
+/// Whether the credit word reports this segment, or one that is less than a lap later.
 fn has_reported(credit: u64, epoch: u32, which: u64) -> bool {
     (credit >> NUMBER_SHIFT).wrapping_sub(segment_number(epoch, which)) & ALL_NUMBERS < NUMBERS
 }

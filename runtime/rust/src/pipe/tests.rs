@@ -1,4 +1,4 @@
-//! Positions at which epochs go back or come round, which no conversation reaches in a test's time.
+//! Positions at which epochs go back or wrap around, which no conversation reaches in the time of a test.
 
 use super::*;
 use crate::layout::{Capacity, Slot, EARLY_ENDS};
@@ -6,10 +6,10 @@ use crate::position::{renewed, RENEWAL};
 #[cfg(all(feature = "pool", not(miri)))]
 use crate::watched::Watched;
 
-/// A session with either policy, at an epoch that no conversation reaches in a test's time.
+/// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
     let (cell, _) = Cell::begin(layout);
-    // The block may have been in use before, at just this epoch.
+    // The block may have been in use before, at exactly this epoch.
     // SAFETY: it belongs to the new session, which nobody uses yet.
     unsafe {
         Cell::clear_lines(cell, &layout, 0..layout.near());
@@ -19,11 +19,11 @@ fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
     (first.sending(true), second.sending(true))
 }
 
-/// Stores a message as a sender does whose look at the receiver's flags came too early to find anything.
+/// Stores a message like a sender that read the receiver's flags too early to find anything.
 #[cfg(target_os = "linux")]
 pub(crate) fn store_unseen<P>(sender: &Pipe, index: u8, payload: P) {
     let layout = *sender.layout();
-    // SAFETY: the place is the sender's and free, and the payload is one of the session's.
+    // SAFETY: the slot belongs to the sender and is free, and the payload is one of the session's.
     unsafe { sender.write(&layout, payload) };
     let stamp = sender.stamp(&layout, index, Then::Stay);
     sender
@@ -31,7 +31,7 @@ pub(crate) fn store_unseen<P>(sender: &Pipe, index: u8, payload: P) {
         .store(stamp, std::sync::atomic::Ordering::Release);
 }
 
-/// Takes the number that was found in this word, and after which the session goes on.
+/// Takes the number that was found in this word. The session continues after it.
 fn take(from: Pipe, word: u64, then: Then) -> (u64, Pipe) {
     let layout = *from.layout();
     let (got, next) = if then == Then::Stay {
@@ -54,7 +54,7 @@ fn take(from: Pipe, word: u64, then: Then) -> (u64, Pipe) {
 fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
     let layout = *from.layout();
     let Sent::Published(from) = from.send(&layout, true, 3, value, then) else {
-        panic!("nobody waits and nobody left")
+        panic!("no waiter and no disconnect")
     };
     let Found::Message(word) = to.find() else {
         panic!("a message was sent")
@@ -172,10 +172,10 @@ fn wrap((mut first, mut second): (Pipe, Pipe)) {
     left.end();
 }
 
-/// Makes everything behind the near lines look like messages of this very run.
+/// Makes everything after the near lines look like messages of this very run.
 fn spoil(pipe: &Pipe, layout: &Layout) {
     for line in layout.near()..layout.lines() {
-        // SAFETY: the session has these lines, and nobody looks there.
+        // SAFETY: the session has these lines, and nobody accesses them.
         unsafe {
             Cell::word(pipe.cell, layout, line)
                 .cast_mut()
@@ -185,7 +185,7 @@ fn spoil(pipe: &Pipe, layout: &Layout) {
     }
 }
 
-/// Layouts that differ, so that no block is ready from the time before. All have long laps.
+/// Layouts that differ, so that no block is still initialised from before. All have long laps.
 fn layouts() -> [Layout; 4] {
     let slots = [
         Slot::new().fit::<[u64; 1]>(),
@@ -200,7 +200,8 @@ fn layouts() -> [Layout; 4] {
     })
 }
 
-/// Reads each message at once, which to the sender looks as if the receiver slept or did not, and gives the furthest line.
+/// Reads each message at once, so that to the sender the receiver appears to sleep or not, and returns the furthest
+/// line.
 fn keep_up(layout: Layout, sleeps: bool) -> usize {
     let (mut first, mut second) = begun(layout, 1, false);
     spoil(&first, &layout);
@@ -240,7 +241,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// In a session of which only the near lines are ready.
+    /// In a session of which only the near lines are initialised.
     fn begin(layout: Layout, epoch: u32, swaps: bool, sleeps: bool) -> Walk {
         let (first, second) = begun(layout, epoch, swaps);
         spoil(&first, &layout);
@@ -255,9 +256,9 @@ impl Walk {
         }
     }
 
-    /// Sends unless the ring is full, and says whether it did.
+    /// Sends unless the ring is full, and returns whether it did.
     fn send(&mut self, then: Then) -> bool {
-        let sender = self.sender.take().expect("it has not left");
+        let sender = self.sender.take().expect("it is connected");
         if let Room::Full(_) = sender.room() {
             self.sender = Some(sender);
             return false;
@@ -266,7 +267,7 @@ impl Walk {
             sender.note_waking();
         }
         let Sent::Published(next) = sender.send(&self.layout, true, 3, self.sent, then) else {
-            panic!("nobody waits and nobody left")
+            panic!("no waiter and no disconnect")
         };
         self.sent += 1;
         self.furthest = self.furthest.max(next.at.line());
@@ -274,9 +275,9 @@ impl Walk {
         true
     }
 
-    /// Receives what is there, and says whether anything was.
+    /// Receives what is there, and returns whether anything was.
     fn receive(&mut self) -> bool {
-        let receiver = self.receiver.take().expect("it has not left");
+        let receiver = self.receiver.take().expect("it is connected");
         let Found::Message(word) = receiver.find() else {
             assert_eq!(self.read, self.sent, "a message is missing");
             self.receiver = Some(receiver);
@@ -291,7 +292,7 @@ impl Walk {
         true
     }
 
-    /// The sender says its last word of the run, and the receiver reads up to it and answers.
+    /// The sender sends its last message of the run, and the receiver reads up to it and becomes the sender.
     fn turn(&mut self) {
         while !self.send(Then::Turn) {
             self.receive();
@@ -299,7 +300,7 @@ impl Walk {
         while self.read + 1 < self.sent {
             assert!(self.receive());
         }
-        let receiver = self.receiver.take().expect("it has not left");
+        let receiver = self.receiver.take().expect("it is connected");
         let Found::Message(word) = receiver.find() else {
             panic!("the last message of the run is missing")
         };
@@ -309,18 +310,18 @@ impl Walk {
         self.receiver = self.sender.replace(next);
     }
 
-    /// The sender leaves, and the receiver reads everything before it learns of it.
+    /// The sender disconnects, and the receiver reads everything before it finds that.
     fn end(mut self) {
-        self.sender.take().expect("it has not left").leave();
+        self.sender.take().expect("it is connected").leave();
         loop {
-            let receiver = self.receiver.as_ref().expect("it has not left");
+            let receiver = self.receiver.as_ref().expect("it is connected");
             if let Found::Closed = receiver.find() {
                 break;
             }
             assert!(self.receive());
         }
         assert_eq!(self.read, self.sent, "closed before a message");
-        self.receiver.take().expect("it has not left").free();
+        self.receiver.take().expect("it is connected").free();
     }
 }
 
@@ -337,10 +338,10 @@ fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
         let room = layout.lines() * layout.per_line();
         let near = layout.near() * layout.per_line();
         let middle = layout.early_end(1) * layout.per_line();
-        // How many walks came to each of the three ends.
+        // How many walks reached each of the three ends.
         let mut reached = [0; 3];
         for round in 0..90 {
-            // Some begin where epochs come round.
+            // Some begin where epochs wrap around.
             let epoch = [1, RENEWAL - 2, 2 * RENEWAL - 3][round % 3];
             let mut walk = Walk::begin(layout, epoch, round % 2 == 1, round % 4 < 2);
             let (most_sent, most_read) = if round < 30 {
@@ -401,15 +402,15 @@ fn no_ring_is_free_before_anything_was_read() {
 fn stamps_that_many_short_laps_left_out_are_cleared() {
     let layout = layouts()[0];
     let mut walk = Walk::begin(layout, 2, false, false);
-    // A long lap, so that the lines are ready.
+    // A long lap, so that the lines are initialised.
     while walk.send(Then::Stay) {}
     while walk.receive() {}
-    let sender = walk.sender.as_ref().expect("it has not left");
-    // As many short laps as let the lines be of this very run again.
+    let sender = walk.sender.as_ref().expect("it is connected");
+    // As many short laps as make the lines look like those of this very run again.
     spoil(sender, &layout);
-    // SAFETY: nobody else looks at the count.
+    // SAFETY: nobody else accesses the count.
     unsafe { *sender.laps().skipped.get() = [RENEWAL; EARLY_ENDS] };
-    // Behind each end, and not to the next: what lies behind the last message must look like none.
+    // Past each end, and not up to the next: what comes after the last message must not look like a message.
     for end in [layout.near(), layout.early_end(1)] {
         let line = |walk: &Walk| walk.sender.as_ref().map(|sender| sender.at.line());
         while line(&walk) != Some(end + 2) {
@@ -440,7 +441,7 @@ impl Drop for Hostile {
 #[test]
 fn a_waiter_that_nobody_woke_and_that_panics_does_not_keep_the_block() {
     let waiter = || Waiter::Task(std::sync::Arc::new(Hostile).into());
-    // Left by the peer, or left by this side in its flags.
+    // Registered by the peer, or by this side in its flags.
     type Leaves<'a> = &'a dyn Fn(&Pipe, &Pipe);
     let leaves: [Leaves<'_>; 2] = [
         // SAFETY: nobody else uses the session, and no flag is raised.

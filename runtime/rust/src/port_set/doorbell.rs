@@ -1,21 +1,21 @@
-//! Who rang: how the wakers of a port set's members tell the set which of them to look at.
+//! The doorbell: how the wakers of a port set's members report to the set which of them to check.
 //!
 //! Members are numbered, and 64 of them share a [`Panel`]: a word with one bit per member. Waking a member sets its
-//! bit. Whoever changes the word from zero puts the panel on the doorbell's list, a stack that is linked through the
-//! panels; the set takes the whole list at once and then the bits of each panel. So both sides do a bounded amount of
-//! work per ring, however many members there are.
+//! bit. The thread that changes the word from zero puts the panel on the doorbell's list, a stack that is linked
+//! through the panels; the set takes the whole list at once and then the bits of each panel. So both sides do a bounded
+//! amount of work per ring, however many members there are.
 //!
 //! # Why it is sound
 //!
 //! - *A panel is on the list at most once.* Only the ring that found the word zero puts it there, and the set makes the word
 //!   zero only after it has taken the list that holds the panel and read the panel's link.
 //! - *No ring is lost.* The set zeroes the word by a read-modify-write (Acquire), so it gets every bit that was set
-//!   before, and with the bit whatever the ringing thread did before it; a bit that is set later finds the word zero and
-//!   lists the panel again. Panels are added and the list is taken by read-modify-writes of `first`, too.
-//! - *No sleep is missed.* To sleep, the set leaves its waiter in the place and changes `first` from empty to `SLEEPS`,
-//!   which fails if a panel is there. A ring that finds `SLEEPS` replaces it and thereby takes over the waiter: the order is
-//!   that of `first`, and the argument that of `wait`.
-//! - *Lifetime.* Wakers own their panel, and panels their doorbell. The set owns all panels while it follows links.
+//!   before, and with the bit sees whatever the ringing thread did before it; a ring that sets a bit later finds the
+//!   word zero and lists the panel again. Adding panels and taking the list are read-modify-writes of `first`, too.
+//! - *No sleep is missed.* To sleep, the set puts its waiter into the waiter slot and changes `first` from empty to
+//!   `SLEEPS`, which fails if a panel is there. A ring that finds `SLEEPS` replaces it and thereby takes over the
+//!   waiter: the order is that of the changes to `first`, and the argument is that of `wait`.
+//! - *Lifetime.* Wakers own their panel, and panels own their doorbell. The set owns all panels while it follows links.
 
 use std::mem::ManuallyDrop;
 use std::ptr;
@@ -29,7 +29,7 @@ use crate::wait::{Place, Waiter};
 /// How many members share a panel: the bits of a word.
 pub(super) const BELLS: usize = 64;
 
-/// What `first` holds while the set sleeps: no panel is there, because panels are aligned.
+/// What `first` holds while the set sleeps. No panel has this address, because panels are aligned.
 const SLEEPS: *mut Panel = 1 as *mut Panel;
 
 /// Where the panels that rang are listed, and where the set sleeps.
@@ -38,10 +38,10 @@ pub(super) struct Doorbell {
     place: Place,
 }
 
-// SAFETY: the place is used as `wait` demands: by the set, which alone sleeps and retracts, and by the ring that lowered
-// the flag `SLEEPS`. Waiters are `Send`. The pointer is followed by the set only, which owns the panels.
+// SAFETY: the waiter slot is used as `wait` requires: by the set, which alone sleeps and retracts, and by the ring that
+// lowered the flag `SLEEPS`. Waiters are `Send`. The pointer is followed only by the set, which owns the panels.
 unsafe impl Sync for Doorbell {}
-// SAFETY: as above; nothing in it belongs to a thread.
+// SAFETY: as above; nothing in it is tied to a thread.
 unsafe impl Send for Doorbell {}
 
 impl Doorbell {
@@ -52,12 +52,12 @@ impl Doorbell {
         })
     }
 
-    /// Leaves a waiter for the next ring; false if somebody rang.
+    /// Registers a waiter for the next ring; false if a member has rung.
     ///
     /// # Safety
-    /// The caller is the set, and no waiter of its is left since the last `retract`.
+    /// The caller is the set, and it has registered no other waiter since the last `retract`.
     pub(super) unsafe fn sleep(&self, waiter: Waiter) -> bool {
-        // SAFETY: the set owns the place, and the flag is down: `retract` lowered it, or a ring did.
+        // SAFETY: the set owns the slot, and the flag is down: `retract` lowered it, or a ring did.
         unsafe { self.place.put(waiter) };
         let slept = self
             .first
@@ -85,7 +85,7 @@ impl Doorbell {
         }
     }
 
-    /// Calls with the number of each member that rang since the last time.
+    /// Calls `rang` with the number of each member that rang since the last time.
     ///
     /// # Safety
     /// The caller is the set, it does not sleep, and it owns all panels of this doorbell.
@@ -94,7 +94,7 @@ impl Doorbell {
             return;
         }
         let mut first = self.first.swap(ptr::null_mut(), Acquire);
-        // SAFETY: what is on the list is a panel, and by the caller it lives.
+        // SAFETY: what is on the list is a panel, and by the caller it is alive.
         while let Some(panel) = unsafe { first.as_ref() } {
             first = panel.next.load(Relaxed);
             let mut bells = panel.rang.swap(0, AcqRel);
@@ -114,7 +114,8 @@ impl Doorbell {
             } else {
                 first
             };
-            // SAFETY: the caller owns a share of the panel, and its first ring is this one: nobody else writes the link.
+            // SAFETY: the caller owns a share of the panel, and this ring is the one that found its word zero: nobody
+            // else writes the link.
             unsafe { (*panel).next.store(next, Relaxed) };
             match self
                 .first
@@ -133,7 +134,7 @@ impl Doorbell {
     }
 }
 
-/// The bells of 64 members. Its alignment leaves room in a pointer for the number of one of them.
+/// The bells of 64 members. Its alignment leaves enough bits in a pointer for the number of one of them.
 #[repr(align(64))]
 pub(super) struct Panel {
     rang: AtomicU64,
@@ -143,7 +144,7 @@ pub(super) struct Panel {
 }
 
 impl Panel {
-    /// The panel of the members from this number on.
+    /// The panel of the members from the number `base` on.
     pub(super) fn new(doorbell: &Arc<Doorbell>, base: usize) -> Arc<Panel> {
         Arc::new(Panel {
             rang: AtomicU64::new(0),
@@ -159,7 +160,8 @@ impl Panel {
         let panel = Arc::into_raw(self.clone());
         // The address of a byte in the panel, which is at least as large as its alignment.
         let data = panel.cast::<u8>().wrapping_add(bell & (BELLS - 1));
-        // SAFETY: the functions of the table keep what `RawWaker` demands; the panel and its doorbell are `Send` and `Sync`.
+        // SAFETY: the functions of the table do what `RawWaker` requires; the panel and its doorbell are `Send` and
+        // `Sync`.
         unsafe { Waker::from_raw(RawWaker::new(data.cast(), &TABLE)) }
     }
 
@@ -195,13 +197,13 @@ static TABLE: RawWakerVTable = RawWakerVTable::new(
     },
 );
 
-/// The panel and the bell that a waker's data stands for. The share is the waker's.
+/// The panel and the bell that a waker's data represents. The share belongs to the waker.
 ///
 /// # Safety
 /// The data was made by [`Panel::waker`], and the waker's share has not been given up.
 unsafe fn shared(data: *const ()) -> (ManuallyDrop<Arc<Panel>>, usize) {
     let bell = data as usize & (BELLS - 1);
     let panel = data.cast::<u8>().wrapping_sub(bell).cast::<Panel>();
-    // SAFETY: the pointer is the one from `Arc::into_raw`, by the caller of a share that lives.
+    // SAFETY: by the caller, the pointer is the one from `Arc::into_raw`, and its share has not been given up.
     (ManuallyDrop::new(unsafe { Arc::from_raw(panel) }), bell)
 }

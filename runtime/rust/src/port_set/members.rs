@@ -1,13 +1,13 @@
-//! The members of a port set: numbered places that are used again, of which some are linked into lists.
+//! The members of a port set: numbered slots that are reused, some of which are linked into lists.
 
 /// Which list a member is on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum List {
-    /// To be looked at, in this order.
+    /// To be checked, in this order.
     Hot = 0,
-    /// Looked at in vain, and without a waiter.
+    /// Checked without success, and without a waiter.
     Tried = 1,
-    /// With a waiter that may be missed, for want of the barrier.
+    /// With a waiter that may be missed, because the barrier is lost.
     Unsure = 2,
 }
 
@@ -21,17 +21,17 @@ struct Ends {
 }
 
 struct Place<V> {
-    /// `None` while the place is free.
+    /// `None` while the slot is free.
     value: Option<V>,
-    /// How often the place became free.
+    /// How often the slot became free.
     generation: u32,
     list: Option<List>,
-    /// The neighbours on the list; `next` also links the free places.
+    /// The neighbours on the list; `next` also links the free slots.
     previous: u32,
     next: u32,
 }
 
-/// Values in numbered places. Every operation takes constant time.
+/// Values in numbered slots. Every operation takes constant time, except [`append_all`](Members::append_all).
 pub(super) struct Members<V> {
     places: Vec<Place<V>>,
     lists: [Ends; 3],
@@ -59,7 +59,7 @@ impl<V> Members<V> {
         self.count
     }
 
-    /// Adds a member, which is on no list, and gives its number. Takes the place that became free last.
+    /// Adds a member, which is on no list, and returns its number. Takes the slot that became free last.
     pub(super) fn insert(&mut self, value: V) -> u32 {
         self.count += 1;
         if self.free != NOBODY {
@@ -83,14 +83,14 @@ impl<V> Members<V> {
         at
     }
 
-    /// Takes a member out, from its list as well.
+    /// Takes a member out, and off its list as well.
     pub(super) fn remove(&mut self, at: u32) -> Option<V> {
         let (value, generation) = self.lift(at)?;
         self.release(at, generation);
         Some(value)
     }
 
-    /// Takes a member out but keeps its place, for [`fill`](Members::fill) or [`release`](Members::release). Gives the
+    /// Takes a member out but keeps its slot, for [`fill`](Members::fill) or [`release`](Members::release). Returns the
     /// generation as well.
     pub(super) fn lift(&mut self, at: u32) -> Option<(V, u32)> {
         let place = self.places.get_mut(at as usize)?;
@@ -101,7 +101,7 @@ impl<V> Members<V> {
         Some((value, generation))
     }
 
-    /// Puts a member of this generation, on no list, into a place that was kept.
+    /// Puts a member of this generation, on no list, into a slot that was kept.
     pub(super) fn fill(&mut self, at: u32, value: V, generation: u32) {
         let place = &mut self.places[at as usize];
         place.value = Some(value);
@@ -109,7 +109,7 @@ impl<V> Members<V> {
         self.count += 1;
     }
 
-    /// Gives up a place that was kept, and had this generation last.
+    /// Gives up a slot that was kept, and had this generation last.
     pub(super) fn release(&mut self, at: u32, generation: u32) {
         let place = &mut self.places[at as usize];
         place.generation = generation.wrapping_add(1);
@@ -121,7 +121,7 @@ impl<V> Members<V> {
         self.places.get_mut(at as usize)?.value.as_mut()
     }
 
-    /// Tells the member in a place from those that had the place before.
+    /// Distinguishes the member in a slot from those that had the slot before.
     pub(super) fn generation(&self, at: u32) -> Option<u32> {
         let place = self.places.get(at as usize)?;
         place.value.is_some().then_some(place.generation)
@@ -137,7 +137,7 @@ impl<V> Members<V> {
         (first != NOBODY).then_some(first)
     }
 
-    /// The member behind this one on its list.
+    /// The member after this one on its list.
     pub(super) fn next(&self, at: u32) -> Option<u32> {
         let place = self.places.get(at as usize)?;
         (place.list.is_some() && place.next != NOBODY).then_some(place.next)
@@ -160,7 +160,7 @@ impl<V> Members<V> {
         place.next = NOBODY;
     }
 
-    /// Puts the whole of one list behind the other.
+    /// Appends the whole of one list to the other.
     pub(super) fn append_all(&mut self, from: List, to: List) {
         while let Some(at) = self.first(from) {
             self.append(to, at);

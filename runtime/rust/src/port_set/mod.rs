@@ -1,14 +1,15 @@
 //! Receiving from any number of endpoints.
 //!
-//! A member is *hot* when a look at it may be worth while: it is new, it gave a message and came back, or it rang.
-//! Hot members are looked at without leaving a waiter, so their senders run at the full speed of a pipe that nobody waits
-//! for. A look in vain makes a member *tried*, and when there is nothing hot, or after a number of messages, the set
-//! leaves a waiter with every tried member, whose bell (see `doorbell`) then makes it hot again. Members with a waiter
-//! cost nothing, save where the barrier is lost (see `barrier`): then those whose waiter may be missed are looked at again each time.
-//! So per message a member is looked at twice in vain and armed once at most, which is constant.
+//! A member is *hot* when checking it may be worthwhile: it is new, it gave a message and was inserted again, or it
+//! rang. Hot members are checked without registering a waiter, so their senders run at the full speed of a pipe on
+//! which nobody waits. A check without success makes a member *tried*. When no member is hot, or after a number of
+//! messages, the set registers a waiter with every tried member, whose bell (see `doorbell`) then makes it hot again.
+//! Members with a waiter cost nothing, except where the barrier is lost (see `barrier`): then those whose waiter may be
+//! missed are checked again each time. So for each message, a member is checked at most twice without success and armed
+//! at most once, which is constant.
 //!
-//! A member that gave a message and came back *has the floor*: it is kept apart from the others, so that a session which
-//! says much is received from at little more than the cost of its pipe.
+//! A member that gave a message and was inserted again *has the floor*: it is kept apart from the others, so that
+//! receiving from a busy session costs little more than its pipe.
 
 mod doorbell;
 mod members;
@@ -30,22 +31,23 @@ use crate::watched::barrier;
 use doorbell::{Doorbell, Panel, BELLS};
 use members::{List, Members};
 
-/// How many messages one session may give in a row while others may have some, too.
+/// How many messages one session may give in a row while other sessions may have some, too.
 const BURST: u32 = 64;
 
-/// How many looks at members are worth the sleep that they may save.
+/// How many checks of members are worth the sleep that they may save.
 const LOOKS: usize = if cfg!(duologue_loom) { 0 } else { 100 };
 
-/// How often to let other threads run before sleeping.
+/// How often to yield before sleeping.
 const YIELDS: u32 = if cfg!(duologue_loom) { 0 } else { 4 };
 
-/// A set of receiving endpoints, from which messages are received as they come.
+/// A set of receiving endpoints, from which messages are received as they arrive.
 ///
-/// Every endpoint comes with a value of the program's own, which is given back with the message, or with the news that
-/// the peer is gone. The endpoint that follows the message is in the message: to go on with the session, insert it again.
-/// Inserting, removing and receiving take constant time, however many endpoints there are, and messages need no allocation.
+/// Every endpoint is inserted with a value of your choice, which is returned with the endpoint's message, or with
+/// [`Closed`] if the peer has disconnected. The endpoint that follows is in the message: to continue the session,
+/// insert that endpoint. Inserting, removing and receiving take constant time, however many endpoints there are, and
+/// messages need no allocation.
 ///
-/// A session that has more to say is heard again at once, up to 64 messages in a row; then the others have their turn.
+/// If a session has more messages, they are received at once, up to 64 in a row. Then the others get their turn.
 ///
 /// Endpoints of different states or protocols fit into one set as variants of an enum: see [`ports!`](crate::ports).
 ///
@@ -68,30 +70,31 @@ pub struct PortSet<R, T = ()> {
     members: Members<(R, T)>,
     panels: Vec<Arc<Panel>>,
     doorbell: Arc<Doorbell>,
-    /// Whether the set left a waiter at the doorbell and did not take it back.
+    /// Whether the set registered a waiter at the doorbell and did not take it back.
     sleeps: bool,
-    /// What a waker of a member is to its sender, by who waited for the set last. A thread pays for a barrier when it
-    /// sleeps, one for all members, and the senders go on storing; a task would pay with each time that it is pending.
+    /// The kind of waiter that a member's waker is to its sender, depending on whether a thread or a task last waited
+    /// for the set. A thread pays for a barrier when it sleeps, one for all members, and the senders continue to store.
+    /// A task would pay each time it is pending.
     kind: fn(Waker) -> Waiter,
     floor: Floor<(R, T)>,
-    /// How many messages were received since the tried members were looked at again.
+    /// How many messages were received since the tried members were last checked again.
     received: u32,
-    /// How long a task waits before it looks again, where a waiter may be missed.
+    /// How long a task waits before it checks again, where a waiter may be missed.
     pause: Pause,
 }
 
 /// The session that gave the last message.
 struct Floor<V> {
     session: usize,
-    /// How many more it may give in a row. While there are some, its place among the members is kept.
+    /// How many more messages it may give in a row. While this is not 0, its slot among the members is kept.
     left: u32,
     at: u32,
     generation: u32,
-    /// Its endpoint, if it came back.
+    /// Its endpoint, if it was inserted again.
     member: Option<V>,
 }
 
-/// Names an endpoint in a [`PortSet`], as long as it is there.
+/// Identifies an endpoint in a [`PortSet`], as long as it is there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PortKey {
     at: u32,
@@ -119,7 +122,7 @@ impl<R: Receive, T> PortSet<R, T> {
         }
     }
 
-    /// Adds an endpoint, and the value that comes back with its message. The key is for [`remove`](PortSet::remove).
+    /// Adds an endpoint, and the value that is returned with its message. The key is for [`remove`](PortSet::remove).
     #[inline]
     pub fn insert(&mut self, port: R, with: T) -> PortKey {
         let mut port = port;
@@ -146,7 +149,7 @@ impl<R: Receive, T> PortSet<R, T> {
         PortKey { at, generation }
     }
 
-    /// Gives up the place that is kept, if there is one.
+    /// Gives up the slot that is kept, if there is one.
     fn yield_floor(&mut self) {
         if self.floor.left > 0 {
             self.floor.left = 0;
@@ -154,7 +157,7 @@ impl<R: Receive, T> PortSet<R, T> {
         }
     }
 
-    /// Takes an endpoint out again, with its value. `None` if it is not there any more.
+    /// Removes an endpoint and returns it with its value. `None` if it is not in the set any more.
     pub fn remove(&mut self, key: PortKey) -> Option<(R, T)> {
         let floor = &mut self.floor;
         if (floor.at, floor.generation) == (key.at, key.generation) && floor.member.is_some() {
@@ -173,13 +176,14 @@ impl<R: Receive, T> PortSet<R, T> {
         self.members.len() + usize::from(self.floor.member.is_some())
     }
 
-    /// Whether there is no endpoint in the set.
+    /// Whether the set has no endpoints.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Waits for a message of any endpoint, and takes that endpoint out: gives its value, and the message or the news
-    /// that its peer is gone and everything it sent has been read. `None`, at once, if the set is empty.
+    /// Blocks until any endpoint has a message, and removes that endpoint from the set. Returns the endpoint's value
+    /// with the message, or with [`Closed`] if its peer has disconnected and everything it sent has been read. Returns
+    /// `None` at once if the set is empty.
     #[inline]
     pub fn recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         match self.go_on() {
@@ -188,7 +192,7 @@ impl<R: Receive, T> PortSet<R, T> {
         }
     }
 
-    /// Like [`recv`](PortSet::recv), but never waits: `None` also if nothing has come yet.
+    /// Like [`recv`](PortSet::recv), but never waits: also returns `None` if nothing has arrived yet.
     #[inline]
     pub fn try_recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         match self.go_on() {
@@ -197,7 +201,7 @@ impl<R: Receive, T> PortSet<R, T> {
         }
     }
 
-    /// The next message of the member that has the floor.
+    /// Receives the next message of the member that has the floor, without waiting.
     #[inline]
     fn go_on(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         let (port, with) = self.floor.member.take()?;
@@ -222,7 +226,7 @@ impl<R: Receive, T> PortSet<R, T> {
         }
     }
 
-    /// Puts the member that had the floor to those that were looked at in vain.
+    /// Moves the member that had the floor to those that were checked without success.
     #[cold]
     fn hear_others(&mut self, member: (R, T)) {
         let Floor { at, generation, .. } = self.floor;
@@ -231,7 +235,7 @@ impl<R: Receive, T> PortSet<R, T> {
         self.members.append(List::Tried, at);
     }
 
-    /// A message of any member.
+    /// Receives a message of any member, without waiting.
     fn look(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         self.wake_up();
         let members = &mut self.members;
@@ -239,7 +243,7 @@ impl<R: Receive, T> PortSet<R, T> {
         // SAFETY: this is the set; it does not sleep, and it keeps its panels.
         unsafe {
             self.doorbell.answer(|at| {
-                // A place that became free in the meantime, or was taken by another member, rings once in vain.
+                // A slot that became free in the meantime, or was taken by another member, rings once for nothing.
                 let at = u32::try_from(at).unwrap_or(u32::MAX);
                 if members.get_mut(at).is_some() {
                     members.append(List::Hot, at);
@@ -273,12 +277,13 @@ impl<R: Receive, T> PortSet<R, T> {
         None
     }
 
-    /// Like [`recv`](PortSet::recv), but waits no longer than this: `None` also if nothing came.
+    /// Like [`recv`](PortSet::recv), but waits at most for this duration: also returns `None` if nothing has arrived by
+    /// then.
     pub fn recv_timeout(&mut self, patience: Duration) -> Option<(T, Result<R::Message, Closed>)> {
         self.wait(Instant::now().checked_add(patience))
     }
 
-    /// A future that does what [`recv`](PortSet::recv) does. It can be dropped at any time; nothing is lost.
+    /// A future that does what [`recv`](PortSet::recv) does. It can be dropped at any time without losing anything.
     pub fn recv_async(&mut self) -> PortSetRecv<'_, R, T> {
         PortSetRecv { set: self }
     }
@@ -309,8 +314,8 @@ impl<R: Receive, T> PortSet<R, T> {
         None
     }
 
-    /// Leaves a waiter with all tried members, and makes hot those that are ready after all. Says whether there is
-    /// something hot.
+    /// Registers a waiter with all tried members, and makes those hot that are ready after all. Returns whether any
+    /// member is hot.
     fn settle(&mut self) -> bool {
         let mut next = self.members.first(List::Tried);
         let mut needs_barrier = false;
@@ -345,10 +350,10 @@ impl<R: Receive, T> PortSet<R, T> {
         self.panels[at / BELLS].waker(at % BELLS)
     }
 
-    /// Leaves a waiter for the next ring; false if somebody rang.
+    /// Registers a waiter for the next ring; false if a member has rung.
     fn sleep(&mut self, waiter: Waiter) -> bool {
         self.wake_up();
-        // SAFETY: this is the set, and no waiter of it is left.
+        // SAFETY: this is the set, and it has no waiter registered.
         self.sleeps = unsafe { self.doorbell.sleep(waiter) };
         self.sleeps
     }
@@ -362,7 +367,7 @@ impl<R: Receive, T> PortSet<R, T> {
     }
 }
 
-/// Tells sessions apart.
+/// Identifies the session.
 fn session(port: &mut impl Receive) -> usize {
     port.watch().0.session()
 }

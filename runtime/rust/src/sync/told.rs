@@ -1,4 +1,4 @@
-//! What the thread sanitizer has to be told of the standard library, which is compiled without it.
+//! What must be reported to the thread sanitizer about the standard library, which is compiled without it.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -13,8 +13,8 @@ extern "C" {
     fn __tsan_release(address: *const ());
 }
 
-/// The handle of a thread. Its last owner learns by a fence that the others are done with it, and the sanitizer knows no fences: so its
-/// memory is never given back.
+/// The handle of a thread. Its last owner learns from a fence that the others are done with it, and the sanitizer does
+/// not understand fences. So its memory is never freed.
 #[derive(Clone)]
 pub(crate) struct Thread(ManuallyDrop<thread::Thread>);
 
@@ -34,7 +34,7 @@ pub(crate) fn current() -> Thread {
     thread::current().into()
 }
 
-/// A lock. The part of it that waits for its turn is compiled without the sanitizer, which then does not see that one holder comes
+/// A lock. The part of it that waits is compiled without the sanitizer, which then does not see that one holder comes
 /// after the other.
 #[derive(Default)]
 pub(crate) struct Mutex<T>(sync::Mutex<T>);
@@ -53,8 +53,9 @@ impl<T> Mutex<T> {
 }
 
 impl<T> Drop for Mutex<T> {
-    /// Who destroys what is locked comes after all who held it. The last owner of an `Arc` knows that by a fence, which the
-    /// sanitizer does not know: without this the peer seems to learn of the last owner's farewell only, and of no message.
+    /// The thread that destroys the locked value comes after all threads that held the lock. The last owner of an `Arc`
+    /// knows that from a fence, which the sanitizer does not understand. Without this call, the peer seems to be
+    /// synchronized only with the last owner's disconnecting, and with no message.
     fn drop(&mut self) {
         // SAFETY: as above.
         unsafe { __tsan_acquire(from_ref(self).cast()) };
@@ -82,7 +83,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 
 impl<T> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: as above. The lock itself is let go of afterwards, with the field.
+        // SAFETY: as above. The lock itself is released afterwards, with the field.
         unsafe { __tsan_release(from_ref(self.lock).cast()) };
     }
 }

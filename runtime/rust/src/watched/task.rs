@@ -1,17 +1,18 @@
-//! How a task leaves a waiter, and is certain to be seen without the barrier for each wait.
+//! How a task registers a waiter and is certain to be seen, without running the barrier for each wait.
 //!
-//! A task says in its flags that it is one, for good, and from then on waits in the word also in runs: but only
-//! where it is certain that the sender has seen it and swaps. It is certain
+//! A task announces in its flags (`TASK`), permanently, that it is a task. From then on it waits in the word in runs as
+//! well, but only where it is certain that the sender has seen the announcement and swaps. That is certain
 //!
-//! - at every position after one at which it said so, ran the barrier, and found nothing: the sender's store there
-//!   comes after the barrier, so its look at the flags after that store sees it, and so does what it sends later;
-//! - at every position after one whose message has `KNOWS` in its word: its sender had seen it;
-//! - in every run after one in which it said so, if there was a turn between them: the sender has read a message that
-//!   this side sent after saying so, and looks at the flags before the first message of a run.
+//! - at every position after one at which the task announced this, ran the barrier, and found nothing: the sender's
+//!   store there comes after the barrier, so its read of the flags after that store sees the announcement, and so do
+//!   its reads for everything it sends later;
+//! - at every position after one whose message has `KNOWS` in its word: its sender had seen the announcement;
+//! - in every run after one in which the task announced this, if there was a turn between them: the sender has read a
+//!   message that this side sent after the announcement, and it reads the flags before the first message of a run.
 //!
-//! Where it is not certain, a task waits in its flags. It says so, and then lets others run once: if messages come as fast as that it
-//! has the message, and the next one or the one after it has `KNOWS`. If not, and nobody has run the barrier meanwhile, it runs it:
-//! then for all who have let it run.
+//! Where it is not certain, a task waits in its flags. It announces that and then yields once. If messages come that
+//! fast, the task has its message by then, and the next message or the one after it has `KNOWS`. If not, and no thread
+//! has run the barrier in the meantime, the task runs it, on behalf of all tasks that have yielded.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -26,17 +27,17 @@ use crate::relook::{self, Pause};
 use crate::sync::AtomicU64;
 use crate::wait::{Moment, Place, Waiter};
 
-/// What a side notes of itself: it said that it is a task, and the sender has seen that behind this position.
+/// What a side records about itself: it announced that it is a task, and the sender has seen that after this position.
 const KNOWN: u64 = 1 << 26;
-/// It said that it is a task, at this position.
+/// It announced, at this position, that it is a task.
 const SAID: u64 = 1 << 27;
-/// There it then let others run, instead of waiting.
+/// It then yielded there, instead of waiting.
 const PUT_OFF: u64 = 1 << 28;
-/// How often it has waited there without the barrier: a number of three bits.
+/// How often it has waited there without the barrier: a three-bit number.
 const LOOKS_SHIFT: u32 = 29;
 const LOOKS: u64 = 7 << LOOKS_SHIFT;
 
-/// Two pointers that tell a living waker from others.
+/// Two pointers that distinguish a living waker from others.
 pub(crate) fn pointers(waker: &Waker) -> [usize; 2] {
     [
         waker.data() as usize,
@@ -45,23 +46,24 @@ pub(crate) fn pointers(waker: &Waker) -> [usize; 2] {
 }
 
 impl Pipe {
-    /// When this side said that it is a task. Only this side looks there.
+    /// What this side has recorded about being a task. Only this side accesses it.
     fn task(&self) -> &AtomicU64 {
         // SAFETY: as for the accessors of `Pipe`.
         unsafe { &*std::ptr::addr_of!((*self.side(self.at().side())).task) }
     }
 
-    /// Its ticket for the barrier, from when it last let others run. Only this side looks there.
+    /// This side's ticket for the barrier, from when it last yielded. Only this side accesses it.
     fn ticket(&self) -> &AtomicU32 {
         // SAFETY: as for the accessors of `Pipe`.
         unsafe { &*std::ptr::addr_of!((*self.side(self.at().side())).ticket) }
     }
 
-    /// Leaves a task's waker for the message here, whose word had this value, in which there was nothing. Says whether it
-    /// did: if not the next operation does not wait. Replaces an earlier waiter. `forgets` is what the layout says, and `word` is
-    /// the one here.
+    /// Registers a task's waker for the message at this position. Its word had this value, in which the message was not
+    /// there yet. Returns whether it did; if not, the next operation does not wait. Replaces an earlier waiter.
+    /// `forgets` is what the layout says, and `word` is the word of the current line.
     ///
-    /// This is what a task does with nearly every message, so the pipe comes in registers, and all else stands apart.
+    /// A task does this for nearly every message, so the pipe is passed in registers, and everything else is in other
+    /// functions.
     #[inline(never)]
     pub(crate) fn arm_task(
         self,
@@ -79,7 +81,7 @@ impl Pipe {
         }
         self.say_task_in(said);
         let place = self.place();
-        // SAFETY: this side owns the place, and its flags are down.
+        // SAFETY: this side owns the slot, and its flags are down.
         unsafe { (*place).put(Waiter::Task(waker.clone())) };
         if word
             .compare_exchange(value, value | WAITS, AcqRel, Acquire)
@@ -89,12 +91,12 @@ impl Pipe {
             drop(unsafe { Place::take(place) });
             return false;
         }
-        // At the exchange there was no message, and a sender that publishes one later finds the flag.
+        // At the compare-and-swap there was no message, and a sender that publishes one later finds the flag.
         barrier::after_exchange();
         !forgets && !barrier::is_lost() || !self.peer_may_be_gone() || self.stays_armed()
     }
 
-    /// The same where the task has left a waiter in the word.
+    /// Like [`Pipe::arm_task`], where the task already has a waiter registered in the word.
     #[cold]
     #[inline(never)]
     fn arm_task_anew(self, forgets: bool, word: &AtomicU64, value: u64, waker: &Waker) -> bool {
@@ -102,7 +104,7 @@ impl Pipe {
         self.again().arm_task(forgets, word, value & !WAITS, waker)
     }
 
-    /// The same where the task waits in its flags, or has left a waiter there.
+    /// Like [`Pipe::arm_task`], where the task waits in its flags, or already has a waiter registered there.
     #[cold]
     #[inline(never)]
     fn arm_task_in_flags(self, waker: &Waker) -> bool {
@@ -129,7 +131,7 @@ impl Pipe {
         }
     }
 
-    /// Sees to it that a task that may be missed looks again.
+    /// Makes sure that a task that may be missed checks again.
     #[cold]
     fn look_again(&self, noted: u64, waker: &Waker) {
         let looks = (noted & LOOKS) >> LOOKS_SHIFT;
@@ -138,7 +140,7 @@ impl Pipe {
         relook::wake_after(Pause::after(looks as u32).next(), waker);
     }
 
-    /// Says in the flags that a task waits, and lets others run before it does; false if it need not wait.
+    /// Announces in the flags that a task waits, and yields before it does. False if it does not have to wait.
     fn puts_off(&self, waker: &Waker) -> bool {
         let watched = Watched::for_message(self);
         let _replaced = watched.disarm();
@@ -154,7 +156,7 @@ impl Pipe {
         true
     }
 
-    /// Whether the waker that was left when this task let others run is this one, and still there.
+    /// Whether the waker that was registered when this task yielded is this one, and is still there.
     fn still_waits(&self, waker: &Waker) -> bool {
         let here = flags::say(TASK, WAITING, self.at().key());
         let left = &self.own().waker;
@@ -165,8 +167,8 @@ impl Pipe {
                 .eq(pointers(waker))
     }
 
-    /// For a task that has found something here: says that it is one although it need not wait, or notes that its sender knows.
-    /// Then it need not run the barrier when it waits in a run.
+    /// For a task that has found something here: announces that it is a task even though it does not have to wait, or
+    /// records that its sender knows. Then it does not have to run the barrier when it waits in a run.
     #[inline]
     pub(crate) fn note_task(&self, found: Found) {
         if self.swaps() {
@@ -184,7 +186,7 @@ impl Pipe {
         }
     }
 
-    /// Whether the waiter that is armed here may stay because the peer is there; otherwise it is taken back.
+    /// Whether the waiter that is armed here may stay because the peer is connected; otherwise takes it back.
     #[cold]
     #[inline(never)]
     fn stays_armed(self) -> bool {
@@ -201,7 +203,7 @@ impl Pipe {
         }
     }
 
-    /// Whether a receiver waits, and dies, in the word here; otherwise in its flags.
+    /// Whether a receiver at this position waits and disconnects in the word; otherwise it does so in its flags.
     #[inline]
     pub(crate) fn waits_in_word(&self) -> bool {
         if self.swaps() {
@@ -215,22 +217,22 @@ impl Pipe {
         }
     }
 
-    /// Says that this side is a task where messages are swapped: of use when it later waits in a run.
+    /// Announces that this side is a task, where messages are swapped. This helps when it later waits in a run.
     pub(super) fn say_task(&self) {
         self.say_task_in(self.flags(self.at().side()).load(Relaxed));
     }
 
-    /// The same for one that has just read its flags.
+    /// Like [`Pipe::say_task`], for a side that has just read its flags.
     #[inline]
     fn say_task_in(&self, said: u64) {
         if said == 0 && !self.at().always_swaps() {
-            // Nobody else changes 0 here: a sender would only before its last message in a run.
+            // Nobody else changes 0 here: a sender does that only before its last message in a run.
             self.flags(self.at().side()).store(TASK, Relaxed);
             self.task().store(SAID | self.at().key(), Relaxed);
         }
     }
 
-    /// After the barrier: notes that the sender will see that this side is a task.
+    /// After the barrier: records that the sender will see that this side is a task.
     pub(super) fn note_sleep(&self) {
         let said = self.flags(self.at().side()).load(Relaxed);
         if said & WAITING != 0 && said & TASK != 0 {

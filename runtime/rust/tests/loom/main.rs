@@ -46,7 +46,7 @@ fn explore_with(
     is_fenced: bool,
     conversation: impl Fn() + Send + Sync + 'static,
 ) {
-    // The models take turns: what they choose for the barrier holds for all sessions.
+    // The models run one at a time, because what they set for the barrier applies to all sessions.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let conversation = Arc::new(conversation);
@@ -84,14 +84,14 @@ fn a_run_of_two_and_a_reply() {
             Ok::<_, duologue::Closed>(())
         });
         let Ok(greeting::Hello::Welcome(welcome, more)) = client.recv() else {
-            panic!("nobody leaves")
+            panic!("no disconnect")
         };
         let Ok(greeting::More::Advice(advice, answer)) = more.recv() else {
-            panic!("nobody leaves")
+            panic!("no disconnect")
         };
         assert_eq!((welcome.as_str(), advice.as_str()), ("a", "b"));
-        answer.bye().expect("nobody leaves");
-        serving.join().expect("no panic").expect("nobody leaves");
+        answer.bye().expect("no disconnect");
+        serving.join().expect("no panic").expect("no disconnect");
     });
 }
 
@@ -103,9 +103,9 @@ fn a_full_ring_waits_and_is_woken() {
             let sending = thread::spawn(move || {
                 let mut client = client;
                 for number in 0..3 {
-                    client = client.send(number).expect("nobody leaves");
+                    client = client.send(number).expect("no disconnect");
                 }
-                client.stop().expect("nobody leaves");
+                client.stop().expect("no disconnect");
             });
             for expected in 0..3 {
                 let Ok(stream::Stream::Send(number, next)) = server.recv() else {
@@ -122,7 +122,7 @@ fn a_full_ring_waits_and_is_woken() {
 
 #[test]
 fn leaving_at_the_same_time_loses_nothing() {
-    // Behind full rings, and in runs where a line may follow or not.
+    // At full rings, and in runs where a line may follow or not.
     for (capacity, sent) in [
         (1, 0),
         (2, 0),
@@ -133,7 +133,7 @@ fn leaving_at_the_same_time_loses_nothing() {
         (2, 2),
         (2, 3),
     ] {
-        // Also where the barrier is refused, but what was stored is visible when the receiver looks.
+        // Also where the barrier is refused, but what was stored is visible when the receiver checks.
         let barriers = [(true, false), (false, false), (true, true)];
         explore_with(2, &barriers, true, move || {
             let drops = Arc::new(AtomicUsize::new(0));
@@ -164,8 +164,9 @@ fn leaving_at_the_same_time_loses_nothing() {
 /// A payload that has a cache line to itself.
 type Line = [u32; 15];
 
-/// Sends numbers that take a line each, through a ring of 36 lines of which shorter laps have 4 or 16. First one thread sends and
-/// receives as many by turns as `before` says; then another sends so many more: all of them, or as many as need no waiting.
+/// Sends numbers that take a line each, through a ring of 36 lines of which shorter laps have 4 or 16. First one thread
+/// alternately sends and receives as many as `before` says. Then another thread sends `more`: all of them if `waits`,
+/// otherwise as many as need no waiting.
 fn send_lines(before: &[u32], more: u32, waits: bool) {
     const OPEN: &str = "the server reads to the end";
     let (mut server, mut client) = stream::init_with::<Line>(Capacity::Unbounded);
@@ -202,8 +203,8 @@ fn send_lines(before: &[u32], more: u32, waits: bool) {
     assert_eq!(sending.join().expect("no panic"), read);
 }
 
-/// What happens before: up to where the sender decides whether a lap has 4 lines, or 16, and the receiver could by then have
-/// read what matters, or not; up to the end of a lap of each length.
+/// What happens before: up to the point where the sender decides whether a lap has 4 lines or 16, where the receiver
+/// may or may not have read by then what matters; and up to the end of a lap of each length.
 const LAPS: [&[u32]; 5] = [
     &[2],
     &[3, 3, 11, 4],
@@ -212,7 +213,7 @@ const LAPS: [&[u32]; 5] = [
     &[3, 3, 12, 11, 19, 18],
 ];
 
-/// Explores laps of each length, with so many numbers more.
+/// Explores laps of each length, with this many numbers more.
 fn laps(preemptions: usize, more: u32, waits: bool) {
     let before = [0, 1].map(duologue::model_laps);
     for lap in LAPS {
@@ -275,7 +276,7 @@ fn a_timeout_that_meets_the_message_loses_nothing() {
     });
 }
 
-/// A session of one state, which the models share: what is sent is a number, and the ring has this many slots.
+/// Both sides of a session of one state, which many models use: it sends numbers.
 type Numbers = (stream::server::Stream<u32>, stream::client::Stream<u32>);
 
 fn numbers(slots: usize) -> Numbers {
@@ -321,7 +322,7 @@ fn a_select_that_is_given_up_loses_nothing() {
         let sending = thread::spawn(move || drop(to_left.send(1)));
         let late = duologue::select! {
             left => { ready => false }
-            right => { ready => panic!("nobody spoke") }
+            right => { ready => panic!("nobody sent") }
             after(std::time::Duration::ZERO) => true
         };
         assert!(late || left.is_ready());
@@ -393,7 +394,7 @@ fn shared_senders_wait_for_room_and_are_woken() {
         let shared = duologue::SharedSender::new(sender);
         let other = shared.clone();
         let sending = thread::spawn(move || {
-            other.send::<0>(1).expect("somebody listens");
+            other.send::<0>(1).expect("receiver is open");
         });
         let reading = thread::spawn(move || {
             let mut sum = 0;
@@ -403,7 +404,7 @@ fn shared_senders_wait_for_room_and_are_woken() {
             }
             sum
         });
-        shared.send::<0>(2).expect("somebody listens");
+        shared.send::<0>(2).expect("receiver is open");
         drop(shared);
         sending.join().expect("no panic");
         assert_eq!(reading.join().expect("no panic"), 3);

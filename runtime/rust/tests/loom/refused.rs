@@ -1,5 +1,5 @@
-//! Conversations in which the kernel refuses the barrier, and no fence of the sender stands in for it: so every sender may miss what
-//! its receiver says, and every receiver what was just stored.
+//! Conversations in which the kernel refuses the barrier, and no fence of the sender replaces it. So every sender may
+//! miss what its receiver sets in the flags, and every receiver may miss what was just stored.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
@@ -29,11 +29,11 @@ fn who_waits_in_a_run_looks_again() {
             server = next;
         }
         assert!(matches!(server.recv(), Ok(Stream::Stop)));
-        sending.join().expect("no panic").expect("nobody leaves");
+        sending.join().expect("no panic").expect("no disconnect");
     });
 }
 
-/// A message may be left that is not destroyed, but none is destroyed twice, and every session ends.
+/// A message may be leaked, but none is destroyed twice, and every session ends.
 #[test]
 fn a_session_ends_though_its_receiver_misses_messages() {
     for sent in 0..3 {
@@ -72,7 +72,7 @@ fn nobody_waits_for_a_receiver_that_missed_a_message_and_left() {
     });
 }
 
-/// The same, but the sender leaves where it would wait.
+/// The same, but the sender disconnects where it would wait.
 #[test]
 fn both_sides_leave_though_one_missed_a_message() {
     explore_refused(|| {

@@ -1,4 +1,4 @@
-//! Tasks: a future that waits for a message or for room, is woken, or is dropped in the middle.
+//! Tasks: a future that waits for a message or for space, is woken, or is dropped while it waits.
 
 use std::future::Future;
 use std::pin::{pin, Pin};
@@ -27,7 +27,7 @@ fn waker() -> Waker {
     Waker::from(Arc::new(Unpark(thread::current())))
 }
 
-/// A task that is a thread of its own: it sleeps until somebody wakes it, so a waker that is lost is a deadlock.
+/// A task that is a thread of its own: it sleeps until it is woken, so a lost waker is a deadlock.
 fn block_on<F: Future>(future: F) -> F::Output {
     let waker = waker();
     let mut future = pin!(future);
@@ -39,7 +39,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Polls as often as a task must that finds nothing until it waits: the first time it may only let others run.
+/// Polls as often as a task that finds nothing must poll until it waits: the first time it may only yield.
 fn wait<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     let mut context = Context::from_waker(waker);
     if let Poll::Ready(output) = Pin::new(&mut *future).poll(&mut context) {
@@ -48,11 +48,11 @@ fn wait<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     Pin::new(future).poll(&mut context)
 }
 
-/// Begins to wait, as a task does whose future is then dropped: the message, or the endpoint.
+/// Begins to wait, like a task whose future is then given up. Returns the message or the endpoint.
 fn look<S: State>(receiver: Receiver<S>) -> Result<S::Message, Receiver<S>> {
     let mut receiving = receiver.recv_async();
     match wait(&mut receiving, &waker()) {
-        Poll::Ready(received) => Ok(received.expect("nobody leaves before the end")),
+        Poll::Ready(received) => Ok(received.expect("no disconnect before the end")),
         Poll::Pending => Err(receiving.into_inner().expect("nothing was delivered")),
     }
 }
@@ -81,9 +81,9 @@ fn a_task_finds_the_last_message_of_a_session_behind_a_run() {
             let (mut server, mut client) = numbers(3);
             let sending = thread::spawn(move || {
                 for number in 0..sent {
-                    client = client.send(number).expect("nobody leaves");
+                    client = client.send(number).expect("no disconnect");
                 }
-                client.stop().expect("nobody leaves");
+                client.stop().expect("no disconnect");
             });
             for expected in 0..sent {
                 let Ok(Stream::Send(number, next)) = block_on(server.recv_async()) else {
@@ -111,13 +111,13 @@ fn tasks_on_both_sides_of_a_turn() {
             Ok::<_, duologue::Closed>(())
         });
         let Ok(greeting::Hello::Welcome(_, more)) = block_on(client.recv_async()) else {
-            panic!("nobody leaves")
+            panic!("no disconnect")
         };
         let Ok(greeting::More::Advice(_, answer)) = block_on(more.recv_async()) else {
-            panic!("nobody leaves")
+            panic!("no disconnect")
         };
-        answer.bye().expect("nobody leaves");
-        serving.join().expect("no panic").expect("nobody leaves");
+        answer.bye().expect("no disconnect");
+        serving.join().expect("no panic").expect("no disconnect");
     });
 }
 
@@ -130,7 +130,7 @@ fn a_task_waits_for_room_and_is_woken() {
                 let mut client = client;
                 for number in 0..2 {
                     client.ready().await;
-                    client = client.send(number).expect("nobody leaves");
+                    client = client.send(number).expect("no disconnect");
                 }
             })
         });
@@ -202,7 +202,7 @@ fn a_waker_is_replaced_by_a_newer_one() {
         let (server, client) = numbers(2);
         let sending = thread::spawn(move || drop(client.send(1)));
         let mut receiving = server.recv_async();
-        // Nobody sleeps for this one.
+        // Nobody sleeps on this one.
         let received = match wait(&mut receiving, Waker::noop()) {
             Poll::Ready(received) => received,
             Poll::Pending => block_on(receiving),
@@ -221,7 +221,7 @@ fn a_shared_sender_that_gives_up_passes_the_room_on() {
         shared.send::<0>(0).expect("there is room");
         let other = shared.clone();
         let sending = thread::spawn(move || {
-            block_on(other.send_async::<0>(1)).expect("somebody listens");
+            block_on(other.send_async::<0>(1)).expect("receiver is open");
         });
         let reading = thread::spawn(move || {
             let mut server = server;

@@ -1,7 +1,8 @@
-//! Random stress in which every wait blocks for as long as it takes: no time limit, no future that is given up, no looking
-//! without waiting. A wake-up that is lost is not repaired by other traffic, so it is a test that does not end.
+//! Random stress in which every wait blocks for as long as it takes: no time limit, no future that is given up, no
+//! polling without waiting. Other traffic does not make up for a lost wake-up, so a lost wake-up is a test that does
+//! not end.
 //!
-//! What a thread does follows from its seed; when it does it is up to the machine.
+//! What a thread does follows from its seed; when it does so is up to the machine.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::SeqCst};
@@ -18,14 +19,14 @@ use crate::random::Random;
 
 const ROUNDS: u64 = if cfg!(miri) { 1 } else { 40 };
 
-/// Where the moment in which a wake-up can be lost is short.
+/// For tests in which the window for losing a wake-up is short.
 const MANY_ROUNDS: u64 = if cfg!(any(miri, duologue_tsan)) {
     ROUNDS
 } else {
     15 * ROUNDS
 };
 
-/// Ends the process if this takes so long that somebody must be asleep for ever. Otherwise nothing depends on the time.
+/// Ends the process if this takes so long that a thread must be asleep forever. Otherwise nothing depends on the time.
 fn watched(name: &'static str, test: impl FnOnce()) {
     let is_done = Arc::new(AtomicBool::new(false));
     let asked = is_done.clone();
@@ -34,7 +35,7 @@ fn watched(name: &'static str, test: impl FnOnce()) {
         while !asked.load(SeqCst) {
             let patience = Duration::from_secs(120).saturating_sub(start.elapsed());
             if patience.is_zero() {
-                // Not by `eprintln!`, which the harness keeps until the test has ended.
+                // Not by `eprintln!`, whose output the harness keeps until the test has ended.
                 let _ = writeln!(
                     std::io::stderr(),
                     "{name}: a thread that waits was not woken"
@@ -50,7 +51,7 @@ fn watched(name: &'static str, test: impl FnOnce()) {
     watchdog.join().expect("no panic");
 }
 
-/// Lengths of rings that are always full, and of ones that are full now and then.
+/// Capacities of rings that are always full, and of rings that are full from time to time.
 fn capacity(random: &mut Random) -> Capacity {
     match random.below(6) {
         0 => Capacity::Unbounded,
@@ -59,7 +60,7 @@ fn capacity(random: &mut Random) -> Capacity {
     }
 }
 
-/// Counts what lives.
+/// A payload that is counted while it is alive.
 struct Payload {
     sender: usize,
     number: u32,
@@ -86,7 +87,7 @@ impl Drop for Payload {
 type Client = stream::client::Stream<Payload>;
 type Server = stream::server::Stream<Payload>;
 
-/// Sends so many messages, each as soon as there is room, then disconnects. Says how many were sent.
+/// Sends this many messages, each as soon as there is space, then disconnects. Returns how many were sent.
 fn send_all(
     client: Client,
     sender: usize,
@@ -203,7 +204,7 @@ fn more_shared_senders_than_slots_block() {
                         for number in 0..100 {
                             random.delay();
                             let payload = Payload::new(sender, number, &living);
-                            // As tasks wait: in the same queue, woken by the same report.
+                            // Every third sender waits as a task: in the same queue, woken by the same report.
                             let sent = if sender % 3 == 2 {
                                 block_on(shared.send_async::<0>(payload))
                             } else {
@@ -279,7 +280,7 @@ fn a_select_blocks_until_somebody_speaks() {
             let (mut servers, speakers) = speakers(4, &mut random, &living);
             let mut heard = [0; 4];
             while !servers.is_empty() {
-                // Of some only: each of them speaks or leaves without regard to the others.
+                // Only on some of them: each of them sends or disconnects without regard to the others.
                 let chosen = 1 + random.below(servers.len() as u64) as usize;
                 let ready = Select::from_iter(&mut servers[..chosen]).ready();
                 let ready = ready.expect("there are some");

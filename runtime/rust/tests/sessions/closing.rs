@@ -72,7 +72,7 @@ fn a_sender_may_leave_while_the_ring_is_full() -> Result<(), Closed> {
                     read += 1;
                     server = next;
                 }
-                Ok(stream::Stream::Stop) => panic!("nobody said stop"),
+                Ok(stream::Stream::Stop) => panic!("nobody sent stop"),
                 Err(closed) => break closed,
             }
         };

@@ -1,7 +1,8 @@
-//! Random crowds: many sessions whose senders speak, leave and fall while one side waits on all of them, and many
-//! senders of one session that give up in the middle. Every payload is counted in and out.
+//! Random crowds: many sessions whose senders send, disconnect and panic while one side waits on all of them, and many
+//! senders of one session that give up while they wait. Every payload is counted when it is made and when it is
+//! destroyed.
 //!
-//! What a thread does follows from its seed; when it does it is up to the machine.
+//! What a thread does follows from its seed; when it does so is up to the machine.
 
 use std::future::Future;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -48,7 +49,7 @@ fn waker() -> Waker {
     Waker::from(Unpark::current())
 }
 
-/// Polls for so many times at most, and then drops the future.
+/// Polls at most this many times, and then drops the future.
 fn poll_some<F: Future>(future: F, times: u64, random: &mut Random) -> Option<F::Output> {
     let waker = waker();
     let mut future = pin!(future);
@@ -61,7 +62,7 @@ fn poll_some<F: Future>(future: F, times: u64, random: &mut Random) -> Option<F:
     None
 }
 
-/// Sends on all of these in turns, and leaves each by a message, a drop or, once for all, by a panic.
+/// Sends on all of these in turn, and closes each by a message or a drop, or all of them by a panic.
 fn speak(clients: Vec<(usize, Client)>, mut random: Random, living: &Arc<AtomicI64>) {
     let fell = catch_unwind(AssertUnwindSafe(|| {
         let mut clients: Vec<_> = clients.into_iter().map(|(of, end)| (of, 0, end)).collect();
@@ -69,7 +70,7 @@ fn speak(clients: Vec<(usize, Client)>, mut random: Random, living: &Arc<AtomicI
             random.delay();
             let which = random.below(clients.len() as u64) as usize;
             let (sender, number, mut client) = clients.swap_remove(which);
-            // Not for ever: perhaps the other side waits for all but this one.
+            // Not forever: perhaps the other side waits for all except this one.
             if !client.ready_within(Duration::from_micros(random.below(20))) {
                 clients.push((sender, number, client));
                 continue;
@@ -97,7 +98,7 @@ fn speak(clients: Vec<(usize, Client)>, mut random: Random, living: &Arc<AtomicI
 type Client = stream::client::Stream<Payload>;
 type Server = stream::server::Stream<Payload>;
 
-/// Many sessions, and threads that speak in them.
+/// Many sessions, and threads that send in them.
 fn crowd(round: u64, living: &Arc<AtomicI64>) -> (Vec<Server>, [thread::JoinHandle<()>; 2]) {
     let (mut servers, mut clients) = (Vec::new(), Vec::new());
     for number in 0..80 {
@@ -124,7 +125,7 @@ fn all_are_gone(speakers: impl IntoIterator<Item = thread::JoinHandle<()>>, livi
     assert_eq!(living.load(SeqCst), 0, "payloads are left");
 }
 
-/// What each sender has sent so far, by which the next payload is known.
+/// How many messages each sender has sent so far, which is the number of its next payload.
 struct Expected([u32; 80]);
 
 impl Expected {
@@ -167,7 +168,7 @@ fn ports_come_and_go_while_their_senders_speak() {
                     outside.push(next);
                 }
             }
-            // Here and there the set is left with all that is in it.
+            // From time to time, the set is dropped with everything in it.
             if random.below(3_000) == 0 {
                 set = PortSet::new();
                 keys.clear();
@@ -208,7 +209,7 @@ fn selects_among_those_who_speak() {
     }
 }
 
-/// Sends in every way that a shared sender has, and gives up some futures. Says how many were sent.
+/// Sends in every way that a shared sender has, and gives up some futures. Returns how many messages were sent.
 fn share(
     shared: &SharedSender<state::Stream<Payload>>,
     sender: usize,

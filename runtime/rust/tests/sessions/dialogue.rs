@@ -1,4 +1,4 @@
-//! Messages arrive, in order, at the right type, and empty is not closed.
+//! Messages arrive in order and with the right type, and empty is not the same as closed.
 
 use std::time::Duration;
 use std::{mem, thread};
@@ -15,7 +15,7 @@ fn receiving_after_ones_own_send_waits_for_the_slow_peer() -> Outcome {
     let client = client.login("holk".into(), "1234".into())?;
     let client = match client.try_recv() {
         Err(TryRecvError::Empty(client)) => client,
-        other => panic!("one's own message came back: {other:?}"),
+        other => panic!("received its own message: {other:?}"),
     };
     let slow = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));

@@ -1,16 +1,17 @@
-//! A filter for system calls, as sandboxes install it, under which the kernel refuses `membarrier`.
+//! A system call filter, like those that sandboxes install, under which the kernel refuses `membarrier`.
 
-/// From here on `membarrier` fails with this error in all threads of the process, and in those that it starts.
+/// From this call on, `membarrier` fails with this error in all threads of the process, including those that it starts
+/// later.
 pub(crate) fn refuse_membarrier(error: libc::c_int) {
     install(libc::SECCOMP_RET_ERRNO | error as u32);
-    // SAFETY: the call asks a question.
+    // SAFETY: the call is only a query.
     let refused = unsafe {
         libc::syscall(libc::SYS_membarrier, 0, 0, 0) == -1 && *libc::__errno_location() == error
     };
     assert!(refused, "the filter is in force");
 }
 
-/// From here on `membarrier` ends the process.
+/// From this call on, `membarrier` ends the process.
 #[allow(dead_code)]
 pub(crate) fn end_at_membarrier() {
     install(libc::SECCOMP_RET_KILL_PROCESS);
@@ -28,7 +29,7 @@ fn install(answer: u32) {
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     let compare = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let give = libc::BPF_RET | libc::BPF_K;
-    // The number of the call is what `struct seccomp_data` begins with.
+    // `struct seccomp_data` begins with the number of the system call.
     let mut program = [
         instruction(load, 0, 0),
         instruction(compare, libc::SYS_membarrier as u32, 1),
@@ -39,7 +40,7 @@ fn install(answer: u32) {
         len: program.len() as u16,
         filter: program.as_mut_ptr(),
     };
-    // SAFETY: the calls read the program, which lives, and change nothing but what this process may do.
+    // SAFETY: the calls read the program, which is alive, and change only what this process may do.
     let installed = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::syscall(
@@ -49,5 +50,5 @@ fn install(answer: u32) {
                 &raw const filter,
             ) == 0
     };
-    assert!(installed, "the kernel takes the filter");
+    assert!(installed, "the kernel accepts the filter");
 }

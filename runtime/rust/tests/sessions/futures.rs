@@ -1,4 +1,4 @@
-//! The same session on futures, without a runtime: a task is a loop around a waker that unparks its thread.
+//! The same sessions on futures, without an async runtime: a task is a loop around a waker that unparks its thread.
 
 use std::future::Future;
 use std::pin::{pin, Pin};
@@ -61,7 +61,7 @@ fn a_pending_future_gives_its_endpoint_back_and_wakes_nobody() -> Result<(), Clo
     let (server, client) = stream::init::<u32>();
     let mut receiving = server.recv_async();
     assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
-    // Where there is a barrier to be saved it lets others run before it waits.
+    // Where there is a barrier to be saved, it yields before it waits.
     let before = wakes.woken();
     assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
     let mut server = receiving.into_inner().expect("no message was delivered");
@@ -81,7 +81,7 @@ fn the_last_waker_is_woken() -> Result<(), Closed> {
     let new = Unpark::current();
     let (server, client) = stream::init::<u32>();
     let mut receiving = server.recv_async();
-    // The first time it may only let others run.
+    // The first time it may only yield.
     for waker in [&old, &old, &new] {
         assert!(Pin::new(&mut receiving)
             .poll(&mut Context::from_waker(&Waker::from(waker.clone())))

@@ -5,7 +5,7 @@
 #[path = "golden/bank.rs"]
 pub mod bank;
 
-/// `stream`: one generic state that never turns. `numbered` is the same with a bounded run of three.
+/// `stream`: one generic state that never turns. `init_with` begins it with any capacity.
 pub mod stream {
     #[inline]
     pub fn init<T: Send>() -> (server::Stream<T>, client::Stream<T>) {
@@ -192,7 +192,7 @@ pub mod type_switch {
     }
 }
 
-/// `nest`: an endpoint travels inside a message of the same protocol, so sessions nest as deep as one likes.
+/// `nest`: an endpoint travels inside a message of the same protocol, so sessions can be nested to any depth.
 pub mod nest {
     #[inline]
     pub fn init() -> (server::Outer, client::Outer) {
@@ -245,7 +245,7 @@ pub mod nest {
     }
 }
 
-/// `greeting`: starts with `recv`, so the server speaks first; then a run of two.
+/// `greeting`: starts with `recv`, so the server sends first; then a run of two.
 pub mod greeting {
     pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Bounded(2);
 

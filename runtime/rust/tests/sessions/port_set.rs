@@ -50,7 +50,7 @@ fn a_key_names_its_endpoint_and_no_later_one() -> Result<(), Closed> {
     let mut set = PortSet::new();
     let (a, to_a) = stream::init::<u32>();
     let key = set.insert(a, 'a');
-    // Looks in vain, so that a waiter is left.
+    // Polls without success, so that a waiter is registered.
     assert!(set.recv_timeout(Duration::ZERO).is_none());
     let (a, 'a') = set.remove(key).expect("it is there") else {
         panic!("it is a")
@@ -78,7 +78,7 @@ fn a_flood_does_not_drown_the_others() -> Result<(), Closed> {
         set.insert(port, number);
         others.push(client);
     }
-    // Everybody is looked at in vain once: the others have a waiter when the flood begins.
+    // Every member is checked once without success: the others have a waiter when the flood begins.
     assert!(set.recv_timeout(Duration::ZERO).is_none());
     for _ in 0..20 {
         to_flood = to_flood.send(0)?;
@@ -102,7 +102,7 @@ fn a_flood_does_not_drown_the_others() -> Result<(), Closed> {
             _ => panic!("numbers"),
         }
     }
-    // A burst is 64 messages; before the first of the others and between them there is one at most.
+    // A burst is 64 messages; before the first of the others and between them there is at most one burst.
     assert!(behind <= 3 * 64, "{behind} messages of the flood");
     Ok(())
 }
@@ -153,12 +153,12 @@ fn a_hundred_thousand_endpoints() {
     }
     assert!(set.try_recv().is_none());
     assert!(set.recv_timeout(Duration::ZERO).is_none());
-    // Every third speaks, every third leaves, and the last third waits.
+    // One third sends, one third disconnects, and the last third waits.
     let speaking = thread::spawn(move || {
         let mut kept = Vec::new();
         for (number, client) in clients.into_iter().enumerate() {
             match number % 3 {
-                0 => client.inner(nest::init().0).expect("somebody listens"),
+                0 => client.inner(nest::init().0).expect("receiver is open"),
                 1 => drop(client),
                 _ => kept.push(client),
             }
@@ -265,7 +265,7 @@ fn a_dropped_future_loses_nothing_and_leaves_no_waiter() -> Result<(), Closed> {
         panic!("the message")
     };
     set.insert(port, ());
-    // A forgotten one leaves its waiter behind, which does no harm.
+    // A forgotten future leaves its waiter registered, which does no harm.
     let mut receiving = set.recv_async();
     assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
     std::mem::forget(receiving);
@@ -275,7 +275,7 @@ fn a_dropped_future_loses_nothing_and_leaves_no_waiter() -> Result<(), Closed> {
     assert!(set.is_empty());
     drop(waker);
     drop(set);
-    // Where tasks are woken now and then, the thread that does so lets go of a waker after a while.
+    // Where tasks are woken from time to time, the thread that does so drops a waker only after a while.
     for _ in 0..10_000 {
         if is_refused_late() && Arc::strong_count(&wakes) > 1 {
             thread::sleep(Duration::from_millis(1));

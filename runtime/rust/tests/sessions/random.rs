@@ -1,4 +1,4 @@
-//! Long conversations of two threads with delays at random places.
+//! Long conversations of two threads with delays at random points.
 
 use std::thread;
 use std::time::Duration;
@@ -85,8 +85,8 @@ fn runs_of_any_length_keep_their_order() {
         client.quit()?;
         Ok::<_, Closed>(())
     };
-    talk().expect("nobody leaves");
-    serving.join().expect("no panic").expect("nobody leaves");
+    talk().expect("no disconnect");
+    serving.join().expect("no panic").expect("no disconnect");
 }
 
 #[test]

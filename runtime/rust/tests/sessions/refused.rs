@@ -1,7 +1,7 @@
 //! The same contract where the kernel refuses `membarrier`: from the start, after the first session, and in the middle of others.
 //!
-//! A filter stays with its process for good. So these tests start this program anew, with a variable that says what to do before
-//! the first test.
+//! A filter cannot be removed from a process. So these tests start this program again, with an environment variable
+//! that says what to do before the first test.
 #![allow(unsafe_code)]
 
 use std::env;
@@ -15,7 +15,7 @@ use crate::golden::stream;
 use crate::random::Random;
 use crate::walks;
 
-/// When to refuse the call in this process: `early` or `late`, or which walk it is for.
+/// When to refuse the call in this process: `early` or `late`, or the seed of the walk during which to refuse it.
 const WHEN: &str = "DUOLOGUE_TEST_REFUSES_MEMBARRIER";
 
 const ERRORS: [libc::c_int; 3] = [libc::EPERM, libc::ENOSYS, libc::ENOMEM];
@@ -37,7 +37,7 @@ extern "C" fn before_main() {
 
 /// This program, with other arguments.
 fn program(arguments: &[&str], when: &str) -> Command {
-    let mut program = Command::new(env::current_exe().expect("a program knows its name"));
+    let mut program = Command::new(env::current_exe().expect("the path of this program"));
     program.args(arguments).env(WHEN, when);
     program
 }
@@ -55,7 +55,7 @@ fn contract() -> Vec<String> {
     let list = succeed(program(&["--list", "--skip", "refused::"], ""));
     let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
     let names: Vec<String> = names.map(String::from).collect();
-    assert!(names.len() > 50, "there is a contract");
+    assert!(names.len() > 50, "the tests are listed");
     names
 }
 
@@ -66,7 +66,7 @@ fn the_contract_holds_where_the_call_is_refused_from_the_start() {
     assert!(printed.contains(&passed), "{printed}");
 }
 
-/// Once the call was refused new sessions do without it, so each test has a process of its own.
+/// Once the call has been refused, new sessions do not use it, so each test runs in a process of its own.
 #[test]
 fn the_contract_holds_where_the_call_is_refused_after_the_first_session() {
     for test in contract() {
@@ -93,7 +93,7 @@ fn walk(seed: u64) {
     let error = ERRORS[random.below(3) as usize];
     let moments = 1 << random.below(18);
     walks::round(seed, 48, || {
-        // By another thread: the walkers go on meanwhile.
+        // By another thread, while the walkers continue.
         let refusing = thread::spawn(move || {
             (0..moments).for_each(|_| std::hint::spin_loop());
             refuse_membarrier(error);
@@ -102,7 +102,7 @@ fn walk(seed: u64) {
     });
 }
 
-/// What a program does that asks for no `membarrier`: messages arrive, and the call is never made, since a filter would end the
+/// A program that opts out of `membarrier`: messages arrive, and the call is never made, because a filter would end the
 /// process.
 #[test]
 fn a_program_can_do_without_the_call() -> Result<(), Closed> {
@@ -136,7 +136,7 @@ fn a_program_can_do_without_the_call() -> Result<(), Closed> {
     }
     client.stop()?;
     assert_eq!(serving.join().expect("no panic"), 1_000);
-    // A receiver that leaves in a run.
+    // A receiver that disconnects in a run.
     let (server, client) = stream::init::<String>();
     drop(server);
     assert!(client.send(String::new()).is_err());

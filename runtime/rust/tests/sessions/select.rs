@@ -43,7 +43,7 @@ fn each_endpoint_has_its_turn() -> Result<(), Closed> {
     let [(mut a, mut to_a), (mut b, mut to_b), (mut c, mut to_c)] = ends;
     for _ in 0..ROUNDS {
         (to_a, to_b, to_c) = (to_a.send(1)?, to_b.send(1)?, to_c.send(1)?);
-        // Three messages, one for each: every one of the three rounds finds what is left.
+        // Three messages, one for each endpoint: each of the three rounds finds one that is left.
         for _ in 0..3 {
             select! {
                 a => { Stream::Send(_) -> next => { heard[0] += 1; a = next }, Stream::Stop => return Ok(()), closed(why) => return Err(why) }
@@ -181,7 +181,7 @@ fn threads_wait_and_are_woken() -> Result<(), Closed> {
     let senders = [send(evens.1, 0), send(odds.1, 1)];
     let (mut even, mut odd) = (Some(0), Some(1));
     while even.is_some() || odd.is_some() {
-        // A finished stream stays an endpoint that is closed, so it is no longer waited for.
+        // A finished stream is replaced by an endpoint that is closed, so the loop does not wait for it.
         match (even, odd) {
             (Some(expected), Some(_)) => select! {
                 odds.0 => { Stream::Send(n) -> next => { assert_eq!(Some(n), odd); odd = Some(n + 2); odds.0 = next }

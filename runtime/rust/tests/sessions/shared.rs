@@ -19,7 +19,8 @@ fn init<T: Send>(capacity: Capacity) -> (stream::server::Stream<T>, Shared<T>) {
     (receiver, SharedSender::new(sender))
 }
 
-/// Receives until nobody sends any more, and says how much came from whom, in what order.
+/// Receives until all senders have disconnected. Checks the order of each sender's messages, and returns how many came
+/// from each.
 fn read_all(mut server: stream::server::Stream<(usize, u32)>) -> HashMap<usize, u32> {
     let mut expected = HashMap::new();
     while let Ok(Stream::Send((sender, message), next)) = server.recv() {
@@ -56,7 +57,7 @@ fn many_threads_send_and_nothing_is_lost_or_overtakes() {
         assert_eq!(heard.len(), SENDERS);
         assert!(heard.values().all(|messages| *messages == MESSAGES));
         for thread in threads {
-            thread.join().expect("no panic").expect("somebody listens");
+            thread.join().expect("no panic").expect("receiver is open");
         }
     }
 }
@@ -82,7 +83,7 @@ fn tasks_wait_for_room_as_threads_do() {
         HashMap::from([(0, MESSAGES), (1, MESSAGES)])
     );
     for task in tasks {
-        task.join().expect("no panic").expect("somebody listens");
+        task.join().expect("no panic").expect("receiver is open");
     }
 }
 
@@ -111,7 +112,7 @@ fn a_full_ring_is_told_from_a_closed_session() {
 #[test]
 fn those_who_wait_for_room_are_told_that_the_receiver_left() {
     let (server, shared) = init::<u32>(Capacity::Bounded(1));
-    shared.send::<0>(0).expect("somebody listens");
+    shared.send::<0>(0).expect("receiver is open");
     let senders = [1, 2, 3].map(|number| {
         let shared = shared.clone();
         thread::spawn(move || shared.send::<0>(number).is_err())
@@ -128,7 +129,7 @@ fn a_sender_that_gives_up_takes_no_room_from_the_others() {
     let wakes = [0, 1].map(|_| Unpark::current());
     let wakers = [&wakes[0], &wakes[1]].map(|wakes| Waker::from(wakes.clone()));
     let (server, shared) = init::<u32>(Capacity::Bounded(1));
-    shared.send::<0>(0).expect("somebody listens");
+    shared.send::<0>(0).expect("receiver is open");
     let mut first = shared.send_async::<0>(1);
     let mut second = shared.send_async::<0>(2);
     assert!(Pin::new(&mut first)

@@ -34,8 +34,8 @@ impl Wake for Unpark {
 }
 
 impl Drop for Unpark {
-    /// The last owner of a thread's handle learns by a fence that the others are done with it, and the thread sanitizer knows no
-    /// fences: so there the handle is never given back.
+    /// The last owner of a thread's handle learns from a fence that the others are done with it, and the thread
+    /// sanitizer does not understand fences. So under it, the handle is never freed.
     fn drop(&mut self) {
         if cfg!(duologue_tsan) {
             std::mem::forget(self.thread.take());

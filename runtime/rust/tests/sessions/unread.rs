@@ -1,4 +1,4 @@
-//! Messages that nobody reads are destroyed once, and without recursion.
+//! Messages that are not read are destroyed exactly once, and without recursion.
 
 use std::future::{pending, Future};
 use std::marker::PhantomData;
@@ -81,7 +81,7 @@ impl<T: Send, U: Send> Transition<0> for Swing<T, U> {
     type Next = Stay<Swing<U, T>>;
 }
 
-/// Lies elsewhere in its place than a [`Counted`] alone.
+/// Has its [`Counted`] at another offset in the slot than a [`Counted`] alone.
 #[repr(C)]
 struct Large {
     _before: [u64; 3],
@@ -208,7 +208,7 @@ fn a_panicking_destructor_does_not_keep_the_rest() {
 
 #[test]
 fn what_a_destructor_borrows_from_itself_is_destroyed_before_it_returns() {
-    /// Begins a session that borrows from the destructor's own frame, and leaves a message in it.
+    /// Begins a session that borrows from the destructor's own frame, and leaves a message unread in it.
     struct Borrower(Arc<AtomicUsize>);
     struct Noted<'a>(&'a Vec<usize>, Arc<AtomicUsize>);
     impl Drop for Noted<'_> {
@@ -230,7 +230,7 @@ fn what_a_destructor_borrows_from_itself_is_destroyed_before_it_returns() {
         }
     }
     let total = Arc::new(AtomicUsize::new(0));
-    // Deep enough that older endpoints are put on the list of the burial under way.
+    // Deep enough that older endpoints are put on the list of the burial in progress.
     let (mut chain, client) = stream::init::<Borrower>();
     drop(
         client
@@ -264,7 +264,7 @@ fn what_a_destructor_borrows_from_itself_is_destroyed_before_it_returns() {
     assert_eq!(total.load(Relaxed), 3 * 41);
 }
 
-/// A text, and whether it is alive, which can be asked also when it is not.
+/// A text, and whether it is alive, which can be checked even when it is not.
 struct Text {
     text: String,
     lives: Arc<AtomicBool>,
@@ -315,7 +315,8 @@ enum Chain {
     Bomb(#[allow(dead_code)] Bomb),
 }
 
-/// A session inside the message of a session and so on, so many times, with this in the innermost message.
+/// A session inside the message of a session and so on, this many levels deep, with this value in the innermost
+/// message.
 fn chain(depth: usize, innermost: Chain) -> stream::server::Stream<Chain> {
     let link = |inside| {
         let (server, client) = stream::init_with(Capacity::Bounded(1));
@@ -381,7 +382,8 @@ impl<T: Send> Transition<0> for Last<T> {
 
 #[test]
 fn a_session_in_the_memory_of_one_that_is_being_destroyed_is_another_one() {
-    /// Begins a session when the last message of another one is destroyed: where that one was, as its memory is free.
+    /// Begins a session when the last message of another one is destroyed: in the memory of that session, which is free
+    /// by then.
     struct Heir(Arc<AtomicUsize>);
     impl Drop for Heir {
         fn drop(&mut self) {

@@ -1,7 +1,8 @@
-//! Random walks of two threads through a protocol that has runs, turns and ends in every order. Either side leaves when
-//! it likes: by the last message, by dropping its endpoint, by a panic, by dropping a future. Every payload is counted.
+//! Random walks of two threads through a protocol that has runs, turns and ends in every order. Either side disconnects
+//! at any time: by the last message, by dropping its endpoint, by a panic, or by dropping a future. Every payload is
+//! counted.
 //!
-//! What a side does follows from its seed, which failures name; when it does it is up to the machine.
+//! What a side does follows from its seed, which failures name; when it does so is up to the machine.
 
 use std::future::Future;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -20,7 +21,7 @@ use duologue::{
 use crate::random::Random;
 use crate::unpark::Unpark;
 
-/// A state in which a run may go on.
+/// A state in which a run may continue.
 enum Talk {}
 
 /// A state in which each message is a run of its own.
@@ -123,7 +124,7 @@ impl Drop for Payload {
     }
 }
 
-/// Where a side stands.
+/// The state of one side.
 enum At {
     Talking(Sender<Talk>),
     Asking(Sender<Ask>),
@@ -135,7 +136,7 @@ enum At {
 /// One side of a walk.
 struct Walker {
     random: Random,
-    /// How many messages the session has had, as far as this side knows: the number of the next.
+    /// How many messages the session has had, as far as this side knows, which is the number of the next message.
     number: u64,
     living: Arc<AtomicI64>,
 }
@@ -154,7 +155,7 @@ impl Walker {
         payload
     }
 
-    /// What follows a message that was sent or came back.
+    /// What follows a message that was sent or was returned.
     fn sent<N>(&mut self, result: Result<N, SendError<Payload>>, then: fn(N) -> At) -> At {
         match result {
             Ok(next) => {
@@ -203,7 +204,7 @@ impl Walker {
         at
     }
 
-    /// Receives, or waits for a while in one of the ways to do so.
+    /// Receives, or waits for a while, in one of the possible ways.
     fn hear<S: State<Message = Heard<S>>>(
         &mut self,
         mut end: Receiver<S>,
@@ -252,7 +253,7 @@ impl Walker {
                     }
                 }
                 if self.random.below(8) == 0 {
-                    // A future that is dropped takes its endpoint along.
+                    // Dropping a future drops its endpoint as well.
                     return At::Over;
                 }
                 same(receiving.into_inner().expect("nothing was delivered"))
@@ -297,7 +298,7 @@ fn walk_all(ends: Vec<(u64, At)>, living: &Arc<AtomicI64>) {
     }
 }
 
-/// So many sessions at once, and something that happens when all have begun.
+/// Runs this many sessions at once, and calls `meanwhile` when all have begun.
 pub(crate) fn round(round: u64, sessions: u64, meanwhile: impl FnOnce()) {
     let living = Arc::new(AtomicI64::new(0));
     let (mut clients, mut servers) = (Vec::new(), Vec::new());

@@ -1,17 +1,17 @@
-//! How many bytes values take on the wire.
+//! How many bytes values occupy on the wire.
 
 use super::super::view::UnitView;
 use crate::protocol::{Builtin, Definition, Type, TypeId};
 use std::collections::BTreeMap;
 
-/// The least and the most bytes that values take on the wire; the most is `None` if there is no bound.
+/// The minimum and maximum number of bytes that values occupy on the wire; the maximum is `None` if there is no bound.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub least: u64,
     pub most: Option<u64>,
 }
 
-/// Sizes of declared types, each worked out once.
+/// The sizes of declared types, each computed once.
 pub struct Sizes<'a> {
     view: &'a UnitView<'a>,
     known: BTreeMap<TypeId, Size>,
@@ -45,7 +45,7 @@ impl<'a> Sizes<'a> {
         types.fold(Size::exactly(0), |sum, ty| sum.and(self.of_type(ty)))
     }
 
-    /// Recurses as deep as types hold each other by value, which ends; lists need not look inside.
+    /// Recurses as deeply as types hold each other by value, which is finite; the items of lists do not matter.
     pub fn of_type(&mut self, ty: &Type) -> Size {
         let any = Size {
             least: 1,

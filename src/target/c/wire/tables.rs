@@ -9,20 +9,20 @@ use crate::protocol::{Builtin, Definition, Message, Type, TypeId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How many bytes of payload a line of the region has.
+/// How many bytes of payload a line of the region holds.
 const LINE: u64 = 56;
 
 const NUMBER: &str = "DUO_WIRE_NUMBER";
 
-/// Of a type that is no enum: no variants, and a tag of no bytes.
+/// For a type that is not an enum: no variants, and a tag of zero bytes.
 const NO_TAG: (usize, &str) = (0, "0");
 
-/// The tables in the making: an entry of `wires` for each type that travels.
+/// The tables under construction: an entry of `wires` for each type that is sent.
 pub struct Wires<'a> {
     view: &'a UnitView<'a>,
-    /// For each type, by its name in C, its place in `wires`.
+    /// The index in `wires` of each type, by its name in C.
     places: BTreeMap<String, usize>,
-    /// Types that have a place and no row yet.
+    /// Types that have an index but no row yet.
     later: Vec<(usize, Type)>,
     pub rows: Vec<String>,
     pub parts: String,
@@ -31,7 +31,7 @@ pub struct Wires<'a> {
 }
 
 impl<'a> Wires<'a> {
-    /// Tables without an entry.
+    /// Empty tables.
     pub fn of(view: &'a UnitView<'a>) -> Wires<'a> {
         Wires {
             view,
@@ -44,7 +44,8 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// The row of a message: its entries, whether they lie in memory as they travel, and how much may follow in the same line.
+    /// The row of a message: its entries, whether they have the same layout in memory and on the wire, and how much may follow in
+    /// the same line.
     pub fn message(&mut self, index: usize, message: &Message) -> [String; 3] {
         let next = self.view.next(index, message);
         let own = self.view.state(index).direction;
@@ -89,7 +90,7 @@ impl<'a> Wires<'a> {
         [place, flat, follow.to_string()]
     }
 
-    /// How many units of 8 bytes the largest message of a state takes, or a whole line.
+    /// How many units of 8 bytes the largest message of a state takes, at most a whole line.
     fn cells(&mut self, index: usize) -> u64 {
         let mut cells = 0;
         for message in &self.view.state(index).messages {
@@ -129,7 +130,7 @@ impl<'a> Wires<'a> {
         spelling::wrapped("    {", &cells, "},\n")
     }
 
-    /// The place of a type in `wires`.
+    /// The index of a type in `wires`.
     fn place(&mut self, ty: &Type) -> usize {
         let types = self.view.types;
         let ty = types.underlying(ty);
@@ -138,7 +139,7 @@ impl<'a> Wires<'a> {
             return *place;
         }
         let place = self.rows.len();
-        // Its own row comes later; until then the place is kept.
+        // Its row is written later; this reserves the index.
         self.rows.push(String::new());
         self.places.insert(name, place);
         self.later.push((place, ty.clone()));
@@ -151,7 +152,7 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// Adds parts: the place of the type, the offset and the variant of each. Gives a pointer to the first.
+    /// Adds parts, each with the index of its type, its offset and its variant. Returns a pointer to the first.
     fn add_parts(&mut self, parts: &[(usize, String, usize)]) -> String {
         if parts.is_empty() {
             return "NULL".to_owned();
@@ -164,7 +165,7 @@ impl<'a> Wires<'a> {
             let row = spelling::wrapped("    {", &cells, "},\n");
             self.parts
                 .write_str(&row)
-                .expect("a string takes everything");
+                .expect("string writes cannot fail");
         }
         self.part_count += parts.len();
         first
@@ -242,7 +243,7 @@ impl<'a> Wires<'a> {
     }
 }
 
-/// How the runtime calls what a built-in type is encoded as.
+/// The runtime's name for the encoding of a built-in type.
 fn kind(builtin: Builtin) -> &'static str {
     match builtin {
         Builtin::Bool => "DUO_WIRE_BOOL",
@@ -261,7 +262,7 @@ fn kind(builtin: Builtin) -> &'static str {
     }
 }
 
-/// Whether values lie in memory as they travel, on a little-endian machine.
+/// Whether values have the same layout in memory and on the wire, on a little-endian machine.
 fn is_number(ty: &Type) -> bool {
     matches!(ty, Type::Builtin(builtin) if kind(*builtin) == NUMBER)
 }

@@ -48,7 +48,7 @@ object Bank {
       }
     }
 
-    /** Up to the answer, or to the end. */
+    /** Until the answer, or the end. */
     @scala.annotation.tailrec
     private def serve(teller: bank.server.Connected, balance: Long): bank.server.Connected = teller.recv() match {
       case bank.Connected.Deposit(amount, next)    => serve(next, balance + amount)
@@ -65,7 +65,7 @@ object Bank {
   private final case class Money(amount: Long) extends Said
   private case object Quit extends Said
 
-  /** The same words through a pair of channels, which cannot say what comes when. */
+  /** The same messages through a pair of channels, whose types do not determine the order of messages. */
   private final class Channels(peer: String) extends Sessions {
     def run(amount: Long): Long = {
       val there = Link.of[Said](peer)

@@ -38,11 +38,11 @@ final class Case(val family: Family, val peer: String) {
     assert(scores.nonEmpty, family.name + ", " + peer + ": nothing was measured")
   }
 
-  /** What so great a part of the measurements stays below. */
+  /** The value below which this part of the measurements lies. */
   def quantile(part: Double): Double = scores.sorted.apply(((scores.size - 1) * part).round.toInt)
 }
 
-/** Cases that do the same; the first is what ratios are to. */
+/** Cases that do the same; ratios are relative to the first. */
 final class Family(val name: String, val benchmark: Class[?], val threads: Option[Int]) {
   val cases: Seq[Case] =
     benchmark.getDeclaredField("peer").getAnnotation(classOf[Param]).value.toSeq.map(peer => new Case(this, peer))
@@ -51,7 +51,7 @@ final class Family(val name: String, val benchmark: Class[?], val threads: Optio
     cases.find(_.peer == peer).getOrElse(throw new NoSuchElementException("no case " + peer + " in " + name))
 }
 
-/** A ratio to keep. */
+/** A ratio that must hold. */
 final case class Bar(family: String, to: String, most: Double)
 
 object Main {
@@ -86,15 +86,15 @@ object Main {
 
   private val Mark = "<!-- measured -->"
 
-  /** Without arguments all families are measured. `--quick` runs every case once, `--write PAGE` puts the tables into a page, and
-    * everything else names families by their beginnings.
+  /** Without arguments all families are measured. `--quick` runs every case once, `--write PAGE` writes the tables into a page, and
+    * every other argument selects the families whose names begin with it.
     */
   def main(arguments: Array[String]): Unit = {
     val quick = arguments.contains("--quick")
     val page = arguments.sliding(2).collectFirst { case Array("--write", page) => page }
     val names = arguments.filterNot(word => word.startsWith("--") || page.contains(word))
     val families = Families.filter(family => names.isEmpty || names.exists(name => family.name.startsWith(name)))
-    assert(families.nonEmpty, "no family is called so; there are: " + Families.map(_.name).mkString(", "))
+    assert(families.nonEmpty, "no family has such a name; there are: " + Families.map(_.name).mkString(", "))
     for (bar <- Bars) Families.find(_.name == bar.family).get.apply(bar.to): Unit
 
     val rounds = if (quick) 1 else 3
@@ -102,7 +102,7 @@ object Main {
       val cases = if (round % 2 == 0) family.cases.reverse else family.cases
       cases.foreach(_.measure(quick))
     }
-    if (quick) println("every case works, and every bar finds its cases")
+    if (quick) println("every case works, and the cases of every bar exist")
     else {
       val text = report(families)
       page.fold(println(text))(page => write(Path.of(page), text))
@@ -134,7 +134,7 @@ object Main {
     all.mkString("\n\n") + "\n"
   }
 
-  /** Puts the tables behind the mark of the page. */
+  /** Writes the tables after the marker of the page. */
   private def write(page: Path, text: String): Unit = {
     val before = Files.readString(page, UTF_8)
     assert(before.contains(Mark), page.toString + " has no line " + Mark)

@@ -5,7 +5,7 @@ import java.util.concurrent.{ArrayBlockingQueue, BlockingQueue, LinkedTransferQu
 import java.util.concurrent.atomic.AtomicLongArray
 import org.jctools.queues.SpscArrayQueue
 
-/** A way in one direction between two threads, that waits as in use. */
+/** A one-way channel between two threads, which wait as in practice. */
 trait Link[A <: AnyRef] {
   def put(value: A): Unit
   def take(): A
@@ -14,7 +14,7 @@ trait Link[A <: AnyRef] {
 object Link {
   val Room = 64
 
-  /** The links that both families of dialogues and streams, and the rings, compare with. */
+  /** The links that dialogues, streams and rings are compared with. */
   def of[A <: AnyRef](peer: String): Link[A] = peer match {
     case "JCTools SPSC (busy spin)" => new Spinning[A]
     case "ArrayBlockingQueue"       => new Blocking(new ArrayBlockingQueue[A](Room))
@@ -62,7 +62,7 @@ final class Line {
   /** Spins until the number is `value`. */
   def spinTo(value: Long): Unit = while (read() != value) Thread.onSpinWait()
 
-  /** Waits until the number is `value`, and lets others run meanwhile. */
+  /** Waits until the number is `value`, and yields to other threads meanwhile. */
   def waitFor(value: Long): Unit = while (read() != value) Thread.`yield`()
 }
 

@@ -42,7 +42,7 @@ class PingPong {
 object PingPong {
   final val Count = 1000
 
-  /** As many round trips as the count says; the sum of what came back. */
+  /** Makes `Count` round trips and returns the sum of what came back. */
   trait Dialogue {
     def run(): Long
   }

@@ -9,7 +9,7 @@ import org.jctools.queues.SpscArrayQueue
 import org.openjdk.jmh.annotations.*
 import zio.{Queue as ZioQueue, Runtime, Unsafe, ZIO}
 
-/** Values to another thread, as fast as it takes them. */
+/** Values to another thread, as fast as that thread takes them. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -42,7 +42,7 @@ class Stream {
 object Stream {
   final val Count = 10000
 
-  /** Sends as many values as the count says, of which the last is told apart, and returns when it has been received. */
+  /** Sends `Count` values, the last of which is recognisable, and returns when it has been received. */
   trait Flow {
     def run(): Unit
   }
@@ -108,7 +108,7 @@ object Stream {
     }
   }
 
-  /** As a queue, but for what our endpoints cost the heap: an object of their size on either side, which refers to what was before. */
+  /** Like a queue, except for what our endpoints allocate: an object of their size on either side, referring to the previous one. */
   private final class Made extends Flow {
     private val queue = new SpscArrayQueue[Made.Step](1024)
     private val done = new Line

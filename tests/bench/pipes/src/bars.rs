@@ -1,4 +1,4 @@
-//! What must hold: how many times as long a case may take as another one of its family, in one run.
+//! The bars: how many times as long as another case of its family a case may take, in one run.
 
 use crate::harness::{Judged, Measured, SHARED};
 use std::fmt;
@@ -67,7 +67,7 @@ pub const BARS: &[Bar] = &[
         against: "crossbeam Select",
         most: 0.1,
     },
-    // The same cost: what is left is the memory of the sessions that do not fit into a cache.
+    // The same cost, apart from the memory of the sessions, which does not fit into a cache.
     Bar {
         family: "port set with silent sessions, u64",
         case: "100000 sessions",
@@ -78,7 +78,7 @@ pub const BARS: &[Bar] = &[
     bar("four pairs on two cores, u64", "kanal", 1.0),
 ];
 
-/// Panics if a bar speaks of a case that there is not.
+/// Panics if a bar names a case that does not exist.
 pub fn all_find(measured: &[Measured]) {
     for bar in BARS {
         let (family, case, against) = (bar.family, bar.case, bar.against);
@@ -89,14 +89,14 @@ pub fn all_find(measured: &[Measured]) {
     }
 }
 
-/// How a bar stands after a run.
+/// The result of a bar after a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// The ratio, which is small enough.
     Met(f64),
     /// The ratio, which is too large.
     Missed(f64),
-    /// The ratio, if there is one, and why it says nothing.
+    /// The ratio, if there is one, and why it is not judged.
     NotJudged(Option<f64>, &'static str),
 }
 
@@ -124,13 +124,13 @@ impl Verdict {
 const UNSTEADY: f64 = 4.0;
 
 impl Bar {
-    /// How the limit of the family stands against the same case: the least that can be reached on this machine.
+    /// The ratio of the family's limit to the same case: the lowest ratio that can be reached on this machine.
     pub fn least(&self, measured: &[Measured]) -> Option<f64> {
         let family = measured.iter().find(|one| one.family == self.family)?;
         Some(family.ratio(&family.rows[0], family.row(self.against)?))
     }
 
-    /// Judges by what was measured on so many cores; `None` if the run did not measure both cases.
+    /// Judges what was measured on `cores` cores; `None` if the run did not measure both cases.
     pub fn verdict(&self, measured: &[Measured], cores: usize) -> Option<Verdict> {
         let family = measured.iter().find(|one| one.family == self.family)?;
         let (case, against) = (family.row(self.case)?, family.row(self.against)?);

@@ -1,7 +1,7 @@
-//! What the Rust pipes cost, beside other crates and beside what the machine can do.
+//! What the Rust pipes cost, compared with other crates and with what the machine can do.
 //!
-//! `cargo bench -p duologue-bench` measures everything; `-- --help` says how to measure less. How it is measured stands in
-//! `docs/benchmarks.md`.
+//! `cargo bench -p duologue-bench` measures everything; `-- --help` says how to measure less. `docs/benchmarks.md` describes how it
+//! is measured.
 #![forbid(unsafe_code)]
 
 mod bars;
@@ -22,26 +22,27 @@ use harness::{Crew, Effort, measure};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Measures the Rust pipes beside other crates and beside what the machine can do.
+/// Measures the Rust pipes and compares them with other crates and with what the machine can do.
 #[derive(Parser)]
 #[command(name = "pipes")]
 struct Options {
-    /// Measure the families whose names contain one of these words; `family/case` takes only the cases that contain the second.
+    /// Measure the families whose names contain one of these words; `family/case` selects only the cases whose names contain the
+    /// second word.
     filters: Vec<String>,
 
-    /// How many rounds: each measures every case once.
+    /// Number of rounds; each round measures every case once.
     #[arg(long, default_value_t = 101)]
     rounds: usize,
 
-    /// Write the tables into this Markdown file, between its two marks; a relative path starts at the root of the repository.
+    /// Write the tables into this Markdown file, between its two markers; a relative path starts at the root of the repository.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 
-    /// Run each case once with a handful of messages and measure nothing: shows that all of them work.
+    /// Run each case once with a few messages to show that all of them work, and measure nothing.
     #[arg(long)]
     quick: bool,
 
-    /// Name the families and their cases, and do nothing.
+    /// List the families and their cases, and do nothing else.
     #[arg(long)]
     list: bool,
 
@@ -49,12 +50,12 @@ struct Options {
     #[arg(long)]
     strict: bool,
 
-    /// Cargo says this to every benchmark.
+    /// Cargo passes this to every benchmark.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
-/// Whether a filter takes this case of this family.
+/// Whether a filter selects this case of this family.
 fn is_wanted(filters: &[String], family: &str, case: &str) -> bool {
     let takes = |filter: &String| match filter.split_once('/') {
         Some((first, second)) => family.contains(first) && case.contains(second),
@@ -101,7 +102,7 @@ fn main() -> ExitCode {
     if options.quick {
         if options.filters.is_empty() {
             bars::all_find(&measured);
-            println!("every case works, and every bar finds its cases");
+            println!("every case works, and the cases of every bar exist");
         }
         return ExitCode::SUCCESS;
     }

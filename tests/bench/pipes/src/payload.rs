@@ -1,23 +1,23 @@
-//! What travels: numbers, small blocks, and a struct that owns a string.
+//! The payloads: numbers, small blocks, and a struct that owns a string.
 
 use std::fmt::Debug;
 
-/// A value made from a number, from which the receiver works out a number that it adds up.
+/// A value made from a number. The receiver computes a number from it and adds it up.
 pub trait Payload: Clone + Debug + Default + Send + Sync + 'static {
-    /// How tables call it.
+    /// Its name in tables.
     const NAME: &'static str;
 
-    /// The value that number `n` travels as.
+    /// The value that carries number `n`.
     fn make(n: u64) -> Self;
 
-    /// Uses the whole value up.
+    /// Consumes and reads the whole value.
     fn read(self) -> u64;
 
-    /// What the first so many values sum up to, without carry.
+    /// The wrapping sum of the first `count` values.
     fn sum(count: u64) -> u64;
 }
 
-/// The sum of the numbers below `count`, without carry.
+/// The wrapping sum of the numbers below `count`.
 pub fn triangle(count: u64) -> u64 {
     let (even, odd) = if count.is_multiple_of(2) {
         (count / 2, count.wrapping_sub(1))
@@ -43,7 +43,7 @@ impl Payload for u64 {
     }
 }
 
-/// So many words in a block.
+/// A block of `WORDS` words.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<const WORDS: usize>(pub [u64; WORDS]);
 

@@ -1,4 +1,4 @@
-//! What was measured, as Markdown.
+//! The measurements, as Markdown.
 
 use crate::bars::{BARS, Verdict};
 use crate::harness::{Judged, Measured};
@@ -30,7 +30,7 @@ pub fn machine(cores: usize) -> String {
     )
 }
 
-/// A time in nanoseconds with three digits or so.
+/// A time in nanoseconds with about three digits.
 fn time(nanoseconds: f64) -> String {
     match nanoseconds {
         short if short < 10.0 => format!("{short:.2}"),
@@ -49,7 +49,7 @@ fn time(nanoseconds: f64) -> String {
     }
 }
 
-/// A ratio with three digits or so.
+/// A ratio with about three digits.
 fn ratio(value: f64) -> String {
     match value {
         small if small < 10.0 => format!("{small:.2}"),
@@ -58,7 +58,7 @@ fn ratio(value: f64) -> String {
     }
 }
 
-/// One family as a table: each case in nanoseconds, and beside the limit.
+/// One family as a table: each case in nanoseconds, and relative to the limit.
 pub fn table(family: &Measured) -> String {
     let limit = &family.rows[0];
     let judged = match family.judged {
@@ -79,7 +79,7 @@ pub fn table(family: &Measured) -> String {
             text,
             "A line's round trip between the cores took {distance} ns{aside}.\n\n"
         )
-        .expect("a string takes all");
+        .expect("writing to a string cannot fail");
     }
     text += "| case | median | tenth percentile | ratio | quartiles of the ratio |\n";
     text += "| --- | ---: | ---: | ---: | ---: |\n";
@@ -93,15 +93,16 @@ pub fn table(family: &Measured) -> String {
             text,
             "| {name} | {median} | {tenth} | {of_limit} | {quartiles} |"
         )
-        .expect("a string takes all");
+        .expect("writing to a string cannot fail");
     }
     text
 }
 
-/// The bars that the run can say something about, with their verdicts.
+/// The bars whose cases were measured in the run, with their verdicts.
 pub fn bars(measured: &[Measured], cores: usize) -> (String, Vec<Verdict>) {
     let mut text =
-        "| family | case | compared with | at most | measured | the limit has | |\n".to_owned();
+        "| family | case | compared with | at most | measured | ratio of the limit | |\n"
+            .to_owned();
     text += "| --- | --- | --- | ---: | ---: | ---: | --- |\n";
     let mut verdicts = Vec::new();
     for bar in BARS {
@@ -115,7 +116,7 @@ pub fn bars(measured: &[Measured], cores: usize) -> (String, Vec<Verdict>) {
             text,
             "| {family} | {case} | {against} | {most:.2} | {found} | {least} | {verdict} |"
         )
-        .expect("a string takes all");
+        .expect("writing to a string cannot fail");
         verdicts.push(verdict);
     }
     (text, verdicts)
@@ -124,7 +125,7 @@ pub fn bars(measured: &[Measured], cores: usize) -> (String, Vec<Verdict>) {
 const BEGIN: &str = "<!-- measured -->\n";
 const END: &str = "<!-- end of what was measured -->";
 
-/// Puts everything that was measured between the two marks of a page.
+/// Writes all measurements between the two markers of a page.
 pub fn write(page: &Path, machine: &str, measured: &[Measured], bars: &str) -> io::Result<()> {
     let text = fs::read_to_string(page)?;
     let marks = text.split_once(BEGIN).and_then(|(before, rest)| {
@@ -133,7 +134,7 @@ pub fn write(page: &Path, machine: &str, measured: &[Measured], bars: &str) -> i
     });
     let Some((before, after)) = marks else {
         return Err(io::Error::other(format!(
-            "it has no marks `{}` and `{END}`",
+            "it has no markers `{}` and `{END}`",
             BEGIN.trim()
         )));
     };

@@ -14,7 +14,7 @@
 
 #include "case.h"
 
-/* Texts that were put together, to be freed at the end. */
+/* Formatted texts, to be freed at the end. */
 struct kept {
     struct kept *next;
     char text[];
@@ -114,7 +114,7 @@ static void *run_client(void *context)
     return NULL;
 }
 
-/* What is to be told at the end of a side. */
+/* What to report at the end of a side. */
 static int told(const char *side, duo_status status)
 {
     if (status != DUO_OK) fprintf(stderr, "%s: %s\n", side, duo_status_text(status));
@@ -141,7 +141,7 @@ static int run(struct program *server, struct program *client)
     pid_t child = fork();
     if (child < 0) return 2;
     if (child == 0) {
-        /* A side that fails must not leave the other one behind. */
+        /* A side that fails must not leave the other one waiting. */
         alarm(60);
         if (CASE_SERVER_ATTACH(region, NULL, &server->server) != DUO_OK) return 2;
         run_server(server);

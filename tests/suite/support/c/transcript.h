@@ -1,4 +1,4 @@
-/* What the programs of tests/run share in C: the transcript, and words for what must not happen. */
+/* What the programs of tests/run share in C: the transcript, and reports of what must not happen. */
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
 
@@ -13,28 +13,28 @@ __attribute__((format(printf, 2, 3))) void transcript_line(struct transcript *tr
 /* Texts as the transcript shows them; they live as long as it does. */
 const char *quoted(struct transcript *transcript, duo_str text);
 const char *hex(struct transcript *transcript, duo_bytes bytes);
-/* A text put together like one of `printf`. */
+/* A formatted text, like one of `printf`. */
 __attribute__((format(printf, 2, 3))) const char *text(struct transcript *transcript,
                                                        const char *format, ...);
 
-/* Says that something else than the expected message came, and gives a status that is no success. */
+/* Reports that something other than the expected message came, and returns a status that is not a success. */
 duo_status unexpected(const char *file, int line, duo_status status, unsigned tag);
 
-/* Goes on only if the operation went well. */
+/* Continues only if the operation succeeded. */
 #define TRY(operation)                                                                             \
     do {                                                                                           \
         duo_status tried = (operation);                                                            \
         if (tried != DUO_OK) return tried;                                                         \
     } while (0)
 
-/* Goes on only with this message. */
+/* Continues only with this message. */
 #define EXPECT(message, wanted)                                                                    \
     do {                                                                                           \
         if ((message).tag != (wanted))                                                             \
             return unexpected(__FILE__, __LINE__, DUO_OK, (unsigned)(message).tag);                \
     } while (0)
 
-/* Goes on only if the peer has gone. */
+/* Continues only if the peer has closed its side. */
 #define EXPECT_CLOSED(operation)                                                                   \
     do {                                                                                           \
         duo_status ended = (operation);                                                            \

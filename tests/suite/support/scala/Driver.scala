@@ -23,7 +23,7 @@ object Driver {
       throw new AssertionError(name + " wrote\n" + transcript.text + "in place of\n" + expected)
   }
 
-  /** Runs a program that makes a mistake, which must be told as expected. */
+  /** Runs a program that makes a mistake, which must be reported as expected. */
   def throws(name: String, expected: String)(program: => Unit): Unit = {
     val told =
       try {

@@ -1,12 +1,12 @@
 package cases
 
-/** What the two programs of a case write: a line for each message that came, by whoever received it. */
+/** What the two programs of a case write: a line for each message that came, written by its receiver. */
 final class Transcript {
   private val lines = new java.util.concurrent.ConcurrentLinkedQueue[String]()
 
   def line(text: String): Unit = lines.add(text): Unit
 
-  /** What was written so far. */
+  /** What has been written so far. */
   def text: String = {
     val all = new StringBuilder
     lines.forEach(line => all.append(line).append('\n'): Unit)

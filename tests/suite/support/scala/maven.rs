@@ -1,4 +1,4 @@
-//! Maven, which is asked for class paths and for single files, and for nothing else.
+//! Maven, which is used only for class paths and for single files.
 
 use super::{Scala, folder, tool};
 use crate::support::{repository, succeed};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The class path of a pom. Maven is asked once; its answer is kept as long as the pom is the same and the files are there.
+/// The class path of a pom. Maven is called once; its answer is kept as long as the pom is the same and the files exist.
 pub fn class_path(pom: &'static str, scala: Scala) -> String {
     static FOUND: Mutex<BTreeMap<(&str, Scala), String>> = Mutex::new(BTreeMap::new());
     let mut found = FOUND
@@ -46,12 +46,12 @@ fn find(name: &str, scala: Scala) -> String {
     found
 }
 
-/// One file of a repository, fetched if need be.
+/// One file of a repository, fetched if necessary.
 pub fn jar(group: &str, name: &str, version: &str) -> PathBuf {
     file(group, name, version, "jar")
 }
 
-/// One file of a repository that need not be a jar, fetched if need be.
+/// One file of a repository that need not be a jar, fetched if necessary.
 pub fn file(group: &str, name: &str, version: &str, ending: &str) -> PathBuf {
     let out = folder("jars");
     let mut maven = tool("mvn");

@@ -1,4 +1,4 @@
-//! A session from its creation to its end: the customer logs in, pays in, draws money and leaves.
+//! A session from its creation to its end: the customer logs in, makes a deposit and a withdrawal, and disconnects.
 
 use super::bank_words::{Word, must_be};
 use super::session_typed;
@@ -35,7 +35,7 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
-/// Five calls that the compiler may not inline, and 192 bytes that come and go.
+/// Five calls that the compiler may not inline, and 192 bytes that are allocated and freed.
 pub fn calls() -> Case {
     #[inline(never)]
     fn call(n: u64) -> u64 {
@@ -65,15 +65,15 @@ fn session(n: u64) -> u64 {
     let Login::Login(name, password, server) = server.recv().expect(OPEN);
     let server = server.ok().expect(OPEN);
     let LoginResponse::Ok(client) = client.recv().expect(OPEN) else {
-        panic!("the server said ok");
+        panic!("the server sent ok");
     };
     let client = client.deposit(name & password).expect(OPEN);
     let Connected::Deposit(deposit, server) = server.recv().expect(OPEN) else {
-        panic!("the client paid in");
+        panic!("the client made a deposit");
     };
     let client = client.withdrawal(deposit).expect(OPEN);
     let Connected::Withdrawal(amount, server) = server.recv().expect(OPEN) else {
-        panic!("the client draws money");
+        panic!("the client asked for money");
     };
     let _server = server.money(amount).expect(OPEN);
     match client.recv().expect(OPEN) {
@@ -82,7 +82,7 @@ fn session(n: u64) -> u64 {
     }
 }
 
-/// The same over a channel each way.
+/// The same over one channel in each direction.
 fn channels<C: Channel<Word>>() -> Case {
     alone(format!("{} x 2", C::NAME), |count| {
         (0..count).fold(0, |sum, n| {

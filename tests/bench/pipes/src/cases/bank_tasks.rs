@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::task::{Poll, Waker};
 
-/// Each session is made, held and dropped before the next.
+/// Each session is created, held and dropped before the next.
 pub fn families() -> Vec<Family> {
     vec![
         Family::new("bank session, one task", "session", triangle)
@@ -29,7 +29,7 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
-/// One session after another, by the executor of one thread.
+/// One session after another, on an executor with one thread.
 fn sessions<F>(name: impl Into<String>, session: fn(u64) -> F) -> Case
 where
     F: Future<Output = u64> + 'static,
@@ -54,7 +54,7 @@ async fn session(n: u64) -> u64 {
     let customer = async {
         let waiting = client.login(n, n).expect(OPEN);
         let LoginResponse::Ok(client) = waiting.recv_async().await.expect(OPEN) else {
-            panic!("the bank said ok");
+            panic!("the bank sent ok");
         };
         let client = client.deposit(n).expect(OPEN);
         let waiting = client.withdrawal(n).expect(OPEN);
@@ -67,17 +67,17 @@ async fn session(n: u64) -> u64 {
         let Login::Login(_name, _password, server) = server.recv_async().await.expect(OPEN);
         let server = server.ok().expect(OPEN);
         let Connected::Deposit(_, server) = server.recv_async().await.expect(OPEN) else {
-            panic!("the customer pays in");
+            panic!("the customer makes a deposit");
         };
         let Connected::Withdrawal(amount, server) = server.recv_async().await.expect(OPEN) else {
-            panic!("the customer draws money");
+            panic!("the customer asks for money");
         };
         let _closing = server.money(amount).expect(OPEN);
     };
     join!(customer, bank).0
 }
 
-/// The same over a channel each way.
+/// The same over one channel in each direction.
 fn channels<C: Channel<Word>>() -> Case {
     sessions(format!("{} x 2", C::NAME), over_channels::<C>)
 }
@@ -103,7 +103,7 @@ async fn over_channels<C: Channel<Word>>(n: u64) -> u64 {
     join!(customer, bank).0
 }
 
-/// What a channel of two words is at least, where no other thread can look: the executor's part of a session is all else.
+/// The least that a channel of two words can cost, where no other thread has access: the rest of a session is the executor's part.
 #[derive(Default)]
 struct Cells {
     words: [Cell<Option<Word>>; 2],

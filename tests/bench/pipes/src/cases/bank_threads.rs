@@ -1,4 +1,4 @@
-//! The bank with customer and bank on two cores. The customer makes each session and hands the bank its end.
+//! The bank with customer and bank on two cores. The customer creates each session and passes the bank its end.
 
 use super::bank_words::{Word, must_be};
 use super::{OURS, session_typed, two};
@@ -11,7 +11,7 @@ use crate::protocols::bank::{
 };
 use std::sync::Arc;
 
-/// Limit: the two round trips of the dialogue.
+/// The limit is the two round trips of the dialogue.
 pub fn families() -> Vec<Family> {
     vec![
         Family::new("bank session, two threads", "session", triangle)
@@ -40,7 +40,7 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
-/// The bank's next end. It comes the same way in all cases, so that only what follows differs.
+/// The bank's next end. It arrives in the same way in all cases, so that only what follows differs.
 fn take<S>(ends: &mut rtrb::Consumer<S>) -> S {
     loop {
         if let Ok(end) = ends.pop() {
@@ -50,7 +50,7 @@ fn take<S>(ends: &mut rtrb::Consumer<S>) -> S {
     }
 }
 
-/// Sessions that are made by the customer, one after another, and served by the bank as they come.
+/// Sessions that the customer creates one after another, and that the bank serves as they come.
 fn sessions<C: 'static, S: Send + 'static>(
     name: impl Into<String>,
     open: fn() -> (C, S),
@@ -104,7 +104,7 @@ const OPEN: &str = "the other side stays to the end";
 fn customer(client: client::Login, n: u64) -> u64 {
     let waiting = client.login(n, n).expect(OPEN);
     let LoginResponse::Ok(client) = waiting.recv().expect(OPEN) else {
-        panic!("the bank said ok");
+        panic!("the bank sent ok");
     };
     let client = client.deposit(n).expect(OPEN);
     let waiting = client.withdrawal(n).expect(OPEN);
@@ -118,15 +118,15 @@ fn bank(server: server::Login) {
     let Login::Login(_name, _password, server) = server.recv().expect(OPEN);
     let server = server.ok().expect(OPEN);
     let Connected::Deposit(_, server) = server.recv().expect(OPEN) else {
-        panic!("the customer pays in");
+        panic!("the customer makes a deposit");
     };
     let Connected::Withdrawal(amount, server) = server.recv().expect(OPEN) else {
-        panic!("the customer draws money");
+        panic!("the customer asks for money");
     };
     let _closing = server.money(amount).expect(OPEN);
 }
 
-/// The same over a channel each way.
+/// The same over one channel in each direction.
 fn channels<C: Channel<Word>>() -> Case {
     sessions(
         format!("{} x 2", C::NAME),

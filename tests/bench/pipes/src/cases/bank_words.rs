@@ -1,6 +1,6 @@
-//! What customer and bank say to each other where there is only a channel each way, and what they expect.
+//! The messages of customer and bank over plain channels, and what each side expects.
 
-/// Either side's message.
+/// A message of either side.
 #[derive(Clone, Debug, Default)]
 pub enum Word {
     /// Nothing yet.
@@ -10,11 +10,11 @@ pub enum Word {
     Login(u64, u64),
     /// The customer is known.
     Ok,
-    /// The customer pays in.
+    /// The customer makes a deposit.
     Deposit(u64),
-    /// The customer wants money.
+    /// The customer asks for money.
     Withdrawal(u64),
-    /// The customer gets it.
+    /// The customer gets the money.
     Money(u64),
 }
 
@@ -22,7 +22,7 @@ pub enum Word {
 macro_rules! must_be {
     ($word:expr, $message:ident $(($($value:ident),+))?) => {
         let $crate::cases::bank_words::Word::$message $(($($value),+))? = $word else {
-            panic!("a message out of turn");
+            panic!("an unexpected message");
         };
     };
 }

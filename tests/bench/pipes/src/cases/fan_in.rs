@@ -32,7 +32,7 @@ fn of(senders: u64) -> Family {
         .case(shared::<AsyncChannel>(senders))
 }
 
-/// A channel whose sending end has copies.
+/// A channel whose sending end can be cloned.
 trait Shared: Channel<u64, Tx: Clone> {}
 
 impl<C: Channel<u64, Tx: Clone>> Shared for C {}
@@ -62,7 +62,7 @@ fn shared<C: Shared>(senders: u64) -> Case {
     })
 }
 
-/// One session, whose sending end the senders share.
+/// One session, whose sending end is shared by the senders.
 fn one_end(senders: u64) -> Case {
     Case::new(format!("{OURS} SharedSender"), move |count| {
         let (mut server, client) = stream::init::<u64>();
@@ -122,7 +122,7 @@ fn selected(senders: u64) -> Case {
     })
 }
 
-/// A ring for each, looked at in turn: no waiting, no closing.
+/// A ring for each, polled in turn: no waiting, no closing.
 fn scanned(senders: u64) -> Case {
     Case::new("rtrb scanned (busy spin)", move |count| {
         let rings = (0..senders).map(|_| rtrb::RingBuffer::<u64>::new(SLOTS));

@@ -1,4 +1,4 @@
-//! The cases, one family a file.
+//! The cases, one family per file.
 
 mod bank;
 mod bank_tasks;
@@ -50,7 +50,7 @@ pub const OURS: &str = "duologue";
 const LEFT: Place = Place::Core(0);
 const RIGHT: Place = Place::Core(1);
 
-/// A case of two threads: what makes the work of both.
+/// A case of two threads; `make` makes the work of both.
 fn two<L, R>(name: impl Into<String>, make: impl Fn(u64) -> (L, R) + 'static) -> Case
 where
     L: FnOnce() -> u64 + Send + 'static,

@@ -1,4 +1,4 @@
-//! Ping-pong with fewer cores than threads: a side that spins takes away the time that the other side needs.
+//! Ping-pong with fewer cores than threads: a side that spins uses up time that the other side needs.
 
 use super::ping_pong::{Sides, channels, session};
 use super::{LEFT, OURS};
@@ -45,7 +45,7 @@ fn peers(family: Family, number: usize, place: Place) -> Family {
         .case(of::<AsyncChannel>(number, place))
 }
 
-/// So many pairs at once.
+/// `number` pairs at once.
 fn pairs(name: &str, number: usize, place: Place, sides: fn(u64) -> Sides) -> Case {
     Case::new(name, move |count| {
         let pairs = (0..number).map(|_| sides(count));
@@ -54,7 +54,7 @@ fn pairs(name: &str, number: usize, place: Place, sides: fn(u64) -> Sides) -> Ca
     })
 }
 
-/// Two threads that give up the core whenever it is not their turn.
+/// Two threads that yield the core whenever it is not their turn.
 fn hand_over(count: u64) -> Sides {
     let line = Arc::new(Line::default());
     let other = line.clone();

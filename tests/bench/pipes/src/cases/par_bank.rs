@@ -12,13 +12,13 @@ type Connected = Send<Operation>;
 enum Operation {
     Deposit(Recv<u64, Recv<Operation>>),
     Withdrawal(Recv<u64, Send<Option<u64>>>),
-    #[allow(dead_code, reason = "a customer may also leave")]
+    #[allow(dead_code, reason = "a customer may also disconnect")]
     Quit,
 }
 
 async fn customer(n: u64, customer: Customer) -> u64 {
     let connected = customer.send((n, n)).recv1().await;
-    let connected = connected.expect("the bank says yes");
+    let connected = connected.expect("the bank accepts");
     let connected = connected.choose(Operation::Deposit).send(n);
     let money = connected
         .choose(Operation::Withdrawal)

@@ -1,5 +1,5 @@
-//! A parallel map: a vector in pieces, a future for each piece, and the pieces worked on by two threads while the third waits for the
-//! futures in order.
+//! A parallel map: a vector in pieces, a future for each piece, and two threads that work on the pieces while the third waits for
+//! the futures in order.
 
 use super::OURS;
 use crate::harness::{Case, Family, Job, Place};
@@ -8,7 +8,7 @@ use crate::peers::blocking::{Channel, Crossbeam, Flume, Kanal, Std, StdSync};
 use crate::protocols::future::{Waiting, init};
 use std::sync::Arc;
 
-/// How many pieces a vector has, and how many numbers a piece.
+/// How many pieces a vector has, and how many numbers a piece has.
 const PIECES: u64 = 64;
 const LENGTH: u64 = 256;
 
@@ -51,7 +51,7 @@ fn mix(value: u64) -> u64 {
     (value ^ (value >> 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// What the work on a whole vector sums up to, apart from the number of the vector that is added to each.
+/// The sum of the work on a whole vector, without the number of the vector, which is added to each.
 fn mixed() -> u64 {
     (0..PIECES * LENGTH).fold(0, |sum, value| sum.wrapping_add(mix(value)))
 }
@@ -64,7 +64,7 @@ fn piece(vector: u64, piece: u64) -> u64 {
     })
 }
 
-/// Everything by the caller itself: on two cores, half of this time would be perfect.
+/// The caller does everything itself: on two cores, half of this time would be ideal.
 fn inline() -> Case {
     Case::new("one thread, no futures", |count| {
         vec![Job::new(Place::Anywhere, move || {

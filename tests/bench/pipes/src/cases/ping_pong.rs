@@ -1,4 +1,4 @@
-//! Ping-pong: a value there and the same value back.
+//! Ping-pong: a value is sent and returned.
 
 use super::{OURS, session_typed, two};
 use crate::harness::{Case, Family};
@@ -43,7 +43,7 @@ fn of<P: Payload>() -> Family {
         .case(channel::<AsyncChannel, P>(1))
 }
 
-/// Numbers go there and back; the values are made and read at the caller's, so that the sums agree.
+/// Numbers go there and back; the caller makes and reads the values, so that the sums agree.
 fn raw<P: Payload>() -> Case {
     two(LIMIT, |count| {
         let line = Arc::new(Line::default());
@@ -65,7 +65,7 @@ fn raw<P: Payload>() -> Case {
     })
 }
 
-/// Both sides of a session, for so many round trips.
+/// Both sides of a session, for `count` round trips.
 pub fn session<P: Payload>(count: u64) -> Sides {
     let (server, client) = init::<P>();
     let caller = move || {
@@ -91,7 +91,7 @@ pub fn session<P: Payload>(count: u64) -> Sides {
     (Box::new(caller), Box::new(answerer))
 }
 
-/// Both sides of a channel each way.
+/// Both sides of a pair of channels.
 pub fn channels<C: Channel<P>, P: Payload>(capacity: usize, count: u64) -> Sides {
     let (mut there, mut arriving) = C::channel(capacity);
     let (mut back, mut returning) = C::channel(capacity);

@@ -8,7 +8,8 @@ use duologue::PortSet;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// A message to one of ten sessions of a set and its answer, when the set has nothing else, and when it has 100,000 that are silent.
+/// A message to one of ten sessions of a set and its answer, when the set has no other sessions, and when it has 100,000 silent
+/// ones.
 pub fn families() -> Vec<Family> {
     let family = Family::new("port set with silent sessions, u64", "round trip", triangle);
     vec![
@@ -20,7 +21,7 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
-/// The case of a set with so many sessions.
+/// The case of a set with this many sessions.
 fn registered(sessions: usize) -> Case {
     const SPEAKING: usize = 10;
     Case::new(format!("{sessions} sessions"), move |count| {
@@ -33,10 +34,10 @@ fn registered(sessions: usize) -> Case {
                     Some(client)
                 })
                 .collect();
-            // The set gets to know its members when it first waits for them.
+            // The set registers its members when it first waits for them.
             let said = set.recv_timeout(Duration::from_millis(1));
-            assert!(said.is_none(), "nobody has said anything");
-            // Those that speak lie apart, as they would by chance.
+            assert!(said.is_none(), "no message has been sent");
+            // The active sessions are spread out, as they would be by chance.
             let far = sessions / SPEAKING;
             clock.start_at(Instant::now());
             let mut sum = 0_u64;
@@ -44,8 +45,8 @@ fn registered(sessions: usize) -> Case {
                 let at = n as usize % SPEAKING * far;
                 let client = clients[at].take().expect("it came back");
                 let waiting = client.ping(n).expect("the set is there");
-                let (number, message) = set.recv().expect("one has spoken");
-                let ping_pong::Ping::Ping(value, answer) = message.expect("nobody leaves");
+                let (number, message) = set.recv().expect("one has a message");
+                let ping_pong::Ping::Ping(value, answer) = message.expect("all stay open");
                 set.insert(answer.pong(value).expect("the client waits"), number);
                 let ping_pong::Pong::Pong(value, client) =
                     waiting.recv().expect("the set is there");
@@ -59,7 +60,7 @@ fn registered(sessions: usize) -> Case {
     })
 }
 
-/// So many senders, each with a session; all server ends in a set.
+/// `senders` senders, each with a session; all server ends are in a set.
 pub fn set(senders: u64) -> Case {
     Case::new(format!("{OURS} PortSet"), move |count| {
         let sessions = (0..senders).map(|_| stream::init::<u64>());

@@ -13,7 +13,8 @@ use std::time::Instant;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Barrier;
 
-/// Of 4 to 10,000 tasks, by one worker and by two. The larger a ring, the longer its slices: a slice is many laps.
+/// Rings of 4 to 10,000 tasks, with one worker and with two. The larger a ring, the longer its slices, because a slice is many
+/// laps.
 pub fn families() -> Vec<Family> {
     let sizes = [(4, 2, 1), (100, 2, 1), (1_000, 12, 4), (10_000, 100, 10)];
     let workers = [1, 2].into_iter();
@@ -98,7 +99,7 @@ impl Ring {
         })
     }
 
-    /// Spawns all tasks, and measures from when all have been spawned to when all are done.
+    /// Spawns all tasks, and measures the time from when all have been spawned until all are done.
     fn run(self, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
         let runtime = runtime(self.workers);
         let sum = runtime.block_on(async {
@@ -135,9 +136,9 @@ fn runtime(workers: usize) -> Runtime {
     built.expect("threads can be started")
 }
 
-const OPEN: &str = "no task leaves before the others";
+const OPEN: &str = "no task ends before the others";
 
-/// Sends a token, then passes on what comes; the last one it keeps.
+/// Sends a token, then passes on what comes, and keeps the last one.
 async fn session(
     server: crate::protocols::stream::server::Stream<u64>,
     client: crate::protocols::stream::client::Stream<u64>,

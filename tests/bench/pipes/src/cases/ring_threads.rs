@@ -7,7 +7,7 @@ use crate::peers::blocking::*;
 use crate::protocols::stream::{Stream, client, init, server};
 use std::thread::yield_now;
 
-/// Of 4 and of 100 threads, on both cores. More threads than that are not sensible: that is what tasks are for.
+/// Rings of 4 and of 100 threads, on both cores. More threads than that are not sensible: that is what tasks are for.
 pub fn families() -> Vec<Family> {
     [4, 100].map(of).into()
 }
@@ -47,9 +47,9 @@ fn of(threads: u64) -> Family {
         .case(channels::<Thingbuf>(threads))
 }
 
-const OPEN: &str = "no thread leaves before the others";
+const OPEN: &str = "no thread ends before the others";
 
-/// Sends a token, then passes on what comes; the last one it keeps.
+/// Sends a token, then passes on what comes, and keeps the last one.
 fn session(server: server::Stream<u64>, client: client::Stream<u64>, token: u64, laps: u64) -> u64 {
     let mut client = client.send(token).expect(OPEN);
     let (mut server, mut sum) = (server, 0_u64);

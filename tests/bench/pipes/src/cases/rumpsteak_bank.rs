@@ -1,9 +1,9 @@
-//! The bank in `rumpsteak`. A session has to come to its end there, so the money is the last message.
+//! The bank in `rumpsteak`. A session must reach its end there, so the money is the last message.
 
 #![allow(
     missing_docs,
     dead_code,
-    reason = "the protocol says more than this session uses, and macros write the rest"
+    reason = "the protocol has more than this session uses, and macros generate the rest"
 )]
 
 use futures::join;

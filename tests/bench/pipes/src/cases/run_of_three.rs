@@ -31,12 +31,12 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
-/// What the three numbers of a dialogue are, and the reply: their sum.
+/// The three numbers of a dialogue; the reply is their sum.
 fn three(n: u64) -> [u64; 3] {
     [n, n + 1, n + 2]
 }
 
-/// One line there and one back, as in ping-pong: nothing that carries three messages can take less.
+/// One line there and one back, as in ping-pong: nothing that carries three messages can take less time.
 fn raw() -> Case {
     two(LIMIT, |count| {
         let line = Arc::new(Line::default());

@@ -2,16 +2,16 @@
 
 use session_types::{Branch, Chan, Eps, HasDual, Offer, Rec, Recv, Send, Var, Z, session_channel};
 
-/// The customer: logs in, and is let in or not; pays in, draws money, and gets it or not.
+/// The customer: logs in, and is accepted or not; makes a deposit, asks for money, and gets it or not.
 type Customer = Send<(u64, u64), Offer<Send<u64, Send<u64, Offer<Recv<u64, Eps>, Eps>>>, Eps>>;
 
 type Bank = <Customer as HasDual>::Dual;
 
-/// The first of two ways on.
+/// The first of two branches.
 fn yes<Y, N>(branch: Branch<Y, N>) -> Y {
     match branch {
         Branch::Left(way) => way,
-        Branch::Right(_) => panic!("nobody says no"),
+        Branch::Right(_) => panic!("no side refuses"),
     }
 }
 
@@ -56,10 +56,10 @@ pub fn bank(bank: Chan<(), Bank>) {
     bank.sel1().send(amount).close();
 }
 
-/// A number each way, for ever.
+/// A number in each direction, forever.
 type Caller = Send<u64, Recv<u64, Var<Z>>>;
 
-/// Both sides of ping-pong, for so many round trips.
+/// Both sides of ping-pong, for `count` round trips.
 pub fn ping_pong(count: u64) -> (impl FnOnce() -> u64, impl FnOnce() -> u64) {
     let (caller, answerer) = session_channel::<Rec<Caller>>();
     let left = move || {

@@ -17,7 +17,7 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
-/// `WORDS` are the words that the raw ring moves for each value.
+/// `WORDS` is the number of words that the raw ring transfers for each value.
 fn of<P: Payload, const WORDS: usize>() -> Family {
     let name = format!("stream, {}", P::NAME);
     Family::new(name, "message", P::sum)
@@ -36,7 +36,7 @@ fn of<P: Payload, const WORDS: usize>() -> Family {
         .case(channel::<AsyncChannel, P>())
 }
 
-/// The words of a value of `WORDS` words; of a struct that owns a string only the number, since no word of the string can move.
+/// The words of a value of `WORDS` words; of a struct that owns a string only the number, since the string cannot be transferred.
 fn raw<P: Payload, const WORDS: usize>() -> Case {
     two("raw ring (busy spin)", |count| {
         let ring = Ring::<WORDS>::new();
@@ -56,8 +56,8 @@ fn raw<P: Payload, const WORDS: usize>() -> Case {
     })
 }
 
-/// Many values at a time, in vectors that go to and fro: how fast memory can change cores, if no value has to be seen before a thousand
-/// others follow.
+/// Many values at a time, in vectors that go back and forth: how fast memory can move between cores if no value has to be seen
+/// before a thousand others follow.
 fn batches<P: Payload>() -> Case {
     const BATCH: u64 = 1024;
     two("batches of 1024 (busy spin)", |count| {

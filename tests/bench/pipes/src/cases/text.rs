@@ -104,7 +104,7 @@ fn count_over_session() -> Case {
     })
 }
 
-/// Words one way and totals the other; `None` is the end of either.
+/// Words in one direction and totals in the other; `None` ends either.
 fn count_over_channels<C: Channel<Option<String>> + Channel<Option<(String, u64)>>>() -> Case {
     type Words<C> = <C as Channel<Option<String>>>::Tx;
     two(<C as Channel<Option<String>>>::NAME, |texts| {
@@ -139,7 +139,7 @@ fn count_over_channels<C: Channel<Option<String>> + Channel<Option<(String, u64)
     })
 }
 
-/// The lines of a sequence, of 60 nucleotides each, and the lengths of what is counted in them, a thread for each.
+/// The lines of a sequence, of 60 nucleotides each, and the lengths of what is counted in them, one thread for each.
 const LINES: u64 = 500;
 const LENGTHS: [usize; 4] = [1, 2, 4, 6];
 
@@ -165,7 +165,7 @@ fn count(frequencies: &mut Frequencies, line: &[u8], length: usize) {
     }
 }
 
-/// What a thread answers: the most frequent, and how many were counted in all.
+/// What a thread answers: the most frequent, and the total count.
 fn answer(frequencies: &Frequencies) -> String {
     let sorted: BTreeMap<_, _> = frequencies
         .iter()

@@ -1,4 +1,4 @@
-//! Threads that stand ready, so that no slice pays for starting one.
+//! Threads that are started in advance, so that no slice includes the start of a thread.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub enum Place {
     Anywhere,
 }
 
-/// What one thread does in a slice, and the number that it gives so that all can see that it was done.
+/// The work of one thread in a slice. The number that it returns shows that the work was done.
 pub struct Job {
     place: Place,
     work: Work,
@@ -30,7 +30,7 @@ impl Job {
         Job::timed(place, |_| work())
     }
 
-    /// Work that says itself what counts.
+    /// Work that sets which part of its time counts.
     pub fn timed(place: Place, work: impl FnOnce(&mut Clock) -> u64 + Send + 'static) -> Job {
         let work = Box::new(work);
         Job { place, work }
@@ -44,23 +44,23 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The time counts from then: what was done before was preparation.
+    /// Counts the time from `started`: what was done before was preparation.
     pub fn start_at(&mut self, started: Instant) {
         self.started = started;
     }
 
-    /// The time counts until here: what comes is clearing away.
+    /// Counts the time until now: what follows is cleanup.
     pub fn stop(&mut self) {
         self.stopped = Some(Instant::now());
     }
 }
 
-/// What came of one slice.
+/// The result of one slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Slice {
     /// From the first start to the last end.
     pub time: Duration,
-    /// The sum of what the threads gave, without carry.
+    /// The wrapping sum of the numbers that the threads returned.
     pub sum: u64,
 }
 
@@ -76,7 +76,7 @@ struct Done {
     sum: u64,
 }
 
-/// All of a slice begin together.
+/// Lets all threads of a slice begin together.
 struct Start {
     expected: usize,
     here: AtomicUsize,
@@ -147,7 +147,7 @@ fn stand_ready(place: Place) -> mpsc::Sender<Task> {
     thread::spawn(move || {
         if let Place::Core(number) = place {
             let cores = core_affinity::get_core_ids().unwrap_or_default();
-            // A machine with one core measures nothing that is judged, but it can run the cases.
+            // On a machine with one core nothing is judged, but the cases can run.
             let core = cores.get(number).or(cores.first());
             core.copied().map(core_affinity::set_for_current);
         }
@@ -165,7 +165,7 @@ fn stand_ready(place: Place) -> mpsc::Sender<Task> {
                 stopped,
                 sum,
             });
-            done.expect("the crew waits for all that it sent out");
+            done.expect("the crew waits for all its tasks");
         }
     });
     tasks

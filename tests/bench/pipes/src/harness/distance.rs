@@ -1,12 +1,12 @@
-//! How far apart the two CPUs are: a virtual machine may find them on one core for a while, and what is measured then says nothing
-//! about two.
+//! How far apart the two CPUs are: a virtual machine may run them on one core for a while, and measurements made then do not apply
+//! to two cores.
 
 use super::crew::{Crew, Job, Place};
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Below so many nanoseconds for a round trip, the two CPUs are threads of one core.
+/// Below this time for a round trip, in nanoseconds, the two CPUs are threads of one core.
 pub const SHARED: f64 = 40.0;
 
 const ROUND_TRIPS: u64 = 1_000;

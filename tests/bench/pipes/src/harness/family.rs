@@ -1,36 +1,36 @@
-//! A family: cases that do the same work in different ways, and so can be compared.
+//! A family: cases that do the same work in different ways, and can therefore be compared.
 
 use super::crew::{Crew, Job, Slice};
 use std::time::Duration;
 
-/// By which figures the cases of a family are compared.
+/// The figures by which the cases of a family are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// The tenth percentile of each: what the machine does when nobody disturbs two cores that talk to each other.
+    /// The tenth percentile of each: what the machine does when nothing disturbs two cores that talk to each other.
     Tenth,
-    /// The median of the ratios, round by round: for one thread, which little disturbs.
+    /// The median of the ratios, round by round: for one thread, which is hardly disturbed.
     Median,
 }
 
 /// Cases that do the same work.
 pub struct Family {
-    /// Its name, as filters and bars have it.
+    /// Its name, as filters and bars use it.
     pub name: String,
-    /// What one of the things is that are counted.
+    /// The unit that is counted.
     pub unit: &'static str,
-    /// How many of those one operation is.
+    /// How many units one operation has.
     pub units: u64,
     /// How long one slice is.
     pub slice: Duration,
     /// How the cases are compared.
     pub judged: Judged,
-    /// Of how many rounds of others it has one: more than 1 where slices have to be long.
+    /// The family runs in only one of this many rounds: more than 1 where slices have to be long.
     pub thinned: usize,
     /// How many operations a slice has at most, whatever the time.
     pub most: u64,
-    /// What so many operations sum up to, whoever does them.
+    /// The sum that this many operations result in, in any case.
     pub sum: Box<dyn Fn(u64) -> u64>,
-    /// The first is measured before and after the others of a round: the limit, or what is nearest to one.
+    /// The first is the limit, or what is nearest to one; it is measured before and after the others of a round.
     pub cases: Vec<Case>,
 }
 
@@ -54,7 +54,7 @@ impl Family {
         }
     }
 
-    /// With slices of so many milliseconds, and as many fewer rounds.
+    /// Sets the length of a slice in milliseconds, and divides the number of rounds.
     #[must_use]
     pub fn slices(mut self, milliseconds: u64, thinned: usize) -> Family {
         self.slice = Duration::from_millis(milliseconds);
@@ -62,7 +62,7 @@ impl Family {
         self
     }
 
-    /// Where one operation is so many units.
+    /// Sets how many units one operation has.
     #[must_use]
     pub fn units(mut self, units: u64) -> Family {
         self.units = units;
@@ -88,13 +88,13 @@ type Run = Box<dyn Fn(&mut Crew, u64) -> Slice>;
 
 /// One way to do the work of a family.
 pub struct Case {
-    /// Its name, as filters and bars have it.
+    /// Its name, as filters and bars use it.
     pub name: String,
     run: Run,
 }
 
 impl Case {
-    /// A case from what makes the jobs of so many operations. Making them is not measured.
+    /// A case from a function that makes the jobs for a number of operations. Making them is not measured.
     pub fn new(name: impl Into<String>, jobs: impl Fn(u64) -> Vec<Job> + 'static) -> Case {
         Case {
             name: name.into(),
@@ -102,7 +102,7 @@ impl Case {
         }
     }
 
-    /// Does so many operations.
+    /// Performs this many operations.
     pub fn run(&self, crew: &mut Crew, operations: u64) -> Slice {
         (self.run)(crew, operations)
     }

@@ -1,4 +1,4 @@
-//! How things are measured: threads that stand ready, slices of a millisecond or two, and what is made of many of them.
+//! How things are measured: threads that are started in advance, slices of a millisecond or two, and statistics over many of them.
 
 mod crew;
 mod distance;

@@ -6,12 +6,12 @@ use super::family::{Case, Family, Judged};
 use super::statistics::{median, quantile};
 use std::time::Duration;
 
-/// How long to go on.
+/// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub enum Effort {
-    /// So many rounds of full slices.
+    /// This many rounds of full slices.
     Rounds(usize),
-    /// Each case once, as small as it can be: only to see that it works.
+    /// Each case once, as small as possible: only to see that it works.
     Quick,
 }
 
@@ -23,10 +23,10 @@ pub struct Measured {
     pub unit: &'static str,
     /// How its cases are compared.
     pub judged: Judged,
-    /// Nanoseconds that a cache line took to the other core and back, in the median of the rounds that count. 0 where only one
-    /// core is at work.
+    /// Nanoseconds that a cache line took to the other core and back: the median of the rounds that count, or 0 where only one core
+    /// is used.
     pub distance: f64,
-    /// How many rounds do not count, because the two CPUs shared a core then.
+    /// How many rounds do not count, because the two CPUs shared a core.
     pub set_aside: usize,
     /// The cases that were measured, the limit first.
     pub rows: Vec<Row>,
@@ -85,7 +85,7 @@ impl Measured {
     }
 }
 
-/// Measures those cases of a family that `wanted` names; the limit always.
+/// Measures the cases of a family that `wanted` selects, and always the limit.
 pub fn measure(
     crew: &mut Crew,
     family: &Family,
@@ -162,13 +162,13 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Runs a case and sees that all messages arrived.
+    /// Runs a case and checks that all messages arrived.
     fn slice(&mut self, case: &Case, operations: u64) -> Slice {
         let slice = case.run(self.crew, operations);
         let expected = (self.family.sum)(operations);
         assert_eq!(
             slice.sum, expected,
-            "{}, {}: {operations} operations sum up to something else",
+            "{}, {}: {operations} operations have a different sum",
             self.family.name, case.name
         );
         slice
@@ -188,7 +188,8 @@ impl Bench<'_> {
     fn operations(&mut self, case: &Case) -> u64 {
         let mut operations = 1;
         loop {
-            // The best of a few: the first slice of a case pays for what the later ones find ready, and any can be disturbed.
+            // The best of a few: the first slice of a case includes initialisation that later ones do not, and any can be
+            // disturbed.
             let slices = (0..4).map(|_| self.slice(case, operations).time);
             let best = slices
                 .min()

@@ -1,6 +1,6 @@
 //! Quantiles.
 
-/// The value below which this part of the values lies, between neighbours in proportion.
+/// The value below which this part of the values lies, interpolated linearly between neighbours.
 pub fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -12,7 +12,7 @@ pub fn quantile(values: &[f64], part: f64) -> f64 {
     sorted[low] + (sorted[high] - sorted[low]) * (at - low as f64)
 }
 
-/// The value in the middle.
+/// The middle value.
 pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }

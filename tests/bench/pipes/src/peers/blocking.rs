@@ -7,9 +7,9 @@ pub trait Message: Clone + Debug + Default + Send + Sync + 'static {}
 
 impl<T: Clone + Debug + Default + Send + Sync + 'static> Message for T {}
 
-/// A channel whose ends wait as they do in use: those that have a way to block use it, the others spin and say so in their name.
+/// A channel whose ends wait as they do in practice: those that can block do so, the others spin and say so in their name.
 pub trait Channel<T>: 'static {
-    /// How tables call it.
+    /// Its name in tables.
     const NAME: &'static str;
 
     /// The end that sends.
@@ -18,7 +18,7 @@ pub trait Channel<T>: 'static {
     /// The end that receives.
     type Rx: Send + 'static;
 
-    /// A channel for so many messages; those without a bound ignore it.
+    /// A channel for `capacity` messages; those without a bound ignore it.
     fn channel(capacity: usize) -> (Self::Tx, Self::Rx);
 
     /// Waits while the channel is full.

@@ -1,4 +1,4 @@
-//! The other channels, behind one face for each way of waiting, so that a case is written once for all of them.
+//! The other channels, with one trait for each way of waiting, so that a case is written once for all of them.
 
 pub mod blocking;
 pub mod raw;

@@ -1,10 +1,10 @@
-//! What the machine can do: shared memory without any channel, used by hand. All of it spins.
+//! What the machine can do: shared memory without any channel, used directly. All of it spins.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One cache line that two threads hand to each other, with room for a word.
+/// One cache line that two threads hand to each other, with space for a word.
 #[derive(Default)]
 #[repr(align(64))]
 pub struct Line {
@@ -13,7 +13,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Puts a word into the line and says that it is now turn `turn`.
+    /// Puts a word into the line and sets the turn to `turn`.
     #[inline]
     pub fn hand_over(&self, turn: u64, value: u64) {
         self.value.store(value, Ordering::Relaxed);
@@ -26,7 +26,7 @@ impl Line {
         self.take_with(turn, spin_loop)
     }
 
-    /// Takes the word when it is turn `turn`, and until then does something over and over.
+    /// Takes the word when it is turn `turn`, and calls `meanwhile` repeatedly until then.
     #[inline]
     pub fn take_with(&self, turn: u64, meanwhile: impl Fn()) -> u64 {
         while self.turn.load(Ordering::Acquire) != turn {
@@ -36,10 +36,10 @@ impl Line {
     }
 }
 
-/// The slots of a [`Ring`].
+/// The number of slots of a [`Ring`].
 pub const SLOTS: usize = 1024;
 
-/// The words of a cache line.
+/// The number of words in a cache line.
 const LINE: usize = 8;
 
 #[derive(Default)]
@@ -49,10 +49,10 @@ struct Words([AtomicU64; LINE]);
 #[repr(align(128))]
 struct Apart(AtomicU64);
 
-/// A ring for one sender and one receiver, in which each slot says itself which message it holds: one line carries both, and the
-/// receiver says only every half ring how far it is.
+/// A ring for one sender and one receiver, in which each slot contains the number of its message: one cache line carries both, and
+/// the receiver publishes its position only every half ring.
 pub struct Ring<const WORDS: usize> {
-    /// Each slot is the number of its message, counted from 1, and the words of it. None lies on two lines.
+    /// Each slot consists of the number of its message, counted from 1, and the words of the message. No slot spans two lines.
     lines: Box<[Words]>,
     read: Apart,
 }

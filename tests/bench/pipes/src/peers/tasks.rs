@@ -5,7 +5,7 @@ use std::future::Future;
 
 /// A channel whose ends are awaited.
 pub trait Channel<T>: 'static {
-    /// How tables call it.
+    /// Its name in tables.
     const NAME: &'static str;
 
     /// The end that sends.
@@ -14,13 +14,13 @@ pub trait Channel<T>: 'static {
     /// The end that receives.
     type Rx: Send + 'static;
 
-    /// A channel for so many messages.
+    /// A channel for `capacity` messages.
     fn channel(capacity: usize) -> (Self::Tx, Self::Rx);
 
-    /// Is done when the message is in the channel.
+    /// Completes when the message is in the channel.
     fn send(tx: &mut Self::Tx, value: T) -> impl Future<Output = ()> + Send;
 
-    /// Is done when there is a message.
+    /// Completes when there is a message.
     fn recv(rx: &mut Self::Rx) -> impl Future<Output = T> + Send;
 }
 

@@ -1,6 +1,6 @@
 import protocols.thermostat
 
-/** Both sides of a session in one thread: what is kept is what is read. */
+/** Both sides of a session in one thread: the temperature that is read is the one to keep. */
 object Main {
   def main(arguments: Array[String]): Unit = {
     val (server, client) = thermostat.init()

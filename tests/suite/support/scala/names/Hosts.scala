@@ -1,4 +1,4 @@
-/** What the hard names of this folder and of `tests/names` leave to the program. */
+/** The types that the difficult names of this folder and of `tests/names` expect from the program. */
 package names {
   final class Boolean
   final class Ticket

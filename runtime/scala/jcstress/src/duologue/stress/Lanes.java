@@ -11,13 +11,13 @@ import org.openjdk.jcstress.infra.results.II_Result;
 import org.openjdk.jcstress.infra.results.I_Result;
 
 /**
- * Long runs, in which either thread becomes the owner of its side and goes by its lane, and what comes between. A run is counted by what was
- * received out of order.
+ * Long runs, in which each thread becomes the owner of its side and uses its lane, and what interrupts them. The result of a run
+ * is the number of values that were received out of order.
  */
 public final class Lanes {
     private static final int RUN = 240;
     private static final int HALF = 120;
-    /** The last of them go by the lane. */
+    /** The last of these messages go through the lane. */
     private static final int FEW = 20;
 
     private Lanes() {}
@@ -40,7 +40,7 @@ public final class Lanes {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "All arrive, in order, and then the news that the sender has left.")
+    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "All arrive, in order, and then the session is closed by the sender.")
     @State
     public static class SenderLeaves {
         private final Talk talk = new Talk();
@@ -59,8 +59,8 @@ public final class Lanes {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "The sender had sent all of them before the receiver left.")
-    @Outcome(id = "-1, 0", expect = ACCEPTABLE, desc = "The sender hears in the middle that the receiver has left.")
+    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "The sender had sent all messages before the receiver closed the session.")
+    @Outcome(id = "-1, 0", expect = ACCEPTABLE, desc = "The sender finds in the middle of the run that the receiver has closed the session.")
     @State
     public static class ReceiverLeaves {
         private final Talk talk = new Talk();
@@ -78,8 +78,8 @@ public final class Lanes {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "All were sent before the side was left.")
-    @Outcome(id = "-2, 0", expect = ACCEPTABLE, desc = "The side was left in the middle, and what was sent before arrives.")
+    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "All were sent before the side was abandoned.")
+    @Outcome(id = "-2, 0", expect = ACCEPTABLE, desc = "The side was abandoned in the middle, and what was sent before arrives.")
     @State
     public static class SideIsLeftElsewhere {
         private final Talk talk = new Talk();
@@ -101,7 +101,7 @@ public final class Lanes {
     }
 
     @JCStressTest
-    @Outcome(id = "-2, 0", expect = ACCEPTABLE, desc = "Nobody sends by a side that was left, also not whoever becomes its owner meanwhile.")
+    @Outcome(id = "-2, 0", expect = ACCEPTABLE, desc = "No thread sends through an abandoned side, not even one that becomes its owner meanwhile.")
     @State
     public static class SideIsLeftWhenItGetsAnOwner {
         private final Talk talk = new Talk();
@@ -124,7 +124,7 @@ public final class Lanes {
     }
 
     @JCStressTest
-    @Outcome(id = "0", expect = ACCEPTABLE, desc = "The second thread goes on receiving where the first one stopped.")
+    @Outcome(id = "0", expect = ACCEPTABLE, desc = "The second thread continues to receive where the first one stopped.")
     @State
     public static class ReceiverHandsOver {
         private final Talk talk = new Talk();
@@ -146,7 +146,7 @@ public final class Lanes {
     }
 
     @JCStressTest
-    @Outcome(id = "0", expect = ACCEPTABLE, desc = "The second thread goes on sending where the first one stopped.")
+    @Outcome(id = "0", expect = ACCEPTABLE, desc = "The second thread continues to send where the first one stopped.")
     @State
     public static class SenderHandsOver {
         private final Talk talk = new Talk();

@@ -10,12 +10,12 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.II_Result;
 import org.openjdk.jcstress.infra.results.I_Result;
 
-/** Sides that leave at the moment in which somebody sends or receives. */
+/** Sides that close the session at the moment in which a thread sends or receives. */
 public final class Leaving {
     private Leaving() {}
 
     @JCStressTest
-    @Outcome(id = "7, -1", expect = ACCEPTABLE, desc = "What was sent before is read, and then it is closed.")
+    @Outcome(id = "7, -1", expect = ACCEPTABLE, desc = "What was sent before is received, and then the session is closed.")
     @State
     public static class SenderLeaves {
         private final Talk talk = new Talk();
@@ -34,7 +34,7 @@ public final class Leaving {
     }
 
     @JCStressTest
-    @Outcome(id = "-1", expect = ACCEPTABLE, desc = "Called once, with the news that the peer has left.")
+    @Outcome(id = "-1", expect = ACCEPTABLE, desc = "Called once, with the report that the peer has closed the session.")
     @State
     public static class CallbackIsTold {
         private final Talk talk = new Talk();
@@ -56,8 +56,8 @@ public final class Leaving {
     }
 
     @JCStressTest
-    @Outcome(id = "1, -1", expect = ACCEPTABLE, desc = "It was sent, and destroyed unread: the session inside was left.")
-    @Outcome(id = "-1, 1", expect = ACCEPTABLE, desc = "It was not sent: the endpoint inside is still the sender's.")
+    @Outcome(id = "1, -1", expect = ACCEPTABLE, desc = "The message was sent, and destroyed unread: the session inside was closed.")
+    @Outcome(id = "-1, 1", expect = ACCEPTABLE, desc = "The message was not sent: the endpoint inside is still the sender's.")
     @State
     public static class ReceiverLeaves {
         private final Freight freight = new Freight();
@@ -79,9 +79,9 @@ public final class Leaving {
     }
 
     @JCStressTest
-    @Outcome(id = "1, -2", expect = ACCEPTABLE, desc = "It was received.")
-    @Outcome(id = "-1, -1", expect = ACCEPTABLE, desc = "It was destroyed unread while its receiver waited.")
-    @Outcome(id = "-2, -1", expect = ACCEPTABLE, desc = "It was destroyed unread before anybody received.")
+    @Outcome(id = "1, -2", expect = ACCEPTABLE, desc = "The message was received.")
+    @Outcome(id = "-1, -1", expect = ACCEPTABLE, desc = "The message was destroyed unread while its receiver waited.")
+    @Outcome(id = "-2, -1", expect = ACCEPTABLE, desc = "The message was destroyed unread before the receiver began.")
     @State
     public static class LeftWhileItTakes {
         private final Freight freight = new Freight();
@@ -107,7 +107,7 @@ public final class Leaving {
     }
 
     @JCStressTest
-    @Outcome(id = "-1", expect = ACCEPTABLE, desc = "The sender that waits for room is told.")
+    @Outcome(id = "-1", expect = ACCEPTABLE, desc = "The sender that waits for space finds the session closed.")
     @State
     public static class FullAndLeft {
         private final Talk talk = new Talk();
@@ -130,7 +130,7 @@ public final class Leaving {
     }
 
     @JCStressTest
-    @Outcome(id = "-2, -2", expect = ACCEPTABLE, desc = "Both sides are over.")
+    @Outcome(id = "-2, -2", expect = ACCEPTABLE, desc = "The session is over for both sides.")
     @State
     public static class BothLeave {
         private final Talk talk = new Talk();
@@ -154,7 +154,7 @@ public final class Leaving {
 
     @JCStressTest
     @Outcome(id = "-1", expect = ACCEPTABLE, desc = "The wait has ended.")
-    @Outcome(id = "-2", expect = ACCEPTABLE, desc = "It was left before the wait began.")
+    @Outcome(id = "-2", expect = ACCEPTABLE, desc = "The side was abandoned before the wait began.")
     @State
     public static class LeftFromElsewhere {
         private final Talk talk = new Talk();
@@ -172,8 +172,8 @@ public final class Leaving {
 
     @JCStressTest
     @Outcome(id = "-1, 1", expect = ACCEPTABLE, desc = "The wait has ended. The message was destroyed unread.")
-    @Outcome(id = "-1, -1", expect = ACCEPTABLE, desc = "The wait has ended. The message is refused.")
-    @Outcome(id = "7, 1", expect = ACCEPTABLE, desc = "The message came before.")
+    @Outcome(id = "-1, -1", expect = ACCEPTABLE, desc = "The wait has ended. The message was refused.")
+    @Outcome(id = "7, 1", expect = ACCEPTABLE, desc = "The message came first.")
     @State
     public static class LeftWhileWaiting {
         private final Talk talk = new Talk();

@@ -10,12 +10,15 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.II_Result;
 
-/** Several that want the same: a slot, an endpoint, to end a wait. What no line accepts is forbidden, and so is an actor that does not come to an end. */
+/**
+ * Several threads that want the same: a slot, an endpoint, or to end a wait. An outcome that no line accepts is forbidden, and so
+ * is an actor that does not terminate.
+ */
 public final class Meeting {
     private Meeting() {}
 
     @JCStressTest
-    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "All have room in the end, although the others may take what there is at first.")
+    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "All get a slot in the end, although the others may take the first free ones.")
     @State
     public static class TwoWaitForOneSlot {
         private final Crowd crowd = new Crowd();
@@ -37,7 +40,7 @@ public final class Meeting {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "It is sent when there is room, and the future says so once.")
+    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "The message is sent when there is space, and the future is completed once.")
     @State
     public static class SharedFuture {
         private final Crowd crowd = new Crowd();
@@ -63,7 +66,7 @@ public final class Meeting {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "It is sent when there is room, and the future says so once.")
+    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "The message is sent when there is space, and the future is completed once.")
     @State
     public static class Future {
         private final Talk talk = new Talk();
@@ -89,7 +92,7 @@ public final class Meeting {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "The callback comes once, and the message is there.")
+    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "The callback is called once, and the message is there.")
     @State
     public static class WaitEnds {
         private final Talk talk = new Talk();
@@ -113,7 +116,7 @@ public final class Meeting {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 7, 8", expect = ACCEPTABLE, desc = "The one that was taken out has its message, and the other is heard.")
+    @Outcome(id = "1, 7, 8", expect = ACCEPTABLE, desc = "The endpoint that was removed has its message, and the set receives the other one.")
     @State
     public static class TakenOutWhileItRings {
         private final Pair pair = new Pair();
@@ -136,11 +139,11 @@ public final class Meeting {
         }
     }
 
-    /** Nothing but {@code EndpointUsed} is thrown, and only then anything may be lost: all but 1, 1, 1. */
+    /** Only {@code EndpointUsed} is thrown, and messages may be lost only if it is thrown: every outcome except 1, 1, 1. */
     @JCStressTest
-    @Outcome(id = "(1|-2), (1|-2), 0", expect = ACCEPTABLE, desc = "What was sent arrives.")
-    @Outcome(id = "-2, (1|-2), 1", expect = ACCEPTABLE, desc = "The two have met, the session is closed, and the owner was refused.")
-    @Outcome(id = "1, -2, 1", expect = ACCEPTABLE, desc = "The two have met, the session is closed, and the other one was refused.")
+    @Outcome(id = "(1|-2), (1|-2), 0", expect = ACCEPTABLE, desc = "Everything that was sent arrives.")
+    @Outcome(id = "-2, (1|-2), 1", expect = ACCEPTABLE, desc = "The two uses overlapped, the session is closed, and the owner was refused.")
+    @Outcome(id = "1, -2, 1", expect = ACCEPTABLE, desc = "The two uses overlapped, the session is closed, and the other thread was refused.")
     @State
     public static class OwnersUse {
         private final Theft theft = new Theft();

@@ -11,7 +11,10 @@ import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.II_Result;
 import org.openjdk.jcstress.infra.results.I_Result;
 
-/** Messages that are sent while somebody receives. What no line accepts is forbidden, and so is an actor that does not come to an end. */
+/**
+ * Messages that are sent while a thread receives. An outcome that no line accepts is forbidden, and so is an actor that does not
+ * terminate.
+ */
 public final class Messages {
     private Messages() {}
 
@@ -35,7 +38,7 @@ public final class Messages {
     }
 
     @JCStressTest
-    @Outcome(id = "7, 8", expect = ACCEPTABLE, desc = "Both arrive, in order, and find the receiver, which has said that it does not sleep.")
+    @Outcome(id = "7, 8", expect = ACCEPTABLE, desc = "Both arrive, in order, and reach the receiver, which has promised not to sleep.")
     @State
     public static class InOrderWithoutFences {
         private final Talk talk = new Talk();
@@ -58,7 +61,7 @@ public final class Messages {
     }
 
     @JCStressTest
-    @Outcome(id = "2, 7", expect = ACCEPTABLE, desc = "Each hears the other, also after a run without fences.")
+    @Outcome(id = "2, 7", expect = ACCEPTABLE, desc = "Each side receives the other's message, even after a run without fences.")
     @State
     public static class ThereAndBackWithoutFences {
         private final Talk talk = new Talk();
@@ -79,7 +82,7 @@ public final class Messages {
     }
 
     @JCStressTest
-    @Outcome(id = "2, 7", expect = ACCEPTABLE, desc = "Each hears the other, and not itself.")
+    @Outcome(id = "2, 7", expect = ACCEPTABLE, desc = "Each side receives the other's message, and not its own.")
     @State
     public static class ThereAndBack {
         private final Talk talk = new Talk();
@@ -118,8 +121,8 @@ public final class Messages {
     }
 
     @JCStressTest
-    @Outcome(id = "7, -2", expect = ACCEPTABLE, desc = "It came in time.")
-    @Outcome(id = "0, 7", expect = ACCEPTABLE, desc = "It came too late, and is still there.")
+    @Outcome(id = "7, -2", expect = ACCEPTABLE, desc = "The message came in time.")
+    @Outcome(id = "0, 7", expect = ACCEPTABLE, desc = "The message came too late, and is still there.")
     @State
     public static class TimeLimit {
         private final Talk talk = new Talk();
@@ -141,8 +144,8 @@ public final class Messages {
     }
 
     @JCStressTest
-    @Outcome(id = "1, -2, 7", expect = ACCEPTABLE, desc = "The first thread has used the endpoint.")
-    @Outcome(id = "-2, 1, 8", expect = ACCEPTABLE, desc = "The second thread has used it.")
+    @Outcome(id = "1, -2, 7", expect = ACCEPTABLE, desc = "The first thread used the endpoint.")
+    @Outcome(id = "-2, 1, 8", expect = ACCEPTABLE, desc = "The second thread used it.")
     @State
     public static class SentTwice {
         private final Talk talk = new Talk();
@@ -164,10 +167,10 @@ public final class Messages {
     }
 
     @JCStressTest
-    @Outcome(id = "7, -2", expect = ACCEPTABLE, desc = "The first thread has used the endpoint.")
-    @Outcome(id = "-2, 7", expect = ACCEPTABLE, desc = "The second thread has used it.")
-    @Outcome(id = "7, 8", expect = ACCEPTABLE, desc = "The second thread saw the endpoint that follows.")
-    @Outcome(id = "8, 7", expect = ACCEPTABLE, desc = "The first thread saw the endpoint that follows.")
+    @Outcome(id = "7, -2", expect = ACCEPTABLE, desc = "The first thread used the endpoint.")
+    @Outcome(id = "-2, 7", expect = ACCEPTABLE, desc = "The second thread used it.")
+    @Outcome(id = "7, 8", expect = ACCEPTABLE, desc = "The second thread saw the next endpoint.")
+    @Outcome(id = "8, 7", expect = ACCEPTABLE, desc = "The first thread saw the next endpoint.")
     @State
     public static class ReceivedTwice {
         private final Talk talk = new Talk();
@@ -189,7 +192,7 @@ public final class Messages {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "The sender had room in the end, and nothing is lost.")
+    @Outcome(id = "1, 0", expect = ACCEPTABLE, desc = "The sender got a slot in the end, and nothing was lost.")
     @State
     public static class Room {
         private final Talk talk = new Talk();

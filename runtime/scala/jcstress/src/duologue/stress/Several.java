@@ -11,13 +11,13 @@ import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.II_Result;
 import org.openjdk.jcstress.infra.results.I_Result;
 
-/** Selects, sets and shared senders: several sessions or senders, and one who waits for all of them. */
+/** Selects, sets and shared senders: several sessions or senders, and one thread that waits for all of them. */
 public final class Several {
     private Several() {}
 
     @JCStressTest
-    @Outcome(id = "7, 0, 8", expect = ACCEPTABLE, desc = "The first is chosen, and the second is as it was.")
-    @Outcome(id = "8, 7, 0", expect = ACCEPTABLE, desc = "The second is chosen, and the first is as it was.")
+    @Outcome(id = "7, 0, 8", expect = ACCEPTABLE, desc = "The first is chosen, and the second is unchanged.")
+    @Outcome(id = "8, 7, 0", expect = ACCEPTABLE, desc = "The second is chosen, and the first is unchanged.")
     @State
     public static class SelectChooses {
         private final Talk one = new Talk();
@@ -42,7 +42,7 @@ public final class Several {
     }
 
     @JCStressTest
-    @Outcome(id = "-1, 0", expect = ACCEPTABLE, desc = "The peer that left is told, and the second is as it was.")
+    @Outcome(id = "-1, 0", expect = ACCEPTABLE, desc = "The closed session is reported, and the second is unchanged.")
     @State
     public static class SelectIsTold {
         private final Talk one = new Talk();
@@ -61,8 +61,8 @@ public final class Several {
     }
 
     @JCStressTest
-    @Outcome(id = "7, 0, 8", expect = ACCEPTABLE, desc = "Called once, for the first; the second is as it was.")
-    @Outcome(id = "8, 7, 0", expect = ACCEPTABLE, desc = "Called once, for the second; the first is as it was.")
+    @Outcome(id = "7, 0, 8", expect = ACCEPTABLE, desc = "Called once, for the first; the second is unchanged.")
+    @Outcome(id = "8, 7, 0", expect = ACCEPTABLE, desc = "Called once, for the second; the first is unchanged.")
     @State
     public static class SelectCalls {
         private final Talk one = new Talk();
@@ -88,8 +88,8 @@ public final class Several {
     }
 
     @JCStressTest
-    @Outcome(id = "7, 8", expect = ACCEPTABLE, desc = "Both are heard.")
-    @Outcome(id = "8, 7", expect = ACCEPTABLE, desc = "Both are heard.")
+    @Outcome(id = "7, 8", expect = ACCEPTABLE, desc = "Both are reported.")
+    @Outcome(id = "8, 7", expect = ACCEPTABLE, desc = "Both are reported.")
     @State
     public static class SetHears {
         private final Pair pair = new Pair();
@@ -108,8 +108,8 @@ public final class Several {
     }
 
     @JCStressTest
-    @Outcome(id = "-1, 8", expect = ACCEPTABLE, desc = "Both are heard.")
-    @Outcome(id = "8, -1", expect = ACCEPTABLE, desc = "Both are heard.")
+    @Outcome(id = "-1, 8", expect = ACCEPTABLE, desc = "Both are reported.")
+    @Outcome(id = "8, -1", expect = ACCEPTABLE, desc = "Both are reported.")
     @State
     public static class SetIsTold {
         private final Pair pair = new Pair();
@@ -128,8 +128,8 @@ public final class Several {
     }
 
     @JCStressTest
-    @Outcome(id = "7, 8, -1", expect = ACCEPTABLE, desc = "Both arrive, and then it is closed.")
-    @Outcome(id = "8, 7, -1", expect = ACCEPTABLE, desc = "Both arrive, and then it is closed.")
+    @Outcome(id = "7, 8, -1", expect = ACCEPTABLE, desc = "Both arrive, and then the session is closed.")
+    @Outcome(id = "8, 7, -1", expect = ACCEPTABLE, desc = "Both arrive, and then the session is closed.")
     @State
     public static class Shared {
         private final Crowd crowd = new Crowd();
@@ -155,7 +155,7 @@ public final class Several {
     }
 
     @JCStressTest
-    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "The sender had room in the end, and nothing is lost.")
+    @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "The sender got a slot in the end, and nothing was lost.")
     @State
     public static class SharedRoom {
         private final Crowd crowd = new Crowd();
@@ -176,7 +176,7 @@ public final class Several {
     }
 
     @JCStressTest
-    @Outcome(id = "-1", expect = ACCEPTABLE, desc = "The sender that waits for room is told.")
+    @Outcome(id = "-1", expect = ACCEPTABLE, desc = "The sender that waits for space finds the session closed.")
     @State
     public static class SharedAndLeft {
         private final Crowd crowd = new Crowd();

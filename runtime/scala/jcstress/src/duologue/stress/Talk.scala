@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.concurrent.ExecutionContext
 import scala.concurrent.duration.FiniteDuration
 
-/** A session in which numbers are sent, and numbers for whatever may happen: what was received or, if it was sent, 1; otherwise one
-  * of the constants.
+/** A session in which numbers are sent. Each outcome is a number, too: the value that was received; 1 for a send; or else one of
+  * the constants.
   */
 final class Talk(capacity: Int) {
   private val session = stream.init[Int](capacity)
@@ -18,13 +18,13 @@ final class Talk(capacity: Int) {
 
   def this() = this(0)
 
-  /** Sends; the next call of `send` does so, too, with the next endpoint. */
+  /** Sends, and keeps the next endpoint for the next call. */
   def send(value: Int): Int = Talk.outcome {
     client = client.send(value)
     1
   }
 
-  /** Sends by the endpoint that is live, which stays as it is for others. */
+  /** Sends through the live endpoint, which stays as it is for other threads. */
   def sendOnce(value: Int): Int = {
     val own = client
     Talk.outcome {
@@ -35,7 +35,9 @@ final class Talk(capacity: Int) {
 
   def recv(): Int = Talk.outcome(take(server.recv()))
 
-  /** Sends so many numbers as long as it can: 1, or what the first one that fails says. */
+  /** Sends the numbers from `from` to `until`, exclusive, as long as it can. Returns 1, or the outcome of the first send that
+    * fails.
+    */
   def sendRun(from: Int, until: Int): Int = {
     var at = from
     var outcome = 1
@@ -46,10 +48,10 @@ final class Talk(capacity: Int) {
     outcome
   }
 
-  /** Receives so many numbers; how many of them are not what was to come. */
+  /** Receives the numbers from `from` to `until`, exclusive. Returns how many are not the expected ones. */
   def recvRun(from: Int, until: Int): Int = (from until until).count(recv() != _)
 
-  /** Receives all that there is, when the peer has left; how many of them are not what was to come. */
+  /** Receives everything until the session is closed. Returns how many numbers are not the expected ones. */
   def recvPrefix(): Int = {
     var wrong = 0
     var at = 0
@@ -62,7 +64,7 @@ final class Talk(capacity: Int) {
     wrong
   }
 
-  /** Sends and receives so often that the sender leaves its fences out. */
+  /** Sends and receives often enough that the sender leaves out its fences. */
   def hurry(): Unit = for (i <- 1 to 100) {
     send(i): Unit
     recv(): Unit
@@ -73,13 +75,13 @@ final class Talk(capacity: Int) {
   def recvWithin(nanos: Long): Int =
     Talk.outcome(server.recvWithin(FiniteDuration(nanos, TimeUnit.NANOSECONDS)).fold(Talk.Nothing)(take))
 
-  /** Sends, and answers 2 once the peer has answered by [[answer]]. */
+  /** Sends, and returns 2 once the peer has answered with [[answer]]. */
   def ask(value: Int): Int = Talk.outcome {
     client = client.send(value).swap().recv().next
     2
   }
 
-  /** What was asked; answers. */
+  /** Answers what was asked, and returns it. */
   def answer(): Int = Talk.outcome {
     val asked = take(server.recv())
     server.recv() match {
@@ -89,23 +91,23 @@ final class Talk(capacity: Int) {
     asked
   }
 
-  /** Lets [[heard]] know what comes. */
+  /** Records in [[heard]] what comes. */
   def listen(): Unit = server.recvThen(outcome => call(outcome.fold(_ => Talk.Closed, take)))
 
-  /** What the callback has heard; 10 times that if it was called twice. */
+  /** What the callback has received; 10 times that if it was called twice. */
   def heard: Int = called.get
 
   def call(what: Int): Unit = if (!called.compareAndSet(Talk.Nothing, what)) called.set(called.get * 10)
 
   private var pending = Option.empty[Wait]
 
-  /** Lets [[heard]] know, by 1, that a message has come, or that the wait was given up. Nothing is used up. */
+  /** Records 1 in [[heard]] when a message has come or the wait was given up. The endpoint is not used up. */
   def await(): Unit = pending = Some(whenReady(server)(outcome => call(if (outcome.isRight) 1 else Talk.Closed)))
 
   /** Gives the wait up. */
   def end(): Unit = pending.foreach(_.end())
 
-  /** Sends when there is room; lets [[heard]] know, by 1. */
+  /** Sends when there is space, and records 1 in [[heard]]. */
   def sendLater(value: Int): Unit =
     sendAsync(client)(_.send(value))(ExecutionContext.parasitic).onComplete(outcome => call(if (outcome.isSuccess) 1 else Talk.Closed))(
       ExecutionContext.parasitic
@@ -115,7 +117,7 @@ final class Talk(capacity: Int) {
 
   def leaveClient(): Unit = abandon(client)
 
-  /** As `leaveClient`, in a thread that does not know how far the client is. */
+  /** As `leaveClient`, for a thread that does not know the client's live endpoint. */
   def leaveElsewhere(): Unit = abandon(session._2)
 
   private[stress] def take(message: stream.Stream[Int]): Int = message match {
@@ -146,10 +148,10 @@ object Choice {
     two.server.onOrClosed(_.fold(_ => Talk.Closed, two.take))
   )
 
-  /** What comes first in either. */
+  /** What comes first in either session. */
   def first(one: Talk, two: Talk): Int = Talk.outcome(select(one, two).recv())
 
-  /** Lets `one` know what comes first in either. */
+  /** Records in `one` what comes first in either session. */
   def listen(one: Talk, two: Talk): Unit = select(one, two).readyThen(handle => one.call(handle()))
 }
 
@@ -157,7 +159,7 @@ object Choice {
 final class Freight {
   private val session = stream.init[stream.server.Stream[Int]]()
   private val inside = stream.init[Int]()
-  /** Kept, since a side that nobody refers to leaves its session. */
+  /** Kept, because a side to which nothing refers abandons its session. */
   var taken: Option[stream.server.Stream[Int]] = None
 
   def send(): Int = Talk.outcome {
@@ -167,7 +169,7 @@ final class Freight {
 
   def leave(): Unit = abandon(session._1)
 
-  /** Receives the endpoint that travels. */
+  /** Receives the endpoint in the message. */
   def take(): Int = Talk.outcome(session._1.recv() match {
     case stream.Stream.Send(endpoint, _) =>
       taken = Some(endpoint)
@@ -175,8 +177,8 @@ final class Freight {
     case other => throw new AssertionError(other)
   })
 
-  /** Whether the endpoint that was to travel is still the sender's: 1, or the peer's: [[Talk.Used]], or its session was left:
-    * [[Talk.Closed]].
+  /** What became of the endpoint in the message: 1 if it is still the sender's, [[Talk.Used]] if it is the peer's, and
+    * [[Talk.Closed]] if its session was closed.
     */
   def rest: Int = Talk.outcome {
     inside._2.send(1): Unit
@@ -193,7 +195,7 @@ final class Pair {
   set.add(one.server, one)
   set.add(two.server, two)
 
-  /** Takes the first one out; 1 if it was there. */
+  /** Removes the first endpoint from the set. Returns 1 if it was there. */
   def remove(): Int = set.remove(one.server).size
 
   def recv(): Int = set.recv() match {
@@ -221,15 +223,15 @@ final class Crowd {
     1
   }
 
-  /** Sends this many messages when there is room, by the first sender. Each is sent for itself: a function that sends several waits for the room
-    * of the later ones, which would be in the thread that receives.
+  /** Sends this many messages through the first sender when there is space. Each is sent separately: a function that sends
+    * several waits for space for the later ones, and here it would wait in the thread that receives.
     */
   def sendManyLater(count: Int): Unit =
     for (_ <- 1 to count) one.sendAsync(_.line(0, 0))(ExecutionContext.parasitic): Unit
 
   private val called = new AtomicInteger(Talk.Nothing)
 
-  /** Sends when there is room, by the second sender; lets [[heard]] know, by 1. */
+  /** Sends through the second sender when there is space, and records 1 in [[heard]]. */
   def sendLater(value: Int): Unit =
     two.sendAsync(_.line(1, value))(ExecutionContext.parasitic).onComplete(outcome => called.addAndGet(if (outcome.isSuccess) 1 else 10): Unit)(
       ExecutionContext.parasitic
@@ -250,11 +252,11 @@ final class Crowd {
     case other => throw new AssertionError(other)
   })
 
-  /** Receives so many messages; the sum of their numbers. */
+  /** Receives `count` messages. Returns the sum of their numbers. */
   def recvSome(count: Int): Int = (1 to count).map(_ => recv()).sum
 }
 
-/** A session whose client one thread uses many times in a row, and another thread, too, by whatever endpoint it sees. */
+/** A session whose client one thread uses many times in a row, while another thread uses whatever endpoint it sees. */
 final class Theft {
   private val session = stream.init[Int]()
   @volatile private var live = session._2
@@ -266,20 +268,20 @@ final class Theft {
     1
   }
 
-  /** Sends so many numbers, as long as nothing is refused. */
+  /** Sends `count` numbers, as long as nothing is refused. */
   def own(count: Int): Int = {
     var outcome = 1
     for (_ <- 1 to count) if (outcome == 1) outcome = send()
     outcome
   }
 
-  /** Sends one number, when some were sent. */
+  /** Sends one number, after some were sent. */
   def steal(): Int = {
     while (sent.get < 20) Thread.onSpinWait()
     send()
   }
 
-  /** How many numbers arrive: 0 if as many as were sent, or else 1. */
+  /** Whether numbers were lost: 0 if as many arrive as were sent, otherwise 1. */
   def lost: Int = {
     abandon(session._2)
     var server = session._1

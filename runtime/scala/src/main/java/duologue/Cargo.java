@@ -1,6 +1,9 @@
 package duologue;
 
-/** A payload that holds endpoints, as it lies in the ring: whoever destroys it unread finds them without looking inside. */
+/**
+ * A payload that contains endpoints, as stored in the ring. It lists the endpoints, so that a message that is destroyed unread
+ * gives them up without a search through its payload.
+ */
 final class Cargo {
     final Object payload;
     final Handle[] endpoints;

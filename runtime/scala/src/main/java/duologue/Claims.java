@@ -5,43 +5,46 @@ import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
 
 /**
- * The right to act for one side of a session. Endpoints come and go with every message; this knows the turn of the live one.
+ * The right to act for one side of a session. Every message replaces the endpoint; this class records the turn of the live one.
  *
- * <p>A claim is a CAS of the turn, so that of two uses of an endpoint, in whatever threads, one is refused. A thread that has
- * claimed the side many times in a row becomes its owner, and then only compares the turn: no other thread claims the side
- * before it has taken that ownership away. So uses that are ordered, one before the other, are always found, and only the live
- * endpoint takes ownership away: with any other turn a use is refused before.
+ * <p>A claim is a CAS of the turn, so of two uses of one endpoint, in any threads, one is refused. A thread that has claimed the
+ * side many times in a row becomes its owner, and from then on only compares the turn: no other thread claims the side before it
+ * has taken the ownership away. So a second use that is ordered after the first is always detected. Only the live endpoint takes
+ * ownership away: a use with any other turn is refused before that.
  *
- * <h2>A use in the middle of the owner's</h2>
+ * <h2>A use that overlaps the owner's</h2>
  *
- * That is a mistake of the program, and the only case in which two uses of one endpoint can both begin. The other thread takes the ownership
- * away, makes a fence, and pauses for some hundred times as long as a use takes. Then it claims the turn. An owner that has ended its use by
- * then has stored the next turn: the claim fails. The system may have stopped the owner meanwhile, for however long; then the claim succeeds,
- * and the two write the same fields. Therefore the owner reads {@link #owner} once more, after it has stored what its use leaves in
- * {@link #live}. If it has lost the side, it cannot know how far the other one is: the session is broken off, and the use is refused, although it
- * may have had its effect. Whoever is refused, and whoever goes on, finds the side left. What the two did to the fields harms nobody after
- * that; what the virtual machine throws at either of them meanwhile (an index that is none, an object that is not there) is caught, and
- * taken for the same.
+ * Such an overlap is a bug in the program, and the only case in which two uses of one endpoint can both begin. The other thread
+ * takes the ownership away, executes a fence, and pauses for about a hundred times as long as a use takes. Then it claims the
+ * turn. If the owner has ended its use by then, it has stored the next turn, and the claim fails. The operating system may have
+ * suspended the owner in the meantime, for any length of time; then the claim succeeds, and both threads write the same fields.
+ * Therefore the owner reads {@link #owner} once more, after it has stored the result of its use in {@link #live}. If it has lost
+ * the side, it cannot know how far the other thread has got: the session is broken off, and the use is refused, although it may
+ * have taken effect. Both the thread that is refused and the thread that continues find the side abandoned. After that, what the
+ * two did to the fields does no harm. Exceptions that the virtual machine throws in either thread in the meantime (an index out
+ * of bounds, a null reference) are caught and treated in the same way.
  *
- * <p>The owner makes no fence between its store and its second look, so the look may come first: the processor holds back the store, which
- * takes a fraction of the pause, or the compiler has exchanged the two, and the system stops the thread just between them. What
- * remains is an owner whose look comes before the other thread's fence, and whose store comes after the pause. Then both uses go on as
- * if they were the only one: a message may be lost or doubled, a side may wait for one that does not come, and nobody is refused. To exclude that,
- * the owner would have to make a fence in each use, or the other thread to stop the owner, by asking for its stack, say; that takes a tenth of a
- * millisecond, also where an endpoint changes hands as it should.
+ * <p>The owner executes no fence between its store and its second read of {@code owner}, so the read may take effect first:
+ * either the processor delays the store, which takes a fraction of the pause, or the compiler has reordered the two and the
+ * operating system suspends the thread exactly between them. The case that remains is an owner whose read comes before the other
+ * thread's fence, and whose store comes after the pause. Then both uses continue as if each were the only one: a message may be
+ * lost or duplicated, a side may wait for a message that does not come, and neither use is refused. To rule that out, the owner
+ * would need a fence in every use, or the other thread would have to stop the owner, for example by requesting its stack trace.
+ * The latter takes a tenth of a millisecond, even when an endpoint changes hands correctly.
  *
- * <p>An owner that has ended is in the middle of nothing, and nobody waits for it: all that it did comes before its end is seen. The thread
- * that comes after it owns the side with its second use, since it will probably stay, too. Where an owner that lives has to be waited for, the
- * next one has to claim twice as often before it becomes the owner, so that a side which goes to and fro between threads waits seldom.
+ * <p>An owner thread that has terminated is not in the middle of a use, and no thread pauses for it: everything it did happens
+ * before its termination is observed. The next thread to claim the side becomes the owner with its second use, since it will
+ * probably keep the side too. After each pause for a live owner, the next owner has to claim the side twice as often in a row, so
+ * a side that moves back and forth between threads rarely causes a pause.
  */
 abstract class Claims extends Watch {
-    /** An operation is under way. */
+    /** An operation is in progress. */
     private static final long BUSY = -2;
 
     private static final WeakReference<Thread> NOBODY = new WeakReference<>(null);
-    /** In place of an owner that lives, for as long as somebody pauses for it. All others that come pause, too. */
+    /** Stored in place of a live owner while a thread pauses for it. Other threads that arrive meanwhile pause too. */
     private static final WeakReference<Thread> DEPOSED = new WeakReference<>(null);
-    /** How often in a row a thread claims before it becomes the owner, at least and at most. */
+    /** How many times in a row a thread claims the side before it becomes the owner: minimum and maximum. */
     private static final int OFTEN = 8;
     private static final int MOST_OFTEN = 1 << 20;
     /** How long to pause for an owner that may be in the middle of a use, in nanoseconds. */
@@ -60,24 +63,30 @@ abstract class Claims extends Watch {
         }
     }
 
-    /** The turn of the live endpoint, or BUSY. The owner reads and writes it plainly: while there is an owner nobody else writes it. */
+    /**
+     * The turn of the live endpoint, or BUSY. The owner reads it with a plain read: while there is an owner, no other thread
+     * writes it.
+     */
     private long live;
     /**
-     * The owning thread. Weakly, since a thread may hold the endpoint that must be found when it is forgotten; and not its
-     * number, which a subclass of Thread may make up.
+     * The owning thread. The reference is weak because the thread may hold the endpoint, which the collector must be able to find
+     * when it is forgotten. The thread's id would not do, because a subclass of Thread can make one up.
      */
     private volatile WeakReference<Thread> owner;
-    /** The hash of the thread that claimed last, and how often in a row. If two threads have the same, the side changes owners. */
+    /**
+     * The hash of the thread that claimed last, and the number of its consecutive claims. A collision of two hashes only makes
+     * the side change owners.
+     */
     private int last;
     private int streak;
-    /** How long the streak has to be. */
+    /** The streak that is required to become the owner. */
     private int often = OFTEN;
-    /** Whether ownership was ever taken away from a thread that lives; never taken back. */
+    /** Whether ownership was ever taken away from a live thread; never reset. */
     private volatile boolean contested;
 
     Claims(Side side) {
         super(side);
-        // A fence, which a volatile store has, would be of no use to anybody yet.
+        // A plain store: the fence of a volatile store would serve no purpose yet.
         OWNER.set(this, NOBODY);
     }
 
@@ -87,17 +96,17 @@ abstract class Claims extends Watch {
     }
 
     /**
-     * Begins a use that does not wait: `begin` may be followed by {@link #hold}. Whether the endpoint of this turn is live. `owned` says whether
-     * the calling thread {@link #isMine} a moment ago, and is handed to what ends the use: an owner's has to be ended by a look whether it
-     * still is one.
+     * Begins a use that does not wait; {@link #hold} may follow. Returns whether the endpoint of this turn is live. {@code owned}
+     * is what {@link #isMine} has just returned, and is also passed to the method that ends the use: an owner's use has to end
+     * with a check that the thread still is the owner.
      */
     final boolean begin(long turn, boolean owned) {
         return owned ? live == turn : compete(turn);
     }
 
     /**
-     * Marks the side as used for as long as a wait takes; it was begun. Afterwards the use is no longer an owner's, and may end in any
-     * thread. False if the owner was no longer one.
+     * Marks the side as in use for the duration of a wait. The use has begun. From here on it is not an owner's use, and may end
+     * in any thread. Returns false if the calling thread has lost its ownership.
      */
     final boolean hold(boolean owned) {
         if (!owned) {
@@ -112,7 +121,7 @@ abstract class Claims extends Watch {
         return isMine() && live == turn;
     }
 
-    /** The owner, or what stands for none. */
+    /** The owner, or the placeholder if there is none. */
     final WeakReference<Thread> owner() {
         return owner;
     }
@@ -133,12 +142,12 @@ abstract class Claims extends Watch {
         return true;
     }
 
-    /** Whether an owner's use and another one may have met on this side. */
+    /** Whether a use may have overlapped an owner's use of this side. */
     final boolean isContested() {
         return contested;
     }
 
-    /** Claims the side of an owner. */
+    /** Claims a side that has an owner. */
     private boolean depose(long turn) {
         boolean hasWaited = false;
         for (WeakReference<Thread> seen = owner; seen != NOBODY; seen = owner) {
@@ -160,7 +169,7 @@ abstract class Claims extends Watch {
         return true;
     }
 
-    /** Counts how often in a row the calling thread has claimed, which makes it the owner in the end. */
+    /** Counts the consecutive claims of the calling thread, and makes it the owner once there are enough. */
     private void count() {
         Thread thread = Thread.currentThread();
         int hash = System.identityHashCode(thread);
@@ -180,8 +189,9 @@ abstract class Claims extends Watch {
     }
 
     /**
-     * Takes the ownership away from this owner, unless somebody else has done so meanwhile; whether it had to be waited for. By a CAS: a thread
-     * that is stopped between its look and this takes nothing from a newer owner, for which it has not waited.
+     * Takes the ownership away from this owner, unless another thread has done so in the meantime. Returns whether the caller had
+     * to pause for the owner. The CAS ensures that a thread that is suspended after it has read {@code seen} takes nothing from a
+     * newer owner, for which it has not paused.
      */
     final boolean disown(WeakReference<Thread> seen) {
         Thread thread = seen.get();
@@ -193,7 +203,7 @@ abstract class Claims extends Watch {
         if (seen != DEPOSED && !OWNER.compareAndSet(this, seen, DEPOSED)) {
             return false;
         }
-        // By the clock: how long a spin-wait takes differs from processor to processor, and may be nothing.
+        // Measured by the clock, because the duration of onSpinWait differs between processors and may be zero.
         long start = System.nanoTime();
         while (System.nanoTime() - start < GRACE) {
             Thread.onSpinWait();
@@ -202,17 +212,20 @@ abstract class Claims extends Watch {
         return true;
     }
 
-    /** Takes the ownership away from whoever has it, for good if nobody can begin a use afterwards. */
+    /** Takes the ownership away from any owner; for good, if no use can begin afterwards. */
     final void vacate() {
         owner = NOBODY;
     }
 
-    /** Ends a use that is not an owner's: the endpoint of this turn is live. */
+    /**
+     * Makes the endpoint of this turn live. That ends a use, unless it is an owner's, which has to check its ownership
+     * afterwards.
+     */
     final void release(long turn) {
         LIVE.setRelease(this, turn);
     }
 
-    /** Ends a use by which the endpoint goes over to somebody else, who may become the owner. */
+    /** Ends a use by which the endpoint is passed on to a new holder, whose thread may become the owner. */
     final void handOver(long turn) {
         owner = NOBODY;
         streak = 0;
@@ -220,7 +233,7 @@ abstract class Claims extends Watch {
         release(turn);
     }
 
-    /** The turn of the live endpoint; below 0 while there is none. */
+    /** The turn of the live endpoint; negative while there is none. */
     final long turn() {
         return (long) LIVE.getAcquire(this);
     }

@@ -2,16 +2,16 @@ package duologue;
 
 import java.lang.invoke.VarHandle;
 
-/** How far a side is in its session and in the ring, and what it does there without asking who else is about. */
+/** A side's position in its session and in the ring, and the operations on it that do not check for other uses. */
 abstract class Course extends Lane {
     final Pipe pipe;
     final boolean isClient;
-    /** How many messages of the session this side has sent or taken. */
+    /** The number of messages of the session that this side has sent or received. */
     long sequence;
-    /** How many messages may certainly be sent before the receiver has to be asked how far it is. */
+    /** How many messages can certainly be sent before the receiver's progress has to be read. */
     int credit;
     boolean speaks;
-    /** How many messages of runs were found since this side slept. */
+    /** How many messages in runs have been received since this side last slept. */
     int calm;
 
     Course(Side side, Pipe pipe, boolean isClient, boolean speaks) {
@@ -22,12 +22,12 @@ abstract class Course extends Lane {
         this.credit = pipe.room;
     }
 
-    /** What tells this side's messages from the other's. */
+    /** The bit of a word that distinguishes this side's messages from the other's. */
     static int mark(boolean isClient) {
         return isClient ? Pipe.CLIENT : 0;
     }
 
-    /** Takes into account what went through the lane. */
+    /** Closes the lane and accounts for the messages that went through it. */
     final void settle(long turn) {
         int count = close(turn);
         sequence += count;
@@ -38,7 +38,7 @@ abstract class Course extends Lane {
         }
     }
 
-    /** Goes on in the ring, behind a message after which the same side speaks. */
+    /** Advances in the ring, past a message after which the same side sends again. */
     final void step() {
         if (++slot == segment.slots()) {
             slot = 0;
@@ -46,7 +46,7 @@ abstract class Course extends Lane {
         }
     }
 
-    /** Gives the word to the other side, or takes it. */
+    /** Reverses the direction: the turn to send passes to the other side, or to this one. */
     final void turnAround() {
         if (segment != pipe.first) {
             // Storing a reference dirties the collector's card, and the cards of both seats share a cache line.
@@ -57,14 +57,14 @@ abstract class Course extends Lane {
         credit = pipe.room;
     }
 
-    /** What a use by the wrong side throws, which generated code does not allow. */
+    /** The exception for a use by the wrong side, which generated code does not allow. */
     final IllegalStateException outOfTurn(String what) {
         return new IllegalStateException("not this side's turn to " + what + " in a session of " + pipe.protocol);
     }
 
     // ---- sending
 
-    /** Whether the receiver of an unbounded run has got so far that there is room. */
+    /** Whether the receiver of an unbounded run has made enough progress that there is space. Updates the credit. */
     final boolean gainsRoom() {
         if (pipe.unbounded) {
             credit = (int) Math.max(0, pipe.room - (sequence - pipe.consumed));
@@ -72,13 +72,13 @@ abstract class Course extends Lane {
         return credit > 0;
     }
 
-    /** Publishes the message whose payload lies in the slot, and makes the fence. */
+    /** Publishes the message whose payload is in the slot, then executes the fence. */
     final void publish(long word) {
         Pipe.WORD.setRelease(segment.words, Segment.at(slot), word);
         VarHandle.fullFence();
     }
 
-    /** Before the message in the last slot is published, so that the receiver that comes there finds the segment behind it. */
+    /** Called before the message in the last slot is published, so that a receiver that gets there finds the next segment. */
     final void growAtEnd() {
         if (slot + 1 == segment.slots()) {
             segment.grow(pipe.first, pipe.slots());
@@ -87,17 +87,19 @@ abstract class Course extends Lane {
 
     // ---- receiving
 
-    /** Whether the next message is there. */
+    /** Whether the next message is in the ring. */
     final boolean hasMessage() {
         return Pipe.holds((long) Pipe.WORD.getAcquire(segment.words, Segment.at(slot)), sequence + 1);
     }
 
-    /** Whether the message that is waited for continues a run. */
+    /** Whether the awaited message continues a run. */
     final boolean isInRun() {
         return slot != 0 || segment != pipe.first;
     }
 
-    /** The word of the next message; 0 if it is not there. A message with endpoints is this side's then. */
+    /**
+     * The word of the next message, or 0 if it is not there. If the message contains endpoints, it has been taken for this side.
+     */
     final long poll() {
         long[] words = segment.words;
         int at = Segment.at(slot);
@@ -108,12 +110,12 @@ abstract class Course extends Lane {
         return (word & Pipe.CARGO) == 0 || takeCargo(words, at, word) ? word : 0;
     }
 
-    /** Takes a message with endpoints, for whoever is the first. */
+    /** Takes a message with endpoints. Only the first caller succeeds. */
     static boolean takeCargo(long[] words, int at, long word) {
         return (word & Pipe.TAKEN) == 0 && Pipe.WORD.compareAndSet(words, at, word, word | Pipe.TAKEN);
     }
 
-    /** The slot of the next message, if it does not go by the lane. */
+    /** The slot of the next message, unless the message goes through the lane. */
     final int slot() {
         return slot;
     }
@@ -123,7 +125,10 @@ abstract class Course extends Lane {
         return segment.words[Segment.at(slot) + 1];
     }
 
-    /** The payload of the message in this slot, which has this word, if it is an object, once. */
+    /**
+     * Takes the payload of the message in this slot, whose word this is; null if the payload is not an object. An object can be
+     * taken once.
+     */
     final Object payload(int slot, long word) {
         if ((word & Pipe.OBJECT) == 0) {
             return null;

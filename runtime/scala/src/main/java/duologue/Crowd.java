@@ -3,21 +3,24 @@ package duologue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Senders that share one endpoint and wait for room: one waiter for the pipe, which wakes them all.
+ * Senders that share one endpoint and wait for space: a single waiter for the pipe, which wakes them all.
  *
- * <p>It refers to nothing of the session, so that an endpoint that all its senders have forgotten becomes unreachable.
+ * <p>It holds no reference to the session, so an endpoint that all its senders have forgotten becomes unreachable.
  *
- * <h2>Why nobody sleeps for ever</h2>
+ * <h2>Why no sender sleeps forever</h2>
  *
- * Who joins holds the endpoint's lock: it enters the queue, stores the crowd as {@link Sign#room} and looks once more for
- * room. The receiver stores how far it is and then reads {@code room} and the queue. All of these are volatile, hence
- * sequentially consistent: who joins sees the room, or the receiver sees the crowd and whoever is in it. A waiter is taken out of
- * the queue before it is woken, so it is woken once for each time it joins.
+ * A sender that joins holds the endpoint's lock: it enters the queue, stores the crowd as {@link Sign#room} and checks once more
+ * for space. The receiver stores its progress and then reads {@code room} and the queue. All of these accesses are volatile,
+ * hence sequentially consistent: the sender that joins sees the space, or the receiver sees the crowd and the waiters in it. A
+ * waiter is removed from the queue before it is woken, so it is woken once for each time it joins.
  */
 final class Crowd extends Waiter {
     private final ConcurrentLinkedQueue<Waiter> waiting = new ConcurrentLinkedQueue<>();
 
-    /** Wakes those that wait now. Some may come back at once, in this very thread: they are not woken again. */
+    /**
+     * Wakes the senders that are waiting at the moment. Some may join again at once, in this very thread: they are not woken
+     * again.
+     */
     @Override
     void wake() {
         for (int left = waiting.size(); left > 0; left--) {
@@ -29,11 +32,11 @@ final class Crowd extends Waiter {
         }
     }
 
-    /** Lets `waiter` wait for room. False, and it does not wait, if there is some. The side is claimed. */
+    /** Makes {@code waiter} wait for space. Returns false, without waiting, if there is some. The side is claimed. */
     boolean join(Waiter waiter, Seat seat) {
         waiting.add(waiter);
         seat.expectRoom(this);
-        // If it has been taken out already, a wake is on its way.
+        // If it has already been removed, a wake-up is on its way.
         return !seat.hasRoom() || !waiting.remove(waiter);
     }
 
@@ -41,13 +44,15 @@ final class Crowd extends Waiter {
         return waiting.isEmpty();
     }
 
-    /** Takes the place again where another waiter may have stood in. Whether there is room; the side is claimed. */
+    /**
+     * Stores the crowd again, because another waiter may have replaced it. Returns whether there is space. The side is claimed.
+     */
     boolean rejoin(Seat seat) {
         seat.expectRoom(this);
         return seat.hasRoom();
     }
 
-    /** Takes a waiter out that gives up. */
+    /** Removes a waiter that gives up. */
     void leave(Waiter waiter) {
         waiting.remove(waiter);
     }

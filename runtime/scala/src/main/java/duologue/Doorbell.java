@@ -4,25 +4,26 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Who rang: how the endpoints of a set tell it which of them to look at.
+ * Records which endpoints of a set have called for attention, so that the set checks only these.
  *
- * <p>Every place of the set has a {@link Bell}, which is the waiter of the endpoint in that place. Bells that rang form a stack,
- * linked through themselves. To ring and to answer one ring takes constant time, however many places there are. A bell knows
- * neither the set nor the endpoint, so that a set that is forgotten becomes unreachable although the peers know its bells.
+ * <p>Every position in the set has a {@link Bell}, which is the waiter of the endpoint in that position. Bells that have rung
+ * form an intrusive stack. Ringing a bell and answering it take constant time, regardless of the number of positions. A bell
+ * refers neither to the set nor to the endpoint, so a forgotten set becomes unreachable although the peers refer to its bells.
  *
  * <h2>Why no ring is lost</h2>
  *
  * <ul>
- *   <li>A bell is in the stack at most once: only the ring that raises `rung` pushes it, and the set lowers `rung` only after it
- *       has taken the stack and read the link.
- *   <li>A ring that finds `rung` raised pushes nothing. The ringing thread has published its message and made a fence before; the
- *       set lowers `rung` and looks at the endpoint behind a full fence. Both sides write, then read what the other writes: the ring finds `rung` lowered, or the set finds the message.
- *   <li>The set sleeps by a CAS of its own waiter in place of the empty stack, which fails if a bell is there. A ring that finds
- *       the waiter replaces it by the bell and wakes it. As both are RMWs of one variable, no ring falls between them; and since
- *       one ring takes the waiter out, it is woken once for each sleep.
+ *   <li>A bell is in the stack at most once: only the ring that sets {@code rung} pushes it, and the set clears {@code rung} only
+ *       after it has taken the stack and read the link.
+ *   <li>A ring that finds {@code rung} set pushes nothing. The ringing thread has published its message and executed a fence
+ *       before that; the set clears {@code rung}, executes a full fence, and then checks the endpoint. Both sides write, then
+ *       read what the other writes: the ring finds {@code rung} cleared, or the set finds the message.
+ *   <li>The set goes to sleep with a CAS that replaces the empty stack with its own waiter and fails if a bell is there. A ring
+ *       that finds the waiter replaces it with the bell and wakes it. As both are RMWs of one variable, no ring falls between
+ *       them; and since one ring takes the waiter out, it is woken once for each sleep.
  * </ul>
  *
- * A ring for an endpoint that has left its place meanwhile makes the set look in vain, nothing else.
+ * A ring for an endpoint that has meanwhile been removed from its position only costs the set a failed check.
  */
 final class Doorbell {
     private static final VarHandle FIRST;
@@ -38,14 +39,14 @@ final class Doorbell {
         }
     }
 
-    /** The newest bell that rang; or the waiter of the set that sleeps; or null. */
+    /** The newest bell that has rung, the waiter of the sleeping set, or null. */
     private volatile Waiter first;
 
-    /** The bell of one place. */
+    /** The bell of one position in the set. */
     static final class Bell extends Waiter {
         final int place;
         private final Doorbell doorbell;
-        /** The bell that rang before; written by the ring that raised {@link #rung}. */
+        /** The bell that rang before this one; written by the ring that set {@link #rung}. */
         private Bell next;
         private volatile boolean rung;
 
@@ -61,7 +62,10 @@ final class Doorbell {
             }
         }
 
-        /** For the set, which has taken the stack: the bell that rang before. This one may ring again at once. */
+        /**
+         * Called by the set, which has taken the stack. Returns the bell that rang before this one. From here on this bell may
+         * ring again.
+         */
         Bell answer() {
             Bell before = next;
             next = null;
@@ -87,22 +91,25 @@ final class Doorbell {
         return first == null;
     }
 
-    /** Takes the stack: the newest bell. The set does not sleep. After answering all, and before it looks, it calls a full fence. */
+    /**
+     * Takes the stack and returns the newest bell, or null if there is none. The set is not asleep. After it has answered all
+     * bells, and before it checks the endpoints, it executes a full fence.
+     */
     Bell take() {
         return first == null ? null : (Bell) FIRST.getAndSet(this, null);
     }
 
-    /** Leaves the set's waiter, which the next ring wakes. False if a bell is there. */
+    /** Stores the set's waiter, which the next ring wakes. Returns false if a bell is there. */
     boolean sleep(Waiter waiter) {
         return FIRST.compareAndSet(this, null, waiter);
     }
 
-    /** Whether nobody rang since {@link #sleep}. */
+    /** Whether no bell has rung since {@link #sleep}. */
     boolean sleeps(Waiter waiter) {
         return first == waiter;
     }
 
-    /** Takes the waiter back, if nobody rang. */
+    /** Removes the waiter, unless a bell has rung. */
     void retract(Waiter waiter) {
         FIRST.compareAndSet(this, waiter, null);
     }

@@ -7,50 +7,54 @@ import java.util.concurrent.TimeUnit;
 /**
  * Runs without fences.
  *
- * <p>A fence for each message waits until the message has got its cache line from the receiver, and in a stream that is most of
- * what a message costs. The fence is needed only because the receiver may be about to sleep. A receiver that has for a
- * while found each message without sleeping says so: it stores {@link Waiter#EAGER} as its waiter. A sender that sees this before
- * it publishes stores the word alone, with {@link Pipe#EAGER} in it. Messages that turn the direction or end the session, and those with
- * endpoints inside, have their fences always.
+ * <p>The fence after each message waits until the message's cache line has arrived from the receiver, and in a stream that is
+ * most of what a message costs. The fence is needed only because the receiver may be about to sleep. A receiver that has received
+ * messages for a while without sleeping announces this: it stores {@link Waiter#EAGER} as its waiter. A sender that sees this
+ * before it publishes stores the word alone, with {@link Pipe#EAGER} in it. Messages that reverse the direction or end the
+ * session, and messages with endpoints inside, always have their fences.
  *
- * <h2>Why nobody sleeps for ever</h2>
+ * <h2>Why no receiver sleeps forever</h2>
  *
- * A receiver that goes to sleep after all stores its real waiter, then a fence, then it looks once more. From here until it
- * is <em>sure</em> it looks again from time to time, at growing intervals: a sender that has still seen EAGER may publish without
- * a fence and miss the waiter, and nothing more than that its message becomes visible some time is relied upon, as in every loop
- * that spins. To miss the waiter for a time T, the sender must have been stopped for as long, between its look at the waiter and its
- * store a few instructions later. Each interval is as long as all before it together. So a message that was missed is found late by no more
- * than its sender was late itself, and in no case by more than {@link #LATE}; and a receiver that is idle looks twenty times in its first
- * minute, and then once a minute. No handshake takes the place of that: the sender of an idle receiver runs nothing that could answer.
+ * A receiver that goes to sleep after all stores its real waiter, executes a fence, and polls once more. From here until it is
+ * <em>sure</em> it polls again from time to time, at growing intervals: a sender that has still seen EAGER may publish without a
+ * fence and miss the waiter. All that this relies on is that the sender's message becomes visible eventually, as in every spin
+ * loop. To miss the waiter for a time T, the sender must have been suspended for that long between its read of the waiter and its
+ * store a few instructions later. Up to {@link #LATE}, each interval is as long as all earlier ones together plus {@link #SOON}.
+ * So a missed message is found late by no more than the time for which its sender was suspended, plus {@code SOON}, and in no
+ * case by more than {@code LATE}. An idle receiver polls twenty times in its first minute, and then once a minute. A handshake
+ * cannot replace the polling: the sender of an idle receiver runs no code that could answer.
  *
- * <p>The receiver is sure once it has taken a message without EAGER since it found the ring empty behind that fence. Be this
- * message n. Its sender did not see EAGER, so it has made a fence behind n. The receiver's fence came first, since its look did not
- * find n. So whatever the sender reads for later messages is the waiter, or what the receiver has stored later: the
- * promise is forgotten on both sides, and the next sleep is as in {@link Pipe}.
+ * <p>The receiver is sure once it has received a message without EAGER, after it found the ring empty following that fence. Let n
+ * be that message. Its sender did not see EAGER, so it has executed a fence after n. The receiver's fence came first, since its
+ * poll did not find n. So for later messages the sender reads the waiter, or what the receiver has stored later: the promise is
+ * forgotten on both sides, and the next sleep is as described in {@link Pipe}.
  */
 final class Eagerness {
-    /** Nothing was promised, or the sender has forgotten it. */
+    /** No promise was made, or the sender has forgotten it. */
     static final byte NONE = 0;
     /** The waiter is EAGER. */
     static final byte PROMISED = 1;
-    /** A waiter has taken its place, and the sender may not know it. */
+    /** A waiter has replaced EAGER, and the sender may not have seen it. */
     static final byte WITHDRAWN = 2;
 
-    /** How many messages of runs a receiver has to find without sleeping. */
+    /** How many messages in runs a receiver must receive without sleeping before it promises not to sleep. */
     static final int CALM = 32;
 
-    /** The first interval, and the longest one, in nanoseconds: one minute. */
+    /** The first interval and the longest one, in nanoseconds: 100 microseconds and one minute. */
     static final long SOON = 100_000;
     static final long LATE = 60_000_000_000L;
 
     private Eagerness() {}
 
-    /** After which interval to look again, after this one. */
+    /** The interval after this one, in nanoseconds. */
     static long after(long interval) {
         return Math.min(LATE, 2 * interval);
     }
 
-    /** Looks again in place of a waiter that is no thread, for as long as it waits, in the common pool of the Java library. */
+    /**
+     * Makes a waiter that is not a thread poll again at growing intervals for as long as it waits, in the common pool of the Java
+     * library.
+     */
     static final class Unsure extends Waiter implements Runnable {
         private final WeakReference<Sign> sign;
         private final Waiter waiter;
@@ -62,7 +66,7 @@ final class Eagerness {
         }
 
         void start() {
-            // Not in the timer's own thread, which all timers of the process share: who is woken may be a callback of the program.
+            // Not in the timer's own thread, which all timers of the process share: the waiter may be a callback of the program.
             CompletableFuture.delayedExecutor(interval, TimeUnit.NANOSECONDS).execute(this);
         }
 

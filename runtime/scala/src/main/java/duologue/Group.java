@@ -5,27 +5,28 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Several endpoints, of which the one is wanted that is ready first. All are claimed while the group looks, and restored when
- * it has chosen, but for the chosen one. To look at all takes time in proportion to their number.
+ * Several endpoints, of which the first to be ready is wanted. All are claimed while the group waits. When it has chosen, all
+ * except the chosen one are restored. Checking all of them takes time proportional to their number.
  *
- * <h2>Why none is passed over, and nobody sleeps for ever</h2>
+ * <h2>Why no endpoint is passed over, and no group sleeps forever</h2>
  *
  * <ul>
- *   <li>The look begins at a random place, so each of several that are ready is chosen equally often; there is no counter that
- *       threads would share or that a virtual thread would have to carry.
- *   <li>One waiter is left with every seat before the group sleeps, by the handshake of {@link Pipe}: either it is woken by
- *       whoever makes a seat ready, or {@link Seat#announce} sees that one is ready. A waiter that is a thread looks again
- *       after each wake; for a {@link Task} see there.
- *   <li>A side that is left while it sleeps counts as ready: whoever leaves wakes the waiter, by the same handshake.
- *   <li>All waiters are taken back before the answer is given: a side that was not chosen is as if nobody had waited.
+ *   <li>The check begins at a random endpoint, so none that is ready is passed over forever, and if all are always ready, each is
+ *       chosen equally often. There is no counter that threads would share or that a virtual thread would have to carry.
+ *   <li>Before the group sleeps it stores one waiter with every seat, by the handshake of {@link Pipe}: either it is woken by the
+ *       thread that makes a seat ready, or {@link Seat#announce} sees that one is ready. A waiter that is a thread checks again
+ *       after each wake-up; for a {@link Task}, see there.
+ *   <li>A side that is abandoned while the group sleeps counts as ready: the thread that abandons it wakes the waiter, by the
+ *       same handshake.
+ *   <li>All waiters are removed before the result is returned: a side that was not chosen is as if there had been no wait.
  * </ul>
  */
 class Group {
     private final Handle[] ends;
     private final int start;
-    /** The place of the endpoint that is ready, or -1. */
+    /** The index of the endpoint that is ready, or -1. */
     private int chosen = -1;
-    /** Whether the chosen side was left from elsewhere in the meantime. */
+    /** Whether the chosen side was abandoned from elsewhere in the meantime. */
     private boolean left;
 
     Group(Handle[] ends) {
@@ -41,7 +42,7 @@ class Group {
         return left;
     }
 
-    /** Claims all. The place of one that cannot be, and then none is claimed; else -1. */
+    /** Claims all endpoints and returns -1. If one cannot be claimed, claims none and returns its index. */
     int claim() {
         for (int i = 0; i < ends.length; i++) {
             if (!ends[i].$side.claim(ends[i])) {
@@ -52,7 +53,7 @@ class Group {
         return -1;
     }
 
-    /** Restores the first `count` but for one. */
+    /** Restores the first {@code count} endpoints, except the one at index {@code but}. */
     private void restore(int count, int but) {
         for (int i = 0; i < count; i++) {
             if (i != but) {
@@ -62,8 +63,9 @@ class Group {
     }
 
     /**
-     * Waits until one is ready; READY if so, and then it is the {@link #chosen} one. `nanos` below 0 means for ever, and 0 one
-     * look. All are claimed before, and restored after, but for the chosen one.
+     * Waits until an endpoint is ready and returns READY; that endpoint is then the {@link #chosen} one. A negative {@code nanos}
+     * means no time limit, and 0 a single check. All endpoints are claimed before, and all except the chosen one are restored
+     * after.
      */
     Side.Outcome await(long nanos) {
         long deadline = nanos <= 0 ? 0 : System.nanoTime() + nanos;
@@ -97,12 +99,12 @@ class Group {
             outcome = Side.park(waiter, this, nanos, deadline);
         }
         boolean isChosen = settle();
-        // The collector must not find a side forgotten while a thread waits by it.
+        // The collector must not treat a side as forgotten while a thread waits on it.
         Reference.reachabilityFence(this);
         return isChosen ? Side.reconcile(outcome) : outcome;
     }
 
-    /** Looks for one that is ready or was left; all are claimed. */
+    /** Searches for an endpoint that is ready or was abandoned. All are claimed. */
     private boolean find() {
         for (int i = 0; i < ends.length; i++) {
             if (choose(place(i))) {
@@ -122,7 +124,7 @@ class Group {
         return true;
     }
 
-    /** Restores the chosen one, too, from which nothing was taken. */
+    /** Restores the chosen endpoint as well, from which nothing was taken. */
     void unchoose() {
         ends[chosen].$side.restore(ends[chosen]);
     }
@@ -132,7 +134,7 @@ class Group {
         return at < ends.length ? at : at - ends.length;
     }
 
-    /** Leaves the waiter with all; false if one is ready: then it is chosen. */
+    /** Stores the waiter with all seats. Returns false if one is ready, which is then the chosen one. */
     private boolean announce(Waiter waiter) {
         for (int i = 0; i < ends.length; i++) {
             int at = place(i);
@@ -147,7 +149,10 @@ class Group {
         return true;
     }
 
-    /** Ends the waiting of all, restores all but the chosen one, and chooses if none is. False if none is ready. */
+    /**
+     * Removes all waiters, chooses an endpoint if none is chosen yet, and restores all except the chosen one. Returns false if
+     * none is ready.
+     */
     private boolean settle() {
         for (Handle end : ends) {
             end.$side.seat.retract();
@@ -158,11 +163,12 @@ class Group {
     }
 
     /**
-     * A group for which no thread waits: whoever wakes it chooses in its place. Several wake it at the same time, so `calls`
-     * counts them: the one that raises it from 0 looks, and looks again for those that came meanwhile; what one of them leaves in
-     * the fields the next one sees, because it takes over by the same variable. Who starts the group begins with a call of its
-     * own, so that nobody looks before every seat has the waiter. After the choice the count never returns to 0. Who gives the group
-     * up says so in a field and then calls, too: whoever looks next sees the field, and gives up if nothing can be chosen.
+     * A group for which no thread waits: the thread that wakes it chooses on its behalf. Several threads may wake it at the same
+     * time, so {@code calls} counts them: the one that raises it from 0 checks the endpoints, and checks again for those that
+     * called in the meantime. The next one sees what the previous one wrote to the fields, because it takes over through the same
+     * variable. The thread that starts the group begins with a call of its own, so that no other thread checks before every seat
+     * has the waiter. After the choice the count never returns to 0. A thread that gives the group up sets a field and then calls
+     * too: the next thread that checks sees the field, and gives up if nothing can be chosen.
      */
     abstract static class Task extends Group {
         private final AtomicInteger calls = new AtomicInteger(1);
@@ -183,18 +189,21 @@ class Group {
         /** Called once, when a side is chosen. It must not wait. */
         abstract void chose();
 
-        /** Called once in place of {@link #chose}, after {@link #giveUp}: all are as if nobody had waited. It must not wait. */
+        /**
+         * Called once instead of {@link #chose}, after {@link #giveUp}: all endpoints are as if there had been no wait. It must
+         * not wait.
+         */
         void gaveUp() {
-            throw new AssertionError("nobody gives this up");
+            throw new AssertionError("this group cannot be given up");
         }
 
-        /** Ends the wait, unless a side is ready. Nothing happens if it is over. */
+        /** Ends the wait, unless a side is ready. Does nothing if the wait is over. */
         final void giveUp() {
             isGivenUp = true;
             Waiter.wake(waiter);
         }
 
-        /** All are claimed. */
+        /** Starts the wait. All endpoints are claimed. */
         final void start() {
             if (super.find() || !super.announce(waiter)) {
                 super.restore(super.ends.length, super.chosen);

@@ -1,8 +1,8 @@
 package duologue;
 
 /**
- * What an endpoint is made of: the side it belongs to, and the turn in which it may be used. The names contain a `$`, which no
- * identifier of a protocol can, so that no message of a sending endpoint collides with them.
+ * The parts of an endpoint: the side it belongs to, and the turn in which it may be used. The names contain a {@code $}, which no
+ * identifier of a protocol can contain, so no message of a sending endpoint collides with them.
  */
 abstract class Handle implements Cloneable {
     Side $side;
@@ -13,15 +13,18 @@ abstract class Handle implements Cloneable {
         this.$turn = turn;
     }
 
-    /** The state, as the specification spells it. */
+    /** The state's name, as spelled in the specification. */
     public abstract String $state();
 
-    /** This endpoint in other hands, on another side: the next turn, so that a use which has begun on this side misses it. */
+    /**
+     * This endpoint for a new holder, on another side: it has the next turn, so that a use that has begun on this side cannot
+     * claim it.
+     */
     final Handle $on(Side side) {
         return $twin(side, $turn + 1);
     }
 
-    /** An endpoint of the same state, in another turn. */
+    /** An endpoint of the same state and side, in another turn. */
     final Handle $at(long turn) {
         return $twin($side, turn);
     }

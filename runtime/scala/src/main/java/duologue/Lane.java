@@ -1,28 +1,31 @@
 package duologue;
 
 /**
- * The short way for the messages of a long run: where the next ones lie, so that each costs no more than to look whether the way is
- * open and to store or to load.
+ * The fast path for the messages of a long run: the positions of the next messages, so that each message costs only a check that
+ * the lane is open, and a store or a load.
  *
- * <p>A side opens its lane in the middle of a run: for so many turns, in one segment, that none of them needs anything else, neither
- * room nor another segment nor news of how far it is. Only the owning thread goes by the lane, and it counts nothing but turns. A sender's
- * lane is for messages with fences or, where the receiver has promised not to sleep (see {@link Eagerness}), for messages without. Every
- * other use, in whatever thread, {@link #close}s the lane first and is told how many messages went through; it sees what the owner wrote,
- * because it has claimed the turn that the owner released.
+ * <p>A side opens its lane in the middle of a run, for a number of turns in one segment, chosen so that none of them needs
+ * anything else: no check for space, no other segment, no progress report. Only the owning thread uses the lane, and it counts
+ * only turns. A sender's lane is for messages with fences or, if the receiver has promised not to sleep (see {@link Eagerness}),
+ * for messages without. Every other use, in any thread, {@link #close}s the lane first and learns how many messages went through;
+ * it sees what the owner wrote, because it has claimed the turn that the owner released.
  */
 abstract class Lane extends Claims {
-    /** The part of a word that is the same for all messages of a lane, but for their numbers. */
+    /** The part of a word that is the same for all messages of a lane, except for their numbers. */
     private static final long SAME = ~(0xffL << Pipe.INDEX | Pipe.OBJECT | Pipe.EAGER);
 
     private static final long CLOSED = Long.MIN_VALUE;
 
-    /** The turn behind the last one of the lane, or CLOSED. */
+    /** The turn after the last one of the lane, or CLOSED. */
     private long until = CLOSED;
-    /** The turn that would be at slot 0 of the segment. */
+    /** The turn that corresponds to slot 0 of the segment. */
     private long base;
-    /** What the word of a message is, less its turn in the place of the number, its index and whether it is an object. */
+    /** The word of a message without its index and OBJECT, minus the turn in the position of the message's number. */
     private long stamp;
-    /** Where the next message goes or comes, or did when the lane was opened: a segment of the ring, and a slot in it. */
+    /**
+     * The position of the next message, or, while the lane is open, of the message that was next when it was opened: a segment of
+     * the ring, and a slot in it.
+     */
     Segment segment;
     int slot;
 
@@ -32,8 +35,8 @@ abstract class Lane extends Claims {
     }
 
     /**
-     * Opens the lane for as many messages as lie in this segment before its last slot, and no more than `most`: the first is of this turn and
-     * has this word.
+     * Opens the lane for as many messages as fit in this segment before its last slot, but no more than {@code most}. The first
+     * has this turn and this word.
      */
     final void open(long turn, int most, long word) {
         int count = Math.min(most, segment.slots() - 1 - slot);
@@ -49,7 +52,10 @@ abstract class Lane extends Claims {
         return until != CLOSED;
     }
 
-    /** Closes the lane, which is open, and goes to where it has led; how many messages went through, now that it is this turn. */
+    /**
+     * Closes the lane, which is open, and advances to the position that it has reached by this turn. Returns how many messages
+     * went through.
+     */
     final int close(long turn) {
         until = CLOSED;
         int passed = (int) (turn - base) - slot;
@@ -57,17 +63,17 @@ abstract class Lane extends Claims {
         return passed;
     }
 
-    /** Whether a message of this turn can go by the lane, if the calling thread is the owner. */
+    /** Whether the calling thread is the owner, and a message of this turn can go through the lane. */
     final boolean leads(long turn) {
         return turn < until && owns(turn);
     }
 
-    /** Whether messages that are sent by the lane have no fences. */
+    /** Whether messages that are sent through the lane have no fences. */
     final boolean isEager() {
         return (stamp & Pipe.EAGER) != 0;
     }
 
-    /** Stores a number in the lane, which {@link #leads} there. */
+    /** Stores a number at this turn, to which the lane {@link #leads}. */
     final void storeNumber(long turn, int index, long number) {
         long[] words = segment.words;
         int at = Segment.at((int) (turn - base));
@@ -75,7 +81,7 @@ abstract class Lane extends Claims {
         Pipe.WORD.setRelease(words, at, stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX));
     }
 
-    /** As {@link #storeNumber}, an object. */
+    /** As {@link #storeNumber}, for an object. */
     final void storeObject(long turn, int index, Object payload) {
         Segment segment = this.segment;
         int slot = (int) (turn - base);
@@ -84,7 +90,10 @@ abstract class Lane extends Claims {
         Pipe.WORD.setRelease(segment.words, Segment.at(slot), word);
     }
 
-    /** The word of the message of this turn, if the lane leads to it and it is there; else 0. What follows ends the use as an owner's. */
+    /**
+     * The word of the message of this turn, if the lane leads to it and it is there; otherwise 0. The caller then ends the use as
+     * an owner's.
+     */
     final long peek(long turn) {
         if (!leads(turn)) {
             return 0;
@@ -93,7 +102,7 @@ abstract class Lane extends Claims {
         return ((word ^ stamp + (turn << Pipe.NUMBER)) & SAME) == 0 ? word : 0;
     }
 
-    /** The slot of the message of this turn, at which was {@link #peek}ed. */
+    /** The slot of the message of this turn, which {@link #peek} has found. */
     final int slotOf(long turn) {
         return (int) (turn - base);
     }

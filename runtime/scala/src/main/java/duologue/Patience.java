@@ -1,38 +1,42 @@
 package duologue;
 
 /**
- * How long a side looks for what it waits for before it sleeps.
+ * How long a side spins before it sleeps.
  *
- * <p>To sleep and to be woken costs a thread some microseconds, and many more where processors are virtual; so it is worth while to
- * look about as long, if the peer runs meanwhile. Whether it does is learnt from wait to wait: what came while the thread slept, but
- * so soon that looking would have been cheaper, makes the side look longer, as does what came while it gave way to nobody. What came when
- * it made room for another thread makes it look shorter, as does a wait that was long after all.
+ * <p>Sleeping and being woken costs a thread several microseconds, and many more on virtual processors, so it is worthwhile to
+ * spin for about that long if the peer is running meanwhile. Whether it is running is learned from wait to wait. If what the side
+ * waits for comes while the thread sleeps, but so soon that spinning would have been cheaper, the side spins longer in later
+ * waits; likewise if it comes during a yield in which no other thread ran. If it comes during a yield in which another thread
+ * ran, or if the wait turned out to be long, the side spins less.
  *
- * <p>A virtual thread does not look, because its peer may need the carrier: it gives way once, and then it sleeps, which is cheap.
+ * <p>A virtual thread does not spin, because its peer may need the carrier: it yields once and then sleeps, which is cheap.
  *
- * <p>Only whoever has claimed the side touches this.
+ * <p>Only the thread that has claimed the side accesses this object.
  */
 final class Patience {
-    /** How often to look at most. The property `duologue.spins` sets it. */
+    /** How many times to spin at most. Set by the system property {@code duologue.spins}. */
     static final int MOST = Integer.getInteger("duologue.spins", Runtime.getRuntime().availableProcessors() > 1 ? 2000 : 0);
 
-    /** How often to look at several places, which costs more. */
+    /** How many times to spin in a wait for several endpoints, whose checks cost more. */
     static final int FEW = Math.min(MOST, 64);
 
     static final int YIELDS = 2;
 
     private static final int LEAST = Math.min(MOST, 16);
 
-    /** What looking may cost at most: about as much as to sleep and be woken. */
+    /** The most that spinning may cost, in nanoseconds: about as much as sleeping and being woken. */
     private static final long SHORT = 50_000;
 
-    /** Who gives way for less than this has given way to nobody. */
+    /** A yield that takes less than this, in nanoseconds, has let no other thread run. */
     private static final long SWITCH = 3_000;
 
-    /** In a run the sender fills a cache line faster if the receiver does not ask for it between any two messages. */
+    /**
+     * The most spins between two checks in a run: the sender fills a cache line faster if the receiver does not request the line
+     * after every message.
+     */
     private static final int LONGEST_PAUSE = 16;
 
-    /** How many waits of a virtual thread may pass without it giving way first. */
+    /** The most waits in a row for which a virtual thread skips the yield. */
     private static final int MOST_DOUBT = 31;
 
     private static final long NEVER = Long.MIN_VALUE;
@@ -44,7 +48,7 @@ final class Patience {
     private int doubt;
     private int left;
 
-    /** The class of virtual threads; null if this Java has none. */
+    /** The class of virtual threads; null if this version of Java has none. */
     private static Class<?> virtual() {
         try {
             return Class.forName("java.lang.BaseVirtualThread", false, null);
@@ -57,7 +61,7 @@ final class Patience {
         return VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread());
     }
 
-    /** Looks for what `seat` waits for: whether it is there. */
+    /** Spins and yields until {@code seat} is ready. Returns whether it is. */
     boolean look(Seat seat) {
         if (seat.isReady()) {
             return true;
@@ -81,8 +85,8 @@ final class Patience {
     }
 
     /**
-     * Lets other virtual threads run on the carrier: the peer may be one of them, and then neither has to be woken. For every time in
-     * vain it is left out more often.
+     * Lets other virtual threads run on the carrier: the peer may be one of them, and then neither thread has to be woken. After
+     * each yield without success, the yield is skipped for more waits.
      */
     private boolean giveWay(Seat seat) {
         if (left > 0) {
@@ -113,7 +117,7 @@ final class Patience {
         return false;
     }
 
-    /** What was looked for in vain has come, or the wait is over otherwise. */
+    /** Called after {@link #look} has returned false, when what the side waits for has come or the wait has ended otherwise. */
     void slept() {
         if (asleepAt == NEVER) {
             return;
@@ -121,7 +125,7 @@ final class Patience {
         learn(System.nanoTime() - asleepAt < SHORT);
     }
 
-    /** Looks longer from now on, if that would have been worth while, or less. */
+    /** Makes later waits spin longer if that would have been worthwhile, and less otherwise. */
     private void learn(boolean isWorthWhile) {
         budget = isWorthWhile ? Math.min(MOST, 2 * budget + 1) : Math.max(LEAST, budget / 2);
     }

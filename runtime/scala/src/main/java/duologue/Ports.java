@@ -10,12 +10,13 @@ import java.util.List;
 /**
  * The core of a set of receiving endpoints.
  *
- * <p>Its endpoints are claimed, so they cannot be used; their sides can be left from elsewhere. A member is <em>hot</em> when a
- * look at it may be worth while: it is new, or its bell rang. A look that finds nothing leaves the bell with the endpoint, and the
- * member costs nothing until it rings. So per message a member is looked at once in vain and armed once at most. Hot members
- * have their turn in the order in which they became so: one that comes back stands behind all others.
+ * <p>Its endpoints are claimed, so they cannot be used; their sides can be abandoned from elsewhere. A member is <em>hot</em>
+ * when a check may find something: it is new, or its bell has rung. A check that finds nothing registers the bell with the
+ * endpoint, and the member costs nothing until it rings. So for each message a member is checked without success at most once,
+ * and armed at most once. Hot members are served in the order in which they became hot; one that comes back goes after all
+ * others.
  *
- * <p>Only one thread at a time uses a set: {@link #enter} refuses another.
+ * <p>Only one thread at a time uses a set: {@link #enter} rejects another.
  */
 final class Ports {
     private static final VarHandle USED;
@@ -28,16 +29,16 @@ final class Ports {
         }
     }
 
-    /** An endpoint in the set, or a free place for one. */
+    /** An endpoint in the set, or a free position for one. */
     static final class Member {
         private final Ports set;
         private final Doorbell.Bell bell;
         Handle endpoint;
         Object value;
-        /** Whether the side was left from elsewhere, once the member has been {@link #next}. */
+        /** Whether the side was abandoned from elsewhere; valid once {@link #next} has returned the member. */
         boolean left;
         private boolean hot;
-        /** Neighbours in the list of hot members, or the next free place. */
+        /** The neighbors in the list of hot members; {@code after} is also the next free position. */
         private Member before;
         private Member after;
 
@@ -52,7 +53,7 @@ final class Ports {
     private int places;
     private Member free;
     private int size;
-    /** The list of hot members is a ring that begins and ends here. */
+    /** The sentinel of the circular list of hot members. */
     private final Member hot = new Member(this, -1);
     private volatile boolean used;
 
@@ -61,14 +62,14 @@ final class Ports {
         hot.after = hot;
     }
 
-    /** Begins an operation. */
+    /** Begins an operation. Throws IllegalStateException if another one is in progress. */
     void enter() {
         if (!USED.compareAndSet(this, false, true)) {
-            throw new IllegalStateException("this set of endpoints is in use: another thread or a future waits for a message of it");
+            throw new IllegalStateException("this set of endpoints is in use by another thread or by a pending future or callback");
         }
     }
 
-    /** Ends it. */
+    /** Ends an operation. */
     void exit() {
         used = false;
     }
@@ -77,7 +78,7 @@ final class Ports {
         return size;
     }
 
-    /** Adds an endpoint; false if it was used before. */
+    /** Adds an endpoint. Returns false if it was used before. */
     boolean add(Handle endpoint, Object value) {
         Side side = endpoint.$side;
         if (!side.claim(endpoint)) {
@@ -108,13 +109,16 @@ final class Ports {
         return member;
     }
 
-    /** The member that an endpoint is; null if it is not in the set. The side's field is only a hint, the member's are the set's. */
+    /**
+     * The member for this endpoint; null if it is not in the set. The side's field is only a hint; the member's fields belong to
+     * the set.
+     */
     Member find(Handle endpoint) {
         Member member = endpoint.$side.member;
         return member != null && member.set == this && member.endpoint == endpoint ? member : null;
     }
 
-    /** Takes a member out; its endpoint can be used again, unless its side was left. */
+    /** Removes a member. Its endpoint can be used again, unless its side was abandoned. */
     void remove(Member member) {
         Handle endpoint = member.endpoint;
         endpoint.$side.seat.retract();
@@ -122,7 +126,7 @@ final class Ports {
         release(member);
     }
 
-    /** Takes all members out; their endpoints. */
+    /** Removes all members and returns their endpoints. */
     List<Handle> clear() {
         List<Handle> endpoints = new ArrayList<>(size);
         for (int i = 0; i < places; i++) {
@@ -134,7 +138,7 @@ final class Ports {
         return endpoints;
     }
 
-    /** Makes the member's place free. */
+    /** Frees the member's position. */
     void release(Member member) {
         unlink(member);
         member.endpoint = null;
@@ -160,7 +164,7 @@ final class Ports {
         }
     }
 
-    /** Makes hot whatever rang, the oldest ring first, behind what is hot already. */
+    /** Makes every member hot whose bell has rung, the oldest ring first, after those that are hot already. */
     private void answer() {
         Doorbell.Bell bell = doorbell.take();
         if (bell == null) {
@@ -177,7 +181,7 @@ final class Ports {
         VarHandle.fullFence();
     }
 
-    /** A member for which a message, or the news that a side has left, is there; null if there is none. Never waits. */
+    /** A member that has a message, or whose session was closed by either side; null if there is none. Never waits. */
     Member next() {
         answer();
         for (Member member = hot.after; member != hot; member = hot.after) {
@@ -193,8 +197,8 @@ final class Ports {
     }
 
     /**
-     * Waits until {@link #next} gives a member: READY. `nanos` below 0 means for ever. The set is not empty, and it was looked for
-     * a member before.
+     * Waits until {@link #next} may find a member: READY. A negative {@code nanos} means no time limit. The set is not empty, and
+     * {@link #next} has been called before.
      */
     Side.Outcome await(long nanos) {
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
@@ -214,14 +218,16 @@ final class Ports {
             }
             doorbell.retract(waiter);
         }
-        // The collector must not find the sides of the members forgotten while a thread waits for them: bells do not refer to the set.
+        // The collector must not treat the members' sides as forgotten while a thread waits for them: bells do not refer to the
+        // set.
         Reference.reachabilityFence(this);
         return outcome;
     }
 
     /**
-     * Calls back with what {@link #next} gives, in the thread that rings, or at once. The thread that lays the waiter down does
-     * nothing more with the set: whoever takes the waiter out goes on with it, and sees what was written, by the doorbell's CAS.
+     * Calls back with what {@link #next} returns, in the thread that rings, or at once. The thread that stores the waiter does
+     * nothing more with the set: the thread that takes the waiter out continues with it, and sees what was written, because of
+     * the doorbell's CAS.
      */
     void awaitThen(Listener listener) {
         for (;;) {

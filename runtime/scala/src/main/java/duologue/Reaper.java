@@ -5,15 +5,16 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
 /**
- * What leaves the sessions of sides that the garbage collector has found unreachable, in a thread of its own.
+ * Abandons the sides that the garbage collector has found unreachable, in a thread of its own.
  *
- * <p>The thread lives as long as there is something to watch, so that it does not keep the program's class loader when the program is over. All
- * watches refer to their reaper; its thread does not, and waits for the collector to find the reaper unreachable, too: in the same queue. A
- * watch that is in the queue, or on its way there, is reachable, and so is its reaper: the thread ends only when it has seen to all. A session
- * that begins after the collector has found the reaper unreachable brings another one.
+ * <p>The thread lives as long as there is something to watch, so that it does not retain the program's class loader when the
+ * program is over. All watches refer to their reaper. Its thread does not: it waits for the collector to find the reaper
+ * unreachable, too, in the same queue. A watch that is in the queue, or about to be enqueued, is reachable, and so is its reaper:
+ * the thread ends only when it has handled all of them. A session that begins after the collector has found the reaper
+ * unreachable creates another one.
  */
 final class Reaper {
-    /** The reaper of new sessions, as long as there are any that have it. */
+    /** The reaper of new sessions, as long as some session refers to it. */
     private static volatile WeakReference<Reaper> latest = new WeakReference<>(null);
 
     final ReferenceQueue<Object> unreachable = new ReferenceQueue<>();
@@ -53,7 +54,7 @@ final class Reaper {
                 Watch watch = (Watch) found;
                 watch.seat().leave(watch);
             } catch (InterruptedException ignored) {
-                // Nobody but the end of what it watches stops this thread.
+                // Only the end of everything it watches stops this thread.
             } catch (Throwable thrown) {
                 Waiter.report(thrown);
             }

@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 
 /**
- * One side's place in its session: how far it is. Only the thread that has claimed it touches it, but for {@link #watch} and
- * {@link #sign}. A seat never refers to its {@link Side}, so that the side can become unreachable.
+ * One side's state in its session, including its position. Only the thread that has claimed it accesses it, except for
+ * {@link #watch} and {@link #sign}. A seat never refers to its {@link Side}, so that the side can become unreachable.
  */
 final class Seat extends Course {
     private static final VarHandle WATCH;
@@ -23,23 +23,24 @@ final class Seat extends Course {
     private Seat peer;
     private Sign there;
     /**
-     * The watch over the side that has this seat; null once the session is over here, or LEFT. Kept alive by it for as long as the peer lives.
-     * Who takes it away by a CAS leaves the session, or moves the seat to another side.
+     * The watch over the side that holds this seat; null once the session is over for this side, or LEFT. The seat keeps the
+     * watch alive for as long as the peer lives. A thread that takes the watch away by a CAS abandons the session, or moves the
+     * seat to another side.
      */
     private volatile Watch watch;
 
-    /** What is promised to the sender, as {@link Eagerness} says. */
+    /** What has been promised to the sender; see {@link Eagerness}. */
     private byte promise;
     private volatile boolean broken;
     private Patience patience;
 
     Seat(Side side, Pipe pipe, boolean isClient, boolean speaks) {
         super(side, pipe, isClient, speaks);
-        // A fence, which a volatile store has, would be of no use to anybody yet.
+        // A plain store: the fence of a volatile store would serve no purpose yet.
         WATCH.set(this, (Watch) this);
     }
 
-    /** Makes two seats the two of a session. */
+    /** Makes two seats the two of one session. */
     static void join(Seat one, Seat two) {
         one.peer = two;
         one.there = two.sign;
@@ -52,20 +53,20 @@ final class Seat extends Course {
         return this;
     }
 
-    /** Whether this side has been left. */
+    /** Whether this side has been abandoned. */
     boolean isLeft() {
-        // In this order: whoever finds an endpoint used because its side is being left also finds that.
+        // In this order: a thread that finds an endpoint used because its side is being abandoned also finds that it is.
         return watch == Watch.LEFT || sign.left;
     }
 
-    /** Names who is to be woken when there is room. */
+    /** Stores the waiter to wake when there is space. */
     void expectRoom(Waiter waiter) {
         sign.room = waiter;
     }
 
-    // ---- who may act
+    // ---- claiming
 
-    /** Begins a use by an endpoint of the side with this watch, as {@link Claims#begin}. */
+    /** Begins a use by an endpoint of the side with this watch; see {@link Claims#begin}. */
     boolean begin(Watch watch, long turn, boolean owned) {
         if (this.watch != watch || !begin(turn, owned)) {
             return false;
@@ -76,27 +77,28 @@ final class Seat extends Course {
         return true;
     }
 
-    /** As {@link #begin}, for a use that others may come in between. */
+    /** As {@link #begin}, for a use during which other uses may be attempted. */
     boolean claim(Watch watch, long turn) {
         boolean owned = isMine();
         return begin(watch, turn, owned) && occupy(owned);
     }
 
-    /** As {@link Claims#hold}. False, and the session is broken off, if another use has come into the owner's. */
+    /** As {@link Claims#hold}. Returns false, and breaks the session off, if another use has overlapped the owner's. */
     boolean occupy(boolean owned) {
         return hold(owned) || isLeft() || breakOff();
     }
 
     /**
-     * Ends a use, an owner's or not: the endpoint of this turn is live. False, and the session is broken off, if another use has come into the
-     * owner's. Whoever leaves the side from elsewhere takes it from its owner, too, which is no such case.
+     * Ends a use, an owner's or not: the endpoint of this turn is live. Returns false, and breaks the session off, if another use
+     * has overlapped the owner's. A thread that abandons the side from elsewhere also takes it from its owner, but that does not
+     * count as such a use.
      */
     boolean end(long turn, boolean owned) {
         release(turn);
         return !owned || isMine() || isLeft() || breakOff();
     }
 
-    /** Gives the seat from one watch to another; false if it no longer had the first. */
+    /** Moves the seat from one watch to another. Returns false if its watch is not {@code from}. */
     boolean move(Watch from, Watch to) {
         return WATCH.compareAndSet(this, from, to);
     }
@@ -105,7 +107,7 @@ final class Seat extends Course {
         return this.watch == watch;
     }
 
-    /** Who waits here for a message; null if nobody does. */
+    /** The waiter for a message on this side, {@link Waiter#EAGER}, or null. */
     Waiter waiter() {
         return sign.waiter;
     }
@@ -119,15 +121,18 @@ final class Seat extends Course {
 
     // ---- sending
 
-    /** Whether a message can be sent without waiting, or the peer has left. Only in an unbounded run it can be false. */
+    /**
+     * Whether a message can be sent without waiting, or the peer has closed the session. Can be false only in an unbounded run.
+     */
     boolean hasRoom() {
         return credit > 0 || gainsRoom() || there.left;
     }
 
     /**
-     * Sends a number, after which this side speaks again, by the lane. False if that cannot be, because there is no room, a side
-     * has left, or the lane is for messages with fences where there need not be any, or the reverse: nothing was done. False also if another use
-     * has come into this one: then no endpoint of this side can be used any more.
+     * Sends a number through the lane, after which this side sends again. Returns false, and does nothing, if that is not
+     * possible because there is no space, a side has been abandoned, or the lane is for messages with fences where none are
+     * needed, or the reverse. Also returns false if another use has overlapped this one: then no endpoint of this side can be
+     * used any more.
      */
     boolean pushNumber(long turn, int index, long number) {
         boolean isEager = isEager();
@@ -138,7 +143,7 @@ final class Seat extends Course {
         return pushed(turn, isEager);
     }
 
-    /** As {@link #pushNumber}, an object. */
+    /** As {@link #pushNumber}, for an object. */
     boolean pushObject(long turn, int index, Object payload) {
         boolean isEager = isEager();
         if (!flows(turn, isEager)) {
@@ -153,14 +158,15 @@ final class Seat extends Course {
     }
 
     /**
-     * Whether the lane may be opened. Who goes by it does not look at the watch: whoever takes the seat away also {@link #vacate}s it, and
-     * without an owner no lane leads anywhere. If the calling thread became the owner after that, it finds here that the watch is another.
+     * Whether the lane may be opened. A use of the lane does not check the watch: a thread that takes the seat away also
+     * {@link #vacate}s it, and without an owner no lane leads anywhere. If the calling thread became the owner after that, it
+     * finds here that the watch is another one.
      */
     private boolean mayOpen() {
         return isOwned() && watch != Watch.LEFT;
     }
 
-    /** Ends the use by which a message was stored in the lane. The fence and the look at the waiter are those of {@link #send}. */
+    /** Ends the use that stored a message in the lane. The fence and the read of the waiter are those of {@link #send}. */
     private boolean pushed(long turn, boolean isEager) {
         if (isEager) {
             return end(turn + 1, true);
@@ -172,10 +178,10 @@ final class Seat extends Course {
     }
 
     /**
-     * Sends; needs room. False if a side has left: then the payload was not sent and the session is over for this side.
-     * The caller ends its use and then calls {@link #wakePeer}.
+     * Sends a message; there must be space. Returns false if a side has been abandoned: then the payload was not sent and the
+     * session is over for this side. The caller ends its use and then calls {@link #wakePeer}.
      *
-     * <p>What is rare is in methods of its own, here and where messages are received: compilers inline what is short.
+     * <p>Rare cases are in methods of their own, here and where messages are received, because compilers inline short methods.
      */
     boolean send(long turn, int index, Object payload, long number, int then) {
         if (there.left) {
@@ -237,7 +243,7 @@ final class Seat extends Course {
         return true;
     }
 
-    /** Wakes the peer, if it waits. Others may go on in this very thread. */
+    /** Wakes the peer, if it waits. A callback may run in the calling thread. */
     void wakePeer() {
         Waiter.wake(there.waiter);
     }
@@ -252,25 +258,25 @@ final class Seat extends Course {
 
     // ---- waiting
 
-    /** Whether this side's next operation will not wait: the message, or the news that a side has left, or room is there. */
+    /** Whether this side's next operation will not wait: the message is there, a side has been abandoned, or there is space. */
     boolean isReady() {
         return (speaks ? hasRoom() : arrived()) || isLeft();
     }
 
-    /** Whether the next message, or the news that the peer has left, is there. */
+    /** Whether the next message is there or the peer has closed the session. */
     boolean arrived() {
         try {
             return hasMessage() || there.left;
         } catch (RuntimeException torn) {
-            // Another use has come into this one: see Claims.
+            // Another use has overlapped this one: see Claims.
             breakOff();
             return true;
         }
     }
 
     /**
-     * Lets `waiter` be woken when this side is ready. False, and nothing is left behind, if it is ready already. The waiter looks
-     * again by itself from time to time if {@link #isUnsure} says so.
+     * Registers {@code waiter} to be woken when this side is ready. Returns false, and leaves nothing registered, if it is ready
+     * already. If {@link #isUnsure}, the waiter has to check again from time to time on its own.
      */
     boolean announce(Waiter waiter) {
         if (speaks) {
@@ -292,7 +298,7 @@ final class Seat extends Course {
         return false;
     }
 
-    /** As {@link #announce}, for a waiter that does not look again by itself. */
+    /** As {@link #announce}, for a waiter that does not check again on its own. */
     boolean announcePassive(Waiter waiter) {
         if (speaks || promise == Eagerness.NONE) {
             return announce(waiter);
@@ -310,7 +316,7 @@ final class Seat extends Course {
         return !speaks && promise != Eagerness.NONE;
     }
 
-    /** Takes back what {@link #announce} left. A waker that is late may still hold the waiter. */
+    /** Removes the waiter that {@link #announce} has registered. A late waker may still hold it. */
     void retract() {
         if (speaks) {
             sign.room = null;
@@ -319,14 +325,14 @@ final class Seat extends Course {
         }
     }
 
-    /** Names who is to be woken if this side is left before it is announced. */
+    /** Stores the waiter to wake if this side is abandoned before the waiter is announced. */
     void expect(Waiter waiter) {
         sign.waiter = waiter;
     }
 
     // ---- receiving
 
-    /** The word of the message that has {@link #arrived}; 0 if it is the news that the peer has left, and then the session is over. */
+    /** The word of the message that has {@link #arrived}; 0 if the peer has closed the session, which is then over. */
     long take() {
         if (speaks) {
             throw outOfTurn("receive");
@@ -342,7 +348,7 @@ final class Seat extends Course {
         return word;
     }
 
-    /** Goes on after the message with this word, and {@link #end}s the use by which it was taken. */
+    /** Advances past the message with this word, and {@link #end}s the use that took it. */
     boolean pass(long word, long turn) {
         sequence++;
         if ((word & (Pipe.TURN | Pipe.END)) == 0) {
@@ -371,13 +377,13 @@ final class Seat extends Course {
         }
         boolean isKept = end(turn + 1, (word & Pipe.OWNED) != 0);
         if (tells) {
-            // Others may go on in this very thread, which is not for the middle of a use.
+            // A callback may run in this thread, which must not happen in the middle of a use.
             Waiter.wake(there.room);
         }
         return isKept;
     }
 
-    /** Promises the sender that there will be no need of fences, if that is worth while. */
+    /** Promises the sender that fences are not needed, if that is worthwhile. */
     void promise() {
         if (calm >= Eagerness.CALM) {
             calm = 0;
@@ -391,10 +397,11 @@ final class Seat extends Course {
         }
     }
 
-    // ---- leaving
+    // ---- abandoning
 
     private void finish() {
-        // Without a fence: who leaves in the same moment finds an old watch, as if it had been a moment earlier.
+        // Without a fence: a thread that abandons the side at the same moment finds an old watch, as if it had come a moment
+        // earlier.
         WATCH.setRelease(this, (Watch) null);
     }
 
@@ -404,8 +411,9 @@ final class Seat extends Course {
     }
 
     /**
-     * Leaves the session, if the seat is still the one of this watch: the endpoints in what the peer sent leave theirs, what it will
-     * send is refused, and it reads what was sent to it up to here. The number and depth of unread messages cost heap, not stack.
+     * Abandons the session, if the seat still belongs to this watch: endpoints in unread messages from the peer abandon their
+     * sessions, what the peer sends later is refused, and the peer can read what was sent to it so far. The number and depth of
+     * unread messages cost heap, not stack.
      */
     void leave(Watch by) {
         ArrayDeque<Side> unread = new ArrayDeque<>(0);
@@ -420,8 +428,8 @@ final class Seat extends Course {
     }
 
     /**
-     * Leaves the session, whoever has the seat: two uses have met, and nobody knows how far this side is. False, for those that end a use
-     * by it.
+     * Abandons the session, whichever side has the seat: two uses have overlapped, and the position of this side is unknown.
+     * Returns false, for the methods that end a use with this result.
      */
     boolean breakOff() {
         watch = Watch.LEFT;
@@ -432,12 +440,12 @@ final class Seat extends Course {
         return false;
     }
 
-    /** Whether it was {@link #breakOff} that left the session. */
+    /** Whether {@link #breakOff} has abandoned the session. */
     boolean isBroken() {
         return broken;
     }
 
-    /** As {@link #leave}, and collects the sides in unread messages. */
+    /** As {@link #leave(Watch)}, and adds the sides in unread messages to {@code unread}. */
     void leave(Watch by, ArrayDeque<Side> unread) {
         if (by != null && move(by, Watch.LEFT)) {
             depart(unread);
@@ -455,13 +463,13 @@ final class Seat extends Course {
         Waiter.wake(sign.room);
     }
 
-    /** Takes the messages with endpoints that this side has not read. The ring may be in use meanwhile. */
+    /** Takes the messages with endpoints that this side has not read. The ring may be in use at the same time. */
     private void sweep(ArrayDeque<Side> unread) {
         for (Segment each = pipe.first; each != null; each = each.next) {
             for (int i = 0; i < each.slots(); i++) {
                 long word = (long) Pipe.WORD.getAcquire(each.words, Segment.at(i));
                 boolean isCargo = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) == mark(!isClient);
-                // The payload is another one only if two uses of the peer's have met.
+                // The payload is another one only if two uses by the peer have overlapped.
                 if (isCargo && takeCargo(each.words, Segment.at(i), word) && each.payload(i) instanceof Cargo cargo) {
                     each.payloads[i] = null;
                     for (Handle endpoint : cargo.endpoints) {

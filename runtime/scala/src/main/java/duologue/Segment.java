@@ -2,34 +2,34 @@ package duologue;
 
 /**
  * A part of a session's ring. The ring begins small and grows by another segment when a run first comes to the end of the last
- * one, up to the size that the protocol needs. Its sender makes the segment before it publishes the message in front of it, so
- * the receiver that comes there finds it.
+ * one, up to the size that the protocol needs. The sender creates the segment before it publishes the message that precedes it,
+ * so a receiver that gets there finds it.
  */
 final class Segment {
     /** How many slots a ring begins with. */
     private static final int FIRST = 4;
-    /** Each further segment has so many times the slots of all before it. */
+    /** Each further segment has this many times the slots of all earlier ones. */
     private static final int GROWTH = 3;
 
     /**
-     * How many longs lie unused in front of the slots, with the header of the array, and behind them: so many that no neighbour, wherever
-     * the collector moves them, lies in a cache line with a slot, which is what the two sides hand to and fro.
+     * How many longs are unused before the slots, in addition to the header of the array, and after them. They keep every
+     * neighbor, wherever the collector moves it, out of the cache lines of the slots, which the two sides pass back and forth.
      */
     private static final int FRONT = 5;
     private static final int BACK = 6;
 
-    /** The word of each slot, {@link #at} its place, and behind it the number. */
+    /** The word of each slot, {@link #at} its index, followed by the number. */
     final long[] words;
-    /** The objects of the slots; made by the sender of the first one. */
+    /** The objects of the slots; created by the sender of the first one. */
     Object[] payloads;
-    /** The segment behind this one, which a side that sweeps the ring may see at any time. */
+    /** The segment after this one, which a side that sweeps the ring may read at any time. */
     volatile Segment next;
 
     private Segment(int slots) {
         this.words = new long[FRONT + 2 * slots + BACK];
     }
 
-    /** The first segment of a ring of `slots`. */
+    /** The first segment of a ring of {@code slots} slots. */
     static Segment first(int slots) {
         return new Segment(Math.min(FIRST, slots));
     }
@@ -39,12 +39,12 @@ final class Segment {
         return words.length - FRONT - BACK >> 1;
     }
 
-    /** Where among the words that of this slot is. */
+    /** The index of this slot's word in {@link #words}. */
     static int at(int slot) {
         return FRONT + (slot << 1);
     }
 
-    /** The segment behind this one; `first`, if all together have the `slots` of the ring. */
+    /** The segment after this one, created if necessary; {@code first} if the ring already has all of its {@code slots}. */
     Segment grow(Segment first, int slots) {
         if (next != null) {
             return next;
@@ -72,7 +72,7 @@ final class Segment {
         return payloads == null ? null : payloads[slot];
     }
 
-    /** The object of a slot, once. */
+    /** Takes the object out of a slot. */
     Object take(int slot) {
         Object payload = payloads[slot];
         payloads[slot] = null;

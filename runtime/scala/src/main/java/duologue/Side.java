@@ -5,12 +5,12 @@ import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** One side of a session, for as long as it is in the same hands. Endpoints come and go with every message; the side stays. */
+/** One side of a session, for as long as it has the same holder. Every message replaces the endpoint; the side stays. */
 final class Side {
     final Seat seat;
-    /** What shows that the seat is this side's. */
+    /** The watch that marks the seat as this side's. */
     private final Watch watch;
-    /** Where this side was put last into a set of endpoints. */
+    /** This side's most recent membership in a set of endpoints. */
     Ports.Member member;
 
     /** A side in a new seat of this session. */
@@ -19,13 +19,13 @@ final class Side {
         this.watch = seat;
     }
 
-    /** A side that takes the seat when it is told to. */
+    /** A side that takes over the seat later. */
     private Side(Seat seat) {
         this.seat = seat;
         this.watch = new Successor(this);
     }
 
-    /** The watch over a side that was not the first in its seat. */
+    /** The watch over a side that was not the first one in its seat. */
     private static final class Successor extends Watch {
         private final Seat seat;
 
@@ -40,47 +40,53 @@ final class Side {
         }
     }
 
-    /** Begins a use by the endpoint of this turn that does not wait, as {@link Claims#begin}; false if the endpoint is not the live one. */
+    /**
+     * Begins a use that does not wait by the endpoint of this turn; see {@link Claims#begin}. Returns false if the endpoint is
+     * not the live one.
+     */
     boolean begin(long turn, boolean owned) {
         return seat.begin(watch, turn, owned);
     }
 
-    /** Sends a number by `endpoint`, which speaks again, by the lane; false, and nothing is done, if that cannot be. */
+    /**
+     * Sends a number from {@code endpoint} through the lane, after which this side sends again. Returns false if that is not
+     * possible; see {@link Seat#pushNumber}.
+     */
     boolean pushNumber(Handle endpoint, int index, long number) {
         return seat.pushNumber(endpoint.$turn, index, number);
     }
 
-    /** As {@link #pushNumber}, an object. */
+    /** As {@link #pushNumber}, for an object. */
     boolean pushObject(Handle endpoint, int index, Object payload) {
         return seat.pushObject(endpoint.$turn, index, payload);
     }
 
-    /** The word of the message that `endpoint` waits for, if it can go by the lane; else 0. */
+    /** The word of the message that {@code endpoint} waits for, if it is there and goes through the lane; otherwise 0. */
     long peek(Handle endpoint) {
         return seat.peek(endpoint.$turn);
     }
 
-    /** As {@link #begin}, for a use that other uses may come in between. */
+    /** As {@link #begin}, for a use during which other uses may be attempted. */
     boolean claim(Handle endpoint) {
         return seat.claim(watch, endpoint.$turn);
     }
 
-    /** Ends a use of `endpoint` as if it had not been. */
+    /** Ends a use of {@code endpoint} as if it had not happened. */
     void restore(Handle endpoint) {
         restore(endpoint.$turn);
     }
 
-    /** As the other, of the endpoint of this turn. */
+    /** As {@link #restore(Handle)}, for the endpoint of this turn. */
     void restore(long turn) {
         seat.release(turn);
     }
 
-    /** Whether this side has been left while it was in use. */
+    /** Whether this side has been abandoned, which can happen while it is in use. */
     boolean isLeft() {
         return seat.isLeft();
     }
 
-    /** The turn of the live endpoint; below 0 while there is none. */
+    /** The turn of the live endpoint; negative while there is none. */
     long turn() {
         return seat.isWatchedBy(watch) ? seat.turn() : -1;
     }
@@ -90,8 +96,9 @@ final class Side {
     enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT, USED }
 
     /**
-     * Waits for what the next operation needs: the next message, or room for one. The use has begun; it goes on with READY, no longer as an
-     * owner's, and not with LEFT, or USED, which says that another use has come into this one. `nanos` below 0 means without end.
+     * Waits for what the next operation needs: the next message, or space for one. The use has begun. It continues with READY,
+     * but is not an owner's use from there on. It does not continue with LEFT, nor with USED, which means that another use has
+     * overlapped this one. A negative {@code nanos} means no time limit.
      */
     Outcome await(long nanos, boolean owned) {
         if (!seat.occupy(owned)) {
@@ -108,7 +115,7 @@ final class Side {
             }
             patience.slept();
         }
-        // The collector must not find the side forgotten while a thread waits by it, and nothing of the above refers to it.
+        // The collector must not treat the side as forgotten while a thread waits on it, and nothing above refers to it.
         Reference.reachabilityFence(this);
         if (isLeft()) {
             return Outcome.LEFT;
@@ -133,12 +140,14 @@ final class Side {
         return outcome;
     }
 
-    /** Sleeps until woken, or until the deadline unless `nanos` is below 0. READY says only that it is worth a look. */
+    /**
+     * Sleeps until woken, or until the deadline unless {@code nanos} is negative. READY means only that a check is worthwhile.
+     */
     static Outcome park(Waiter.Parked waiter, Object blocker, long nanos, long deadline) {
         return park(waiter, blocker, nanos, deadline, Long.MAX_VALUE);
     }
 
-    /** As the other, and READY also after `most` nanoseconds. */
+    /** As the other {@code park}, but returns READY after {@code most} nanoseconds as well. */
     private static Outcome park(Waiter.Parked waiter, Object blocker, long nanos, long deadline, long most) {
         long left = nanos < 0 ? most : Math.min(most, deadline - System.nanoTime());
         if (left <= 0) {
@@ -148,7 +157,7 @@ final class Side {
         return Thread.interrupted() ? Outcome.INTERRUPTED : Outcome.READY;
     }
 
-    /** The message came in the same moment: it is delivered, and an interrupt stays pending. */
+    /** The message came at the same moment as a timeout or an interrupt: it is delivered, and an interrupt stays pending. */
     static Outcome reconcile(Outcome outcome) {
         if (outcome == Outcome.INTERRUPTED) {
             Thread.currentThread().interrupt();
@@ -157,26 +166,32 @@ final class Side {
     }
 
     /**
-     * What waits without a thread: groups and sets. Nothing else may refer to them while the user only holds a future,
-     * and the peer that becomes unreachable must still find them.
+     * The waits that occupy no thread: groups, sets and messages of shared senders. It may be that nothing else refers to them
+     * while the user holds only a future, and when the peer becomes unreachable they must still be found.
      */
     static final Set<Object> SUSPENDED = ConcurrentHashMap.newKeySet();
 
-    // ---- leaving
+    // ---- abandoning
 
-    /** Leaves the session by whichever endpoint is live. Nothing happens if none is. */
+    /**
+     * Abandons the session, whichever endpoint is live. Does nothing if the session is over for this side, or the seat has moved
+     * to another side.
+     */
     void abandon() {
         seat.leave(watch);
     }
 
-    /** As {@link #abandon}, and collects what is found in unread messages. */
+    /** As {@link #abandon}, and adds the sides in unread messages to {@code unread}. */
     void leave(ArrayDeque<Side> unread) {
         seat.leave(watch, unread);
     }
 
-    // ---- endpoints that travel
+    // ---- endpoints in messages
 
-    /** Moves the seat of a claimed side to a new one, where the next turn is live; null if this side was left meanwhile. */
+    /**
+     * Moves the seat of this side, which is claimed, to a new side, where the next turn is live. Returns null if this side was
+     * abandoned in the meantime.
+     */
     Side twin(Handle endpoint) {
         Side side = new Side(seat);
         if (!seat.move(watch, side.watch)) {
@@ -186,7 +201,7 @@ final class Side {
         return side;
     }
 
-    /** Undoes {@link #twin}, by which `endpoint` was moved, unless the other side was left meanwhile. */
+    /** Undoes the {@link #twin} that moved {@code endpoint}, unless the new side was abandoned in the meantime. */
     void takeBack(Side twin, Handle endpoint) {
         if (seat.move(twin.watch, watch)) {
             seat.release(endpoint.$turn);

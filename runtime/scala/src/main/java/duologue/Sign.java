@@ -4,8 +4,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * What one side shows to its peer, which looks at it with every message. It is seldom written, so that looking stays cheap; what
- * changes with every message lies elsewhere.
+ * The state that one side shows to its peer, which reads it with every message. It is rarely written, so that reading it stays
+ * cheap; what changes with every message is stored elsewhere.
  */
 final class Sign extends Padding {
     private static final VarHandle WAITER;
@@ -18,14 +18,14 @@ final class Sign extends Padding {
         }
     }
 
-    /** Who waits here for a message; or {@link Waiter#EAGER}; or null. */
+    /** The waiter for a message on this side, {@link Waiter#EAGER}, or null. */
     volatile Waiter waiter;
-    /** Who waits here for room. */
+    /** The waiter for space on this side, or null. */
     volatile Waiter room;
-    /** Whether this side has been left; never taken back. */
+    /** Whether this side has been abandoned; never reset. */
     volatile boolean left;
 
-    /** Makes the waiter EAGER, unless there is one: that of another use would never be woken. */
+    /** Makes the waiter EAGER, unless there is one already: it belongs to another use, and would never be woken. */
     boolean promise() {
         return WAITER.compareAndSet(this, null, Waiter.EAGER);
     }

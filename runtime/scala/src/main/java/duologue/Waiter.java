@@ -4,22 +4,23 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A thread, a callback or a set that waits for a message or for room. To be woken is a hint to look again: it may come late or too often,
- * never too seldom. Subclasses keep what they need in final or volatile fields, because a late waker reads them without synchronisation.
+ * A thread, a callback or a set that waits for a message or for space. A wake-up is a hint to check again: it may come late or
+ * too often, but never too rarely. Subclasses keep what they need in final or volatile fields, because a late waker reads them
+ * without synchronization.
  */
 abstract class Waiter {
-    /** Nobody waits, and the sender of a run may leave its fences out: see {@link Eagerness}. */
+    /** There is no waiter, and the sender of a run may leave out its fences: see {@link Eagerness}. */
     static final Waiter EAGER = new Waiter() {
         @Override
         void wake() {}
     };
 
-    /** May run the program's own code, and then throw what that throws: call {@link #wake(Waiter)}. */
+    /** Wakes the waiter. May run the program's own code, and throw what that code throws: call {@link #wake(Waiter)} instead. */
     abstract void wake();
 
     /**
-     * Wakes `waiter`, unless nobody waits. Nothing that it throws gets to the caller, which is in the middle of an operation of its own and may
-     * have others to wake.
+     * Wakes {@code waiter}, unless it is null or EAGER. What it throws does not reach the caller, which is in the middle of an
+     * operation of its own and may have others to wake.
      */
     static void wake(Waiter waiter) {
         if (waiter != null && waiter != EAGER) {
@@ -31,7 +32,7 @@ abstract class Waiter {
         }
     }
 
-    /** Hands what the program's own code threw to the handler of the thread in which it ran. Never throws. */
+    /** Passes what the program's own code threw to the uncaught exception handler of the thread in which it ran. Never throws. */
     static void report(Throwable thrown) {
         Thread thread = Thread.currentThread();
         if (thrown instanceof InterruptedException) {
@@ -40,14 +41,14 @@ abstract class Waiter {
         try {
             thread.getUncaughtExceptionHandler().uncaughtException(thread, thrown);
         } catch (Throwable ignored) {
-            // As the virtual machine does with what a handler throws.
+            // The virtual machine also ignores what a handler throws.
         }
     }
 
     /**
-     * A thread in `park`; virtual threads too. A waker raises a flag first, so that several messages wake the thread once. {@link #park}
-     * returns at once if the flag is raised, and lowers it whenever it returns. The thread looks after that, with a fence between, so it
-     * sees what was published before a waker found the flag raised.
+     * A thread, platform or virtual, in {@link #park}. A waker sets a flag first, so that several messages wake the thread once.
+     * {@code park} returns at once if the flag is set, and clears it whenever it returns. After that the thread checks again,
+     * with a fence in between, so it sees what was published before a waker found the flag set.
      */
     static final class Parked extends Waiter {
         private final Thread thread = Thread.currentThread();
@@ -62,11 +63,11 @@ abstract class Waiter {
         }
 
         /**
-         * For the thread itself: sleeps until woken, or for this many nanoseconds unless there are Long.MAX_VALUE of them. It may also return
-         * for no reason: the thread looks for what it waits for after every return.
+         * Called by the thread itself: sleeps until woken or, unless {@code nanos} is Long.MAX_VALUE, for that many nanoseconds.
+         * It may also return spuriously: the thread checks for what it waits for after every return.
          */
         void park(Object blocker, long nanos) {
-            // If it is raised, the permit of the waker may have gone to another wait of this thread, inside a lock for example.
+            // If the flag is set, the waker's permit may have gone to another wait of this thread, for example inside a lock.
             if (!isWoken && nanos == Long.MAX_VALUE) {
                 LockSupport.park(blocker);
             } else if (!isWoken) {

@@ -3,23 +3,24 @@ package duologue;
 import java.lang.ref.PhantomReference;
 
 /**
- * What shows that a seat is a side's, and leaves the session after the garbage collector has found that side unreachable. The seat holds
- * its watch and the peer's seat holds the seat: so the watch lives as long as there is a peer to tell, and no list of all sessions is
- * needed. A seat is itself the watch over its first side, so that a session needs no object more; a side that takes the seat over brings
- * one of its own.
+ * Marks a seat as a side's, and abandons the session after the garbage collector has found that side unreachable. The seat holds
+ * its watch and the peer's seat holds the seat: so the watch lives as long as there is a peer to notify, and no list of all
+ * sessions is needed. A seat is itself the watch over its first side, so that a session needs no additional object; a side that
+ * takes over the seat brings a watch of its own.
  *
- * <p>The fields are {@link Padding} for a seat's, less what a reference has of its own, which only the collector changes.
+ * <p>The fields pad those of a seat, as {@link Padding} does. There are fewer of them, because a reference has fields of its own,
+ * which only the collector changes.
  */
 abstract class Watch extends PhantomReference<Side> {
-    /** Padding, too, where references have 32 bits. */
+    /** Also padding, where references have 32 bits. */
     private final Reaper reaper;
     long $1, $2, $3;
 
-    /** The watch over the seat of a side that has been left. */
+    /** The watch of a seat whose side has been abandoned. */
     static final Watch LEFT = new Watch() {
         @Override
         Seat seat() {
-            throw new IllegalStateException("nobody's seat");
+            throw new IllegalStateException("an abandoned side has no seat");
         }
     };
 

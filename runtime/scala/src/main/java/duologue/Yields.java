@@ -3,17 +3,18 @@ package duologue;
 /**
  * Whether to let other threads run before going to sleep.
  *
- * <p>If the peer is about to run on this processor, that hands it over for a fraction of what sleeping and being woken cost. But the
- * system hands it to anybody: where other programs compute, it comes back after milliseconds, while a thread that sleeps is let in soon
- * after it was woken. So after a dear yield there is none for 32 times as long, and no more than a thirtieth of the time is lost by
- * trying.
+ * <p>If the peer is about to run on this processor, a yield hands the processor over for a fraction of what sleeping and being
+ * woken cost. But the operating system may hand it to any thread: where other programs compute, it comes back after milliseconds,
+ * while a sleeping thread gets to run soon after it was woken. So after an expensive yield there is none for 32 times as long,
+ * and no more than a thirtieth of the time is lost by trying.
  *
- * <p>One is enough for all threads, since they share the processors. What it says may be late, and does no harm then.
+ * <p>One instance is enough for all threads, since they share the processors. Its answer may be out of date, which does no harm.
  */
 final class Yields {
     /**
-     * What takes longer, in nanoseconds, is dear: less than the system lets a thread compute that does nothing else, and more than several
-     * threads look for their messages before they sleep.
+     * A yield that takes longer than this, in nanoseconds, is expensive. The value is below the time slice that the operating
+     * system gives a thread that only computes, and above the time that several threads spin for their messages before they
+     * sleep.
      */
     static final long DEAR = 500_000;
 
@@ -24,10 +25,10 @@ final class Yields {
     private volatile boolean isDoubted;
     private volatile long again;
 
-    /** Lets other threads run. False, and at once, if this thread does better to sleep. */
+    /** Lets other threads run. Returns false at once, without a yield, if this thread should sleep instead. */
     static boolean giveWay() {
         if (Patience.isVirtual()) {
-            // Its carrier is handed to virtual threads only.
+            // The carrier is handed to virtual threads only.
             Thread.yield();
             return true;
         }
@@ -40,12 +41,12 @@ final class Yields {
         return true;
     }
 
-    /** Whether to yield, by the clock of {@link System#nanoTime}. */
+    /** Whether to yield at the time {@code now} of {@link System#nanoTime}. */
     boolean arePromising(long now) {
         return !isDoubted || now - again >= 0;
     }
 
-    /** After one that began and ended at these times. */
+    /** Learns from a yield that began and ended at these times. */
     void learn(long start, long end) {
         long took = end - start;
         if (took > DEAR) {

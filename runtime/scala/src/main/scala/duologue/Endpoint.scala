@@ -6,29 +6,29 @@ import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.Using
 
-/** One side of a session, in one state. It is used once: the operation that uses it gives the endpoint of the next state.
+/** One side of a session, in one state. It is used once: the operation that uses it returns the endpoint of the next state.
   *
-  * An endpoint may be given to another thread, as any object may. The second use of an endpoint throws [[EndpointUsed]], also if two
-  * threads try at the same moment. Where one of them has used the side many times in a row, the two uses may meet: then one of them throws or
-  * both do, and the session is closed.
+  * An endpoint may be passed to another thread, like any object. The second use of an endpoint throws [[EndpointUsed]], even if
+  * two threads use it at the same moment. If one of them has used the side many times in a row, the two uses may overlap: then
+  * one or both of them throw, and the session is closed. If they overlap within nanoseconds, both may go unnoticed.
   *
-  * A side that will not go on with its session has to say so, or the peer waits: by [[abandon]], or by `scala.util.Using`,
-  * for which the companion has the instance. An endpoint that is simply forgotten closes its session too, but only after the
-  * garbage collector has found it.
+  * A side that will not continue its session has to close it, with [[abandon]] or with `scala.util.Using` (the companion has the
+  * instance), or else the peer waits. An endpoint that is simply forgotten closes its session too, but only after the garbage
+  * collector has found it.
   */
 abstract class Endpoint private[duologue] (side: Side, turn: Long) extends Handle(side, turn) {
 
   /** For generated code: the endpoint that follows `previous`. */
   def this(previous: Endpoint) = this(previous.$side, previous.$turn + 1)
 
-  /** The protocol and the state, as the specification spells them. */
+  /** The protocol and the state, as spelled in the specification. */
   override def toString: String = Endpoint.place(this)
 }
 
 object Endpoint {
 
-  /** Lets `Using` leave the session: not only by the endpoint it was given, but by whichever endpoint of the same side is live
-    * at the end. A session that is over, and an endpoint that was sent to somebody else, are left alone.
+  /** Lets `Using` close the session: not only through the endpoint it was given, but through whichever endpoint of the same side
+    * is live at the end. A session that is over, and an endpoint that was sent to another side, are left alone.
     */
   implicit val releasable: Using.Releasable[Endpoint] = new Using.Releasable[Endpoint] {
     def release(endpoint: Endpoint): Unit = abandon(endpoint)
@@ -44,9 +44,9 @@ object Endpoint {
   private[duologue] def used(side: Side, turn: Long, state: String): EndpointUsed = {
     val seat = side.seat
     val why =
-      if (seat.isBroken) "was used by two threads at the same moment, or its side was; the session is closed"
+      if (seat.isBroken) "or its side was used by two threads at the same time; the session is closed"
       else if (seat.isLeft && seat.turn == turn) "cannot be used any more: this side has closed the session"
-      else "was used before; go on with the endpoint that its first use returned"
+      else "was already used; continue with the endpoint that the first use returned"
     new EndpointUsed(place(side, state), why)
   }
 
@@ -55,8 +55,8 @@ object Endpoint {
   private[duologue] def closed(side: Side, state: String): SessionClosed =
     new SessionClosed(side.seat.pipe.protocol, state, !side.isLeft)
 
-  /** What is thrown in place of what the virtual machine threw where two uses of one side have met: at either of them, or at the peer, which
-    * finds in the ring what neither of them meant. The session is over then.
+  /** The exception that replaces what the virtual machine threw when two uses of one side overlapped: in either of them, or in
+    * the peer, which finds something in the ring that neither of them meant. The session is then over.
     */
   private[duologue] def torn(side: Side, turn: Long, state: String, thrown: RuntimeException): RuntimeException = thrown match {
     case _: SessionClosed | _: EndpointUsed => thrown
@@ -70,8 +70,8 @@ object Endpoint {
       refusal
   }
 
-  /** The word of the next message, when it has come; the use has begun. Takes what an endpoint is made of instead of the endpoint, which
-    * the compiler does without where it goes nowhere.
+  /** Waits for the next message and returns its word; the use has begun. Takes the parts of an endpoint instead of the endpoint,
+    * which the compiler need not create if it does not escape.
     */
   private[duologue] def await(side: Side, turn: Long, state: String): Long = {
     val seat = side.seat
@@ -88,7 +88,9 @@ object Endpoint {
     if (owned) word | Pipe.OWNED else word
   }
 
-  /** Waits for a message, and the use is no longer an owner's then; false after the time is over. Below 0 there is no end to it. */
+  /** Waits for a message; the use is not an owner's afterwards. Returns false after `nanos` nanoseconds. A negative number means
+    * no time limit.
+    */
   private[duologue] def arrives(side: Side, turn: Long, state: String, nanos: Long, owned: Boolean): Boolean =
     side.await(nanos, owned) match {
       case Side.Outcome.READY => true
@@ -103,33 +105,36 @@ object Endpoint {
     }
 }
 
-/** An endpoint whose side speaks. It has one method for each message of its state, and no other member.
+/** An endpoint whose side sends. It has one method for each message of its state, and no other members.
   *
-  * Such a method never waits in a protocol of bounded capacity. In a run without bound it waits while the buffer is full. It
-  * throws [[SessionClosed]] if the peer has left; endpoints that were to be sent can then be used again. It throws
+  * Such a method never waits in a protocol of bounded capacity. In an unbounded run it waits while the buffer is full. It throws
+  * [[SessionClosed]] if the peer has closed the session; endpoints that were to be sent can then be used again. It throws
   * `InterruptedException` if the thread is interrupted while it waits; nothing was sent then, and the endpoint can be used again.
+  * It throws `IllegalArgumentException` if a value is out of range, and [[EndpointUsed]] if the endpoint was already used.
   */
 abstract class SendEndpoint(previous: Endpoint) extends Endpoint(previous)
 
-/** What endpoints are of whose state every message leads back to the state, so that a [[SharedSender]] can be made of them. */
+/** Implemented by sending endpoints of a state whose messages all lead back to the state, so that a [[SharedSender]] can be
+  * created from them.
+  */
 trait Shareable
 
-/** An endpoint of a session that is over: a state without direction and without messages. Nothing is left to do. */
+/** An endpoint of a session that is over: a state without direction and without messages. There is nothing left to do. */
 abstract class DoneEndpoint(previous: Endpoint) extends Endpoint(previous)
 
-/** An endpoint whose side listens for a message of type `M`, which carries the next endpoint.
+/** An endpoint whose side receives a message of type `M`, which carries the next endpoint.
   *
-  * ''Closed'' is told only after everything has been read that the peer sent before it left.
+  * That the peer has closed the session is reported only after everything that it sent before has been received.
   */
 abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
 
-  /** For generated code: the message with this index, and the endpoint that follows it. A payload that is one primitive value is the
-    * `number`.
+  /** For generated code: the message with this index, and the endpoint that follows it. A payload that is a single primitive
+    * value is the `number`.
     */
   protected def open(index: Int, payload: Any, number: Long): M
 
-  /** Waits for the message. Throws [[SessionClosed]] if the peer has left, and `InterruptedException` if the thread is
-    * interrupted first; this endpoint can be used again then.
+  /** Waits for the message. Throws [[SessionClosed]] if the session is closed, [[EndpointUsed]] if this endpoint was already
+    * used, and `InterruptedException` if the thread is interrupted first; after an interrupt this endpoint can be used again.
     */
   def recv(): M = {
     val side = $side
@@ -140,7 +145,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
       val passing = side.peek(this)
       val word = if (passing == 0L) Endpoint.await(side, turn, state) else passing
       val slot = if (passing == 0L) seat.slot else seat.slotOf(turn)
-      // In one place for both ways, so that the compiler can do without the message where the program takes it apart.
+      // In one place for both paths, so that the compiler need not create the message where the program takes it apart.
       val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
       val isKept = if (passing == 0L) seat.pass(word, turn) else seat.end(turn + 1, true)
       if (!isKept) throw Endpoint.used(side, turn, state)
@@ -149,7 +154,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     } catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
   }
 
-  /** As `recv`, with ''closed'' as a value. */
+  /** As `recv`, but returns [[SessionClosed]] as a value instead of throwing it. */
   def recvOrClosed(): Either[SessionClosed, M] = {
     var owned = start()
     val seat = $side.seat
@@ -162,8 +167,8 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     takeIn(left = false, owned)
   }
 
-  /** The message if it is there. Never waits. `None`: nothing yet, and this endpoint can still be used. Throws
-    * [[SessionClosed]] if the peer has left.
+  /** The message, if it is there. Never waits. `None` means that nothing has come yet; this endpoint can still be used. Throws
+    * [[SessionClosed]] if the session is closed, and [[EndpointUsed]] if this endpoint was already used.
     */
   def tryRecv(): Option[M] = {
     val owned = start()
@@ -174,7 +179,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     }
   }
 
-  /** As `recv`, but waits no longer than `timeout`. `None`: nothing came, and this endpoint can still be used. */
+  /** As `recv`, but waits at most `timeout`. `None` means that nothing came in time; this endpoint can still be used. */
   def recvWithin(timeout: FiniteDuration): Option[M] = {
     val nanos = math.max(0L, timeout.toNanos)
     val owned = start()
@@ -183,8 +188,9 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     else None
   }
 
-  /** The message when it comes, without a thread that waits for it. The future fails with [[SessionClosed]] if the peer
-    * leaves. It is completed by the thread that sends, which runs nothing but what `Future` itself runs there.
+  /** The message when it comes, without a thread that waits for it. The future fails with [[SessionClosed]] if the session is
+    * closed. It is completed in the thread in which `recvThen` would call back, and only what `Future` itself runs is run there.
+    * Throws [[EndpointUsed]] at once if this endpoint was already used.
     */
   def recvAsync(): Future[M] = {
     val promise = Promise[M]()
@@ -192,9 +198,10 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     promise.future
   }
 
-  /** Calls back with the message when it comes, or with the news that the peer has left: once, and at once if it is there. The
-    * caller is the thread that sends, so `callback` must not wait, and should hand over long work. What it throws goes to the handler of
-    * uncaught exceptions of that thread.
+  /** Calls back once, with the message when it comes, or with [[SessionClosed]] if the session is closed; at once if either is
+    * there. Otherwise `callback` runs in the thread that sends or closes the session or, occasionally in a long run, in the
+    * common pool of the Java library. It must not wait, and should hand over long work. What it throws goes to the uncaught
+    * exception handler of that thread. Throws [[EndpointUsed]] if this endpoint was already used.
     */
   def recvThen(callback: Either[SessionClosed, M] => Unit): Unit = {
     Objects.requireNonNull(callback, "callback"): Unit
@@ -209,13 +216,15 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     }
   }
 
-  /** This endpoint in a [[Select]], with what to do with its message. If the peer has left, the select throws [[SessionClosed]]. */
+  /** This endpoint as a case of a [[Select]], with the handler for its message. If the session is closed, the select throws
+    * [[SessionClosed]].
+    */
   def on[R](handler: M => R): Select.Case[R] = {
     Objects.requireNonNull(handler, "handler"): Unit
     onOrClosed(_.fold(closed => throw closed, handler))
   }
 
-  /** As `on`, with ''closed'' as a value. */
+  /** As `on`, but the handler also gets [[SessionClosed]], as a value. */
   def onOrClosed[R](handler: Either[SessionClosed, M] => R): Select.Case[R] = {
     Objects.requireNonNull(handler, "handler"): Unit
     new Select.Case(this, left => {
@@ -224,7 +233,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     })
   }
 
-  /** Whether a message is there, and not the news that the peer has left. */
+  /** Whether a message is there, as opposed to the news that the peer has closed the session. */
   private[duologue] def hasMessage: Boolean = {
     val owned = start()
     val has = $side.seat.hasMessage
@@ -232,7 +241,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     has
   }
 
-  /** The message of which `hasMessage` has told, also if this side has been left meanwhile. */
+  /** The message that `hasMessage` has reported, even if this side has been abandoned in the meantime. */
   private[duologue] def recvSeen(): M =
     try recv()
     catch {
@@ -242,19 +251,19 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
         opened(word, owned = false)
     }
 
-  /** Begins a use; whether it is an owner's. */
+  /** Begins a use. Returns whether it is an owner's. */
   private def start(): Boolean = {
     val owned = $side.seat.isMine
     if (!$side.begin($turn, owned)) throw Endpoint.used(this)
     owned
   }
 
-  /** Ends it as if it had not been. */
+  /** Ends a use as if it had not happened. */
   private def unused(owned: Boolean): Unit = if (!$side.seat.end($turn, owned)) throw Endpoint.used(this)
 
   private def arrives(nanos: Long, owned: Boolean): Boolean = Endpoint.arrives($side, $turn, $state(), nanos, owned)
 
-  /** What has arrived at this endpoint, unless somebody has `left` by it. */
+  /** What has arrived at this endpoint, unless its side was abandoned (`left`). */
   private[duologue] def takeIn(left: Boolean, owned: Boolean): Either[SessionClosed, M] =
     try {
       val word = if (left) 0L else $side.seat.take()
@@ -262,14 +271,14 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     } catch {
       case used: EndpointUsed       => throw used
       case thrown: RuntimeException =>
-        // Who hears of it may be a callback, which has no other way.
+        // Not thrown: the result may go to a callback, which cannot learn of it in any other way.
         val closed = Endpoint.closed(this)
         $side.seat.breakOff(): Unit
         closed.initCause(thrown): Unit
         Left(closed)
     }
 
-  /** The message with this word, which was taken. */
+  /** The message with this word, which was taken. Ends the use. */
   private def opened(word: Long, owned: Boolean): M = {
     val seat = $side.seat
     val slot = seat.slot

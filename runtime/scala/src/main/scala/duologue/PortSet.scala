@@ -4,8 +4,8 @@ import java.util.Objects
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 
-/** Any number of receiving endpoints, from which messages are received as they come. Every endpoint comes with a value of the
-  * program's own, which is given back with the message, or with the news that the peer has left.
+/** Any number of receiving endpoints, from which messages are received as they come. Each endpoint is added with a value of the
+  * program's own, which is returned with the message, or with the report that the session is closed.
   *
   * {{{
   * val calls = PortSet[calculator.Ready, Caller]()
@@ -16,28 +16,31 @@ import scala.concurrent.duration.FiniteDuration
   * }
   * }}}
   *
-  * A message takes its endpoint out of the set; the endpoint that follows is in the message, and to hear of the session again, add
-  * that one. Adding, removing and each form of receiving take constant time, however many endpoints there are. An endpoint that
-  * comes back has its turn behind all others that have something to say.
+  * Receiving a message removes its endpoint from the set. The next endpoint is in the message: add it to continue with the
+  * session. Adding, removing and each form of receiving take constant time, regardless of the number of endpoints. An endpoint
+  * that is added again is served after all others that have a message.
   *
-  * `M` is the type of the messages. Endpoints of several states or protocols fit into one set of a common type of theirs: a union
-  * in Scala 3, or `Any`; a pattern match tells their messages apart.
+  * `M` is the type of the messages. Endpoints of several states or protocols fit into one set if `M` is a common type of their
+  * messages: a union in Scala 3, or `Any`. A pattern match distinguishes the messages.
   *
-  * While an endpoint is in a set it cannot be used otherwise. If its side is left, the set reports it as closed. One thread at a
-  * time may use a set, and none while a future of it is pending: `IllegalStateException` otherwise.
+  * While an endpoint is in a set it cannot be used elsewhere. If its side is abandoned, the set reports it as closed. Only one
+  * thread at a time may use a set, and none while a future or callback of the set is pending; otherwise `IllegalStateException`
+  * is thrown.
   */
 final class PortSet[M, A] private () extends AutoCloseable {
   import PortSet.Event
 
   private val ports = new Ports
 
-  /** Adds an endpoint, and the value that comes back with its message. Throws [[EndpointUsed]] if it was used before or is in a
-    * set already.
+  /** Adds an endpoint, and the value that is returned with its message. Throws [[EndpointUsed]] if the endpoint was already used
+    * or is already in a set.
     */
   def add(endpoint: RecvEndpoint[M], value: A): Unit =
     if (!used(ports.add(endpoint, value))) throw Endpoint.used(endpoint)
 
-  /** Takes an endpoint out again and gives its value. The endpoint can then be used. `None`: it is not in the set. */
+  /** Removes an endpoint from the set and returns its value. The endpoint can then be used again. `None` means that it is not in
+    * the set.
+    */
   def remove(endpoint: RecvEndpoint[M]): Option[A] = used {
     Option(ports.find(endpoint)).map { member =>
       val value = member.value.asInstanceOf[A]
@@ -49,29 +52,35 @@ final class PortSet[M, A] private () extends AutoCloseable {
   /** How many endpoints are in the set. */
   def size: Int = ports.size
 
+  /** Whether the set is empty. */
   def isEmpty: Boolean = size == 0
 
+  /** Whether the set is not empty. */
   def nonEmpty: Boolean = size != 0
 
-  /** Waits for a message of any endpoint, or for the news that a peer has left and everything it sent has been read, and takes
-    * that endpoint out. Throws `NoSuchElementException` at once if the set is empty, and `InterruptedException` if the thread is
-    * interrupted first.
+  /** Waits for a message of any endpoint, or until a session is closed and everything that the peer sent has been received, and
+    * removes that endpoint from the set. Throws `NoSuchElementException` at once if the set is empty, and `InterruptedException`
+    * if the thread is interrupted first.
     */
   def recv(): Event[M, A] = {
     if (isEmpty) throw nothing
     receive(-1L) match {
       case Some(event) => event
-      case None        => throw new AssertionError("a wait without limit has ended")
+      case None        => throw new AssertionError("a wait without a time limit has timed out")
     }
   }
 
-  /** As `recv`, but never waits. `None`: nothing has come, or the set is empty. */
+  /** As `recv`, but never waits. `None` means that nothing has come, or that the set is empty. */
   def tryRecv(): Option[Event[M, A]] = receive(0L)
 
-  /** As `recv`, but waits no longer than `timeout`. `None`: nothing came, or the set is empty, and then at once. */
+  /** As `recv`, but waits at most `timeout`. `None` means that nothing came in time, or that the set is empty; in the latter case
+    * it is returned at once.
+    */
   def recvWithin(timeout: FiniteDuration): Option[Event[M, A]] = receive(math.max(0L, timeout.toNanos))
 
-  /** As `recv`, without a thread that waits. The future is completed by the thread that sends. */
+  /** As `recv`, without a thread that waits. The future is completed in the thread in which `recvThen` would call back. It fails
+    * with `NoSuchElementException` if the set is empty.
+    */
   def recvAsync(): Future[Event[M, A]] = {
     val promise = Promise[Event[M, A]]()
     if (isEmpty) promise.failure(nothing): Unit
@@ -79,9 +88,10 @@ final class PortSet[M, A] private () extends AutoCloseable {
     promise.future
   }
 
-  /** Calls back with what `recv` gives: once, and at once if it is there. The caller is the thread that sends, so `callback` must
-    * not wait. What it throws goes to the handler of uncaught exceptions of that thread. It may use the set. Throws
-    * `NoSuchElementException` if the set is empty.
+  /** Calls back once with what `recv` would return, at once if it is there. Otherwise `callback` runs in the thread that sends or
+    * closes the session or, occasionally in a long run, in the common pool of the Java library, so it must not wait. It may use
+    * the set. What it throws goes to the uncaught exception handler of that thread. Throws `NoSuchElementException` if the set is
+    * empty.
     */
   def recvThen(callback: Event[M, A] => Unit): Unit = {
     Objects.requireNonNull(callback, "callback"): Unit
@@ -94,7 +104,7 @@ final class PortSet[M, A] private () extends AutoCloseable {
     }
   }
 
-  /** Leaves the sessions of all endpoints in the set, which is then empty. */
+  /** Abandons the sessions of all endpoints in the set, which is then empty. */
   override def close(): Unit = used(ports.clear()).forEach(endpoint => endpoint.$side.abandon())
 
   override def toString: String = "PortSet(" + size.toString + " endpoints)"
@@ -125,7 +135,7 @@ final class PortSet[M, A] private () extends AutoCloseable {
     taken.map(take => take())
   }
 
-  /** Makes the place free; what is left to do needs the set no longer. */
+  /** Removes the member from the set. What is left to do does not need the set. */
   private def release(member: Ports.Member): () => Event[M, A] = {
     val endpoint = member.endpoint.asInstanceOf[RecvEndpoint[M]]
     val value = member.value.asInstanceOf[A]
@@ -140,10 +150,10 @@ final class PortSet[M, A] private () extends AutoCloseable {
 
 object PortSet {
 
-  /** An empty set. */
+  /** Creates an empty set. */
   def apply[M, A](): PortSet[M, A] = new PortSet
 
-  /** What a set hears of one of its endpoints; `value` is the one that was added with it. */
+  /** What a set reports about one of its endpoints. `value` is the one that was added with the endpoint. */
   sealed trait Event[+M, +A] {
     def value: A
   }
@@ -151,6 +161,6 @@ object PortSet {
   /** A message, which carries the next endpoint. */
   final case class Received[+M, +A](value: A, message: M) extends Event[M, A]
 
-  /** The peer has left, and everything it sent has been read; or the endpoint's own side was left. */
+  /** The peer has closed the session, and everything it sent has been received; or the endpoint's own side was abandoned. */
   final case class Closed[+A](value: A, why: SessionClosed) extends Event[Nothing, A]
 }

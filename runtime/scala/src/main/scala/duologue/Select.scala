@@ -4,7 +4,7 @@ import java.util.Objects
 import scala.concurrent.{ExecutionContext, Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 
-/** Several endpoints, of whatever protocols and states, of which the one is used that is ready first.
+/** Several endpoints, of any protocols and states, of which the first to be ready is used.
   *
   * {{{
   * val total = Select(
@@ -13,32 +13,33 @@ import scala.concurrent.duration.FiniteDuration
   * ).recv()
   * }}}
   *
-  * It receives as one endpoint does, in the same forms, and gives what the handler of the chosen endpoint gives. Handlers run in
-  * the thread that receives, after the wait is over. If several endpoints are ready, each is chosen equally often. Endpoints that
-  * were not chosen stay as they are; the chosen one is used up. While a select waits, its endpoints cannot be used otherwise; if a
-  * side is left meanwhile, it is chosen as closed.
+  * It has the same forms of receiving as a single endpoint, and returns what the handler of the chosen endpoint returns. Handlers run
+  * in the thread that receives, after the wait is over. The search begins at a random endpoint: endpoints that are all
+  * ready are chosen equally often. Endpoints that were not chosen stay as they are; the chosen one is used up. While a select waits, its endpoints cannot be used
+  * elsewhere; if a side is abandoned in the meantime, it is chosen as closed.
   *
-  * Each wait looks at all endpoints: for many of them [[PortSet]] is the better choice.
+  * Each wait checks all endpoints. For many endpoints, [[PortSet]] is the better choice.
   */
 final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
-  /** Waits until an endpoint is ready. Throws [[SessionClosed]] if its peer has left and its handler wants messages only,
-    * `InterruptedException` if the thread is interrupted first, and [[EndpointUsed]] if an endpoint was used before; in the
-    * last two cases no other endpoint is used up.
+  /** Waits until an endpoint is ready. Throws [[SessionClosed]] if its session is closed and its handler accepts only messages,
+    * `InterruptedException` if the thread is interrupted first, and [[EndpointUsed]] if an endpoint was already used; in the last
+    * two cases no other endpoint is used up.
     */
   def recv(): R = arrives(-1L) match {
     case Some(handle) => handle()
-    case None         => throw new AssertionError("a wait without limit has ended")
+    case None         => throw new AssertionError("a wait without a time limit has timed out")
   }
 
-  /** As `recv`, but never waits. `None`: no endpoint is ready. */
+  /** As `recv`, but never waits. `None` means that no endpoint is ready. */
   def tryRecv(): Option[R] = arrives(0L).map(handle => handle())
 
-  /** As `recv`, but waits no longer than `timeout`. `None`: no endpoint was ready. */
+  /** As `recv`, but waits at most `timeout`. `None` means that no endpoint was ready in time. */
   def recvWithin(timeout: FiniteDuration): Option[R] = arrives(math.max(0L, timeout.toNanos)).map(handle => handle())
 
-  /** As `recv`, without a thread that waits. The message is taken and the handler runs in `executor`. If that refuses, the future fails
-    * with what it threw, and all endpoints are as they were.
+  /** As `recv`, without a thread that waits. The message is received and the handler runs in `executor`. If the executor rejects
+    * this, the future fails with what it threw, and all endpoints are as they were. Throws [[EndpointUsed]] at once if an
+    * endpoint was already used.
     */
   def recvAsync()(implicit executor: ExecutionContext): Future[R] = {
     val promise = Promise[R]()
@@ -53,9 +54,10 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
     promise.future
   }
 
-  /** Calls back when an endpoint is ready, with what runs its handler: once, and at once if one is ready. The message is taken
-    * before. The caller is the thread that makes the endpoint ready, so `callback` must not wait. What it throws goes to the handler of
-    * uncaught exceptions of that thread.
+  /** Calls back once when an endpoint is ready, at once if one is, with a function that runs the endpoint's handler. The message
+    * has been received by then. Otherwise `callback` runs in the thread that makes the endpoint ready or, occasionally in a long
+    * run, in the common pool of the Java library, so it must not wait. What it throws goes to the uncaught exception handler of
+    * that thread. Throws [[EndpointUsed]] if an endpoint was already used.
     */
   def readyThen(callback: (() => R) => Unit): Unit = {
     Objects.requireNonNull(callback, "callback"): Unit
@@ -89,13 +91,13 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
 object Select {
 
-  /** One endpoint of a select, with what to do when it is ready: `endpoint.on`, `endpoint.onOrClosed`, [[room]]. */
+  /** One endpoint of a select and its handler, from `endpoint.on`, `endpoint.onOrClosed` or [[room]]. */
   final class Case[+R] private[duologue] (
       private[duologue] val endpoint: Endpoint,
       private[duologue] val take: Boolean => () => R
   ) {
 
-    /** The same endpoint, and what `change` makes of the handler's result. */
+    /** The same endpoint, with `change` applied to the result of its handler. */
     def map[S](change: R => S): Case[S] = {
       Objects.requireNonNull(change, "change"): Unit
       new Case(endpoint, left => {
@@ -108,15 +110,15 @@ object Select {
   /** A select of these endpoints. */
   def apply[R](first: Case[R], more: Case[R]*): Select[R] = from(first +: more)
 
-  /** A select of any number of endpoints. Throws `IllegalArgumentException` if there are none: to wait for them would never
-    * end.
+  /** A select of any number of endpoints. Throws `IllegalArgumentException` if there are none, because waiting for them would
+    * never end.
     */
   def from[R](cases: Iterable[Case[R]]): Select[R] = {
     if (cases.isEmpty) throw new IllegalArgumentException("there is no endpoint to wait for")
     new Select(cases.toArray[Case[Any]])
   }
 
-  /** A sending endpoint in a select: ready when a message can be sent without waiting, which `message` then does.
+  /** A sending endpoint in a select. It is ready when a message can be sent without waiting, which `message` then does.
     *
     * {{{
     * Select.room(client)(_.send(4L))

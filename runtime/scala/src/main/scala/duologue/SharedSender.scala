@@ -6,7 +6,7 @@ import scala.concurrent.{ExecutionContext, Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.{Failure, Success, Try}
 
-/** One sending endpoint for many senders, in states whose messages all lead back to the state.
+/** One sending endpoint for many senders, in a state whose messages all lead back to the state.
   *
   * {{{
   * val sender = SharedSender(client)
@@ -14,37 +14,40 @@ import scala.util.{Failure, Success, Try}
   * sender.send(_.deposit(100.0))
   * }}}
   *
-  * The messages of one sender arrive in the order in which it sent them. Each sender may be used by any number of threads.
-  * The session is left when the last sender is closed, or after the garbage collector has found all of them.
+  * The messages of one sender arrive in the order in which it sent them. Each sender may be used by any number of threads. The
+  * session is closed when the last sender is closed, or after the garbage collector has found all of them.
   *
-  * A message is given as a function of the endpoint, which runs while no other sender sends, so it should do nothing else. It
-  * may send several messages in a row; if there is no room for all of them, the other senders wait with it.
+  * A message is given as a function of the endpoint, which runs while no other sender sends, so it should do nothing else. It may
+  * send several messages in a row; if there is no space for all of them, the other senders wait as well.
   *
-  * All forms throw [[SessionClosed]] if the peer has left or the last sender was closed meanwhile, `IllegalStateException` if
-  * this sender was closed, and what `message` throws.
+  * All forms throw `IllegalStateException` if this sender was closed. They throw [[SessionClosed]] if the peer has closed the
+  * session or the last sender was closed in the meantime, and what `message` throws; the future of `sendAsync` fails with these.
   */
 final class SharedSender[E <: SendEndpoint with Shareable] private (core: SharedSender.Core[E]) extends AutoCloseable {
   import SharedSender.Attempt
 
   private val closed = new AtomicBoolean
 
-  /** Sends; waits while there is no room, and lets others send meanwhile. Throws `InterruptedException` if the thread is
-    * interrupted before.
+  /** Sends. While there is no space, waits and lets others send. Throws `InterruptedException` if the thread is interrupted
+    * first.
     */
   def send(message: E => E): Unit = sends(message, -1L): Unit
 
-  /** Sends if there is room; false if there is none. Never waits for room. */
+  /** Sends if there is space; returns false if there is none. Does not wait for space, unless `message` sends several messages
+    * and there is not enough for all of them.
+    */
   def trySend(message: E => E): Boolean = {
     open()
     core.attempt(message, null) == Attempt.Sent
   }
 
-  /** As `send`, but waits no longer than `timeout`; false if there was no room. */
+  /** As `send`, but waits at most `timeout`. Returns false if there was no space in time. */
   def sendWithin(timeout: FiniteDuration)(message: E => E): Boolean = sends(message, math.max(0L, timeout.toNanos))
 
-  /** As `send`, without a thread that waits. If there is room, `message` runs at once, otherwise later in `executor`. If that refuses, the
-    * future fails with what it threw, and nothing was sent. If `message` sends several, it waits in `executor` for the room of the later ones:
-    * then that must not be an executor that runs work in the thread that receives, which would wait for itself.
+  /** As `send`, without a thread that waits. If there is space, `message` runs at once, otherwise later in `executor`. If the
+    * executor rejects this, the future fails with what it threw, and nothing was sent. If `message` sends several messages, it
+    * waits in `executor` for space for the later ones. Then `executor` must not run its work in the thread that receives, which
+    * would wait for itself.
     */
   def sendAsync(message: E => E)(implicit executor: ExecutionContext): Future[Unit] = {
     open()
@@ -53,14 +56,14 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
     promise.future
   }
 
-  /** Another sender of the same endpoint, which has to be closed as well. */
+  /** Another sender for the same endpoint; it must be closed as well. Throws `IllegalStateException` if this one is closed. */
   def share(): SharedSender[E] = {
     open()
     core.senders.incrementAndGet(): Unit
     new SharedSender(core)
   }
 
-  /** Gives this sender up; the last one leaves the session. Nothing happens if it was closed before. */
+  /** Closes this sender. Closing the last one closes the session. Does nothing if this sender was closed before. */
   override def close(): Unit =
     if (closed.compareAndSet(false, true) && core.senders.decrementAndGet() == 0) core.leave()
 
@@ -98,7 +101,9 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
 
 object SharedSender {
 
-  /** A shared sender of this endpoint, which is used up: the senders close its session, no scope it was in. */
+  /** A shared sender of this endpoint, which is used up: its session is closed by the senders, not by a scope that it was in.
+    * Throws [[EndpointUsed]] if the endpoint was already used.
+    */
   def apply[E <: SendEndpoint with Shareable](endpoint: E): SharedSender[E] = {
     val moving = new generated.Moving
     val moved = moving.take(endpoint)
@@ -113,12 +118,12 @@ object SharedSender {
 
     case object Sent extends Attempt
     case object Full extends Attempt
-    /** There may be room: try again. */
+    /** There may be space: try again. */
     case object Again extends Attempt
   }
 
-  /** A message that waits for room without a thread. The crowd lets go of a waiter before it wakes it, so one wake is one attempt,
-    * and the attempt that joined does nothing afterwards.
+  /** A message that waits for space without a thread. The crowd removes a waiter before it wakes it, so one wake-up is one
+    * attempt, and an attempt that has joined the crowd does nothing afterwards.
     */
   private[duologue] final class Pending[E <: SendEndpoint with Shareable](
       core: Core[E],
@@ -128,7 +133,7 @@ object SharedSender {
   ) extends Waiter {
 
     def attempt(): Unit = {
-      // Nothing else may refer to the session while the user only holds the future.
+      // It may be that nothing else refers to the session while the user holds only the future.
       Side.SUSPENDED.add(this): Unit
       try {
         if (core.insist(message, this) == Attempt.Sent) complete(Success(()))
@@ -146,14 +151,16 @@ object SharedSender {
   /** What the senders share. */
   private[duologue] final class Core[E <: SendEndpoint with Shareable](first: E) {
     private val side = first.$side
-    /** Held for one message. A virtual thread that waits for it does not keep its carrier. */
+    /** Held for one message. A virtual thread that waits for it does not occupy its carrier. */
     private val lock = new ReentrantLock
     val crowd = new Crowd
     val senders = new AtomicInteger(1)
 
     def place: String = Endpoint.place(first)
 
-    /** Sends if there is room. Otherwise `waiter`, if there is one, is in the crowd afterwards: Full. */
+    /** Sends if there is space. Otherwise `waiter`, unless it is null, is in the crowd afterwards: `Full`. If space was found in
+      * the meantime, it is not: `Again`.
+      */
     def attempt(message: E => E, waiter: Waiter): Attempt = {
       var wakes = false
       lock.lock()
@@ -171,20 +178,20 @@ object SharedSender {
         else Attempt.Again
       } finally {
         lock.unlock()
-        // In this thread others may go on, which is not for the middle of an attempt.
+        // A callback may run in this thread, which must not happen in the middle of an attempt.
         if (wakes) crowd.wake()
       }
     }
 
-    /** As `attempt`, until it was sent or `waiter` waits. */
+    /** As `attempt`, until the message is sent or `waiter` waits. */
     @scala.annotation.tailrec
     def insist(message: E => E, waiter: Waiter): Attempt = attempt(message, waiter) match {
       case Attempt.Again => insist(message, waiter)
       case attempt       => attempt
     }
 
-    /** The live endpoint. What `message` gave back is not asked: it may have failed between two messages, and a callback that runs
-      * inside it may send, too. Every endpoint of this state is like the first but for its turn.
+    /** The live endpoint. What `message` returned is not used for this: it may have failed between two messages, and a callback
+      * that runs inside it may send too. Every endpoint of this state is like the first except for its turn.
       */
     private def live(): E = {
       val turn = side.turn
@@ -192,8 +199,8 @@ object SharedSender {
       first.$at(turn).asInstanceOf[E]
     }
 
-    /** A message that waited for room by itself has put its own waiter in the crowd's place. Says whether there is something to do
-      * for the crowd.
+    /** Stores the crowd as the waiter for space again, because a message that waited for space by itself has replaced it with its
+      * own waiter. Returns whether the crowd has to be woken.
       */
     private def settle(): Boolean = {
       val turn = side.turn

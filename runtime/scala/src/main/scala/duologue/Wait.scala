@@ -1,8 +1,8 @@
 package duologue
 
-/** A wait without a thread, from [[whenReady]]. */
+/** A wait without a thread, started by [[whenReady]]. */
 final class Wait private[duologue] (task: Group.Task) {
 
-  /** Gives the wait up: its callback comes, if it has not come before. */
+  /** Ends the wait: its callback is called, if it has not been called before. */
   def end(): Unit = task.giveUp()
 }

@@ -2,22 +2,22 @@ package duologue
 
 import java.lang.ref.Reference
 
-/** What generated code calls. Programs have no use for it. */
+/** What generated code calls. Programs do not need it. */
 object generated {
 
-  /** The two places of a new session, before their first endpoints. */
+  /** The two sides of a new session, before their first endpoints. */
   final class Start private[generated] (val server: Endpoint, val client: Endpoint)
 
   private final class Seed(side: Side) extends Endpoint(side, -1L) {
     def $state(): String = ""
   }
 
-  /** How sessions begin. The name is the version of this runtime: code that was generated for another one does not compile, and
-    * the compiler says which it needs.
+  /** Starts sessions. The name contains the version of this runtime: code that was generated for another one does not compile,
+    * and the compiler's error names the version that it needs.
     */
   object runtime_0_1 {
 
-    /** A new session. `capacity` is the longest run of the protocol, or 0 if a run has no bound. */
+    /** A new session. `capacity` is the longest run of the protocol, or 0 if a run is unbounded. */
     def start(protocol: String, capacity: Int, clientSpeaks: Boolean): Start = {
       val pipe = new Pipe(protocol, capacity)
       val server = new Side(pipe, false, !clientSpeaks)
@@ -34,8 +34,8 @@ object generated {
     }
   }
 
-  /** What all messages are. Where Scala 3 is strict about equality, messages can be compared, which a pattern does that names one
-    * without values: with those of any state, since one value may be a message of several.
+  /** The type of all messages. With strict equality, Scala 3 allows a pattern that names a message without values only if
+    * messages can be compared. Messages of all states can be, since one value may be a message of several states.
     */
   trait Message
 
@@ -43,7 +43,7 @@ object generated {
     implicit val comparable: strict.Equality.Of[Message] = strict.Equality.any
   }
 
-  /** What the types of payloads are that a specification declares. Where Scala 3 is strict about equality, values of one type can be
+  /** The type of all payload types that a specification declares. With strict equality in Scala 3, values of one type can be
     * compared with each other.
     */
   trait Value[V]
@@ -52,7 +52,7 @@ object generated {
     implicit def comparable[V <: Value[V]]: strict.Equality.Of[V] = strict.Equality.any
   }
 
-  /** Sends a message after which the same side speaks again. */
+  /** Sends a message after which the same side sends again. */
   def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
     val side = endpoint.$side
     val pushed =
@@ -64,7 +64,7 @@ object generated {
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.STAY, null)
   }
 
-  /** Sends a message after which the peer speaks. */
+  /** Sends a message after which the peer sends. */
   def turn(endpoint: Endpoint, index: Int, payload: Any): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.TURN, null)
 
@@ -72,7 +72,7 @@ object generated {
   def end(endpoint: Endpoint, index: Int, payload: Any): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.END, null)
 
-  /** As `stay`, with a payload that is one primitive value. */
+  /** As `stay`, with a payload that is a single primitive value. */
   def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
     val side = endpoint.$side
     val pushed =
@@ -82,30 +82,30 @@ object generated {
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.STAY, null)
   }
 
-  /** As `turn`, with a payload that is one primitive value. */
+  /** As `turn`, with a payload that is a single primitive value. */
   def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.TURN, null)
 
-  /** As `end`, with a payload that is one primitive value. */
+  /** As `end`, with a payload that is a single primitive value. */
   def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.END, null)
 
-  /** As `stay`, with a payload that is made by [[Moving]]. */
+  /** As `stay`, with a payload that is built by [[Moving]]. */
   def stay(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
     val cargo = moving.cargo(payload)
     if (moving.isEmpty) stay(endpoint, index, cargo)
     else send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, cargo, 0L, Pipe.STAY, moving)
   }
 
-  /** As `turn`, with a payload that is made by [[Moving]]. */
+  /** As `turn`, with a payload that is built by [[Moving]]. */
   def turn(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.TURN, moving)
 
-  /** As `end`, with a payload that is made by [[Moving]]. */
+  /** As `end`, with a payload that is built by [[Moving]]. */
   def end(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.END, moving)
 
-  /** Takes what an endpoint is made of instead of the endpoint, which the compiler does without where it goes nowhere. */
+  /** Takes the parts of an endpoint instead of the endpoint, which the compiler need not create if it does not escape. */
   private def send(
       side: Side,
       turn: Long,
@@ -129,12 +129,12 @@ object generated {
     if (!sent) throw restored(moving, Endpoint.closed(side, state))
     val isKept = seat.end(turn + 1, owned)
     seat.wakePeer()
-    // The collector must not find the side forgotten, and leave, before its last message is there.
+    // The collector must not treat the side as forgotten, and abandon it, before its last message is published.
     Reference.reachabilityFence(side)
     if (!isKept) throw Endpoint.used(side, turn, state)
   }
 
-  /** Why nothing is sent; what was to be sent is the sender's again. */
+  /** Gives the endpoints in the payload back to the sender, and returns the reason why nothing is sent. */
   private def restored(moving: Moving, refusal: Exception): Exception = {
     if (moving != null) moving.restore()
     refusal
@@ -152,30 +152,32 @@ object generated {
     if (refusal != null) throw restored(moving, refusal)
   }
 
-  /** Refuses what a `u8` cannot hold. */
+  /** Throws `IllegalArgumentException` if the value does not fit in a `u8`. */
   def u8(name: String, value: Int): Unit = if ((value & ~0xff) != 0) refuse(name, value.toLong, "u8")
 
-  /** Refuses what a `u16` cannot hold. */
+  /** Throws `IllegalArgumentException` if the value does not fit in a `u16`. */
   def u16(name: String, value: Int): Unit = if ((value & ~0xffff) != 0) refuse(name, value.toLong, "u16")
 
-  /** Refuses what a `u32` cannot hold. */
+  /** Throws `IllegalArgumentException` if the value does not fit in a `u32`. */
   def u32(name: String, value: Long): Unit = if ((value & ~0xffffffffL) != 0L) refuse(name, value, "u32")
 
   private def refuse(name: String, value: Long, range: String): Nothing =
-    throw new IllegalArgumentException("`" + name + "` is a " + range + ", which " + value.toString + " is not")
+    throw new IllegalArgumentException("`" + name + "` is a " + range + ": " + value.toString + " is out of range")
 
-  /** An index that the state does not have. Only a ring that a program tampered with can hold it. */
+  /** Throws `IllegalStateException` for an index that the state does not have. Only a ring that a program has tampered with can
+    * contain one.
+    */
   def unknown(index: Int): Nothing = throw new IllegalStateException("no message " + index + " in this state")
 
-  /** A value that holds endpoints and knows where. */
+  /** A value that contains endpoints and knows where. */
   trait Carrier[V] extends Value[V] {
 
     /** The same value, with its endpoints taken away from the sender. */
     def $moved(moving: Moving): Any
   }
 
-  /** The endpoints inside one payload on their way from the sender to the receiver: the sender's are used up, and come back if
-    * the payload cannot be sent.
+  /** The endpoints inside one payload while it passes from the sender to the receiver: the sender's are used up, and are given
+    * back if the payload cannot be sent.
     */
   final class Moving {
     private var from: List[Endpoint] = Nil
@@ -183,7 +185,7 @@ object generated {
 
     private def used(endpoint: Endpoint): Nothing = throw Endpoint.used(endpoint)
 
-    /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender no longer has it; whoever calls this restores the
+    /** The endpoint as the receiver will have it. Throws [[EndpointUsed]] if the sender does not have it. The caller restores the
       * others, as [[cargo]] does, whatever is thrown between two of them.
       */
     def take[E <: Endpoint](endpoint: E): E = endpoint match {
@@ -199,7 +201,7 @@ object generated {
         moved
     }
 
-    /** A value of which only the program knows whether it holds endpoints. Found are endpoints, payload types that hold
+    /** A value of which only the program knows whether it contains endpoints. Finds endpoints, payload types that contain
       * endpoints, and both inside the options, sequences and tuples of the language.
       */
     def any[T](value: T): T = find(value).asInstanceOf[T]
@@ -220,8 +222,8 @@ object generated {
 
     private def holds(value: Any): Boolean = kind(value).contains(true)
 
-    /** Whether a value holds endpoints; `None` if it is too empty to tell. All elements of a sequence are of one type, so the
-      * first that can tell speaks for the others, and a long sequence of something else costs nothing.
+    /** Whether a value contains endpoints; `None` if it is too empty to tell. All elements of a sequence are of one type, so the
+      * first one that can tell decides for the others, and a long sequence of something else costs nothing.
       */
     private def kind(value: Any): Option[Boolean] = value match {
       case _: Endpoint | _: Carrier[_]      => Some(true)
@@ -237,10 +239,12 @@ object generated {
 
     private def isTuple(value: Product): Boolean = value.getClass.getName.startsWith("scala.Tuple")
 
-    /** Whether there were no endpoints in the payload. */
+    /** Whether there are no endpoints in the payload. */
     private[duologue] def isEmpty: Boolean = to.isEmpty
 
-    /** The payload, as it lies in the ring. If it cannot be made, because of a `null` for example, the endpoints in it are the sender's again. */
+    /** The payload, as stored in the ring. If it cannot be built, for example because of a `null`, the endpoints in it are given
+      * back to the sender.
+      */
     private[duologue] def cargo(payload: => Any): Any =
       try {
         val moved = payload

@@ -3,20 +3,21 @@ import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.Using
 
-/** What programs need to hold sessions: endpoints, and what they throw. The protocols themselves are generated. */
+/** What programs need to run sessions: endpoints, and what they throw. The protocols themselves are generated. */
 package object duologue {
 
-  /** The bytes of a `bytes` value; compared by content, and never changed. */
+  /** The value of a `bytes`: immutable, and compared by content. */
   type Bytes = scala.collection.immutable.ArraySeq[Byte]
 
-  /** Leaves the session that `endpoint` belongs to, by whichever endpoint of the same side is live. The peer reads what was
-    * sent up to here and is then told that the session is closed; unread messages are destroyed, and endpoints inside them
-    * leave their sessions in turn. Nothing happens if the session is over, or if the endpoint was sent to somebody else.
+  /** Closes the session that `endpoint` belongs to, whichever endpoint of the same side is live. The peer can receive what was
+    * sent so far, and then finds the session closed. Unread messages are destroyed, and the sessions of endpoints inside them are
+    * closed in turn. Does nothing if the session is over, or if the endpoint was sent to another side. Never waits.
     */
   def abandon(endpoint: Endpoint): Unit = endpoint.$side.abandon()
 
-  /** Sends by `message` if that does not wait. `None`: there is no room, and the endpoint can still be used. Only a run without
-    * bound can be out of room. It is room for one message: if `message` sends several, it waits for the room of the others.
+  /** Sends with `message` if that does not wait. `None` means that there is no space; the endpoint can still be used. Only an
+    * unbounded run can be out of space. The check is for one message: if `message` sends several, it waits for space for the
+    * others. Throws [[EndpointUsed]] if the endpoint was already used, and what `message` throws.
     *
     * {{{
     * trySend(client)(_.send(4L)) match {
@@ -28,18 +29,21 @@ package object duologue {
   def trySend[E <: SendEndpoint, R](endpoint: E)(message: E => R): Option[R] =
     if (hasRoom(endpoint)) Some(message(endpoint)) else None
 
-  /** As `trySend`, but waits for room, and no longer than `timeout`: for that of one message, too. */
+  /** As `trySend`, but waits at most `timeout` for space for one message. Throws `InterruptedException` if the thread is
+    * interrupted first; the endpoint can then be used again.
+    */
   def sendWithin[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Option[R] =
     Select(Select.room(endpoint)(message)).recvWithin(timeout)
 
-  /** Sends by `message` when there is room for one message, without a thread that waits. `message` runs in `executor`. If that refuses, the
-    * future fails with what it threw, and the endpoint can be used again.
+  /** Sends with `message` when there is space for one message, without a thread that waits. `message` runs in `executor`. If the
+    * executor rejects this, the future fails with what it threw, and the endpoint can be used again.
     */
   def sendAsync[E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit executor: ExecutionContext): Future[R] =
     Select(Select.room(endpoint)(message)).recvAsync()
 
-  /** Runs one side of a new session in `executor` and gives the other side's endpoint. However `serve` ends, its side leaves the
-    * session then; what it throws is the executor's to report.
+  /** Runs one side of a new session in `executor` and returns the other side's endpoint. When `serve` ends, in whatever way, its
+    * side is closed; what it throws is left to the executor to report. If the executor rejects the work, `service` closes the
+    * session and throws what the executor threw.
     *
     * {{{
     * val client = duologue.service(bank.init())(serve)
@@ -56,11 +60,12 @@ package object duologue {
     client
   }
 
-  /** Calls back when an operation on `endpoint` would not wait: a message has come or can be sent, or the peer has left. Nothing is used
-    * up: the endpoint is as it was when `callback` runs, and cannot be used before. `Left`: the endpoint's own side was left
-    * meanwhile. The callback comes once, at once if the endpoint is ready, and also after [[Wait.end]]. The caller is the thread
-    * that makes the endpoint ready, so `callback` must not wait. What it throws goes to the handler of uncaught exceptions of that thread.
-    * This is what libraries of effects build upon.
+  /** Calls back when an operation on `endpoint` would not wait: a message has come or can be sent, or the peer has closed the
+    * session. The endpoint is not used up: it is as it was when `callback` runs, and until then it cannot be used. `Left` means
+    * that the endpoint's own side was abandoned in the meantime. The callback comes once: at once if the endpoint is ready, and
+    * also after [[Wait.end]]. Otherwise it runs in the thread that makes the endpoint ready or, occasionally in a long run, in
+    * the common pool of the Java library, so it must not wait. What it throws goes to the uncaught exception handler of that
+    * thread. Throws [[EndpointUsed]] if the endpoint was already used. Effect libraries build on this.
     */
   def whenReady(endpoint: Endpoint)(callback: Either[SessionClosed, Unit] => Unit): Wait = {
     Objects.requireNonNull(callback, "callback"): Unit
@@ -80,7 +85,7 @@ package object duologue {
 
   private[duologue] implicit val outcomes: strict.Equality.Of[Side.Outcome] = strict.Equality.any
 
-  /** Whether the endpoint's own side was left. */
+  /** Whether the endpoint's own side was abandoned. */
   private[duologue] def wasLeft(endpoint: Endpoint): Boolean = endpoint.$side.isLeft
 
   private def hasRoom(endpoint: SendEndpoint): Boolean = {
@@ -93,7 +98,7 @@ package object duologue {
 
   object Bytes {
 
-    /** The lowest eight bits of each number. */
+    /** Bytes from the lowest eight bits of each number. */
     def apply(bytes: Int*): Bytes = scala.collection.immutable.ArraySeq.from(bytes.map(_.toByte))
 
     /** A copy of an array. */

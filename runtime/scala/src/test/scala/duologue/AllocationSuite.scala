@@ -4,17 +4,17 @@ import com.sun.management.ThreadMXBean
 import duologue.protocols.bank
 import java.lang.management.ManagementFactory
 
-/** What a message costs the heap: itself and the endpoints that follow it on either side. */
+/** What a message costs the heap: the message and the endpoints that follow it on both sides. */
 final class AllocationSuite extends RuntimeSuite {
 
   private val threads = ManagementFactory.getThreadMXBean match {
     case threads: ThreadMXBean => threads
-    case other                 => sys.error(other.toString + " does not count")
+    case other                 => sys.error(other.toString + " does not count allocations")
   }
 
   private val Messages = 20000
 
-  /** So that the compiler cannot find out that nobody needs what is made. */
+  /** Keeps the compiler from finding out that the objects are not needed. */
   @volatile var kept: AnyRef = this
 
   private def allocated(body: => Unit): Long = {
@@ -23,7 +23,7 @@ final class AllocationSuite extends RuntimeSuite {
     threads.getCurrentThreadAllocatedBytes - before
   }
 
-  /** The bytes of one of the objects that `make` makes. */
+  /** The size in bytes of one of the objects that `make` creates. */
   private def size(make: () => AnyRef): Long = {
     var i = 0
     val all = allocated {
@@ -87,11 +87,12 @@ final class AllocationSuite extends RuntimeSuite {
         }
       }
     }
-    // Once before, for what Java makes when code runs for the first time.
+    // The first run also allocates what Java creates when code runs for the first time.
     run()
     val nothing = allocated(())
     val all = allocated(run()) - nothing
-    // The local variables that the closure shares are objects, too; there are less than ten of them, whatever the number of messages.
+    // The local variables that the closure shares are objects, too. There are fewer than ten of them, whatever the number of
+    // messages.
     val messages = Messages + Messages / 20 * 2
     assert(all <= messages * each + 300, (all, messages * each).toString)
     assert(all >= messages * each / 3, (all, messages * each).toString)

@@ -7,10 +7,10 @@ import scala.concurrent.duration._
 import scala.util.control.ControlThrowable
 import scala.util.{Failure, Try}
 
-/** What the callbacks of [[ForeignSuite]] throw. */
+/** The exception that the callbacks of [[ForeignSuite]] throw. */
 final class Broken extends RuntimeException("a callback throws")
 
-/** Executors that refuse, callbacks that throw, and `null`: they harm nobody but those that brought them. */
+/** Executors that reject work, callbacks that throw, and `null`: they harm only the code that supplied them. */
 final class ForeignSuite extends RuntimeSuite {
 
   private type Server = stream.server.Stream[Int]
@@ -18,7 +18,7 @@ final class ForeignSuite extends RuntimeSuite {
 
   private def refuse(): Nothing = throw new RejectedExecutionException("no more")
 
-  /** As a pool that was shut down. */
+  /** Like a pool that was shut down. */
   private object dead extends ExecutionContext {
     def execute(task: Runnable): Unit = refuse()
     def reportFailure(cause: Throwable): Unit = ()
@@ -45,7 +45,7 @@ final class ForeignSuite extends RuntimeSuite {
     case other                        => fail(other.toString)
   }
 
-  /** What this thread's handler of uncaught exceptions is handed while `body` runs. */
+  /** What this thread's uncaught exception handler receives while `body` runs. */
   private def reported(body: => Unit): List[Throwable] = {
     val thread = Thread.currentThread
     val before = thread.getUncaughtExceptionHandler
@@ -138,7 +138,7 @@ final class ForeignSuite extends RuntimeSuite {
   }
 
   test("a handler that throws whatever it likes fails the future") {
-    // `Try` lets all of these pass.
+    // `Try` does not catch any of these.
     val thrown = List[Throwable](new InterruptedException, new LinkageError, new ControlThrowable {}, new StackOverflowError)
     for (each <- thrown) {
       val (server, client) = stream.init[Int]()

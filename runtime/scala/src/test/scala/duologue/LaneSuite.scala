@@ -3,7 +3,7 @@ package duologue
 import duologue.protocols.stream
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 
-/** Long runs, in which messages go by the lane: whatever comes between finds the session as if they had not. */
+/** Long runs, in which messages go through the lane: other operations find the session as if there were no lane. */
 final class LaneSuite extends RuntimeSuite {
 
   private type Server = stream.server.Stream[Int]
@@ -25,8 +25,8 @@ final class LaneSuite extends RuntimeSuite {
     case other                             => fail(other.toString)
   }
 
-  /** A session in the middle of a run, in which `unread` messages wait and either side goes by its lane: without fences if the receiver has
-    * promised not to sleep, which it does not where it never waits.
+  /** A session in the middle of a run, with `unread` messages, in which both sides use their lanes: without fences if the
+    * receiver has promised not to sleep, which it does not do if it never waits.
     */
   private def inRun(unread: Int, eager: Boolean): (Server, Client) = {
     val (server, client) = stream.init[Int]()

@@ -114,7 +114,7 @@ final class LateSuite extends RuntimeSuite {
   }
 
   test("the runtime keeps no class loader when its sessions are over or forgotten") {
-    /** A loader of its own for the runtime and the tests, and whatever else as everybody. */
+    /** A class loader that loads the runtime and the tests itself, and everything else from its parent. */
     final class Own(all: ClassLoader, locations: Array[java.net.URL]) extends java.net.URLClassLoader(locations, all) {
       override def loadClass(name: String, resolves: Boolean): Class[_] =
         if (name.startsWith("duologue.")) Option(findLoadedClass(name)).getOrElse(findClass(name)) else super.loadClass(name, resolves)
@@ -143,7 +143,7 @@ final class LateSuite extends RuntimeSuite {
     })
     def receive(server: stream.server.Stream[Int], expected: Int): Int = server.recv() match {
       case stream.Stream.Send(value, next) =>
-        if (value != expected) fail(value.toString + " in place of " + expected.toString)
+        if (value != expected) fail(value.toString + " instead of " + expected.toString)
         receive(next, expected + 1)
       case stream.Stream.Swap(next) => receive(next.swapped(), expected)
       case stream.Stream.Stop()     => expected
@@ -183,10 +183,10 @@ final class LateSuite extends RuntimeSuite {
   }
 }
 
-/** What [[LateSuite]] does in a class loader of its own. */
+/** What [[LateSuite]] runs in a class loader of its own. */
 object Sessions {
 
-  /** Sessions that end, are left, and are forgotten by one side and by both. */
+  /** Sessions that end, are closed, and are forgotten by one side and by both. */
   def run(): Unit = for (_ <- 1 to 10) {
     stream.init[Int]()._2.stop()
     val (server, client) = stream.init[Int]()

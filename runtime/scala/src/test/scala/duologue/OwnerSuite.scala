@@ -4,7 +4,7 @@ import duologue.protocols.stream
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 
-/** A thread that has used a side many times in a row, and another one that comes into the middle of its use. */
+/** A thread that has used a side many times in a row, and another one whose use overlaps the first one's. */
 final class OwnerSuite extends RuntimeSuite {
 
   private final class Sender(previous: Endpoint) extends SendEndpoint(previous) {
@@ -15,7 +15,7 @@ final class OwnerSuite extends RuntimeSuite {
     }
   }
 
-  /** Whose receiving stops in its middle to run `within`. */
+  /** Stops in the middle of receiving to run `within`. */
   private final class Receiver(previous: Endpoint, within: Receiver => Unit) extends RecvEndpoint[Receiver](previous) {
     def $state(): String = "numbers"
     protected def open(index: Int, payload: Any, number: Long): Receiver = {
@@ -54,7 +54,7 @@ final class OwnerSuite extends RuntimeSuite {
       val refusal = intercept[EndpointUsed](last.recv())
       assertEquals(
         refusal.getMessage,
-        "this endpoint of `numbers.numbers` was used by two threads at the same moment, or its side was; the session is closed"
+        "this endpoint of `numbers.numbers` or its side was used by two threads at the same time; the session is closed"
       )
     })
     meeting.await()
@@ -88,7 +88,7 @@ final class OwnerSuite extends RuntimeSuite {
       assert(client.$side.begin(turn, true))
       new Beside(client.send(1): Unit).join()
       assert(!isBroken(client))
-      // What `send` goes on with.
+      // The steps with which `send` continues.
       assert(seat.send(turn, 0, Int.box(9), 0L, Pipe.STAY))
       assert(!seat.end(turn + 1, true))
       assert(isBroken(client))

@@ -16,14 +16,14 @@ final class PortSetSuite extends RuntimeSuite {
 
   private def streams(): Streams = PortSet()
 
-  /** Adds a new session's server; its client. */
+  /** Adds a new session's server, and returns its client. */
   private def join(set: Streams, name: Int, capacity: Int = 0): Client = {
     val (server, client) = stream.init[Int](capacity)
     set.add(server, name)
     client
   }
 
-  /** What was heard, as whom it is of and the number; the endpoint that follows comes back. */
+  /** What was reported: the value of the endpoint, and the number. The next endpoint is added to the set. */
   private def heard(set: Streams, event: PortSet.Event[stream.Stream[Int], Int]): (Int, Int) = event match {
     case PortSet.Received(name, stream.Stream.Send(value, next)) =>
       set.add(next, name)

@@ -13,7 +13,7 @@ final class SelectSuite extends RuntimeSuite {
 
   private type Server = stream.server.Stream[Int]
 
-  /** What a server hears, as a number; 0 if it is the end. */
+  /** What a server receives, as a number; 0 if it is the end. */
   private def number(message: stream.Stream[Int]): Int = message match {
     case stream.Stream.Send(value, _) => value
     case stream.Stream.Swap(_)        => -1
@@ -198,7 +198,7 @@ final class SelectSuite extends RuntimeSuite {
               sent.incrementAndGet(): Unit
               if (i % 97 == at) Thread.`yield`()
             }
-          catch { case _: SessionClosed => fail("nobody leaves here") }
+          catch { case _: SessionClosed => fail("no side closes the session here") }
           abandon(sending)
         })
       }

@@ -5,20 +5,20 @@ import java.util.concurrent.{Executor, RejectedExecutionException}
 import scala.concurrent.{Await, ExecutionContext}
 import scala.concurrent.duration._
 
-/** Sending where there may be no room, and services. */
+/** Sending when there may be no space, and services. */
 final class SendSuite extends RuntimeSuite {
 
   private implicit val parasitic: ExecutionContext = ExecutionContext.parasitic
 
   private type Client = stream.client.Stream[Int]
 
-  /** Sends until there is no room. */
+  /** Sends until there is no space. */
   private def filled(client: Client): Client = trySend(client)(_.send(0)) match {
     case Some(next) => filled(next)
     case None       => client
   }
 
-  /** Takes out so many messages. */
+  /** Receives `count` messages. */
   private def drained(server: stream.server.Stream[Int], count: Int): stream.server.Stream[Int] =
     if (count == 0) server
     else
@@ -29,7 +29,7 @@ final class SendSuite extends RuntimeSuite {
 
   test("whoever is told of room in the thread that receives finds the endpoint used that made it") {
     val (server, client) = stream.init[Int]()
-    // A thread that goes on and on claims its uses in another way.
+    // A thread that uses a side many times in a row claims its uses in another way.
     var sending = client
     var receiving = server
     for (_ <- 1 to 100) {

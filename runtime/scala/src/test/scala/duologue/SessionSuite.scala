@@ -26,7 +26,7 @@ final class SessionSuite extends RuntimeSuite {
     looked.countDown()
     response.recv() match {
       case bank.LoginResponse.Ok(next)    => abandon(next)
-      case bank.LoginResponse.Invalid(_) => fail("not what was sent")
+      case bank.LoginResponse.Invalid(_) => fail("not the message that was sent")
     }
     beside.join()
   }
@@ -47,9 +47,9 @@ final class SessionSuite extends RuntimeSuite {
           case bank.WithdrawalResponse.Money(money, next) =>
             assertEquals(money, 50.0)
             next.quit()
-          case bank.WithdrawalResponse.InsufficientFunds(_) => fail("not what was sent")
+          case bank.WithdrawalResponse.InsufficientFunds(_) => fail("not the message that was sent")
         }
-      case bank.LoginResponse.Invalid(_) => fail("not what was sent")
+      case bank.LoginResponse.Invalid(_) => fail("not the message that was sent")
     }
   }
 
@@ -278,7 +278,7 @@ final class SessionSuite extends RuntimeSuite {
     val next = sending.send(1)
     abandon(next)
     val isLeft = "this endpoint of `stream.stream` cannot be used any more: this side has closed the session"
-    val isUsed = "this endpoint of `stream.stream` was used before; go on with the endpoint that its first use returned"
+    val isUsed = "this endpoint of `stream.stream` was already used; continue with the endpoint that the first use returned"
     assertEquals(intercept[EndpointUsed](next.send(2)).getMessage, isLeft)
     assertEquals(intercept[EndpointUsed](trySend(next)(_.send(2))).getMessage, isLeft)
     assertEquals(intercept[EndpointUsed](sending.send(2)).getMessage, isUsed)

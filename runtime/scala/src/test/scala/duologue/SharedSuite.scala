@@ -134,7 +134,7 @@ final class SharedSuite extends RuntimeSuite {
     val long = sender.sendAsync(endpoint => (1 to 64).foldLeft(endpoint)((endpoint, number) => endpoint.line(1, number)))
     val waiting = new Beside(sender.send(_.line(2, 1)))
     waiting.asleep()
-    // The future goes on in this thread, and fills the buffer before the thread that waits after it has its turn.
+    // The future continues in this thread, and fills the buffer before the thread that waits after it gets its turn.
     val rest = drained(server, 64)
     assert(long.isCompleted)
     while (!isWaiting) Thread.`yield`()

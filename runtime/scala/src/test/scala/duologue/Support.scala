@@ -30,7 +30,7 @@ abstract class RuntimeSuite extends munit.FunSuite {
       Option(thrown.get).foreach(failure => throw failure)
     }
 
-    /** Returns once the thread sleeps, so that what follows meets a waiting side. */
+    /** Returns once the thread sleeps, so that the next operation finds a waiting side. */
     def asleep(): Unit = {
       def sleeps = (thread.getState eq Thread.State.WAITING) || (thread.getState eq Thread.State.TIMED_WAITING)
       while (!sleeps && thread.isAlive) Thread.sleep(1)
@@ -41,7 +41,7 @@ abstract class RuntimeSuite extends munit.FunSuite {
 
   protected def used(body: => Any): Unit = intercept[EndpointUsed](body): Unit
 
-  /** munit's `intercept` lets this one pass. */
+  /** munit's `intercept` does not catch this one. */
   protected def interrupted(body: => Any): Unit = {
     val thrown =
       try {
@@ -62,7 +62,7 @@ abstract class RuntimeSuite extends munit.FunSuite {
     assert(condition)
   }
 
-  /** Collects garbage and sends until the session is closed, never more than there is room for. */
+  /** Collects garbage and sends until the session is closed, but never more messages than there is space for. */
   protected def sendUntilClosed(sender: stream.client.Stream[Int]): Unit = {
     var client = sender
     var over = false
@@ -74,8 +74,8 @@ abstract class RuntimeSuite extends munit.FunSuite {
   }
 }
 
-/** Conversations in which every run ends with a question, and the next begins after the answer: whoever does not hear of the last message of a
-  * run is woken by nothing else, and both sides wait without end.
+/** Conversations in which every run ends with a question, and the next run begins after the answer: a side that misses the last
+  * message of a run is woken by nothing else, and both sides wait forever.
   */
 object Rounds {
 
@@ -87,7 +87,7 @@ object Rounds {
   def ask(client: Client, numbers: Int): Client =
     if (numbers == 0) client.swap().recv().next else ask(client.send(numbers), numbers - 1)
 
-  /** Answers, if it is a question; what follows, unless it is the end. */
+  /** Answers, if the message is a question. Returns the next endpoint, unless the message is the end. */
   def answered(message: stream.Stream[Int]): Option[Server] = message match {
     case stream.Stream.Send(_, next) => Some(next)
     case stream.Stream.Swap(next)    => Some(next.swapped())
@@ -100,8 +100,8 @@ object Rounds {
     case None       => ()
   }
 
-  /** Asks many questions, one of one client after the other, in runs that are mostly short. Now and then the other side has the time to fall
-    * asleep.
+  /** Asks many questions, one of one client after the other, in runs that are mostly short. Now and then the other side has time
+    * to fall asleep.
     */
   def converse(clients: Vector[Client], rounds: Int, longest: Int, seed: Long): Unit = {
     val random = new Random(seed)
@@ -115,9 +115,9 @@ object Rounds {
   }
 }
 
-/** What the tests of the adapters need to know of the shim. */
+/** What the tests of the adapters need to know about the runtime. */
 object Probe {
 
-  /** Whether somebody waits for a message of this endpoint's side. */
+  /** Whether there is a waiter for a message of this endpoint's side. */
   def waits(endpoint: Endpoint): Boolean = endpoint.$side.seat.waiter != null
 }

@@ -4,8 +4,9 @@ import duologue.protocols.{bank, log, stream}
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 
-/** Everything that waits, in virtual threads: many more than there are carriers, so that one that kept its carrier would stop the
-  * others. Java has them from version 21 on, and with an older one these tests fail; this text compiles with 17.
+/** Everything that waits, in virtual threads: many more than there are carriers, so that a thread that kept its carrier would
+  * stop the others. Virtual threads exist from Java 21 on, and these tests fail with an older version, although the source
+  * compiles with 17.
   */
 final class VirtualSuite extends RuntimeSuite {
 

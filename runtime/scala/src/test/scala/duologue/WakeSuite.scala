@@ -3,7 +3,9 @@ package duologue
 import duologue.protocols.{log, stream}
 import java.util.concurrent.atomic.AtomicInteger
 
-/** What comes after a side has looked and before its waiter is there, played by hand: the waiter looks again, or nothing ever wakes it. */
+/** Events that come after a side's check and before its waiter is registered, produced by hand. The waiter checks again, or
+  * nothing ever wakes it.
+  */
 final class WakeSuite extends RuntimeSuite {
 
   private final class Counted extends Waiter {
@@ -17,7 +19,7 @@ final class WakeSuite extends RuntimeSuite {
   private def drained(server: stream.server.Stream[Int], count: Int): stream.server.Stream[Int] =
     (1 to count).foldLeft(server)((server, _) => Rounds.answered(server.recv()).getOrElse(fail("a number")))
 
-  /** Announces a waiter to what is ready already; afterwards nothing is left of it. */
+  /** Announces a waiter to a side that is ready already; afterwards the waiter is not registered. */
   private def refuses(endpoint: Endpoint): Unit = for (announce <- List[(Seat, Waiter) => Boolean](_.announce(_), _.announcePassive(_))) {
     val waiter = new Counted
     assert(endpoint.$side.claim(endpoint))

@@ -6,8 +6,8 @@ import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.util.Random
 
-/** Two threads on random ways through one protocol, which wait in every form, are interrupted, and leave at any moment. What they send
-  * is endpoints, each with a number to be read inside: so each is counted wherever it ends.
+/** Two threads on random walks through one protocol, which wait in every form, are interrupted, and close the session at any
+  * moment. They send endpoints, each with a number to be read inside, so each endpoint is counted wherever it ends.
   */
 final class WalkSuite extends RuntimeSuite {
 
@@ -15,16 +15,18 @@ final class WalkSuite extends RuntimeSuite {
 
   private val Walks = 1500
 
-  /** Unless it is `disturbed`, nobody interrupts, leaves or waits for a limited time, and so nothing wakes a side that was forgotten. */
+  /** Unless it is `disturbed`, no thread interrupts, closes the session or waits with a time limit, and so nothing wakes a side
+    * that was forgotten.
+    */
   private final class Walk(seed: Long, disturbed: Boolean) {
     private val (server, client) = stream.init[Inner](capacity = if (seed % 3 == 0) 0 else 7)
     private val room = 5
     private val inside = Vector.fill(60)(stream.init[Int]())
-    /** What became of each endpoint: 1 sent, 2 refused. */
+    /** What became of each endpoint: 1 for sent, 2 for refused. */
     private val sent = new AtomicIntegerArray(inside.size)
     private val received = new AtomicIntegerArray(inside.size)
 
-    /** Repeats what an interrupt has ended: the endpoint can be used again. */
+    /** Repeats an operation that an interrupt has ended: the endpoint can be used again. */
     @tailrec
     private def insist[R](body: () => R): R =
       (try Some(body())
@@ -114,7 +116,7 @@ final class WalkSuite extends RuntimeSuite {
         (sent.get(at), received.get(at)) match {
           case (0, 0) => (0, 0)
           case (1, times) if times <= 1 =>
-            // Received and left, or destroyed unread: either way it is no longer the sender's, and its session is over.
+            // Received and closed, or destroyed unread: either way it is not the sender's, and its session is over.
             used(own.tryRecv())
             closed(inside(at)._2.$at(1L).asInstanceOf[stream.client.Stream[Int]].send(0))
             (1, times)

@@ -1,6 +1,6 @@
 package duologue
 
-/** Who waits yields as long as that is cheap, and sleeps at once for a while after a yield that was dear. */
+/** A thread that waits yields as long as yields are cheap, and after an expensive one it sleeps at once for a while. */
 final class YieldsSuite extends RuntimeSuite {
   for (zero <- Seq(0L, -5L, Long.MaxValue - 10)) {
     test(s"after a dear yield there is none for a while, on a clock that shows $zero") {
@@ -19,7 +19,7 @@ final class YieldsSuite extends RuntimeSuite {
 
       yields.learn(again, again + 1)
       assert(yields.arePromising(again + 1))
-      assert(yields.arePromising(end), "a cheap one ends the doubt")
+      assert(yields.arePromising(end), "a cheap yield ends the pause")
     }
   }
 }

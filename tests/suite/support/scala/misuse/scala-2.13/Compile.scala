@@ -4,8 +4,8 @@ import scala.reflect.internal.util.{CodeAction, Position}
 import scala.tools.nsc.{CompilerCommand, Global, Settings}
 import scala.tools.nsc.reporters.FilteringReporter
 
-/** Compiles each file alone, all in one virtual machine, and prints what the compiler has to say about it: the file, how bad it
-  * is, the line, and the message on one line.
+/** Compiles each file alone, all in one virtual machine, and prints the compiler's messages about it: the file, the
+  * severity, the line, and the message on one line.
   */
 object Compile {
   def main(arguments: Array[String]): Unit = {
@@ -19,7 +19,7 @@ object Compile {
 
   private final class Telling(file: String, val settings: Settings) extends FilteringReporter {
     override def doReport(at: Position, message: String, severity: Severity, actions: List[CodeAction]): Unit =
-      // What has no place is a summary.
+      // A message without a position is a summary.
       if (at.isDefined) {
         val level = if (severity == ERROR) "error" else "warning"
         println(List(file, level, at.line.toString, message.replaceAll("\\s+", " ")).mkString("\t"))

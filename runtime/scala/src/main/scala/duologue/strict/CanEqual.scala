@@ -1,6 +1,6 @@
 package duologue.strict
 
-/** Stands where Scala 2 has no `CanEqual`, and says nothing there. */
+/** A substitute for Scala 2, which has no `CanEqual`; it has no effect there. */
 private[strict] trait CanEqual[-L, -R]
 
 private[strict] object CanEqual {

@@ -1,6 +1,6 @@
 package duologue.protocols
 
-/** The bank of the README without its types, written by hand as generated code is. */
+/** The bank of the README without its types, written by hand in the form of generated code. */
 object bank {
 
   def init(): (server.Login, client.Login) = {

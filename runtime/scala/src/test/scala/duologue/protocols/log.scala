@@ -1,6 +1,6 @@
 package duologue.protocols
 
-/** A log whose endpoint many may share, written by hand as generated code is. */
+/** A log whose endpoint many senders may share, written by hand in the form of generated code. */
 object log {
 
   def init(): (server.Log, client.Log) = {

@@ -1,7 +1,7 @@
 package duologue.protocols
 
-/** A stream of values, written by hand as generated code is. The capacity is a parameter here, so that the tests can have a
-  * bounded one too.
+/** A stream of values, written by hand in the form of generated code. The capacity is a parameter here, so that the tests can
+  * also have a bounded one.
   */
 object stream {
 

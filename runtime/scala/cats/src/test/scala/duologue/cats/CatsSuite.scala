@@ -7,7 +7,7 @@ import duologue.{EndpointUsed, Probe, SessionClosed, abandon}
 import java.util.concurrent.atomic.AtomicReference
 import protocols.{bank, numbers, word_count}
 
-/** The bank, counting words, and waits that are cancelled, in fibers. */
+/** The bank, word counting, and canceled waits, in fibers. */
 final class CatsSuite extends munit.FunSuite {
 
   private implicit val runtime: IORuntime = IORuntime.global
@@ -116,7 +116,7 @@ final class CatsSuite extends munit.FunSuite {
       for {
         counter <- count(server, Map.empty).start
         totals <- tell(client, words)
-        // The totals fit into the buffer; the words did not.
+        // The totals fit in the buffer; the words did not.
         read <- read(totals, Nil)
         _ <- counter.joinWithNever
       } yield assertEquals(read, List(("and", 500L), ("cat", 500L), ("hat", 500L), ("the", 1000L)))
@@ -143,7 +143,7 @@ final class CatsSuite extends munit.FunSuite {
     def round(number: Int): IO[Boolean] = for {
       ends <- IO(numbers.init())
       waiting <- ready[IO](ends._1).start
-      // Some certainly before there is a message.
+      // Some are canceled before there is a message.
       _ <- waiting.cancel.whenA(number % 10 == 0)
       sending <- IO(ends._2.send(number.toLong)).start
       _ <- waiting.cancel
@@ -169,7 +169,7 @@ final class CatsSuite extends munit.FunSuite {
         else IO.uncancelable(poll => poll(receive(server)(IO.asyncForIO)).flatMap(message => IO(kept.set(Some(message.value)))))
       for {
         receiver <- receiving.start
-        // Some certainly before there is a message, and some when they have it.
+        // Some are canceled before there is a message, and some when they have it.
         _ <- receiver.cancel.whenA(number % 10 == 3)
         sender <- IO(client.send(number.toLong)).start
         _ <- receiver.join.whenA(number % 10 == 4)
@@ -198,7 +198,7 @@ final class CatsSuite extends munit.FunSuite {
         }
         else IO.uncancelable(poll => poll(sends).flatMap(next => IO(kept.set(Some(next)))))
       for {
-        // Some certainly never come so far, some certainly do, and others have some time for it.
+        // Some never get to the send, some always do, and the others have some time for it.
         sender <- (IO.never[Unit].whenA(number % 10 == 3) *> sending).start
         _ <- IO.cede.replicateA_(number % 7)
         _ <- sender.join.whenA(number % 10 == 4)
@@ -222,7 +222,7 @@ final class CatsSuite extends munit.FunSuite {
       for {
         receiver <- receive(server)(IO.asyncForIO).attempt.start
         _ <- IO.cede.untilM_(IO(Probe.waits(server)))
-        // To some no message is sent, so they are certainly told, and some certainly have theirs first.
+        // Some are sent no message, so they always fail, and some always have theirs first.
         _ <- (IO(client.send(7L)) *> receiver.join).whenA(number % 10 == 4)
         _ <- IO {
           if (number % 10 != 3 && number % 10 != 4) client.send(7L): Unit

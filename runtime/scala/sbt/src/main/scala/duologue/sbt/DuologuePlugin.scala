@@ -9,18 +9,19 @@ import sbt.plugins.JvmPlugin
 import scala.sys.process.{Process, ProcessLogger}
 import xsbti.{CompileFailed, Position, Problem, Severity}
 
-/** Writes endpoints for the protocols of a project before it is compiled, and whenever a protocol or the compiler of protocols has
-  * changed. What is wrong with a protocol is a problem of the compilation, with file, line and column, so that editors show it.
+/** Generates endpoints for a project's protocols before the project is compiled, and again whenever a protocol or the protocol
+  * compiler has changed. Errors in a protocol are reported as compilation problems, with file, line and column, so that editors
+  * show them.
   */
 object DuologuePlugin extends AutoPlugin {
 
   override def requires: Plugins = JvmPlugin
 
   object autoImport {
-    val duologueExecutable = settingKey[String]("The compiler of protocols: a path, or a name that is looked for in PATH.")
-    val duologueSource = settingKey[File]("The directory with the protocols.")
-    val duologueOptions = settingKey[Seq[String]]("Further options of `duologue gen`, such as -I DIR or -D all.")
-    val duologueGenerate = taskKey[Seq[File]]("Writes endpoints for the protocols.")
+    val duologueExecutable = settingKey[String]("The protocol compiler: a path, or a name to look up in PATH.")
+    val duologueSource = settingKey[File]("The directory that contains the protocols.")
+    val duologueOptions = settingKey[Seq[String]]("Additional options for `duologue gen`, such as -I DIR or -D all.")
+    val duologueGenerate = taskKey[Seq[File]]("Generates endpoints for the protocols.")
   }
   import autoImport._
 
@@ -36,9 +37,9 @@ object DuologuePlugin extends AutoPlugin {
       val out = (Compile / sourceManaged).value / "duologue"
       val options = duologueOptions.value
       val cache = streams.value.cacheDirectory / ("duologue-" + (options :+ executable.getPath).hashCode.toHexString)
-      if (protocols.isEmpty) log.warn(s"there is no .proto file in $source, which duologueSource names")
+      if (protocols.isEmpty) log.warn(s"there is no .proto file in $source (set by duologueSource)")
       val generate = FileFunction.cached(cache, FilesInfo.hash, FilesInfo.hash) { _ =>
-        log.info(s"Writing endpoints for the protocols of $source")
+        log.info(s"Generating endpoints for the protocols in $source")
         run(executable, source, out, options, log)
         (out ** "*.scala").get.toSet
       }
@@ -53,7 +54,7 @@ object DuologuePlugin extends AutoPlugin {
     val folders = sys.env.getOrElse("PATH", "").split(File.pathSeparator).toSeq
     val inPath = if (executable.contains("/")) Nil else folders.flatMap(folder => names.map(new File(folder, _)))
     (inPath ++ names.map(new File(_).getAbsoluteFile)).find(_.isFile).getOrElse {
-      throw new MessageOnlyException(s"there is no `$executable`: install it with `cargo install duologue`, or set duologueExecutable")
+      throw new MessageOnlyException(s"`$executable` was not found: install it with `cargo install duologue`, or set duologueExecutable")
     }
   }
 
@@ -70,7 +71,7 @@ object DuologuePlugin extends AutoPlugin {
     }
   }
 
-  /** As sbt tells the problems of a compilation. */
+  /** Logs a problem as sbt logs the problems of a compilation. */
   private def tell(problem: Problem, log: Logger): Unit = {
     val at = problem.position
     val level = if (problem.severity == Severity.Error) Level.Error else Level.Warn
@@ -87,7 +88,7 @@ object DuologuePlugin extends AutoPlugin {
     override def fillInStackTrace(): Throwable = this
   }
 
-  /** One line of `--format github`, which has all notes and helps of a finding, as sbt knows problems. */
+  /** Reads one line of `--format github`, which contains all notes and help texts of a finding, as an sbt problem. */
   private object Finding {
     private val Line = """::(error|warning) file=([^,]+),line=(\d+),endLine=\d+,col=(\d+),endColumn=\d+,title=([\w-]+)::(.*)""".r
 
@@ -98,7 +99,7 @@ object DuologuePlugin extends AutoPlugin {
       case _ => None
     }
 
-    /** Without the escapes of the format. */
+    /** Decodes the escapes of the format. */
     private def plain(text: String): String =
       Seq("%0D" -> "\r", "%0A" -> "\n", "%3A" -> ":", "%2C" -> ",", "%25" -> "%").foldLeft(text) { case (rest, (escape, character)) =>
         rest.replace(escape, character)

@@ -5,7 +5,7 @@ import duologue.{EndpointUsed, Probe, SessionClosed, abandon}
 import java.util.concurrent.atomic.AtomicReference
 import protocols.{bank, numbers, word_count}
 
-/** The bank, counting words, and waits that are interrupted, in fibers. */
+/** The bank, word counting, and interrupted waits, in fibers. */
 final class ZioSuite extends munit.FunSuite {
 
   private def run[E, A](effect: IO[E, A]): Exit[E, A] = Unsafe.unsafe { implicit unsafe => Runtime.default.unsafe.run(effect) }
@@ -107,7 +107,7 @@ final class ZioSuite extends munit.FunSuite {
         ends <- session(word_count.init())
         counter <- count(ends._1, Map.empty).fork
         totals <- tell(ends._2, words)
-        // The totals fit into the buffer; the words did not.
+        // The totals fit in the buffer; the words did not.
         read <- read(totals, Nil)
         _ <- counter.join
       } yield assertEquals(read, List(("and", 500L), ("cat", 500L), ("hat", 500L), ("the", 1000L)))
@@ -124,7 +124,7 @@ final class ZioSuite extends munit.FunSuite {
         told <- waiting.await
       } yield {
         val failed = told.foldExit(_.failures.nonEmpty, _ => false)
-        // Its own side may have been left before the wait began, and then the endpoint is used up.
+        // Its own side may have been abandoned before the wait began, and then the endpoint is used up.
         val died = told.foldExit(_.dieOption.exists(_.isInstanceOf[EndpointUsed]), _ => false)
         assert(failed || own && died, told.toString)
       }
@@ -136,7 +136,7 @@ final class ZioSuite extends munit.FunSuite {
       ends <- ZIO.succeed(numbers.init())
       (server, client) = ends
       waiting <- ready(server).fork
-      // Some certainly before there is a message.
+      // Some are interrupted before there is a message.
       _ <- ZIO.when(number % 10 == 0)(waiting.interrupt)
       sending <- ZIO.succeed(client.send(number.toLong)).fork
       outcome <- waiting.interrupt
@@ -161,7 +161,7 @@ final class ZioSuite extends munit.FunSuite {
         else ZIO.uninterruptibleMask(restore => restore(server.receive).flatMap(message => ZIO.succeed(kept.set(Some(message.value)))))
       for {
         receiver <- receiving.fork
-        // Some certainly before there is a message, and some when they have it.
+        // Some are interrupted before there is a message, and some when they have it.
         _ <- ZIO.when(number % 10 == 3)(receiver.interrupt)
         sender <- ZIO.succeed(client.send(number.toLong)).fork
         _ <- ZIO.when(number % 10 == 4)(receiver.await)
@@ -185,7 +185,7 @@ final class ZioSuite extends munit.FunSuite {
         restore(ready(client)) *> send(client)(_.send(number.toLong)).flatMap(next => ZIO.succeed(kept.set(Some(next))))
       }
       for {
-        // Some certainly never come so far, some certainly do, and others have some time for it.
+        // Some never get to the send, some always do, and the others have some time for it.
         sender <- (ZIO.when(number % 10 == 3)(ZIO.never) *> sending).fork
         _ <- ZIO.yieldNow.repeatN(number % 7)
         _ <- ZIO.when(number % 10 == 4)(sender.await)
@@ -209,7 +209,7 @@ final class ZioSuite extends munit.FunSuite {
       for {
         receiver <- server.receive.fork
         _ <- ZIO.yieldNow.repeatUntil(_ => Probe.waits(server))
-        // To some no message is sent, so they are certainly told, and some certainly have theirs first.
+        // Some are sent no message, so they always fail, and some always have theirs first.
         _ <- ZIO.when(number % 10 == 4)(ZIO.succeed(client.send(7L)) *> receiver.await)
         _ <- ZIO.succeed {
           if (number % 10 != 3 && number % 10 != 4) client.send(7L): Unit
