@@ -205,6 +205,10 @@ pub fn file_name(name: &str) -> String {
 
 /// One part of a package.
 pub fn package_segment(name: &str) -> String {
+    // Scala 2.13 takes the members of a package of this name for those of a package object, and warns about classes there.
+    if name == "package" {
+        return name.to_owned() + "_";
+    }
     not_root(escaped(name.to_owned()))
 }
 

@@ -177,10 +177,10 @@ fn supply(folder: &Path, mark: &str, program: &RandomProgram) {
 
 /// A part of a package name in Scala, as the compiler writes it.
 fn scala_segment(segment: &str) -> String {
-    if segment == "_root_" {
-        "_root__".to_owned()
-    } else {
-        format!("`{segment}`")
+    match segment {
+        "_root_" => "_root__".to_owned(),
+        "package" => "package_".to_owned(),
+        other => format!("`{other}`"),
     }
 }
 

@@ -4,7 +4,7 @@ package names {
   final class Ticket
 }
 
-package deep.er {
+package deep.package_ {
   final class Buffer
   final class Image
   final class Picture
