@@ -1,6 +1,7 @@
 ThisBuild / scalaVersion := "3.3.7"
 
-// The runtime as source, as shipped with the compiler: it is not published.
+// The runtime of this repository, from source. A standalone project needs neither this nor the two lines about it below: the plugin
+// adds the published runtime.
 lazy val runtime = project.settings(
   Compile / unmanagedSourceDirectories ++= Seq("scala", "java").map { language =>
     file(sys.props("duologue.root")) / "runtime/scala/src/main" / language
@@ -13,5 +14,6 @@ lazy val thermostat = project
   .dependsOn(runtime)
   .settings(
     scalacOptions ++= Seq("-Werror", "-Wvalue-discard", "-Wnonunit-statement"),
+    duologueRuntime := None,
     duologueExecutable := sys.props.getOrElse("duologue.executable", "duologue")
   )

@@ -1,2 +1,2 @@
-// A standalone project writes here: addSbtPlugin("duologue" % "sbt-duologue" % "0.1.0")
+// A standalone project writes here: addSbtPlugin("io.github.duologue" % "sbt-duologue" % "0.1.0")
 lazy val build = project.in(file(".")).dependsOn(RootProject(file(sys.props("duologue.root")) / "runtime/scala/sbt"))

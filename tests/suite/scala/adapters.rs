@@ -38,7 +38,11 @@ fn talks(name: &str, pom: &'static str, suite: &str) {
 
 #[test]
 fn sessions_in_zio() {
-    talks("zio", "runtime/scala/zio/pom.xml", "duologue.zio.ZioSuite");
+    talks(
+        "zio",
+        "runtime/scala/zio/pom.xml",
+        "duologue.interop.zio.ZioSuite",
+    );
 }
 
 #[test]
@@ -46,6 +50,6 @@ fn sessions_in_cats_effect() {
     talks(
         "cats",
         "runtime/scala/cats/pom.xml",
-        "duologue.cats.CatsSuite",
+        "duologue.interop.cats.CatsSuite",
     );
 }

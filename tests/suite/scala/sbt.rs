@@ -4,24 +4,36 @@ use crate::support::scala::{folder, maven, tool};
 use crate::support::{copy, edit, is_named, repository, succeed};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+
+/// `sbt`, which runs tasks in a directory.
+fn sbt_in(folder: &Path) -> Command {
+    let mut java = tool("java");
+    java.current_dir(folder).args([
+        "-Xmx1g",
+        "-Dsbt.log.noformat=true",
+        "-Dsbt.server.autostart=false",
+    ]);
+    java
+}
+
+/// The launcher, and the tasks that it runs.
+fn launch(java: &mut Command, tasks: &[&str]) -> Result<String, String> {
+    java.arg("-jar")
+        .arg(maven::jar("org.scala-sbt", "sbt-launch", "1.12.11"))
+        .args(tasks);
+    succeed(java)
+}
+
+fn compiler() -> String {
+    format!("-Dduologue.executable={}", env!("CARGO_BIN_EXE_duologue"))
+}
 
 fn sbt(example: &Path, root: &Path) -> Result<String, String> {
-    let mut java = tool("java");
-    java.current_dir(example)
-        .args([
-            "-Xmx1g",
-            "-Dsbt.log.noformat=true",
-            "-Dsbt.server.autostart=false",
-        ])
-        .arg(format!("-Dduologue.root={}", root.display()))
-        .arg(format!(
-            "-Dduologue.executable={}",
-            env!("CARGO_BIN_EXE_duologue")
-        ))
-        .arg("-jar")
-        .arg(maven::jar("org.scala-sbt", "sbt-launch", "1.12.11"))
-        .arg("run");
-    succeed(&mut java)
+    let mut java = sbt_in(example);
+    java.arg(format!("-Dduologue.root={}", root.display()))
+        .arg(compiler());
+    launch(&mut java, &["run"])
 }
 
 #[test]
@@ -108,4 +120,52 @@ fn an_edit_of_a_protocol_builds_again_and_an_error_is_told_with_its_place() {
             && !refused.contains("FutureTask"),
         "{refused}"
     );
+}
+
+/// Everything is published into a folder of the tests. A project that has nothing else runs.
+#[test]
+fn a_project_needs_only_what_is_published() {
+    if !is_named("sbt") {
+        return;
+    }
+    let folder = folder("sbt-published");
+    let _ = fs::remove_dir_all(&folder);
+    let (scala, example) = (folder.join("scala"), folder.join("example"));
+    for part in ["build.sbt", "project", "src/main", "zio", "cats", "sbt"] {
+        let (from, to) = (
+            repository().join("runtime/scala").join(part),
+            scala.join(part),
+        );
+        fs::create_dir_all(to.parent().expect("it is in a folder"))
+            .expect("the target folder can be written");
+        copy(&from, &to);
+    }
+    let ivy = format!("-Dsbt.ivy.home={}", folder.join("ivy").display());
+    let install = ["install", "mimaReportBinaryIssues"];
+    launch(sbt_in(&scala).arg(&ivy), &install).unwrap_or_else(|failure| panic!("{failure}"));
+    let published = folder.join("ivy/local/io.github.duologue");
+    for name in ["duologue-runtime", "duologue-zio", "duologue-cats"] {
+        for scala in ["2.13", "3"] {
+            let module = format!("{name}_{scala}");
+            for file in [
+                format!("jars/{module}.jar"),
+                format!("srcs/{module}-sources.jar"),
+                format!("docs/{module}-javadoc.jar"),
+                format!("poms/{module}.pom"),
+            ] {
+                let path = published.join(&module).join("0.1.0").join(file);
+                assert!(path.is_file(), "{} is missing", path.display());
+            }
+        }
+    }
+
+    copy(&repository().join("tests/sbt"), &example);
+    let plugin = r#"addSbtPlugin("io.github.duologue" % "sbt-duologue" % "0.1.0")"#;
+    fs::write(example.join("project/plugins.sbt"), plugin).expect("the folder can be written");
+    let build = "ThisBuild / scalaVersion := \"3.3.7\"\nenablePlugins(DuologuePlugin)\n\
+        duologueExecutable := sys.props(\"duologue.executable\")\n";
+    fs::write(example.join("build.sbt"), build).expect("the folder can be written");
+    let printed = launch(sbt_in(&example).arg(&ivy).arg(compiler()), &["run"])
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(printed.contains("21 degrees, as int\n"), "{printed}");
 }

@@ -21,6 +21,7 @@ object DuologuePlugin extends AutoPlugin {
     val duologueExecutable = settingKey[String]("The protocol compiler: a path, or a name to look up in PATH.")
     val duologueSource = settingKey[File]("The directory that contains the protocols.")
     val duologueOptions = settingKey[Seq[String]]("Additional options for `duologue gen`, such as -I DIR or -D all.")
+    val duologueRuntime = settingKey[Option[String]]("The version of the runtime to depend on; None for a runtime that the build has itself.")
     val duologueGenerate = taskKey[Seq[File]]("Generates endpoints for the protocols.")
   }
   import autoImport._
@@ -29,6 +30,8 @@ object DuologuePlugin extends AutoPlugin {
     duologueExecutable := "duologue",
     duologueSource := (Compile / sourceDirectory).value / "protocols",
     duologueOptions := Nil,
+    duologueRuntime := Some(Version.value),
+    libraryDependencies ++= duologueRuntime.value.map("io.github.duologue" %% "duologue-runtime" % _).toSeq,
     duologueGenerate := {
       val log = streams.value.log
       val source = duologueSource.value

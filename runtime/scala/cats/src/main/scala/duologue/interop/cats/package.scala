@@ -1,4 +1,5 @@
 package duologue
+package interop
 
 import _root_.cats.effect.{Async, Resource, Sync}
 import _root_.cats.syntax.all._

@@ -1,4 +1,4 @@
-package duologue.cats
+package duologue.interop.cats
 
 import _root_.cats.effect.IO
 import _root_.cats.effect.unsafe.IORuntime

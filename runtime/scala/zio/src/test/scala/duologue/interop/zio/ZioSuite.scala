@@ -1,4 +1,4 @@
-package duologue.zio
+package duologue.interop.zio
 
 import _root_.zio.{Exit, IO, Promise, Runtime, UIO, Unsafe, ZIO}
 import duologue.{EndpointUsed, Probe, SessionClosed, abandon}

@@ -1,4 +1,5 @@
 package duologue
+package interop
 
 import _root_.zio.{IO, Scope, ZIO}
 import java.util.concurrent.CompletableFuture
