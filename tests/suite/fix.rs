@@ -12,7 +12,7 @@ const WRONG: &str = "\
 // A comment at the top.
 proto! light {
     off:send {
-        on   -> on   // two blanks, kept
+        on   -> on   // two spaces, kept
         leave -> over /* kept */;
         stay => off
     },

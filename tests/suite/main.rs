@@ -28,3 +28,4 @@ mod rules;
 mod rust;
 mod scala;
 mod tidy;
+mod wording;

@@ -180,10 +180,14 @@ impl<'a> Builder<'a> {
     }
 
     /// The range with the whitespace after it.
-    fn with_blanks(&self, span: Span) -> Span {
-        let behind = &self.text[span.end as usize..];
-        let blanks = behind.len() - behind.trim_start().len();
-        Span::new(self.source, span.start as usize, span.end as usize + blanks)
+    fn with_whitespace(&self, span: Span) -> Span {
+        let rest = &self.text[span.end as usize..];
+        let whitespace = rest.len() - rest.trim_start().len();
+        Span::new(
+            self.source,
+            span.start as usize,
+            span.end as usize + whitespace,
+        )
     }
 
     /// For each argument of an attribute, what to remove so that it is not named; `None` if that would remove a comment.
@@ -192,7 +196,7 @@ impl<'a> Builder<'a> {
         let places = spans.iter().enumerate().map(|(at, span)| {
             let (start, end) = match (at, spans.get(at + 1)) {
                 (0, None) => {
-                    let whole = self.with_blanks(attribute.span);
+                    let whole = self.with_whitespace(attribute.span);
                     (whole.start, whole.end)
                 }
                 (0, Some(next)) => (span.start, next.start),

@@ -21,11 +21,11 @@ pub fn columns(text: &str) -> usize {
 pub fn moved(comment: &str, from: usize, to: usize) -> String {
     let mut lines = comment
         .split('\n')
-        .map(|line| line.trim_end_matches(BLANKS));
+        .map(|line| line.trim_end_matches(WHITESPACE));
     let mut moved = lines.next().unwrap_or("").to_owned();
     for line in lines {
         moved.push('\n');
-        let words = line.trim_start_matches(BLANKS);
+        let words = line.trim_start_matches(WHITESPACE);
         let indent = &line[..line.len() - words.len()];
         if from == to || words.is_empty() {
             moved += line;
@@ -38,4 +38,4 @@ pub fn moved(comment: &str, from: usize, to: usize) -> String {
     moved
 }
 
-const BLANKS: [char; 3] = [' ', '\t', '\r'];
+const WHITESPACE: [char; 3] = [' ', '\t', '\r'];
