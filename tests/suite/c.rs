@@ -10,7 +10,7 @@ mod programs;
 mod short_enums;
 
 use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};
-use crate::support::{repository, succeed};
+use crate::support::{is_tested, repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,92 +57,146 @@ fn check_test_with(test: &str, compiler: Compiler, watch: Watch, flags: &[&str],
 
 #[test]
 fn an_answer_is_not_mistaken_for_ones_own_message() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("turn.c");
 }
 
 #[test]
 fn closed_empty_and_full_are_told_apart() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("close.c");
 }
 
 #[test]
 fn a_second_use_is_an_answer() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("used.c");
 }
 
 #[test]
 fn a_session_lies_as_generated_code_knows() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("shape.c");
 }
 
 #[test]
 fn who_waits_yields_as_long_as_that_is_cheap() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("give_way.c");
 }
 
 #[test]
 fn nobody_falls_asleep_behind_what_it_waits_for() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("asleep.c");
 }
 
 #[test]
 fn lines_are_made_ready_before_the_receiver_looks_there() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("lines.c");
 }
 
 #[test]
 fn what_nobody_reads_is_destroyed_once() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("unread.c");
 }
 
 #[test]
 fn two_threads_agree() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("stress.c");
 }
 
 #[test]
 fn two_threads_leave_anywhere() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("walks.c");
 }
 
 #[test]
 fn one_of_many_is_waited_for() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("ready.c");
 }
 
 #[test]
 fn room_is_waited_for() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("room.c");
 }
 
 #[test]
 fn an_endpoint_is_used_elsewhere_while_it_is_in_a_set() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("taken.c");
 }
 
 #[test]
 fn many_send_through_one_endpoint() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("shared.c");
 }
 
 #[test]
 fn memory_that_runs_out_is_given_back() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("memory.c");
 }
 
 #[test]
 fn text_of_others_can_be_shown() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("text.c");
 }
 
 #[test]
 fn the_headers_are_cpp_too() {
+    if !is_tested("c") {
+        return;
+    }
     check_runtime("header.cpp");
 }
 
 /// The shim in other configurations.
 #[test]
 fn without_futex_and_with_checked_turns() {
+    if !is_tested("c") {
+        return;
+    }
     for test in [
         "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "room.c", "taken.c",
     ] {
@@ -154,6 +208,9 @@ fn without_futex_and_with_checked_turns() {
 /// Setting the system's clock neither ends a wait nor makes it longer.
 #[test]
 fn limits_are_measured_by_a_clock_that_nobody_sets() {
+    if !is_tested("c") {
+        return;
+    }
     let tests = runtime().join("tests");
     let folder = scratch("runtime-clock");
     let sources = [tests.join("golden.c"), tests.join("clock.c")];
@@ -179,6 +236,9 @@ fn limits_are_measured_by_a_clock_that_nobody_sets() {
 /// Without the system's asymmetric barrier, every message is published with an atomic swap.
 #[test]
 fn without_the_barrier() {
+    if !is_tested("c") {
+        return;
+    }
     for test in [
         "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "room.c",
         "taken.c",
@@ -196,6 +256,9 @@ fn without_the_barrier() {
 #[cfg(target_os = "linux")]
 #[test]
 fn where_the_barrier_is_refused() {
+    if !is_tested("c") {
+        return;
+    }
     for refused in ["-DREFUSED_EARLY", "-DREFUSED_LATE"] {
         for test in [
             "turn.c",
@@ -218,6 +281,9 @@ fn where_the_barrier_is_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_barrier_is_refused_while_two_threads_walk() {
+    if !is_tested("c") {
+        return;
+    }
     for watch in [Watch::Plain, Watch::Address] {
         check_test_with("walks.c", Compiler::Gcc, watch, &["-DREFUSED_MIDWAY"], &[]);
     }
@@ -227,12 +293,18 @@ fn the_barrier_is_refused_while_two_threads_walk() {
 #[cfg(target_os = "linux")]
 #[test]
 fn nobody_waits_forever_who_was_missed_for_want_of_the_barrier() {
+    if !is_tested("c") {
+        return;
+    }
     check_test_with("unseen.c", Compiler::Gcc, Watch::Plain, &[], &[]);
 }
 
 /// Built so that a forgotten sleeper is not woken by a time limit, an occasional check or another message.
 #[test]
 fn nobody_is_forgotten_where_nothing_rescues() {
+    if !is_tested("c") {
+        return;
+    }
     for test in [
         "lockstep.c",
         "stress.c",
@@ -261,12 +333,18 @@ fn nobody_is_forgotten_where_nothing_rescues() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_program_does_without_the_barrier() {
+    if !is_tested("c") {
+        return;
+    }
     check_test_with("without.c", Compiler::Gcc, Watch::Plain, &[], &[]);
 }
 
 /// Epochs wrap around after a million turns, and here after a few.
 #[test]
 fn epochs_come_round() {
+    if !is_tested("c") {
+        return;
+    }
     for test in ["turn.c", "close.c", "lines.c", "stress.c", "walks.c"] {
         check_runtime_with(test, Compiler::Gcc, Watch::Address, &["-DDUO_RENEWAL=5"]);
     }

@@ -7,7 +7,7 @@ mod snapshots;
 mod stress;
 
 use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
-use crate::support::{is_named, repository};
+use crate::support::{is_named, is_tested, repository};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
 use duologue::protocol::{Definition, TypeDeclaration};
@@ -43,11 +43,17 @@ fn runtime_keeps_its_contract(scala: Scala) {
 
 #[test]
 fn the_shim_keeps_its_contract_in_scala_3() {
+    if !is_tested("scala") {
+        return;
+    }
     runtime_keeps_its_contract(Scala::Three);
 }
 
 #[test]
 fn the_shim_keeps_its_contract_in_scala_2() {
+    if !is_tested("scala") {
+        return;
+    }
     runtime_keeps_its_contract(Scala::Two);
 }
 
@@ -275,20 +281,32 @@ fn programs_run(scala: Scala) {
 
 #[test]
 fn the_programs_run_in_scala_3() {
+    if !is_tested("scala") {
+        return;
+    }
     programs_run(Scala::Three);
 }
 
 #[test]
 fn the_programs_run_in_scala_2() {
+    if !is_tested("scala") {
+        return;
+    }
     programs_run(Scala::Two);
 }
 
 #[test]
 fn misuse_is_told_by_the_compiler_of_scala_3() {
+    if !is_tested("scala") {
+        return;
+    }
     misuse::is_told_by_the_compiler(Scala::Three, &programs(Scala::Three));
 }
 
 #[test]
 fn misuse_is_told_by_the_compiler_of_scala_2() {
+    if !is_tested("scala") {
+        return;
+    }
     misuse::is_told_by_the_compiler(Scala::Two, &programs(Scala::Two));
 }

@@ -4,7 +4,7 @@
 use super::cmake::tool;
 use super::{generate, generate_with, hosts, protocols};
 use crate::support::c::{Compiler, runtime, sources_in};
-use crate::support::{is_named, repository, succeed};
+use crate::support::{is_named, is_tested, repository, succeed};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -35,12 +35,18 @@ fn check(test: &str, compiler: Compiler, flags: &[&str]) {
 
 #[test]
 fn gcc_finds_nothing() {
+    if !is_tested("c") {
+        return;
+    }
     check("analyzed-gcc", Compiler::Gcc, &["-O1", "-fanalyzer"]);
 }
 
 /// Programs that use generated code: those of the page, at optimization levels that inline the headers differently.
 #[test]
 fn gcc_finds_nothing_in_programs() {
+    if !is_tested("c") {
+        return;
+    }
     let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
     let page = page.expect("the page is there");
     let generated = generate_with("analyzed-programs", &protocols(), &["--c-shm"]);

@@ -2,7 +2,7 @@
 
 use super::{generate, generate_with, quiet};
 use crate::support::c::{C_WARNINGS, Compiler, Program, Watch, runtime, scratch, sources_in};
-use crate::support::{is_named, repository, succeed};
+use crate::support::{is_named, is_tested, repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,6 +46,9 @@ fn sources_of_a_device() -> Vec<PathBuf> {
 
 #[test]
 fn a_device_without_an_allocator_has_a_dialogue() {
+    if !is_tested("c") {
+        return;
+    }
     let proto = repository().join("tests/firmware/teller.proto");
     let generated = generate("firmware", std::slice::from_ref(&proto));
     let sources = [
@@ -74,6 +77,9 @@ fn a_device_without_an_allocator_has_a_dialogue() {
 
 #[test]
 fn a_device_needs_little() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = scratch("firmware-size");
     let sources = sources_of_a_device();
     let shim = Program {
@@ -119,6 +125,9 @@ fn a_device_needs_little() {
 /// Code that needs an allocator is rejected when it is compiled, with the reason; code that does not need one compiles.
 #[test]
 fn what_needs_an_allocator_is_refused_by_its_header() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = repository().join("protocols");
     let wishes = [
         (
@@ -194,6 +203,9 @@ fn compiles_without_allocator(name: &str, proto: &PathBuf, text: &str) -> Result
 #[cfg(target_os = "linux")]
 #[test]
 fn there_are_no_sessions_between_processes_without_threads() {
+    if !is_tested("c") {
+        return;
+    }
     let proto = repository().join("protocols/pingpong.proto");
     let generated = generate_with("firmware-processes", &[proto], &["--c-shm"]);
     let main = generated.join("main.c");

@@ -2,7 +2,7 @@
 
 use super::{generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, LIBRARIES, Program, Watch, files_in, scratch, sources_in};
-use crate::support::{repository, succeed};
+use crate::support::{is_tested, repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -61,6 +61,9 @@ fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
 
 #[test]
 fn all_protocols_compile() {
+    if !is_tested("c") {
+        return;
+    }
     check_compiles(
         &generate_with("protocols", &protocols(), &["--c-shm"]),
         &hosts(),
@@ -69,6 +72,9 @@ fn all_protocols_compile() {
 
 #[test]
 fn names_that_others_claim_compile() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = repository().join("tests/nasty");
     check_compiles(&generate("names", &[folder.join("names.proto")]), &[folder]);
 }
@@ -76,6 +82,9 @@ fn names_that_others_claim_compile() {
 /// Also for sessions between processes, since no host supplies anything here.
 #[test]
 fn names_that_generated_code_would_like_compile() {
+    if !is_tested("c") {
+        return;
+    }
     for name in [
         "sides",
         "tables",
@@ -93,6 +102,9 @@ fn names_that_generated_code_would_like_compile() {
 /// The first protocol can run between processes and the second cannot, whatever states they have that no session reaches.
 #[test]
 fn states_that_no_session_comes_to_decide_nothing() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = repository().join("tests/nasty");
     let protos = [folder.join("unreached.proto")];
     let generated = generate_with("unreached", &protos, &["--c-shm"]);
@@ -109,12 +121,18 @@ fn states_that_no_session_comes_to_decide_nothing() {
 
 #[test]
 fn protocols_that_mention_each_other_compile() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = repository().join("tests/nasty");
     check_compiles(&generate("shapes", &[folder.join("shapes.proto")]), &[]);
 }
 
 #[test]
 fn what_travels_between_processes_compiles() {
+    if !is_tested("c") {
+        return;
+    }
     let files = ["wire/payloads.proto", "processes/talk.proto"];
     for (number, file) in files.into_iter().enumerate() {
         let proto = repository().join("tests").join(file);
@@ -154,6 +172,9 @@ fn generated_text() {
 /// Generated code and the runtime must have the same version except for the patch number: what Cargo and CMake consider compatible.
 #[test]
 fn headers_of_another_version_are_refused() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = scratch("versions");
     let proto = folder.join("ask.proto");
     let text = "struct note { value: u64 }\nproto! ask { start:send { pay(note) -> ! } }\n";
@@ -216,6 +237,9 @@ fn headers_of_another_version_are_refused() {
 /// The page describes how, with this example.
 #[test]
 fn two_packages_have_a_protocol_of_one_name() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = scratch("two-packages");
     let mut sources = Vec::new();
     for package in ["acme", "river"] {
@@ -262,6 +286,9 @@ fn a_message_is_called_like_a_send_with_a_limit() {
 /// Both headers have the same include guard, which would silently hide the second.
 #[test]
 fn two_packages_have_a_protocol_of_one_name_and_no_prefix() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = scratch("two-packages-bare");
     for (package, file) in [("package acme;", "a"), ("package river;", "a"), ("", "b")] {
         let proto = folder.join(format!("{file}.proto"));
@@ -341,6 +368,9 @@ int main(void)
 /// Parts that are built in two different ways and linked together: the linker reports which build is missing.
 #[test]
 fn a_mixture_does_not_link() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = scratch("mixture");
     let proto = repository().join("protocols/pingpong.proto");
     let generated = generate("mixture-generated", &[proto]);

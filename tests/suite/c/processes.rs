@@ -4,7 +4,7 @@
 
 use super::{generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
-use crate::support::{is_named, repository};
+use crate::support::{is_named, is_tested, repository};
 use std::path::PathBuf;
 
 /// A program of `tests/processes`, with the code generated from `proto`.
@@ -69,6 +69,9 @@ impl Case {
 
 #[test]
 fn two_processes_meet() {
+    if !is_tested("c") {
+        return;
+    }
     // Some versions of Valgrind in use do not support `membarrier`.
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
@@ -77,12 +80,18 @@ fn two_processes_meet() {
 
 #[test]
 fn a_peer_that_leaves_or_dies_is_noticed() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-leave", "tests/processes/talk.proto", "leave.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn many_sessions_are_waited_for() {
+    if !is_tested("c") {
+        return;
+    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-ready", "tests/processes/talk.proto", "ready.c").run(&watches, &[]);
@@ -90,6 +99,9 @@ fn many_sessions_are_waited_for() {
 
 #[test]
 fn room_in_many_sessions_is_waited_for() {
+    if !is_tested("c") {
+        return;
+    }
     let case = Case::new("processes-room", "tests/processes/talk.proto", "room.c");
     case.run(&[Watch::Plain, Watch::Address, Watch::Thread], &[]);
     case.run_as(&["-DDUO_NO_MEMBARRIER"]);
@@ -98,6 +110,9 @@ fn room_in_many_sessions_is_waited_for() {
 /// As on Linux before 5.16, and where a thread does not sleep on a futex.
 #[test]
 fn many_sessions_are_waited_for_on_an_older_system() {
+    if !is_tested("c") {
+        return;
+    }
     let case = Case::new("processes-older", "tests/processes/talk.proto", "ready.c");
     for shim in ["-DDUO_NO_FUTEX_WAITV", "-DDUO_NO_FUTEX"] {
         let program = Program {
@@ -113,6 +128,9 @@ fn many_sessions_are_waited_for_on_an_older_system() {
 /// A system call filter, or a kernel that is out of memory, must not make a waiting thread spin.
 #[test]
 fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new(
         "processes-refused",
         "tests/processes/talk.proto",
@@ -123,18 +141,27 @@ fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
 
 #[test]
 fn a_side_is_had_as_long_as_its_program_runs() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-attach", "tests/processes/talk.proto", "attach.c")
         .run(&[Watch::Plain, Watch::Address, Watch::Thread], &[]);
 }
 
 #[test]
 fn a_name_that_a_crash_left_is_usable() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-names", "tests/processes/talk.proto", "names.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn a_region_has_all_of_its_memory() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-space", "tests/processes/talk.proto", "space.c").run(
         &[Watch::Plain, Watch::Address],
         &["-Wl,--wrap=posix_fallocate"],
@@ -143,6 +170,9 @@ fn a_region_has_all_of_its_memory() {
 
 #[test]
 fn a_child_of_busy_threads_has_sessions_of_its_own() {
+    if !is_tested("c") {
+        return;
+    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-fork", "tests/processes/talk.proto", "fork.c").run(&watches, &[]);
@@ -151,6 +181,9 @@ fn a_child_of_busy_threads_has_sessions_of_its_own() {
 /// The thread sanitizer takes the parent's thread for one that the child leaked.
 #[test]
 fn a_child_of_a_thread_in_its_first_session_has_sessions_of_its_own() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-first", "tests/processes/talk.proto", "first.c").run(
         &[Watch::Plain, Watch::Address],
         &["-Wl,--wrap=pthread_mutex_unlock"],
@@ -159,6 +192,9 @@ fn a_child_of_a_thread_in_its_first_session_has_sessions_of_its_own() {
 
 #[test]
 fn many_threads_send_to_another_process() {
+    if !is_tested("c") {
+        return;
+    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-shared", "tests/processes/talk.proto", "shared.c").run(&watches, &[]);
@@ -166,24 +202,36 @@ fn many_threads_send_to_another_process() {
 
 #[test]
 fn messages_of_every_length_arrive() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-long", "tests/processes/talk.proto", "long.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn a_sender_gives_up_when_its_time_is_over() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-limits", "tests/processes/talk.proto", "limits.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn numbers_arrive_in_any_order() {
+    if !is_tested("c") {
+        return;
+    }
     let watches = [Watch::Plain, Watch::Address];
     Case::new("processes-mixed", "tests/processes/talk.proto", "mixed.c").run(&watches, &[]);
 }
 
 #[test]
 fn turns_of_one_number_and_others_arrive() {
+    if !is_tested("c") {
+        return;
+    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     let case = Case::new("processes-turns", "tests/processes/talk.proto", "turns.c");
@@ -195,6 +243,9 @@ fn turns_of_one_number_and_others_arrive() {
 
 #[test]
 fn streams_stop_and_go_on_anywhere() {
+    if !is_tested("c") {
+        return;
+    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     let case = Case::new("processes-stream", "tests/processes/talk.proto", "stream.c");
@@ -206,6 +257,9 @@ fn streams_stop_and_go_on_anywhere() {
 
 #[test]
 fn ends_change_hands_in_the_middle_of_a_stream() {
+    if !is_tested("c") {
+        return;
+    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-moved", "tests/processes/talk.proto", "moved.c").run(&watches, &["-O2"]);
@@ -213,6 +267,9 @@ fn ends_change_hands_in_the_middle_of_a_stream() {
 
 #[test]
 fn without_the_barrier_of_the_system() {
+    if !is_tested("c") {
+        return;
+    }
     let case = Case::new("processes-heavy", "tests/processes/talk.proto", "long.c");
     let program = Program {
         shim: &["-DDUO_NO_MEMBARRIER"],
@@ -225,6 +282,9 @@ fn without_the_barrier_of_the_system() {
 
 #[test]
 fn garbage_is_answered() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new(
         "processes-garbage",
         "tests/wire/payloads.proto",
@@ -235,6 +295,9 @@ fn garbage_is_answered() {
 
 #[test]
 fn letters_leave_no_descriptors_behind() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new(
         "processes-letters",
         "tests/processes/talk.proto",
@@ -246,6 +309,9 @@ fn letters_leave_no_descriptors_behind() {
 /// In the header, and where everything goes through the library.
 #[test]
 fn senders_are_told_of_values_that_are_none() {
+    if !is_tested("c") {
+        return;
+    }
     let case = Case::new("processes-sound", "tests/processes/sound.proto", "sound.c");
     case.run(&[Watch::Plain, Watch::Address], &[]);
     for flag in ["-DDUO_CHECKED", "-Os"] {
@@ -255,6 +321,9 @@ fn senders_are_told_of_values_that_are_none() {
 
 #[test]
 fn what_sessions_left_behind_is_given_back() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new(
         "processes-given-back",
         "tests/processes/talk.proto",
@@ -266,18 +335,27 @@ fn what_sessions_left_behind_is_given_back() {
 
 #[test]
 fn what_a_peer_can_make_a_side_spend_is_bounded() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-bounds", "tests/wire/payloads.proto", "bounds.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn sizes_that_no_memory_has_are_refused() {
+    if !is_tested("c") {
+        return;
+    }
     Case::new("processes-sizes", "tests/processes/talk.proto", "sizes.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn payloads_are_the_bytes_of_the_page() {
+    if !is_tested("c") {
+        return;
+    }
     let vectors = repository().join("tests/wire/payloads.txt");
     let flag = format!("-DVECTORS=\"{}\"", vectors.display());
     Case::new("processes-wire", "tests/wire/payloads.proto", "vectors.c")
@@ -287,6 +365,9 @@ fn payloads_are_the_bytes_of_the_page() {
 /// Every case transfers three values; how long it takes is not checked.
 #[test]
 fn the_benchmark_works() {
+    if !is_tested("c") {
+        return;
+    }
     let bench = repository().join("tests/bench");
     let proto = "tests/bench/processes/bench.proto";
     let mut case = Case::new("processes-bench", proto, "../bench/processes/main.c");

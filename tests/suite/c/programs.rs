@@ -2,7 +2,7 @@
 
 use super::{generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Program, Watch, runtime, sources_in};
-use crate::support::repository;
+use crate::support::{is_tested, repository};
 
 /// The conversations: the case, the prefix of its endpoint types, and the state they start in.
 const CASES: &[(&str, &str, &str)] = &[
@@ -54,6 +54,9 @@ fn case_header(case: &str, prefix: &str, state: &str, room: Option<u32>) -> Stri
 
 #[test]
 fn conversations_run() {
+    if !is_tested("c") {
+        return;
+    }
     check_conversations(Watch::Plain, None);
 }
 
@@ -61,12 +64,18 @@ fn conversations_run() {
 #[cfg(target_os = "linux")]
 #[test]
 fn conversations_run_between_processes() {
+    if !is_tested("c") {
+        return;
+    }
     check_conversations(Watch::Plain, Some(0));
     check_conversations(Watch::Address, Some(4096));
 }
 
 #[test]
 fn conversations_leak_nothing() {
+    if !is_tested("c") {
+        return;
+    }
     check_conversations(Watch::Address, None);
 }
 
@@ -127,6 +136,9 @@ fn every_case_is_spoken() {
 /// with `RIGHT` defined, so there is no other reason), or `runs`, and succeeds.
 #[test]
 fn misuse_is_found() {
+    if !is_tested("c") {
+        return;
+    }
     let generated = generate("misuse", &[repository().join("protocols/bank.proto")]);
     let includes = [generated.clone()];
     let programs = sources_in(&repository().join("tests/misuse/c"));
@@ -175,6 +187,9 @@ fn misuse_is_found() {
 
 #[test]
 fn payloads_arrive_and_what_is_left_is_destroyed_once() {
+    if !is_tested("c") {
+        return;
+    }
     let folder = repository().join("tests/payloads");
     for watch in Watch::all() {
         let generated = generate(
@@ -192,6 +207,9 @@ fn payloads_arrive_and_what_is_left_is_destroyed_once() {
 /// `--c-ring`: a session uses no more memory than requested, and an unbounded run still works.
 #[test]
 fn a_ring_is_as_small_as_it_was_asked_for() {
+    if !is_tested("c") {
+        return;
+    }
     for (bytes, least) in [("0", "640"), ("1024", "1024"), ("8192", "8192")] {
         let name = format!("small-ring-{bytes}");
         let protos = [repository().join("protocols/stream.proto")];
@@ -213,6 +231,9 @@ fn a_ring_is_as_small_as_it_was_asked_for() {
 /// Every program of the page is complete: it compiles, runs, and prints what the page says.
 #[test]
 fn the_page_tells_the_truth() {
+    if !is_tested("c") {
+        return;
+    }
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
     let generated = generate_with("page", &protocols(), &["--c-shm"]);
