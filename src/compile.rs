@@ -7,37 +7,9 @@ use crate::protocol::Program;
 use crate::resolve;
 use crate::source::Sources;
 use crate::target::{self, Options};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Where texts come from. The pipeline itself accesses no files.
-pub trait Files {
-    /// The bytes of a file.
-    ///
-    /// # Errors
-    /// The system's error; after [`io::ErrorKind::NotFound`] an import is searched for elsewhere.
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
-
-    /// A path that is the same for every spelling of a file's path.
-    ///
-    /// # Errors
-    /// As for [`Files::read`].
-    fn identity(&self, path: &Path) -> io::Result<PathBuf>;
-}
-
-/// One text to compile.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// A file.
-    Path(PathBuf),
-    /// A text in memory, such as standard input; its imports are searched for relative to `path`.
-    Text {
-        /// The path that reports show and that imports are relative to; it need not exist.
-        path: PathBuf,
-        /// The bytes.
-        bytes: Vec<u8>,
-    },
-}
+pub use crate::load::{Files, Input, Unreadable};
 
 /// What to compile, and how.
 #[derive(Clone, Debug, Default)]
@@ -70,27 +42,17 @@ pub struct Compilation {
     pub files_missed: Vec<PathBuf>,
 }
 
-/// An input that could not be read.
-#[derive(Debug)]
-pub struct Unreadable {
-    /// Its path.
-    pub path: PathBuf,
-    /// Why it could not be read.
-    pub error: io::Error,
-}
-
 /// Reads, resolves and checks everything in the request.
 ///
 /// # Errors
 /// An input that cannot be read. Everything else that can go wrong is reported as a diagnostic.
 pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unreadable> {
-    let mut compilation = Compilation::default();
-    let loaded = load::load(request, files, &mut compilation)?;
-    let (mut program, errors) = resolve::resolve(loaded);
-    compilation.diagnostics.extend(errors);
-    let has_errors = !compilation.diagnostics.is_empty();
-    program.is_incomplete = has_errors;
-    let mut found = compilation.diagnostics.iter();
+    let texts = load::load(&request.inputs, &request.import_dirs, files)?;
+    let (mut program, errors) = resolve::resolve(texts.loaded);
+    let mut diagnostics = texts.diagnostics;
+    diagnostics.extend(errors);
+    program.is_incomplete = !diagnostics.is_empty();
+    let mut found = diagnostics.iter();
     let has_duplicates = found.any(|found| found.rule == "duplicate-name");
     let spell = |program: &Program, hand_over: &mut dyn FnMut(Scope)| {
         // Duplicate declarations are spelled the same everywhere, and have already been reported.
@@ -103,15 +65,17 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
         Levels::new(&request.defaults, &request.levels),
         &spell,
     );
-    compilation.checked = outcome.checked.filter(|_| !has_errors);
-    compilation.diagnostics.extend(outcome.diagnostics);
-    let helps = compilation.diagnostics.iter_mut();
-    for help in helps.flat_map(|found| &mut found.helps) {
+    diagnostics.extend(outcome.diagnostics);
+    for help in diagnostics.iter_mut().flat_map(|found| &mut found.helps) {
         let mut edits = help.edits.iter();
-        help.is_safe &= !edits.any(|edit| edit.removes_comment(&compilation.sources));
+        help.is_safe &= !edits.any(|edit| edit.removes_comment(&texts.sources));
     }
-    compilation
-        .diagnostics
-        .sort_by_key(|found| (found.primary.span, found.rule));
-    Ok(compilation)
+    diagnostics.sort_by_key(|found| (found.primary.span, found.rule));
+    Ok(Compilation {
+        sources: texts.sources,
+        diagnostics,
+        checked: outcome.checked,
+        files_read: texts.files_read,
+        files_missed: texts.files_missed,
+    })
 }

@@ -1,12 +1,64 @@
 //! Loads the inputs and every file they import: parses each file, and records which file imports which.
 
-use crate::compile::{Compilation, Files, Input, Request, Unreadable};
 use crate::diagnostic::{Diagnostic, counted};
-use crate::source::SourceId;
+use crate::source::{SourceId, Sources};
 use crate::syntax::{self, ast};
 use std::collections::{HashMap, VecDeque};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+/// Where texts come from. The pipeline itself accesses no files.
+pub trait Files {
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// The system's error; after [`io::ErrorKind::NotFound`] an import is searched for elsewhere.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// A path that is the same for every spelling of a file's path.
+    ///
+    /// # Errors
+    /// As for [`Files::read`].
+    fn identity(&self, path: &Path) -> io::Result<PathBuf>;
+}
+
+/// One text to compile.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A file.
+    Path(PathBuf),
+    /// A text in memory, such as standard input; its imports are searched for relative to `path`.
+    Text {
+        /// The path that reports show and that imports are relative to; it need not exist.
+        path: PathBuf,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+/// An input that could not be read.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Its path.
+    pub path: PathBuf,
+    /// Why it could not be read.
+    pub error: io::Error,
+}
+
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub struct Texts {
+    /// The texts themselves.
+    pub sources: Sources,
+    /// The parsed texts, inputs first.
+    pub loaded: Vec<Loaded>,
+    /// What is wrong with them so far.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Every file that was read, in order.
+    pub files_read: Vec<PathBuf>,
+    /// Every path at which an import was searched for but not found.
+    pub files_missed: Vec<PathBuf>,
+}
 
 /// One text of a run.
 #[derive(Debug)]
@@ -29,33 +81,32 @@ pub struct Loaded {
 const LINKS: usize = 8;
 
 struct Loader<'a> {
-    request: &'a Request,
+    import_dirs: &'a [PathBuf],
     files: &'a dyn Files,
     known: HashMap<PathBuf, usize>,
-    loaded: Vec<Loaded>,
     /// The directory of each file, in which its imports are searched for first.
     places: Vec<PathBuf>,
-    into: &'a mut Compilation,
+    texts: Texts,
 }
 
-/// Reads all inputs and what they import, each file once.
+/// Reads all inputs and what they import, each file once. Imports are searched for in the folder of the importing file, then in
+/// `import_dirs`, in order.
 ///
 /// # Errors
 /// An input that cannot be read.
 pub fn load(
-    request: &Request,
+    inputs: &[Input],
+    import_dirs: &[PathBuf],
     files: &dyn Files,
-    into: &mut Compilation,
-) -> Result<Vec<Loaded>, Unreadable> {
+) -> Result<Texts, Unreadable> {
     let mut loader = Loader {
-        request,
+        import_dirs,
         files,
         known: HashMap::new(),
-        loaded: Vec::new(),
         places: Vec::new(),
-        into,
+        texts: Texts::default(),
     };
-    for input in &request.inputs {
+    for input in inputs {
         match input {
             Input::Path(path) => {
                 let unreadable = |error| Unreadable {
@@ -65,7 +116,7 @@ pub fn load(
                 let identity = files.identity(path).map_err(unreadable)?;
                 if !loader.known.contains_key(&identity) {
                     let bytes = files.read(path).map_err(unreadable)?;
-                    loader.into.files_read.push(path.clone());
+                    loader.texts.files_read.push(path.clone());
                     let index = loader.add(path, bytes, true);
                     loader.known.insert(identity, index);
                 }
@@ -77,21 +128,21 @@ pub fn load(
     }
     loader.follow_imports();
     loader.report_cycles();
-    Ok(loader.loaded)
+    Ok(loader.texts)
 }
 
 impl Loader<'_> {
     fn add(&mut self, path: &Path, bytes: Vec<u8>, is_input: bool) -> usize {
         let shown = slashed(path);
-        let (source, error) = syntax::decode(&mut self.into.sources, shown, bytes);
+        let (source, error) = syntax::decode(&mut self.texts.sources, shown, bytes);
         let ast = match error {
             None => {
-                let (ast, errors) = syntax::parse(source, self.into.sources.get(source).text());
-                self.into.diagnostics.extend(errors);
+                let (ast, errors) = syntax::parse(source, self.texts.sources.get(source).text());
+                self.texts.diagnostics.extend(errors);
                 ast
             }
             Some(error) => {
-                self.into.diagnostics.push(error);
+                self.texts.diagnostics.push(error);
                 ast::File {
                     is_opaque: true,
                     ..ast::File::default()
@@ -101,7 +152,7 @@ impl Loader<'_> {
         let stem = path
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        self.loaded.push(Loaded {
+        self.texts.loaded.push(Loaded {
             source,
             path: self.generated_path(path),
             stem: identifier(&stem),
@@ -111,12 +162,11 @@ impl Loader<'_> {
         });
         self.places
             .push(path.parent().map_or_else(PathBuf::new, Path::to_path_buf));
-        self.loaded.len() - 1
+        self.texts.loaded.len() - 1
     }
 
     fn generated_path(&self, path: &Path) -> String {
         let inside = self
-            .request
             .import_dirs
             .iter()
             .find_map(|dir| path.strip_prefix(dir).ok());
@@ -125,28 +175,28 @@ impl Loader<'_> {
     }
 
     fn follow_imports(&mut self) {
-        let mut waiting: VecDeque<usize> = (0..self.loaded.len()).collect();
+        let mut waiting: VecDeque<usize> = (0..self.texts.loaded.len()).collect();
         while let Some(importer) = waiting.pop_front() {
-            for position in 0..self.loaded[importer].ast.imports.len() {
-                let before = self.loaded.len();
+            for position in 0..self.texts.loaded[importer].ast.imports.len() {
+                let before = self.texts.loaded.len();
                 let found = self.import(importer, position);
                 if found.is_none() {
-                    self.loaded[importer].ast.is_opaque = true;
+                    self.texts.loaded[importer].ast.is_opaque = true;
                 }
-                self.loaded[importer].imports.push(found);
-                waiting.extend(before..self.loaded.len());
+                self.texts.loaded[importer].imports.push(found);
+                waiting.extend(before..self.texts.loaded.len());
             }
         }
     }
 
     /// The file that an import leads to; reports an error if there is none.
     fn import(&mut self, importer: usize, position: usize) -> Option<usize> {
-        let import = &self.loaded[importer].ast.imports[position];
+        let import = &self.texts.loaded[importer].ast.imports[position];
         let span = import.span;
         let wanted = import.path.clone();
         let own = self.places[importer].clone();
         let mut missed = Vec::new();
-        let dirs = std::iter::once(&own).chain(&self.request.import_dirs);
+        let dirs = std::iter::once(&own).chain(self.import_dirs);
         for dir in dirs {
             let path = dir.join(&wanted);
             match self.files.identity(&path) {
@@ -156,8 +206,8 @@ impl Loader<'_> {
                     }
                     match self.files.read(&path) {
                         Ok(bytes) => {
-                            self.into.files_read.push(path.clone());
-                            self.into.files_missed.append(&mut missed);
+                            self.texts.files_read.push(path.clone());
+                            self.texts.files_missed.append(&mut missed);
                             let index = self.add(&path, bytes, false);
                             self.known.insert(identity, index);
                             return Some(index);
@@ -166,7 +216,7 @@ impl Loader<'_> {
                             let text = format!("cannot read `{}`", slashed(&path));
                             let error = Diagnostic::error("unresolved-import", span, text)
                                 .note(error.to_string());
-                            self.into.diagnostics.push(error);
+                            self.texts.diagnostics.push(error);
                             return None;
                         }
                     }
@@ -180,7 +230,7 @@ impl Loader<'_> {
                     let text = format!("cannot search for `{}`", slashed(&path));
                     let error =
                         Diagnostic::error("unresolved-import", span, text).note(error.to_string());
-                    self.into.diagnostics.push(error);
+                    self.texts.diagnostics.push(error);
                     return None;
                 }
             }
@@ -193,8 +243,8 @@ impl Loader<'_> {
             .label("no such file")
             .note(format!("searched for {}", looked.join(", ")))
             .help("an import is relative to the importing file, then to each directory given with `-I`");
-        self.into.diagnostics.push(error);
-        self.into.files_missed.append(&mut missed);
+        self.texts.diagnostics.push(error);
+        self.texts.files_missed.append(&mut missed);
         None
     }
 
@@ -206,8 +256,8 @@ impl Loader<'_> {
             Open,
             Done,
         }
-        let mut marks = vec![Mark::New; self.loaded.len()];
-        for root in 0..self.loaded.len() {
+        let mut marks = vec![Mark::New; self.texts.loaded.len()];
+        for root in 0..self.texts.loaded.len() {
             if marks[root] != Mark::New {
                 continue;
             }
@@ -215,7 +265,7 @@ impl Loader<'_> {
             let mut path = vec![(root, 0)];
             while let Some((file, position)) = path.last_mut() {
                 let file = *file;
-                let Some(target) = self.loaded[file].imports.get(*position).copied() else {
+                let Some(target) = self.texts.loaded[file].imports.get(*position).copied() else {
                     marks[file] = Mark::Done;
                     path.pop();
                     continue;
@@ -247,12 +297,13 @@ impl Loader<'_> {
             .position(|(file, _)| *file == target)
             .unwrap_or(0);
         let cycle = &path[start..];
-        let span_of =
-            |(file, position): &(usize, usize)| self.loaded[*file].ast.imports[position - 1].span;
+        let span_of = |(file, position): &(usize, usize)| {
+            self.texts.loaded[*file].ast.imports[position - 1].span
+        };
         let name_of = |file: usize| {
-            self.into
+            self.texts
                 .sources
-                .get(self.loaded[file].source)
+                .get(self.texts.loaded[file].source)
                 .name()
                 .to_owned()
         };
@@ -278,7 +329,7 @@ impl Loader<'_> {
         } else {
             "move what the files share into another file that imports none of them"
         });
-        self.into.diagnostics.push(error);
+        self.texts.diagnostics.push(error);
     }
 }
 

@@ -158,7 +158,7 @@ pub fn check(program: Program, levels: Levels, spell: &Spell<'_>) -> Outcome {
         .iter()
         .all(|diagnostic| diagnostic.level < Level::Deny);
     let checked = facts
-        .filter(|_| is_clean)
+        .filter(|_| is_clean && !program.is_incomplete)
         .map(|facts| CheckedProgram::new(program, facts));
     Outcome {
         checked,

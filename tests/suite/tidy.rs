@@ -14,7 +14,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("diagnostic", &["source"]),
     ("protocol", &["source", "name", "diagnostic"]),
     ("syntax", &["source", "name", "diagnostic", "protocol"]),
-    ("load", &["source", "diagnostic", "syntax", "compile"]),
+    ("load", &["source", "diagnostic", "syntax"]),
     (
         "resolve",
         &["source", "name", "diagnostic", "protocol", "syntax", "load"],
@@ -100,14 +100,12 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("pest", "syntax"),
     ("pest_derive", "syntax"),
     ("petgraph", "graph"),
-    ("prettyplease", "target"),
     ("quick_junit", "report"),
     ("serde", "report cli"),
     ("serde_json", "report cli"),
     ("serde_sarif", "report"),
     ("similar", "cli"),
     ("strsim", "name"),
-    ("syn", "target"),
     ("toml", "cli"),
 ];
 
