@@ -1,9 +1,17 @@
 //! Protocols as diagrams: which side sends in which state, and where each message leads.
 
 use crate::graph::{StateGraph, Step};
-use crate::protocol::{Direction, Message, Next, Protocol, State};
+use crate::protocol::{Direction, Message, Next, Protocol, Side, State};
 use crate::source::Sources;
 use std::fmt::Write;
+
+/// Which side sends in a state.
+fn turn(state: &State) -> String {
+    match state.direction {
+        Some(direction) => format!("{} sends", direction.active_side().word()),
+        None => "over".to_owned(),
+    }
+}
 
 /// A protocol in the DOT language of Graphviz.
 #[must_use]
@@ -11,17 +19,18 @@ pub fn dot(protocol: &Protocol, sources: &Sources) -> String {
     let node = |state: Option<_>| match state.map(|id| protocol.state(id)) {
         None => "shape=doublecircle width=0.15 label=\"\"".to_owned(),
         Some(state) => {
-            let (speaker, colour) = match state.direction {
-                Some(Direction::Send) => ("client sends", "#dceeff"),
-                Some(Direction::Recv) => ("server sends", "#ffeeda"),
-                None => ("over", "#eeeeee"),
+            let colour = match state.direction.map(Direction::active_side) {
+                Some(Side::Client) => "#dceeff",
+                Some(Side::Server) => "#ffeeda",
+                None => "#eeeeee",
             };
+            let turn = turn(state);
             let bold = if std::ptr::eq(state, protocol.start()) {
                 ",bold"
             } else {
                 ""
             };
-            let label = quoted_dot(&format!("{}\n{speaker}", title(state)));
+            let label = quoted_dot(&format!("{}\n{turn}", title(state)));
             format!("label={label} fillcolor=\"{colour}\" style=\"filled,rounded{bold}\"")
         }
     };
@@ -40,12 +49,7 @@ pub fn dot(protocol: &Protocol, sources: &Sources) -> String {
 pub fn mermaid(protocol: &Protocol, sources: &Sources) -> String {
     let mut text = String::from("stateDiagram-v2\n");
     for (index, state) in protocol.states.iter().enumerate() {
-        let speaker = match state.direction {
-            Some(Direction::Send) => "client sends",
-            Some(Direction::Recv) => "server sends",
-            None => "over",
-        };
-        let label = escaped_mermaid(&format!("{}, {speaker}", title(state)));
+        let label = escaped_mermaid(&format!("{}, {}", title(state), turn(state)));
         let _ = writeln!(text, "    state \"{label}\" as s{index}");
     }
     text += "    [*] --> s0\n";

@@ -14,6 +14,18 @@ pub enum Activity {
     Over,
 }
 
+impl Activity {
+    /// What a side does in a state of this direction; a state without one is terminal.
+    #[must_use]
+    pub fn of(direction: Option<Direction>, side: Side) -> Activity {
+        match direction.map(Direction::active_side) {
+            Some(active) if active == side => Activity::Sends,
+            Some(_) => Activity::Receives,
+            None => Activity::Over,
+        }
+    }
+}
+
 /// One side of a checked protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint<'a> {
@@ -42,16 +54,7 @@ impl<'a> Endpoint<'a> {
     /// What this side does in a state.
     #[must_use]
     pub fn activity(&self, state: StateId) -> Activity {
-        let direction = self.protocol.protocol().state(state).direction;
-        match (direction, self.side) {
-            (None, _) => Activity::Over,
-            (Some(Direction::Send), Side::Client) | (Some(Direction::Recv), Side::Server) => {
-                Activity::Sends
-            }
-            (Some(Direction::Recv), Side::Client) | (Some(Direction::Send), Side::Server) => {
-                Activity::Receives
-            }
-        }
+        Activity::of(self.protocol.protocol().state(state).direction, self.side)
     }
 
     /// Whether many senders can share this side's endpoint of a state: it sends there, and the endpoint that follows is

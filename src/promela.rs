@@ -10,7 +10,7 @@
 //! waits. Where the capacity is unbounded they can hold a few messages, and a sender waits if they are full.
 
 use crate::graph::{Capacity, StateGraph};
-use crate::protocol::{Direction, Next, Protocol, Side};
+use crate::protocol::{Next, Protocol, Side};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -79,14 +79,10 @@ fn process(
     let _ = writeln!(text, "\nactive proctype {}() {{", side.word());
     for (index, state) in protocol.states.iter().enumerate() {
         let _ = write!(text, "S{index}: /* {} */", state.name);
-        let speaks = state.direction.map(|direction| {
-            let speaker = match direction {
-                Direction::Send => Side::Client,
-                Direction::Recv => Side::Server,
-            };
-            speaker == side
-        });
-        let Some(speaks) = speaks else {
+        let is_active = state
+            .direction
+            .map(|direction| direction.active_side() == side);
+        let Some(is_active) = is_active else {
             text.push_str("\n    goto over;\n");
             continue;
         };
@@ -95,7 +91,7 @@ fn process(
             text.push_str("\n    (false);\n");
             continue;
         }
-        if speaks {
+        if is_active {
             let _ = write!(text, "\n    assert(empty({inbox}));");
         }
         text.push_str("\n    if\n");
@@ -105,7 +101,7 @@ fn process(
                 Next::State { state, .. } => format!("S{}", state.index()),
             };
             let name = &message.name;
-            let act = match (speaks, capacity) {
+            let act = match (is_active, capacity) {
                 (false, _) => format!("{inbox}?M_{name}"),
                 (true, Capacity::Unbounded) => format!("{outbox}!M_{name}"),
                 (true, Capacity::Bounded(most)) => {

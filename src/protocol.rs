@@ -180,6 +180,15 @@ impl Direction {
         }
     }
 
+    /// The side that sends.
+    #[must_use]
+    pub fn active_side(self) -> Side {
+        match self {
+            Direction::Send => Side::Client,
+            Direction::Recv => Side::Server,
+        }
+    }
+
     /// `send` or `recv`.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -3,7 +3,6 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Place;
-use super::words::speaker;
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
 use crate::protocol::{Direction, StateId};
 use crate::source::Span;
@@ -36,7 +35,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             findings.report(&RULE, Place::state(case.protocol, state), || {
                 let name = &state.name;
                 let message = format!("both sides wait forever in state `{name}`");
-                let (speaks, waits) = (speaker(direction), speaker(direction.dual()));
+                let (speaks, waits) = (
+                    direction.active_side().word(),
+                    direction.active_side().dual().word(),
+                );
                 let mut finding = Diagnostic::error(RULE.name, name.span, message)
                     .label(format!(
                         "it is the {speaks}'s turn to send, but the state has no messages"
@@ -60,7 +62,7 @@ fn repair(
     direction: Direction,
     mut finding: Diagnostic,
 ) -> Diagnostic {
-    let speaks = speaker(direction);
+    let speaks = direction.active_side().word();
     if entrances.is_empty() {
         let text = format!("add a message that the {speaks} can send");
         return finding.help(if id.index() == 0 {

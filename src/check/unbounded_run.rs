@@ -4,7 +4,7 @@ use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Place;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::{Direction, Next};
+use crate::protocol::{Direction, Next, Side};
 
 /// Allowed by default, because streams are such loops.
 pub const RULE: Rule = Rule {
@@ -21,12 +21,9 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             let protocol = case.protocol;
             let first = protocol.state(run[0]);
             findings.report(&RULE, Place::state(protocol, first), || {
-                let speaker = match first.direction {
-                    Some(Direction::Send) => "client",
-                    Some(Direction::Recv) | None => "server",
-                };
+                let active = first.direction.map_or(Side::Server, Direction::active_side).word();
                 let name = &first.name;
-                let message = format!("the {speaker} can keep sending from state `{name}` without an answer");
+                let message = format!("the {active} can keep sending from state `{name}` without an answer");
                 let inside = |next: &Next| matches!(next, Next::State { state, .. } if run.contains(state));
                 let mut finding = Diagnostic::error(RULE.name, name.span, message).label("the loop begins here");
                 let states = run.iter().take(4).map(|id| protocol.state(*id));

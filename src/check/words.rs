@@ -2,7 +2,7 @@
 
 pub use crate::protocol::text::type_text;
 
-use crate::protocol::{Bound, Direction, Program, Side};
+use crate::protocol::{Bound, Program};
 
 /// A bound's name.
 pub fn bound_word(program: &Program, bound: Bound) -> &str {
@@ -12,14 +12,6 @@ pub fn bound_word(program: &Program, bound: Bound) -> &str {
     let mut words = Bound::BUILTINS.iter();
     let found = words.find(|(_, named)| *named == bound);
     found.map_or("_", |(word, _)| *word)
-}
-
-/// The side that sends.
-pub fn speaker(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Send => Side::Client.word(),
-        Direction::Recv => Side::Server.word(),
-    }
 }
 
 /// `a`, `a and b`, `a, b and c`, or `a, b, c and 4 more`.

@@ -3,7 +3,7 @@
 use super::{Disagreement, Mismatch, Mixture, Origin, Place, Said, View, difference};
 use crate::diagnostic::{Diagnostic, Label, counted};
 use crate::protocol::text::type_text;
-use crate::protocol::{Direction, Message, Program, State};
+use crate::protocol::{Direction, Message, Program, Side, State};
 use crate::source::Span;
 use std::fmt::Write as _;
 
@@ -88,9 +88,9 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Explanation> {
     let found = difference(ours, theirs.turned())?;
     let (left, right, help) = match found.clash {
         Mismatch::Turn(Some(turn), Some(_)) => {
-            let text = match turn {
-                Direction::Send => "the client sends in this state",
-                Direction::Recv => "the client receives in this state",
+            let text = match turn.active_side() {
+                Side::Client => "the client sends in this state",
+                Side::Server => "the client receives in this state",
             };
             let help = "where the client of one sends, the client of the other has to receive";
             (text.to_owned(), text.to_owned(), help.to_owned())
@@ -147,8 +147,10 @@ pub fn misfit(
     };
     let turn_text = |turn: Option<Direction>, version: &str, side: &str| match turn {
         None => format!("for the {version} {side} the session is over here"),
-        Some(Direction::Send) => format!("for the {version} {side} it is the client's turn here"),
-        Some(Direction::Recv) => format!("for the {version} {side} it is the server's turn here"),
+        Some(turn) => {
+            let active = turn.active_side().word();
+            format!("for the {version} {side} it is the {active}'s turn here")
+        }
     };
     let (headline, left, right) = match found.clash {
         Mismatch::Left(message) => {

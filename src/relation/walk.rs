@@ -263,8 +263,8 @@ impl<'a> Walk<'a> {
         };
         let pair = &self.pairs[at];
         let speaker = |node: Node| match self.shapes.stand(node) {
-            Some((_, _, Direction::Recv)) => Side::Server,
-            Some((_, _, Direction::Send)) | None => Side::Client,
+            Some((_, _, direction)) => direction.active_side(),
+            None => Side::Client,
         };
         let mut dialogue = Vec::new();
         let last: Option<(&'a Message, Origin)> = match clash {

@@ -4,6 +4,7 @@ use super::names::{OfState, OfUnit, Own};
 use super::plain::Plain;
 use super::spelling;
 use super::view::{UnitView, handle};
+use crate::endpoint::Activity;
 use crate::protocol::{Message, Side};
 use askama::Template;
 
@@ -123,8 +124,9 @@ impl UnitView<'_> {
     pub fn functions(&self, index: usize, functions: &mut Vec<FunctionView>) {
         let state = self.state(index);
         for side in [Side::Client, Side::Server] {
-            match handle(state.direction, side) {
-                "sends" => {
+            let activity = Activity::of(state.direction, side);
+            match activity {
+                Activity::Sends => {
                     for position in 0..state.messages.len() {
                         let mut send =
                             |sending| functions.push(self.send(index, position, side, sending));
@@ -138,14 +140,14 @@ impl UnitView<'_> {
                         }
                     }
                 }
-                "receives" => {
+                Activity::Receives => {
                     functions.push(self.recv(index, side, "recv_within", "nanoseconds"));
                     functions.push(self.recv(index, side, "recv", "DUO_FOREVER"));
                     functions.push(self.recv(index, side, "try_recv", "DUO_AT_ONCE"));
                 }
-                _ => {}
+                Activity::Over => {}
             }
-            if handle(state.direction, side) == "sends" && self.can_be_shared(index) {
+            if activity == Activity::Sends && self.can_be_shared(index) {
                 self.shared_functions(index, side, functions);
             }
             functions.push(self.close(index, side));

@@ -7,7 +7,7 @@
 use super::types::Types;
 use super::units::{Kind, Unit, UnitState};
 use super::{library, spelling};
-use crate::protocol::{Message, Program, Protocol, Side, State, TypeId};
+use crate::protocol::{Direction, Message, Program, Protocol, Side, State, TypeId};
 use std::collections::{BTreeSet, HashSet};
 
 /// What a unit declares once.
@@ -203,7 +203,7 @@ pub fn of_state<'p>(
         if travels {
             names.push(OfState::Function(side, "take"));
         }
-        let sender = state.direction.map(super::view::sender);
+        let sender = state.direction.map(Direction::active_side);
         if sender == Some(side) {
             let is_shared = protocol.always_returns(id);
             let verbs: &[&str] = match is_shared {

@@ -5,7 +5,7 @@ use super::names::{OfUnit, Own};
 use super::spelling;
 use super::types::Facts;
 use super::units::Kind;
-use super::view::{UnitView, render, sender};
+use super::view::{UnitView, render};
 use crate::graph::Capacity;
 use crate::protocol::{Message, Side, Type};
 use askama::Template;
@@ -231,7 +231,7 @@ impl UnitView<'_> {
         let row = match state.direction {
             None => ["NULL", "0", "DUO_CLIENT", "false", "0"].map(str::to_owned),
             Some(direction) => {
-                let sender = match sender(direction) {
+                let sender = match direction.active_side() {
                     Side::Client => "DUO_CLIENT",
                     Side::Server => "DUO_SERVER",
                 };

@@ -9,6 +9,7 @@ use super::spelling;
 use super::types::Types;
 use super::units::{Kind, Unit, canonical};
 use crate::check::CheckedProgram;
+use crate::endpoint::Activity;
 use crate::graph::Capacity;
 use crate::protocol::{Direction, Entry, Message, Next, Protocol, Side, State, Type};
 use askama::Template;
@@ -119,18 +120,10 @@ pub fn render(view: &impl Template, to: &mut String) {
 
 /// The name of the member in an endpoint's struct: what the side does in a state of that direction.
 pub fn handle(direction: Option<Direction>, side: Side) -> &'static str {
-    match (direction, side) {
-        (None, _) => "over",
-        (Some(Direction::Send), Side::Client) | (Some(Direction::Recv), Side::Server) => "sends",
-        (Some(Direction::Recv), Side::Client) | (Some(Direction::Send), Side::Server) => "receives",
-    }
-}
-
-/// The side that sends in a state of that direction.
-pub fn sender(direction: Direction) -> Side {
-    match direction {
-        Direction::Send => Side::Client,
-        Direction::Recv => Side::Server,
+    match Activity::of(direction, side) {
+        Activity::Sends => "sends",
+        Activity::Receives => "receives",
+        Activity::Over => "over",
     }
 }
 
@@ -385,8 +378,9 @@ impl<'a> UnitView<'a> {
             name: self.endpoint_type(index, side),
             handle,
             travels: self.unit.states[index].travels,
-            shared: (handle == "sends" && self.can_be_shared(index))
-                .then(|| self.unit.of_state(index, OfState::Shared(side))),
+            shared: (Activity::of(state.direction, side) == Activity::Sends
+                && self.can_be_shared(index))
+            .then(|| self.unit.of_state(index, OfState::Shared(side))),
         }
     }
 
@@ -397,7 +391,7 @@ impl<'a> UnitView<'a> {
         declarations: &Declarations,
     ) -> StateView {
         let state = self.state(index);
-        let receiver = sender(direction).dual();
+        let receiver = direction.active_side().dual();
         let messages = state
             .messages
             .iter()

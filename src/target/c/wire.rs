@@ -7,7 +7,7 @@ use super::tables::{SourceFootView, SourceView};
 use super::units::Kind;
 use super::view::{FootView, UnitView, handle, render};
 use crate::fingerprint::Fingerprint;
-use crate::protocol::{Direction, Side};
+use crate::protocol::Side;
 use crate::relation::{Obstacle, View, canonical};
 use askama::Template;
 use std::collections::BTreeSet;
@@ -52,11 +52,10 @@ impl Wire {
             Kind::Protocol => View::of(program, view.unit.protocol),
             Kind::Instance(id) => View::instance(program, program.instance(id)),
         };
-        let first = match view.state(0).direction {
-            None => return Ok(None),
-            Some(Direction::Send) => Side::Client,
-            Some(Direction::Recv) => Side::Server,
+        let Some(direction) = view.state(0).direction else {
+            return Ok(None);
         };
+        let first = direction.active_side();
         let text = canonical(whole);
         let fingerprint = Fingerprint::of_text(&text);
         match text.obstacle {

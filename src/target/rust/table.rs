@@ -4,7 +4,7 @@ use super::layout::{Piece, definition, implementation};
 use super::spelling::type_name;
 use super::view::{States, payload, slot_of, words};
 use crate::endpoint::{Activity, Endpoint};
-use crate::protocol::{Direction, Message, Next, Side, State, Type};
+use crate::protocol::{Message, Next, Side, State, Type};
 
 /// A state and its messages as the runtime sees them.
 pub(super) struct StateView {
@@ -118,10 +118,9 @@ impl States<'_> {
         head: String,
     ) -> ArmView {
         let here = self.here.inside(1);
-        let receiver = match state.direction {
-            Some(Direction::Send) => Side::Server,
-            Some(Direction::Recv) | None => Side::Client,
-        };
+        let receiver = state
+            .direction
+            .map_or(Side::Client, |direction| direction.active_side().dual());
         let payloads = self.entries(message, names, here);
         let mut fields: Vec<Piece> = match payloads.len() {
             0 => Vec::new(),

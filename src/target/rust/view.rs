@@ -158,9 +158,9 @@ impl<'a> States<'a> {
             Piece::angle(path, words(&names))
         };
         let result = Piece::round("", vec![end(Side::Server), end(Side::Client)]);
-        let pair = match start.direction {
-            Some(Direction::Send) => format!("(second, client::{}(first))", type_name(&start.name)),
-            Some(Direction::Recv) => format!("(server::{}(first), second)", type_name(&start.name)),
+        let pair = match start.direction.map(Direction::active_side) {
+            Some(Side::Client) => format!("(second, client::{}(first))", type_name(&start.name)),
+            Some(Side::Server) => format!("(server::{}(first), second)", type_name(&start.name)),
             None => String::new(),
         };
         InitView {
@@ -210,10 +210,7 @@ impl<'a> States<'a> {
     }
 
     fn enum_of(self, state: &State, direction: Direction) -> MessagesView {
-        let receiver = match direction {
-            Direction::Send => Side::Server,
-            Direction::Recv => Side::Client,
-        };
+        let receiver = direction.active_side().dual();
         let names = self.parameters(state);
         let sentence = format!(
             "What the {} receives in state `{}`.",

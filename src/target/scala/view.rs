@@ -5,7 +5,7 @@ use super::place::{GENERATED, Place, RUNTIME, type_arguments};
 use super::spelling;
 use crate::endpoint::{Activity, Endpoint};
 use crate::graph::Capacity;
-use crate::protocol::{Direction, Entry, Message, Next, Side, State, StateId};
+use crate::protocol::{Entry, Message, Next, Side, State, StateId};
 use askama::Template;
 
 /// The first lines of a file.
@@ -154,12 +154,10 @@ impl<'a> Writer<'a> {
         self.place.hide(names);
         let mut fields = self.fields(message);
         if let Some(next) = self.next(message) {
-            let side = if state.direction == Some(Direction::Send) {
-                Side::Server
-            } else {
-                Side::Client
-            };
-            let side = self.side_object(side);
+            let receiver = state
+                .direction
+                .map_or(Side::Client, |direction| direction.active_side().dual());
+            let side = self.side_object(receiver);
             let path = if fields
                 .iter()
                 .any(|field| field.starts_with(&format!("{side}: ")))
