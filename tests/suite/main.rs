@@ -18,6 +18,7 @@ mod format;
 mod fuzz;
 mod generation;
 mod outputs;
+mod packages;
 mod pages;
 mod programs;
 mod readme;
