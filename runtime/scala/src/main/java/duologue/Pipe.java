@@ -34,7 +34,7 @@ import java.lang.invoke.VarHandle;
  *       sees no waiter or that of a later wait. A waiter therefore checks again when woken, and tolerates an unnecessary wake-up.
  *       Its fields are final or volatile, so they are safe to read in this race.
  *   <li><b>Abandoning.</b> A side is abandoned by the thread that takes its {@link Seat}'s watch away by a CAS, which can be any
- *       thread. That thread then sets {@link Sign#left} and executes a fence. The sender reads {@code left} before it publishes.
+ *       thread; {@link Seat#breakOff}, where two uses have overlapped, takes it away by a store. That thread then sets {@link Sign#left} and executes a fence. The sender reads {@code left} before it publishes.
  *       If it publishes nevertheless, because it has read the flag a moment too early, the message is never read, and with its
  *       next message, or while it waits, the sender finds out that the peer has closed the session. A receiver that finds no
  *       message, but the session closed by the peer, reads W once more: what was sent before is there.
