@@ -4,7 +4,7 @@ use super::Rule;
 use super::findings::{Case, Findings, Subject};
 use super::levels::Place;
 use super::never_ends::has_terminal;
-use super::words::and;
+use super::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Message, Next, StateId};
 

@@ -10,7 +10,7 @@
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
-use super::words::type_text;
+use super::wording::type_text;
 use crate::diagnostic::Diagnostic;
 use crate::graph::loops;
 use crate::protocol::{Message, Next, ProtocolId, State, StateId, Type};

@@ -2,11 +2,11 @@
 //!
 //! A rule is one file here, one line in [`RULES`], one page in `docs/rules/` and one folder in `tests/fail/`.
 
+mod bounds;
 mod cannot_finish;
 mod checked;
 mod clashing_names;
 mod deep_type;
-mod elsewhere;
 mod equivalent_states;
 mod expanding_recursion;
 mod findings;
@@ -17,10 +17,11 @@ mod missing_docs;
 mod never_ends;
 mod not_dual;
 mod recursive_type;
-mod satisfied;
-mod spelling;
+mod references;
+mod stage_errors;
 mod stuck_state;
 mod target_clash;
+mod target_names;
 mod too_many_messages;
 mod too_many_values;
 mod unbounded_run;
@@ -32,12 +33,11 @@ mod unused_declaration;
 mod unused_import;
 mod unused_suppression;
 mod unused_type_parameter;
-mod uses;
 mod verbose_terminal;
-mod words;
+mod wording;
 
 pub use checked::{CheckedProgram, CheckedProtocol};
-pub use spelling::{Scope, Spelled};
+pub use target_names::{Scope, Spelled};
 
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::Program;
@@ -65,16 +65,16 @@ pub type Spell<'a> = dyn Fn(&Program, &mut dyn FnMut(Scope)) + 'a;
 
 /// All errors and rules: errors first, in the order in which a run can find them.
 pub static RULES: &[Rule] = &[
-    elsewhere::SYNTAX,
-    elsewhere::UNRESOLVED_IMPORT,
-    elsewhere::IMPORT_CYCLE,
-    elsewhere::DUPLICATE_NAME,
-    elsewhere::EMPTY_PROTOCOL,
-    elsewhere::UNKNOWN_STATE,
-    elsewhere::UNKNOWN_SIDE,
-    elsewhere::UNKNOWN_PROTOCOL,
-    elsewhere::UNKNOWN_BOUND,
-    elsewhere::TYPE_ARGUMENT_COUNT,
+    stage_errors::SYNTAX,
+    stage_errors::UNRESOLVED_IMPORT,
+    stage_errors::IMPORT_CYCLE,
+    stage_errors::DUPLICATE_NAME,
+    stage_errors::EMPTY_PROTOCOL,
+    stage_errors::UNKNOWN_STATE,
+    stage_errors::UNKNOWN_SIDE,
+    stage_errors::UNKNOWN_PROTOCOL,
+    stage_errors::UNKNOWN_BOUND,
+    stage_errors::TYPE_ARGUMENT_COUNT,
     missing_direction::RULE,
     too_many_messages::RULE,
     too_many_values::RULE,
@@ -104,9 +104,9 @@ pub static RULES: &[Rule] = &[
 
 /// The errors that are found only when two versions are compared.
 pub static EVOLUTION: &[Rule] = &[
-    elsewhere::INCOMPATIBLE_WITH_OLD_CLIENT,
-    elsewhere::INCOMPATIBLE_WITH_OLD_SERVER,
-    elsewhere::PROTOCOL_REMOVED,
+    stage_errors::INCOMPATIBLE_WITH_OLD_CLIENT,
+    stage_errors::INCOMPATIBLE_WITH_OLD_SERVER,
+    stage_errors::PROTOCOL_REMOVED,
 ];
 
 /// All errors and rules, whether `check` or a comparison of two versions finds them.

@@ -5,7 +5,7 @@
 
 use super::findings::{Findings, Subject};
 use super::levels::Place;
-use super::spelling::{Scope, Spelled};
+use super::target_names::{Scope, Spelled};
 use super::{Rule, clashing_names};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::Program;

@@ -3,7 +3,7 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Place;
-use super::words::type_text;
+use super::wording::type_text;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::nearest;
 use crate::protocol::{Builtin, Definition, Entry, File, FileId, Next, Program, Type, TypeId};

@@ -3,7 +3,7 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Place;
-use super::words::and;
+use super::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Next, StateId};
 

@@ -1,9 +1,9 @@
 //! A type argument must satisfy the bounds of its parameter.
 
 use super::Rule;
+use super::bounds::Satisfied;
 use super::findings::{Findings, Subject};
-use super::satisfied::Satisfied;
-use super::words::{bound_word, type_text};
+use super::wording::{bound_word, type_text};
 use crate::diagnostic::Diagnostic;
 use crate::protocol::{
     Bound, Definition, EndpointType, Next, Parameter, Program, State, Type, TypeId,

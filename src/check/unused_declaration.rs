@@ -3,8 +3,8 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Place;
+use super::references::Uses;
 use super::undeclared_type::COMPARED;
-use super::uses::Uses;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::{Name, nearest};
 use crate::protocol::{Definition, Program};

@@ -3,7 +3,7 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Place;
-use super::uses::Uses;
+use super::references::Uses;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::FileId;
 
