@@ -44,7 +44,7 @@ fn prose<'a>(path: &str, line: &'a str) -> Option<String> {
     let ending = Path::new(path).extension()?.to_str()?;
     let comment = |marks: &[&str]| -> Option<&'a str> {
         let trimmed = line.trim_start();
-        if trimmed.starts_with("* ") || trimmed.starts_with('*') {
+        if trimmed.starts_with('*') {
             return Some(trimmed);
         }
         let at = marks.iter().filter_map(|mark| line.find(mark)).min()?;

@@ -25,6 +25,16 @@ fn launch(java: &mut Command, tasks: &[&str]) -> Result<String, String> {
     succeed(java)
 }
 
+/// Copies parts of `runtime/scala`, so that builds leave nothing there.
+fn copy_parts(parts: &[&str], to: &Path) {
+    for part in parts {
+        let (from, to) = (repository().join("runtime/scala").join(part), to.join(part));
+        fs::create_dir_all(to.parent().expect("it is in a folder"))
+            .expect("the target folder can be written");
+        copy(&from, &to);
+    }
+}
+
 fn compiler() -> String {
     format!("-Dduologue.executable={}", env!("CARGO_BIN_EXE_duologue"))
 }
@@ -45,10 +55,7 @@ fn an_edit_of_a_protocol_builds_again_and_an_error_is_told_with_its_place() {
     let _ = fs::remove_dir_all(&folder);
     let (root, example) = (folder.join("root"), folder.join("example"));
     copy(&repository().join("tests/sbt"), &example);
-    for part in ["sbt", "src/main"] {
-        let part = Path::new("runtime/scala").join(part);
-        copy(&repository().join(&part), &root.join(&part));
-    }
+    copy_parts(&["sbt", "src/main"], &root.join("runtime/scala"));
     let writes = |printed: &str| printed.contains("Generating endpoints for the protocols");
     let run = || sbt(&example, &root).unwrap_or_else(|failure| panic!("{failure}"));
 
@@ -131,15 +138,10 @@ fn a_project_needs_only_what_is_published() {
     let folder = folder("sbt-published");
     let _ = fs::remove_dir_all(&folder);
     let (scala, example) = (folder.join("scala"), folder.join("example"));
-    for part in ["build.sbt", "project", "src/main", "zio", "cats", "sbt"] {
-        let (from, to) = (
-            repository().join("runtime/scala").join(part),
-            scala.join(part),
-        );
-        fs::create_dir_all(to.parent().expect("it is in a folder"))
-            .expect("the target folder can be written");
-        copy(&from, &to);
-    }
+    copy_parts(
+        &["build.sbt", "project", "src/main", "zio", "cats", "sbt"],
+        &scala,
+    );
     let ivy = format!("-Dsbt.ivy.home={}", folder.join("ivy").display());
     let install = ["install", "mimaReportBinaryIssues"];
     launch(sbt_in(&scala).arg(&ivy), &install).unwrap_or_else(|failure| panic!("{failure}"));
