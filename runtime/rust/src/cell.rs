@@ -7,7 +7,7 @@ use std::ptr::{addr_of_mut, NonNull};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 
-use crate::layout::{Layout, Words};
+use crate::layout::Layout;
 use crate::pipe::{Laps, Pipe};
 use crate::pool;
 use crate::position::{renewed, RENEWAL};
@@ -113,31 +113,19 @@ impl Cell {
                 }
             }
         }
-        let Words(a, b, c, d) = layout.words();
-        // SAFETY: these are the layout's words, and a block that was kept belongs to nobody else and is of the layout's
-        // class.
-        (unsafe { Cell::begin_anew(kept, a, b, c, d) }, 1)
+        // SAFETY: a block that was kept belongs to nobody else and is of the layout's class.
+        (unsafe { Cell::begin_anew(kept, &layout) }, 1)
     }
 
-    /// Like [`Cell::begin`], in a new block or in one that had another layout. The layout is passed in registers: most
-    /// often it is a constant, which then does not have to be in memory for this.
+    /// Like [`Cell::begin`], in a new block or in one that had another layout.
     ///
     /// # Safety
-    /// The words are those of a layout. The block, if there is one, belongs to nobody else, its header is initialised,
-    /// and it is of the layout's class.
+    /// The block, if there is one, belongs to nobody else, its header is initialised, and it is of the layout's class.
     #[cold]
     #[inline(never)]
-    unsafe fn begin_anew(
-        kept: Option<NonNull<Cell>>,
-        a: u64,
-        b: u64,
-        c: u64,
-        d: u64,
-    ) -> NonNull<Cell> {
-        // SAFETY: by the caller.
-        let layout = unsafe { Layout::of_words(Words(a, b, c, d)) };
+    unsafe fn begin_anew(kept: Option<NonNull<Cell>>, layout: &Layout) -> NonNull<Cell> {
         let Some(cell) = kept else {
-            return Cell::allocate(layout);
+            return Cell::allocate(*layout);
         };
         // SAFETY: by the caller.
         unsafe {
@@ -145,7 +133,7 @@ impl Cell {
             header.buried_by.store(0, Relaxed);
             header.key = layout.key();
             for own in &mut header.own {
-                own.layout = layout;
+                own.layout = *layout;
             }
             Cell::clear(cell);
         }

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use crate::sync::yield_now;
 
 /// Yields that take longer than this, in nanoseconds, count as slow. This is less than the time slice that the kernel
-/// gives a thread that only computes, and more than the time that several threads spin before they sleep.
-const DEAR: u64 = 500_000;
+/// gives a thread that only computes, and more than a hundred threads take that each handle one message and yield.
+const SLOW: u64 = 1_000_000;
 
 /// After a slow yield, there is no other one for this many times as long as it took.
 const PAUSE: u64 = 32;
@@ -60,7 +60,7 @@ impl Doubt {
 
     /// Records a yield that was timed: when it ended, and how long it took.
     fn learn(&self, now: u64, took: u64) {
-        if took > DEAR {
+        if took > SLOW {
             self.0
                 .store(now.saturating_add(took.saturating_mul(PAUSE)), Relaxed);
         }
@@ -116,15 +116,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_a_dear_yield_there_is_none_for_a_while_and_then_each_is_timed() {
+    fn after_a_slow_yield_there_is_none_for_a_while_and_then_each_is_timed() {
         let doubt = Doubt(AtomicU64::new(0));
         let at = |now, is_sample| doubt.advice(move || now, move || is_sample);
         assert_eq!(at(1, false), Advice::Yield);
         assert_eq!(at(1, true), Advice::YieldAndTime);
-        doubt.learn(1_000, DEAR);
+        doubt.learn(1_000, SLOW);
         assert_eq!(at(1_000, false), Advice::Yield);
 
-        let took = DEAR + 1;
+        let took = SLOW + 1;
         doubt.learn(1_000, took);
         let again = 1_000 + took * PAUSE;
         assert_eq!(at(again - 1, true), Advice::Sleep);

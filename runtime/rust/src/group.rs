@@ -9,15 +9,13 @@ use std::pin::{pin, Pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use crate::backoff::BeforeSleep;
 use crate::ready::Watch;
 use crate::relook::{self, Pause};
-use crate::sync::{current, spin_loop};
+use crate::sync::current;
 use crate::turn;
 use crate::wait::{with_each, Waiter};
 use crate::watched::{barrier, Armed};
-
-/// How many checks of endpoints are worth the sleep that they may save.
-const LOOKS: usize = if cfg!(duologue_loom) { 0 } else { 100 };
 
 /// The first endpoint that is ready, beginning at `start`.
 pub(crate) fn find(ends: &[Watch<'_>], start: usize) -> Option<usize> {
@@ -29,11 +27,14 @@ pub(crate) fn find(ends: &[Watch<'_>], start: usize) -> Option<usize> {
 
 /// Waits until an endpoint is ready, or until the deadline.
 pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>) -> Option<usize> {
-    for _ in 0..=LOOKS / ends.len() {
+    let mut before = BeforeSleep::new();
+    loop {
         if let Some(ready) = find(ends, start) {
             return Some(ready);
         }
-        spin_loop();
+        if !before.pass(ends.len()) {
+            break;
+        }
     }
     let _left = Left(ends);
     let mut pause = match arm(ends, start, || Waiter::Thread(current())) {

@@ -38,7 +38,6 @@ const BLOCK: usize = if cfg!(duologue_loom) {
 const FEWEST_LINES: usize = if cfg!(duologue_loom) { 36 } else { 8 };
 
 /// The constants of a session. Offsets and sizes are in bytes.
-#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     /// The size and alignment that a payload may need.
@@ -65,29 +64,7 @@ pub(crate) struct Layout {
 /// The sender is not known.
 const UNKNOWN: u8 = 2;
 
-/// The bytes of a layout, to be passed in registers.
-#[repr(C)]
-pub(crate) struct Words(
-    pub(crate) u64,
-    pub(crate) u64,
-    pub(crate) u64,
-    pub(crate) u64,
-);
-
 impl Layout {
-    #[inline(always)]
-    pub(crate) const fn words(self) -> Words {
-        // SAFETY: seven `u32` and four fields of one byte, in this order, are these 32 bytes.
-        unsafe { std::mem::transmute(self) }
-    }
-
-    /// # Safety
-    /// The words come from [`Layout::words`].
-    pub(crate) const unsafe fn of_words(words: Words) -> Layout {
-        // SAFETY: by the caller.
-        unsafe { std::mem::transmute(words) }
-    }
-
     /// Distinguishes the layouts of one class of blocks, at the cost of one comparison per session.
     #[inline(always)]
     pub(crate) const fn key(&self) -> u64 {

@@ -38,6 +38,7 @@ mod golden;
 #[path = "../tests/sessions/filter.rs"]
 mod filter;
 
+mod backoff;
 mod barrier;
 mod burial;
 mod cell;

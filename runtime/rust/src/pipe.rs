@@ -50,12 +50,13 @@ use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
+use crate::backoff::Backoff;
 use crate::barrier;
 use crate::cell::{Cell, Own, Side, Stance};
 use crate::layout::Layout;
 use crate::position::Position;
 use crate::sync::AtomicU64;
-use crate::wait::{Moment, Place, Waiter};
+use crate::wait::{Place, Waiter};
 
 mod leave;
 mod publish;
@@ -300,7 +301,7 @@ impl Pipe {
 
     /// Checks the next slot and, if there is nothing, whether the peer will ever write there.
     pub(crate) fn find(&self) -> Found {
-        let mut moment = Moment::new();
+        let mut backoff = Backoff::new();
         loop {
             let found = self.find_in(self.layout());
             let Found::Nothing(_) = found else {
@@ -315,7 +316,7 @@ impl Pipe {
                         found @ (Found::Message(_) | Found::Closed) => found,
                     };
                 }
-                None => moment.pass(),
+                None => backoff.pass(),
             }
         }
     }

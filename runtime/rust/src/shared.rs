@@ -26,16 +26,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::backoff::BeforeSleep;
 use crate::endpoint::{does_not_fit, Sender};
 use crate::error::{Closed, SendError, TrySendError};
-use crate::give_way::give_way;
 use crate::pipe::{Left, Unsent};
 use crate::scheme::{Stay, Transition};
 use crate::sync::{current, park, Mutex, MutexGuard};
 use crate::wait::{with_each, Awaited, Waiter};
-
-/// How often a sender yields before it sleeps.
-const YIELDS: u32 = if cfg!(duologue_loom) { 0 } else { 4 };
 
 /// A sending endpoint that many senders use. Generated code wraps it for states whose messages all lead back to the
 /// same state.
@@ -105,9 +102,11 @@ impl<S> SharedSender<S> {
         S: Transition<INDEX, Next = Stay<S>>,
     {
         let mut place = InQueue::new(&self.shared.queue);
-        let (mut payload, mut yields) = (payload, 0);
+        let mut payload = payload;
+        let mut before = BeforeSleep::without_spinning();
+        let mut sleeps = false;
         loop {
-            let waiter = (yields == YIELDS).then(|| {
+            let waiter = sleeps.then(|| {
                 drop(place.leave());
                 Waiter::Thread(current())
             });
@@ -120,8 +119,8 @@ impl<S> SharedSender<S> {
                     payload = same;
                     if is_waiting {
                         park();
-                    } else if yields < YIELDS {
-                        yields = if give_way() { yields + 1 } else { YIELDS };
+                    } else {
+                        sleeps = !before.pass(1);
                     }
                 }
             }

@@ -20,7 +20,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::task::Waker;
 
-use crate::sync::{spin_loop, unpark, yield_now, AtomicBool, Thread};
+use crate::backoff::Backoff;
+use crate::sync::{unpark, AtomicBool, Thread};
 
 /// A sleeping thread or a pending task.
 pub(crate) enum Waiter {
@@ -83,30 +84,6 @@ impl Awaited {
     pub(crate) fn wake(self) {
         if let Some(waiter) = self.fetch() {
             waiter.wake();
-        }
-    }
-}
-
-/// A backoff while the other side completes what it is about to do, a few instructions away.
-pub(crate) struct Moment {
-    looks: u32,
-}
-
-impl Moment {
-    /// How often to spin before yielding: the other side may have been preempted on this processor.
-    const LOOKS: u32 = 64;
-
-    pub(crate) const fn new() -> Moment {
-        Moment { looks: 0 }
-    }
-
-    /// Waits a little: spins at first, then yields.
-    pub(crate) fn pass(&mut self) {
-        if self.looks < Moment::LOOKS && cfg!(not(duologue_loom)) {
-            self.looks += 1;
-            spin_loop();
-        } else {
-            yield_now();
         }
     }
 }
@@ -198,9 +175,9 @@ impl Place {
     #[cold]
     #[inline(never)]
     fn settle_slowly(&self) {
-        let mut moment = Moment::new();
+        let mut backoff = Backoff::new();
         while self.busy.load(Acquire) {
-            moment.pass();
+            backoff.pass();
         }
     }
 }

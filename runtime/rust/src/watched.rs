@@ -31,10 +31,11 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::Waker;
 
+use crate::backoff::Backoff;
 use crate::flags::{self, ENDING, TASK, WAITING};
 use crate::pipe::{Found, Pipe, Room, WAITS};
 use crate::sync::AtomicU64;
-use crate::wait::{Moment, Place, Waiter};
+use crate::wait::{Place, Waiter};
 use crate::{barrier, processor};
 
 mod task;
@@ -95,13 +96,13 @@ impl<'a> Watched<'a> {
     /// Like [`Watched::unchanged`], but also `None` if the word will never change because the peer disconnected without
     /// publishing anything.
     fn awaited(&self) -> Option<(&AtomicU64, u64)> {
-        let mut moment = Moment::new();
+        let mut backoff = Backoff::new();
         loop {
             let unchanged = self.unchanged()?;
             if let Some(was_forgotten) = self.pipe.was_forgotten() {
                 return (!was_forgotten).then_some(unchanged);
             }
-            moment.pass();
+            backoff.pass();
         }
     }
 
@@ -220,9 +221,9 @@ impl<'a> Watched<'a> {
         // SAFETY: the flag was never raised.
         let _refused = unsafe { Place::take(place) };
         // The sender is about to publish its last message, or that it disconnects.
-        let mut moment = Moment::new();
+        let mut backoff = Backoff::new();
         while !self.is_ready() {
-            moment.pass();
+            backoff.pass();
         }
         false
     }

@@ -75,10 +75,11 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Found, Left, Noticed, Pipe, Then, Unsent, CLOSED, DEAD, INDEXES, WAITS};
+use crate::backoff::Backoff;
 use crate::barrier;
 use crate::flags::{self, CLAIMED, ENDING, GONE, LEAVING, TASK, WAITING};
 use crate::position::KEY;
-use crate::wait::{Moment, Waiter};
+use crate::wait::Waiter;
 use crate::watched::Watched;
 
 /// What a sender finds when it announces its end.
@@ -244,8 +245,8 @@ impl Pipe {
 
     /// Whether the peer disconnected without having read what this side has sent, which may be all that it had to read
     /// before it answers or frees slots. It may also have disconnected later, after its answer: then the answer is
-    /// visible at this point. `None` if the peer is about to decide, a few instructions away: then let a [`Moment`]
-    /// pass and check again, because a caller that relies on `Some(false)` may sleep.
+    /// visible at this point. `None` if the peer is about to decide, a few instructions away: then let a
+    /// [`Backoff`] pass and check again, because a caller that relies on `Some(false)` may sleep.
     pub(crate) fn was_forgotten(&self) -> Option<bool> {
         if !self.forgets() {
             return Some(false);
@@ -359,7 +360,7 @@ impl Pipe {
         if !waits_in_word {
             *left = Watched::for_message(&self).disarm();
         }
-        let mut moment = Moment::new();
+        let mut backoff = Backoff::new();
         loop {
             barrier::full();
             let word = match self.find() {
@@ -391,7 +392,7 @@ impl Pipe {
                 match self.vanish(self.flags(self.at.side()).load(Acquire)) {
                     Leaving::Gone => return Ok(()),
                     Leaving::Claimed => return self.claimed(),
-                    Leaving::Retracted => moment.pass(),
+                    Leaving::Retracted => backoff.pass(),
                 }
             }
         }

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::backoff::BeforeSleep;
 use crate::error::{Closed, TryRecvError};
-use crate::give_way::give_way;
 use crate::ports::Receive;
 use crate::relook::{self, Pause};
-use crate::sync::{current, spin_loop};
+use crate::sync::current;
 use crate::wait::Waiter;
 use crate::watched::barrier;
 use doorbell::{Doorbell, Panel, BELLS};
@@ -34,11 +34,8 @@ use members::{List, Members};
 /// How many messages one session may give in a row while other sessions may have some, too.
 const BURST: u32 = 64;
 
-/// How many checks of members are worth the sleep that they may save.
-const LOOKS: usize = if cfg!(duologue_loom) { 0 } else { 100 };
-
-/// How often to yield before sleeping.
-const YIELDS: u32 = if cfg!(duologue_loom) { 0 } else { 4 };
+/// With this many tried members or more, checking them all again takes longer than the sleep that it may save.
+const MOST_TRIED: usize = 100;
 
 /// A set of receiving endpoints, from which messages are received as they arrive.
 ///
@@ -290,18 +287,14 @@ impl<R: Receive, T> PortSet<R, T> {
 
     fn wait(&mut self, deadline: Option<Instant>) -> Option<(T, Result<R::Message, Closed>)> {
         self.kind = Waiter::Bell;
-        let (mut looks, mut yields) = (0, 0);
+        let mut before = BeforeSleep::new();
         let mut pause = Pause::default();
         while !self.is_empty() {
             if let Some(received) = self.try_recv() {
                 return Some(received);
             }
-            looks += self.members.count(List::Tried) + 1;
-            if looks < LOOKS {
-                spin_loop();
-                self.members.append_all(List::Tried, List::Hot);
-            } else if yields < YIELDS && self.members.count(List::Tried) < LOOKS {
-                yields = if give_way() { yields + 1 } else { YIELDS };
+            let tried = self.members.count(List::Tried);
+            if tried < MOST_TRIED && before.pass(tried + 1) {
                 self.members.append_all(List::Tried, List::Hot);
             } else if !self.settle() && self.sleep(Waiter::Thread(current())) {
                 let mut limit = (self.members.count(List::Unsure) > 0).then_some(pause);

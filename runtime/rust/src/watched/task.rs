@@ -19,13 +19,14 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::task::Waker;
 
 use super::{Armed, Watched};
+use crate::backoff::Backoff;
 use crate::barrier;
 use crate::flags::{self, TASK, WAITING};
 use crate::pipe::{Found, Pipe, KNOWS, WAITS};
 use crate::position::{EPOCH_SHIFT, KEY};
 use crate::relook::{self, Pause};
 use crate::sync::AtomicU64;
-use crate::wait::{Moment, Place, Waiter};
+use crate::wait::{Place, Waiter};
 
 /// What a side records about itself: it announced that it is a task, and the sender has seen that after this position.
 const KNOWN: u64 = 1 << 26;
@@ -190,7 +191,7 @@ impl Pipe {
     #[cold]
     #[inline(never)]
     fn stays_armed(self) -> bool {
-        let mut moment = Moment::new();
+        let mut backoff = Backoff::new();
         loop {
             match self.was_forgotten() {
                 Some(false) => return true,
@@ -198,7 +199,7 @@ impl Pipe {
                     drop(Watched::for_message(&self).disarm());
                     return false;
                 }
-                None => moment.pass(),
+                None => backoff.pass(),
             }
         }
     }
