@@ -13,13 +13,20 @@ use std::thread;
 use std::time::Duration;
 
 use crate::filter::refuse_membarrier;
-use crate::flags::{GONE, WAITING};
+use crate::floor::barrier;
+use crate::floor::layout::{Capacity, Layout, Slot};
+use crate::floor::sync;
 use crate::golden::stream::{self, Stream};
-use crate::layout::{Capacity, Layout, Slot};
-use crate::pipe::{pair, store_unseen, Found, Pipe, Sent, Then};
-use crate::ready::Endpoint;
-use crate::watched::Watched;
-use crate::{barrier, park, sync, PortSet, Select};
+use crate::link::arming::Wait;
+use crate::link::park;
+use crate::link::pipe::{pair, Pipe, Then};
+use crate::link::publish::Sent;
+use crate::link::tests::store_unseen;
+use crate::ring::flags::Report;
+use crate::ring::Found;
+use crate::typed::futures::Endpoint;
+use crate::PortSet;
+use crate::Select;
 
 const CHILD: &str = "DUOLOGUE_TEST_UNSEEN";
 
@@ -51,7 +58,7 @@ fn alone(name: &str, test: impl FnOnce()) {
 /// stores a number there without reading the flags. Returns the sender after the message.
 fn store_when_awaited(sender: Pipe) -> Pipe {
     let flags = sender.flags(1 - sender.at().side());
-    while flags.load(Acquire) & WAITING == 0 {
+    while !flags.load(Acquire).report(Report::Waiting) {
         thread::yield_now();
     }
     // Long enough for it to be asleep, most likely.
@@ -66,7 +73,7 @@ fn store_when_awaited(sender: Pipe) -> Pipe {
 fn receive_unseen(receive: impl FnOnce(stream::server::Stream<u64>) + Send + 'static) {
     let (server, mut client) = stream::init::<u64>();
     refuse_membarrier(libc::EPERM);
-    let sender = client.watch().0.pipe().again();
+    let sender = client.watch().0.pipe().copy();
     // Its position is the one before the message.
     std::mem::forget(client);
     let receiver = thread::spawn(|| receive(server));
@@ -98,15 +105,15 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn a_thread_looks_again() {
-    alone("a_thread_looks_again", || {
+fn a_thread_checks_again() {
+    alone("a_thread_checks_again", || {
         receive_unseen(|server| check(server.recv().expect("a message")));
     });
 }
 
 #[test]
-fn a_thread_that_waits_not_for_long_looks_again() {
-    alone("a_thread_that_waits_not_for_long_looks_again", || {
+fn a_thread_that_waits_not_for_long_checks_again() {
+    alone("a_thread_that_waits_not_for_long_checks_again", || {
         receive_unseen(|server| {
             let received = server.recv_timeout(Duration::from_secs(1_000));
             check(received.expect("a message"));
@@ -115,22 +122,25 @@ fn a_thread_that_waits_not_for_long_looks_again() {
 }
 
 #[test]
-fn a_thread_that_waits_for_one_of_several_looks_again() {
-    alone("a_thread_that_waits_for_one_of_several_looks_again", || {
-        receive_unseen(|mut server| {
-            let (mut other, _client) = stream::init::<u64>();
-            let mut select = Select::new();
-            select.add(&mut other);
-            select.add(&mut server);
-            assert_eq!(select.ready(), Ok(1));
-            check(server.recv().expect("a message"));
-        });
-    });
+fn a_thread_that_waits_for_one_of_several_checks_again() {
+    alone(
+        "a_thread_that_waits_for_one_of_several_checks_again",
+        || {
+            receive_unseen(|mut server| {
+                let (mut other, _client) = stream::init::<u64>();
+                let mut select = Select::new();
+                select.add(&mut other);
+                select.add(&mut server);
+                assert_eq!(select.ready(), Ok(1));
+                check(server.recv().expect("a message"));
+            });
+        },
+    );
 }
 
 #[test]
-fn a_thread_with_a_set_looks_again() {
-    alone("a_thread_with_a_set_looks_again", || {
+fn a_thread_with_a_set_checks_again() {
+    alone("a_thread_with_a_set_checks_again", || {
         receive_unseen(|server| {
             let (other, _client) = stream::init::<u64>();
             let mut set = PortSet::from_iter([(other, 1), (server, 2)]);
@@ -143,15 +153,15 @@ fn a_thread_with_a_set_looks_again() {
 }
 
 #[test]
-fn a_task_looks_again() {
-    alone("a_task_looks_again", || {
+fn a_task_checks_again() {
+    alone("a_task_checks_again", || {
         receive_unseen(|server| check(block_on(server.recv_async()).expect("a message")));
     });
 }
 
 #[test]
-fn a_task_that_waits_for_readiness_looks_again() {
-    alone("a_task_that_waits_for_readiness_looks_again", || {
+fn a_task_that_waits_for_readiness_checks_again() {
+    alone("a_task_that_waits_for_readiness_checks_again", || {
         receive_unseen(|mut server| {
             block_on(server.ready());
             check(server.recv().expect("a message"));
@@ -160,8 +170,8 @@ fn a_task_that_waits_for_readiness_looks_again() {
 }
 
 #[test]
-fn a_task_that_waits_for_one_of_several_looks_again() {
-    alone("a_task_that_waits_for_one_of_several_looks_again", || {
+fn a_task_that_waits_for_one_of_several_checks_again() {
+    alone("a_task_that_waits_for_one_of_several_checks_again", || {
         receive_unseen(|mut server| {
             let (mut other, _client) = stream::init::<u64>();
             let mut select = Select::new();
@@ -174,8 +184,8 @@ fn a_task_that_waits_for_one_of_several_looks_again() {
 }
 
 #[test]
-fn a_task_with_a_set_looks_again() {
-    alone("a_task_with_a_set_looks_again", || {
+fn a_task_with_a_set_checks_again() {
+    alone("a_task_with_a_set_checks_again", || {
         receive_unseen(|server| {
             let (other, _client) = stream::init::<u64>();
             let mut set = PortSet::from_iter([(other, 1), (server, 2)]);
@@ -238,7 +248,7 @@ fn left(then: Then) -> Pipe {
     refuse_membarrier(libc::ENOMEM);
     assert!(receiver.die(&mut None).is_ok());
     assert!(barrier::is_lost());
-    assert_ne!(sender.flags(1).load(Acquire) & GONE, 0);
+    assert!(sender.flags(1).load(Acquire).report(Report::Gone));
     store_unseen(&sender, 0, Number(1));
     let layout = *sender.layout();
     sender.stepped(&layout, then).sending(true)
@@ -280,7 +290,7 @@ fn a_sender_that_waits_for_an_answer_finds_that_the_receiver_left() {
     let name = "a_sender_that_waits_for_an_answer_finds_that_the_receiver_left";
     alone(name, || {
         let asking = left(Then::Turn);
-        assert_eq!(park::for_message(asking.again()), None);
+        assert_eq!(park::for_message(asking.copy()), None);
         assert!(matches!(asking.find(), Found::Closed));
         asking.free();
     });
@@ -292,11 +302,11 @@ fn a_task_that_waits_for_an_answer_finds_that_the_receiver_left() {
     alone(name, || {
         let asking = left(Then::Turn);
         let waker = Waker::from(Arc::new(Unpark(sync::current())));
-        assert!(!Watched::for_message(&asking).arm_task(&waker));
+        assert!(!Wait::for_message(&asking).arm_task(&waker));
         // Also where it would wait in the word.
         let alternating = asking.sending(false);
         assert!(alternating.waits_in_word());
-        assert!(!Watched::for_message(&alternating).arm_task(&waker));
+        assert!(!Wait::for_message(&alternating).arm_task(&waker));
         alternating.free();
     });
 }

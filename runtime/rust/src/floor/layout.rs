@@ -1,0 +1,427 @@
+//! The size of a session's block, and where its words and payloads are stored.
+//!
+//! The ring consists of *lines*. A line is a word and as many payloads as fit into a cache line with it. The receiver
+//! gets the word and the message in one transfer, a stream moves several messages per transfer, and a short dialogue
+//! stays in one line. A payload that does not fit into a cache line with a word has a longer line of its own.
+
+use std::mem::{align_of, needs_drop, size_of};
+
+use super::size_class::{self, CACHE_LINE};
+use super::sync::AtomicU64;
+
+mod segments;
+mod session;
+
+pub use session::{Capacity, Session, Slot};
+
+/// The most lines that a ring can have, so that a line's number fits into a position.
+pub(crate) const MAX_LINES: usize = (1 << 26) - 1;
+
+/// The most messages in a line, so that their count fits into the line's word.
+pub(crate) const MAX_PER_LINE: usize = 7;
+
+/// The size in bytes of the header that precedes the lines: six cache lines, or more in models.
+pub(crate) const HEADER: usize = if cfg!(duologue_loom) {
+    4_096
+} else {
+    6 * CACHE_LINE
+};
+
+/// The approximate size in bytes of the block of a session whose runs are unbounded. A larger block would hardly be
+/// faster: at this size, the receiver already reads lines that have left the sender's first-level cache. Only the
+/// longest laps go through all of it.
+const BLOCK: usize = if cfg!(duologue_loom) {
+    0
+} else if cfg!(target_pointer_width = "64") {
+    64 << 10
+} else {
+    8 << 10
+};
+
+/// The ring of such a session has at least this many lines, however large the payload is.
+const FEWEST_LINES: usize = if cfg!(duologue_loom) { 12 } else { 8 };
+
+/// The constants of a session. Offsets and sizes are in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// The size and alignment that a payload may need.
+    size: u32,
+    align: u32,
+    /// From the beginning of the block to the first line.
+    first: u32,
+    /// From one line to the next.
+    pitch: u32,
+    /// From one payload to the next.
+    stride: u32,
+    lines: u32,
+    /// See [`Layout::segment`].
+    segment: u32,
+    per_line: u8,
+    /// Bits of a message's index.
+    index_bits: u8,
+    /// Whether some payload has a destructor.
+    drops: bool,
+    /// The side that sends, if this is the layout in a state for which that is known; otherwise [`UNKNOWN`].
+    sender: u8,
+}
+
+/// The sender is not known.
+const UNKNOWN: u8 = 2;
+
+impl Layout {
+    /// How many bits of a line's word hold the indexes of its messages.
+    pub(crate) const INDEX_BITS: usize = 28;
+
+    /// Distinguishes the layouts of one class of blocks, at the cost of one comparison per session.
+    #[inline(always)]
+    pub(crate) const fn key(&self) -> u64 {
+        if self.class() == size_class::CLASSES {
+            // Such blocks are not kept, so their keys are never compared.
+            return 0;
+        }
+        // The other fields follow from these. Sizes and line counts are below 2^16 in a block of at most 64 KiB.
+        self.size as u64
+            | (self.lines as u64) << 16
+            | (self.segment as u64) << 32
+            | (self.align.ilog2() as u64) << 48
+            | (self.per_line as u64) << 52
+            | (self.index_bits as u64) << 56
+            | (self.drops as u64) << 60
+    }
+
+    /// Panics if the ring would be larger than 4 GiB.
+    #[inline(always)]
+    pub(crate) const fn of(slot: Slot, capacity: Capacity) -> Layout {
+        let Slot {
+            size,
+            align,
+            messages,
+            drops,
+        } = slot;
+        assert!(
+            size < 1 << 31 && align < 1 << 29,
+            "a payload is too large for a ring"
+        );
+        let stride = up(size, align);
+        let offset = first_payload(align);
+        let index_bits = match messages {
+            0 | 1 => 0,
+            2..=16 => 4,
+            _ => 8,
+        };
+        let mut per_line = match Layout::INDEX_BITS.checked_div(index_bits) {
+            Some(indexes) => least(indexes, MAX_PER_LINE),
+            None => MAX_PER_LINE,
+        };
+        if let Some(fitting) = CACHE_LINE.saturating_sub(offset).checked_div(stride) {
+            per_line = least(per_line, fitting);
+        }
+        if cfg!(duologue_loom) {
+            per_line = least(per_line, 2);
+        }
+        if let Capacity::Bounded(longest) = capacity {
+            // The line of a short run has exactly as many slots as the run has messages.
+            per_line = least(per_line, longest);
+        }
+        if per_line == 0 {
+            per_line = 1;
+        }
+        let line_align = if align > CACHE_LINE {
+            align
+        } else {
+            CACHE_LINE
+        };
+        let pitch = up(offset + per_line * stride, line_align);
+        let first = up(HEADER, line_align);
+        let (lines, segment) = match capacity {
+            Capacity::Bounded(longest) => (longest.div_ceil(per_line), 0),
+            Capacity::Unbounded => {
+                let lines = most(BLOCK.saturating_sub(first) / pitch, FEWEST_LINES);
+                let segment = segments::first(lines, pitch);
+                (lines, segment)
+            }
+        };
+        let lines = if lines == 0 { 1 } else { lines };
+        assert!(
+            lines <= MAX_LINES && lines <= (u32::MAX as usize - first) / pitch,
+            "a run is too long for a ring"
+        );
+        Layout {
+            size: size as u32,
+            align: align as u32,
+            first: first as u32,
+            pitch: pitch as u32,
+            stride: stride as u32,
+            lines: lines as u32,
+            segment: segment as u32,
+            per_line: per_line as u8,
+            index_bits: index_bits as u8,
+            drops,
+            sender: UNKNOWN,
+        }
+    }
+
+    /// Whether messages can be forgotten, because no payload has a destructor.
+    #[inline(always)]
+    pub(crate) const fn forgets(&self) -> bool {
+        !self.drops
+    }
+
+    /// The side that sends if it is known, otherwise `side`.
+    #[inline(always)]
+    pub(crate) const fn sender_or(&self, side: usize) -> usize {
+        if self.sender == UNKNOWN {
+            side
+        } else {
+            self.sender as usize
+        }
+    }
+
+    /// Whether a payload of this type fits, in a message with this index.
+    #[inline]
+    pub(crate) const fn fits<P>(&self, index: u8) -> bool {
+        (self.drops || !needs_drop::<P>())
+            && size_of::<P>() <= self.size as usize
+            && align_of::<P>() <= self.align as usize
+            && (index as usize) < 1 << self.index_bits
+    }
+
+    #[inline]
+    pub(crate) const fn per_line(&self) -> usize {
+        self.per_line as usize
+    }
+
+    #[inline]
+    pub(crate) const fn lines(&self) -> usize {
+        self.lines as usize
+    }
+
+    /// The offset of a line's word in the block.
+    #[inline]
+    pub(crate) const fn line(&self, line: usize) -> usize {
+        if self.lines == 1 {
+            // Lets the compiler ignore the line number.
+            return self.first as usize;
+        }
+        self.first as usize + line * self.pitch as usize
+    }
+
+    /// The offset of a payload in the block.
+    #[inline]
+    pub(crate) const fn payload(&self, line: usize, place: usize) -> usize {
+        let place = if self.per_line == 1 { 0 } else { place };
+        self.line(line) + first_payload(self.align as usize) + place * self.stride as usize
+    }
+
+    /// Whether words contain the indexes of messages. They do not if no state has more than one message.
+    #[inline]
+    pub(crate) const fn has_indexes(&self) -> bool {
+        self.index_bits > 0
+    }
+
+    /// The shift of the index of the message in this slot, within the indexes of its line.
+    #[inline]
+    pub(crate) const fn index_shift(&self, place: usize) -> u32 {
+        place as u32 * self.index_bits as u32
+    }
+
+    /// The index of the message in this slot, from all indexes of its line. The bits above the indexes are ignored.
+    #[inline]
+    pub(crate) const fn index(&self, indexes: u64, place: usize) -> u8 {
+        if !self.has_indexes() {
+            return 0;
+        }
+        (indexes >> self.index_shift(place)) as u8 & ((1_u32 << self.index_bits) - 1) as u8
+    }
+
+    /// The class of blocks of ended sessions that fit: see `size_class`.
+    #[inline]
+    pub(crate) const fn class(&self) -> usize {
+        let (size, align) = self.block();
+        size_class::class(size, align)
+    }
+
+    /// The size and the alignment of the block.
+    #[inline]
+    pub(crate) const fn block(&self) -> (usize, usize) {
+        let align = if self.align as usize > CACHE_LINE {
+            self.align as usize
+        } else {
+            CACHE_LINE
+        };
+        (
+            self.first as usize + self.lines as usize * self.pitch as usize,
+            align,
+        )
+    }
+}
+
+const _: () = assert!(size_of::<AtomicU64>().is_power_of_two());
+
+/// The offset of the first payload in a line, after the word. A multiple of `align`, which is a power of two.
+#[inline]
+const fn first_payload(align: usize) -> usize {
+    most(size_of::<AtomicU64>(), align)
+}
+
+/// Rounds up to a multiple of a power of two.
+#[inline]
+const fn up(size: usize, align: usize) -> usize {
+    (size + align - 1) & !(align - 1)
+}
+
+#[inline]
+const fn least(one: usize, other: usize) -> usize {
+    if one < other {
+        one
+    } else {
+        other
+    }
+}
+
+#[inline]
+const fn most(one: usize, other: usize) -> usize {
+    if one > other {
+        one
+    } else {
+        other
+    }
+}
+
+#[cfg(all(test, not(duologue_loom)))]
+mod tests {
+    use super::*;
+
+    fn in_a_line<P>() -> usize {
+        Layout::of(Slot::new().messages(2).fit::<P>(), Capacity::Unbounded).per_line()
+    }
+
+    #[test]
+    fn a_line_takes_what_fits_beside_its_word() {
+        assert_eq!(in_a_line::<()>(), 7);
+        assert_eq!(in_a_line::<u64>(), 7);
+        assert_eq!(in_a_line::<u128>(), 3);
+        assert_eq!(in_a_line::<[u64; 3]>(), 2);
+        assert_eq!(in_a_line::<[u64; 7]>(), 1);
+        assert_eq!(in_a_line::<[u64; 100]>(), 1);
+        let many = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
+        assert_eq!(many.per_line(), 3);
+    }
+
+    #[test]
+    fn layouts_of_blocks_that_are_kept_have_keys_of_their_own() {
+        let mut found = std::collections::HashMap::new();
+        let sizes = [
+            0, 1, 8, 24, 48, 56, 57, 1_000, 1_001, 9_000, 60_000, 65_535, 70_000,
+        ];
+        let mut slots = Vec::new();
+        for size in sizes {
+            for align in [1, 8, 64, 128] {
+                for messages in [1, 2, 17] {
+                    slots.extend([false, true].map(|drops| Slot {
+                        size,
+                        align,
+                        messages,
+                        drops,
+                    }));
+                }
+            }
+        }
+        for slot in slots {
+            let bounded = [0, 1, 2, 3, 7, 8, 100, 1_000, 8_000].map(Capacity::Bounded);
+            for capacity in bounded.into_iter().chain([Capacity::Unbounded]) {
+                let layout = Layout::of(slot, capacity);
+                if layout.class() < size_class::CLASSES {
+                    let said = format!("{layout:?}");
+                    assert_eq!(*found.entry(layout.key()).or_insert(said.clone()), said);
+                }
+            }
+        }
+        assert_eq!(found.len() > 500, cfg!(all(feature = "pool", not(miri))));
+    }
+
+    #[test]
+    fn a_short_run_is_one_line() {
+        let layout = Layout::of(Slot::new().messages(3).fit::<u64>(), Capacity::Bounded(7));
+        assert_eq!((layout.lines(), layout.block().0), (1, HEADER + 64));
+    }
+
+    #[test]
+    fn an_unbounded_ring_keeps_to_its_block() {
+        let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
+        assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - 64);
+        let large = Layout::of(Slot::new().fit::<[u8; 5_000]>(), Capacity::Unbounded);
+        assert_eq!(
+            (large.lines(), large.near(), large.last_segment(12)),
+            (12, 12, 8)
+        );
+        let larger = Layout::of(Slot::new().fit::<[u8; 50_000]>(), Capacity::Unbounded);
+        assert_eq!(
+            (larger.lines(), larger.near(), larger.last_segment(8)),
+            (8, 8, 4)
+        );
+    }
+
+    /// The first line of each segment.
+    fn segments(layout: Layout) -> Vec<usize> {
+        let begins: Vec<usize> = (0..layout.lines())
+            .filter(|line| layout.segment_at(*line).is_some())
+            .collect();
+        for (which, line) in begins.iter().enumerate() {
+            assert_eq!(layout.segment_at(*line), Some(which));
+            assert_eq!(layout.start_of_segment(which), *line);
+        }
+        begins
+    }
+
+    #[test]
+    fn up_to_each_end_of_a_lap_there_are_two_segments_more() {
+        let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
+        if cfg!(target_pointer_width = "64") {
+            assert_eq!(segments(layout), [0, 8, 16, 512]);
+            assert_eq!(layout.near(), 16);
+        } else {
+            assert_eq!(segments(layout).len(), 4);
+        }
+        for end in [layout.near(), layout.lines()] {
+            let last = segments(layout).into_iter().filter(|line| *line < end);
+            assert_eq!(last.max(), Some(layout.last_segment(end)));
+        }
+        let larger = Layout::of(Slot::new().fit::<[u64; 150]>(), Capacity::Unbounded);
+        assert_eq!(larger.near(), 8);
+        assert_eq!(segments(larger).len(), 4);
+        let largest = Layout::of(Slot::new().fit::<[u8; 50_000]>(), Capacity::Unbounded);
+        assert_eq!(segments(largest), [0, 4]);
+        let bounded = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(99));
+        assert_eq!((segments(bounded), bounded.last_segment(33)), (vec![0], 0));
+    }
+
+    #[test]
+    fn laps_end_early_only_where_they_may() {
+        for size in (1..300).chain([1_000, 3_000, 10_000, 50_000]) {
+            for capacity in [Capacity::Unbounded, Capacity::Bounded(9)] {
+                let slot = Slot {
+                    size,
+                    ..Slot::new()
+                };
+                let layout = Layout::of(slot, capacity);
+                let end = layout.near();
+                if end < layout.lines() {
+                    assert!(layout.may_end_about(end) && layout.may_end_about(end - 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn payloads_lie_as_they_are_aligned() {
+        #[repr(align(256))]
+        struct Aligned(#[allow(dead_code)] u8);
+        let layout = Layout::of(Slot::new().fit::<Aligned>(), Capacity::Bounded(3));
+        for line in 0..layout.lines() {
+            assert_eq!(layout.payload(line, 0) % 256, 0);
+            assert_eq!(layout.line(line) % 64, 0);
+        }
+        assert_eq!(layout.block().1, 256);
+    }
+}

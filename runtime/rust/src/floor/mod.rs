@@ -1,0 +1,14 @@
+//! What every other layer stands on and what knows nothing of sessions: atomics, memory, waiting, and the arithmetic of
+//! a ring's layout.
+
+pub(crate) mod backoff;
+pub(crate) mod barrier;
+pub(crate) mod cpu;
+pub(crate) mod fairness;
+pub(crate) mod layout;
+pub(crate) mod pool;
+pub(crate) mod recheck;
+pub(crate) mod size_class;
+pub(crate) mod sync;
+pub(crate) mod wait_slot;
+pub(crate) mod yielding;

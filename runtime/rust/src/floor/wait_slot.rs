@@ -1,0 +1,191 @@
+//! Waiters, and the slot in the session where the other side finds one.
+//!
+//! Each side has a waiter slot of its own (a [`WaitSlot`]): a slot shared by both loses wake-ups. To wait, a side writes
+//! its waiter into its slot and then raises a flag, in the word that the other side will change or in its own flags
+//! (see `link::arming`). The side that lowers the flag, by a read-modify-write, gets the waiter. That is either the other
+//! side, which by Acquire sees what was written before the flag was raised, or the owner, which gives up waiting.
+//! `busy` covers the time between lowering the flag and reading the slot: the owner neither writes its slot again nor
+//! ends the session before the other side has cleared `busy`.
+//!
+//! # Wakers are foreign code
+//!
+//! Cloning, waking or dropping a waker runs code of an executor. That code may panic, and it may use any other
+//! endpoint, including one whose last owner it destroys. So this is done only where a panic loses nothing that is
+//! owned, and never while holding a lock. A function that takes a waiter out returns it to its caller, which wakes or
+//! drops it after everything else is done.
+
+use std::cell::UnsafeCell;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::task::Waker;
+
+use crate::floor::backoff::Backoff;
+use crate::floor::sync::{unpark, AtomicBool, Thread};
+
+/// A sleeping thread or a pending task.
+pub(crate) enum Waiter {
+    Thread(Thread),
+    Task(Waker),
+    /// A thread that is woken through something it shares: the bell of a port set. A pipe treats it as a thread.
+    Bell(Waker),
+}
+
+impl Waiter {
+    /// Wakes the waiter. A superfluous wake-up does no harm.
+    pub(crate) fn wake(self) {
+        match self {
+            Waiter::Thread(thread) => unpark(&thread),
+            Waiter::Task(waker) | Waiter::Bell(waker) => waker.wake(),
+        }
+    }
+}
+
+/// Two pointers that distinguish a living waker from others.
+pub(crate) fn pointers(waker: &Waker) -> [usize; 2] {
+    [
+        waker.data() as usize,
+        std::ptr::from_ref(waker.vtable()) as usize,
+    ]
+}
+
+/// Calls `act` with each of several waiters, even if it panics for some. The first panic resumes when all are done.
+pub(crate) fn with_each<T>(waiters: impl IntoIterator<Item = T>, mut act: impl FnMut(T)) {
+    let mut first = None;
+    for waiter in waiters {
+        // Any state that a panic leaves inconsistent belongs to the executor.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| act(waiter))) {
+            first.get_or_insert(panic);
+        }
+    }
+    if let Some(panic) = first {
+        resume_unwind(panic);
+    }
+}
+
+/// A waiter whose flag was lowered and which is still in its slot. Until it is fetched, its owner neither waits again
+/// nor ends the session.
+#[derive(Clone, Copy)]
+#[must_use = "a waiter that is not woken sleeps forever"]
+pub(crate) struct PendingWake(NonNull<WaitSlot>);
+
+impl PendingWake {
+    /// The waiter in this slot of the peer.
+    ///
+    /// # Safety
+    /// The caller lowered the raised flag. Of all copies that it makes of the result, only one is used, and only once.
+    #[inline(always)]
+    pub(crate) unsafe fn in_slot(slot: *const WaitSlot) -> PendingWake {
+        // SAFETY: the slot is part of a session, which is never at address 0.
+        PendingWake(unsafe { NonNull::new_unchecked(slot.cast_mut()) })
+    }
+
+    /// Takes the waiter out of its slot. From then on, the session may end.
+    #[inline]
+    pub(crate) fn fetch(self) -> Option<Waiter> {
+        // SAFETY: by the caller of `in_slot`; the owner does not end the session while its slot is busy.
+        unsafe { WaitSlot::take(self.0.as_ptr()) }
+    }
+
+    /// Fetches the waiter and wakes it.
+    #[inline(never)]
+    pub(crate) fn wake(self) {
+        if let Some(waiter) = self.fetch() {
+            waiter.wake();
+        }
+    }
+}
+
+/// The waiter slot of one side.
+pub(crate) struct WaitSlot {
+    /// Set by the owner before it raises the flag; cleared by the side that takes the waiter out.
+    busy: AtomicBool,
+    waiter: UnsafeCell<Option<Waiter>>,
+    /// Shows loom when the waiter is put in and taken out.
+    #[cfg(duologue_loom)]
+    witness: loom::cell::UnsafeCell<()>,
+}
+
+impl WaitSlot {
+    pub(crate) fn new() -> WaitSlot {
+        WaitSlot {
+            busy: AtomicBool::new(false),
+            waiter: UnsafeCell::new(None),
+            #[cfg(duologue_loom)]
+            witness: loom::cell::UnsafeCell::new(()),
+        }
+    }
+
+    /// Puts a waiter in.
+    ///
+    /// # Safety
+    /// The caller is the owner, and its flags are not raised.
+    pub(crate) unsafe fn put(&self, waiter: Waiter) {
+        self.settle();
+        #[cfg(duologue_loom)]
+        self.witness.with_mut(|_| {});
+        // SAFETY: the flag is down and the slot is not busy, so only the owner accesses the slot, and it contains
+        // nothing that has to be dropped.
+        unsafe { self.waiter.get().write(Some(waiter)) };
+        // Ordered before the flag by the Release with which the flag is raised.
+        self.busy.store(true, Relaxed);
+    }
+
+    /// Takes the waiter out. Afterwards the session may be freed, so the slot is passed as a raw pointer: no reference
+    /// to it outlives the last store.
+    ///
+    /// # Safety
+    /// The slot is allocated, and the caller either lowered the raised flag (the owner by giving up, or the other side
+    /// by its change) or never raised it.
+    pub(crate) unsafe fn take(slot: *const WaitSlot) -> Option<Waiter> {
+        // SAFETY: the side that lowers the flag owns the slot until it clears `busy`.
+        unsafe {
+            #[cfg(duologue_loom)]
+            (*slot).witness.with_mut(|_| {});
+            let waiter = (*(*slot).waiter.get()).take();
+            (*slot).busy.store(false, Release);
+            waiter
+        }
+    }
+
+    /// Whether the slot still contains a waiter that was not woken. Only for use when nothing else accesses the slot
+    /// any more.
+    #[inline]
+    pub(crate) fn is_left(&self) -> bool {
+        self.busy.load(Relaxed)
+    }
+
+    /// Resets the slot and returns the waiter that it still contained. Only for use when nothing else accesses the slot
+    /// any more.
+    pub(crate) fn clear(&self) -> Option<Waiter> {
+        if !self.is_left() {
+            return None;
+        }
+        // SAFETY: nobody else uses the session.
+        unsafe { WaitSlot::take(self) }
+    }
+
+    /// Whether a waiter was put in, and the side that takes it out has not released the slot yet.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.load(Acquire)
+    }
+
+    /// Waits until the other side has released the slot: it is between its change and `take`, which is a few
+    /// instructions.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        if self.is_busy() {
+            self.settle_slowly();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_slowly(&self) {
+        let mut backoff = Backoff::new();
+        while self.busy.load(Acquire) {
+            backoff.pass();
+        }
+    }
+}

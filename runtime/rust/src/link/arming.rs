@@ -1,0 +1,310 @@
+//! What a side waits for, and how it registers a waiter there.
+//!
+//! # In the word
+//!
+//! The waiter is put into its slot, then a flag is set in the awaited word with a compare-and-swap. The other side also
+//! changes that word by a read-modify-write, so the two are ordered:
+//!
+//! - flag first: the change returns the flag and, by Acquire, makes the waiter visible that was written before it, so
+//!   the other side wakes it;
+//! - change first: the compare-and-swap fails, and this side sees what it wanted to wait for.
+//!
+//! There is no third case. A sender waits for space in this way, and so does a receiver where messages are swapped.
+//!
+//! # In the flags
+//!
+//! Where messages are stored, a receiver puts its waiter into its slot, reports in its flags that it waits at its
+//! position, runs the barrier and checks again. The barrier ensures that either it sees the message, or the sender sees
+//! the report after its store. Both can happen; then the side that lowers the flag by a compare-and-swap gets the waiter. The flag
+//! refers to one position, so that a sender that is late in checking the flags after an earlier message does not take
+//! the waiter of a later one.
+//!
+//! Tasks take further steps to be seen without the barrier: see `arming/task.rs`.
+//!
+//! # Without the barrier
+//!
+//! Where the kernel refuses the barrier (see `floor::barrier`), a sender may miss what was set in the flags. So a side that
+//! registered a waiter there checks again from time to time (see `floor::recheck`), and a task whose attempt to run the barrier
+//! failed does not record that its sender knows: that is certain only after a message that says so or a turn, neither of which needs a
+//! barrier.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::task::Waker;
+
+use super::credit::Room;
+use super::pipe::Pipe;
+use crate::floor::backoff::Backoff;
+use crate::floor::barrier;
+use crate::floor::cpu::Cpu;
+use crate::floor::wait_slot::{WaitSlot, Waiter};
+use crate::ring::credit_word::Credit;
+use crate::ring::flags::Report;
+use crate::ring::line_word::LineWord;
+use crate::ring::word::Shared;
+use crate::ring::Found;
+
+mod task;
+
+/// How a waiter was registered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Armed {
+    /// Not at all: there is nothing to wait for.
+    No,
+    /// It will be woken.
+    Surely,
+    /// It may be missed, because the barrier is lost: check again.
+    Perhaps,
+}
+
+/// A word whose change is awaited, and its value before that.
+enum Unchanged<'a> {
+    /// The word of a line, where a receiver waits for a message.
+    Line(&'a Shared<LineWord>, LineWord),
+    /// The credit word, where a sender waits for space.
+    Credit(&'a Shared<Credit>, Credit),
+}
+
+impl Unchanged<'_> {
+    /// Raises the flag in the word; false if the word has changed.
+    fn raise(&self) -> bool {
+        match *self {
+            Unchanged::Line(word, value) => {
+                let raised = word.compare_exchange(value, value.awaited(), AcqRel, Acquire);
+                raised.is_ok()
+            }
+            Unchanged::Credit(word, value) => {
+                let raised = word.compare_exchange(value, value.awaited(), AcqRel, Acquire);
+                raised.is_ok()
+            }
+        }
+    }
+
+    /// Lowers the flag in the word; false if it was down or the word has changed.
+    fn lower(&self) -> bool {
+        match *self {
+            Unchanged::Line(word, value) => {
+                let lowered = value.not_awaited();
+                let lowered = || word.compare_exchange(value, lowered, AcqRel, Acquire);
+                value.is_awaited() && lowered().is_ok()
+            }
+            Unchanged::Credit(word, value) => {
+                let lowered = value.not_awaited();
+                let lowered = || word.compare_exchange(value, lowered, AcqRel, Acquire);
+                value.is_awaited() && lowered().is_ok()
+            }
+        }
+    }
+}
+
+/// What a side waits for on its pipe: a message to read, or space to send.
+#[derive(Clone, Copy)]
+pub(crate) struct Wait<'a> {
+    pipe: &'a Pipe,
+    sends: bool,
+}
+
+impl<'a> Wait<'a> {
+    /// A sender that waits for space.
+    pub(crate) fn for_room(pipe: &'a Pipe) -> Wait<'a> {
+        Wait { pipe, sends: true }
+    }
+
+    /// A receiver that waits for a message.
+    pub(crate) fn for_message(pipe: &'a Pipe) -> Wait<'a> {
+        Wait { pipe, sends: false }
+    }
+
+    /// The pipe itself, for tests that do by hand what no endpoint does.
+    #[cfg(all(test, target_os = "linux", not(duologue_loom)))]
+    pub(crate) fn pipe(&self) -> &'a Pipe {
+        self.pipe
+    }
+
+    /// The word whose change is awaited, and its value; `None` if it has changed.
+    #[inline]
+    fn unchanged(&self) -> Option<Unchanged<'a>> {
+        if self.sends {
+            match self.pipe.room() {
+                Room::Free | Room::Leaving => None,
+                Room::Full(credit) => Some(Unchanged::Credit(self.pipe.credit(), credit)),
+            }
+        } else {
+            match self.pipe.find_in(self.pipe.layout()) {
+                Found::Message(_) | Found::Closed => None,
+                Found::Nothing(word) => Some(Unchanged::Line(self.pipe.word(), word)),
+            }
+        }
+    }
+
+    /// Like [`Wait::unchanged`], but also `None` if the word will never change because the peer disconnected without
+    /// publishing anything.
+    fn awaited(&self) -> Option<Unchanged<'a>> {
+        let mut backoff = Backoff::new();
+        loop {
+            let unchanged = self.unchanged()?;
+            if let Some(was_forgotten) = self.pipe.was_forgotten() {
+                return (!was_forgotten).then_some(unchanged);
+            }
+            backoff.pass();
+        }
+    }
+
+    /// Whether the next operation would not wait.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.awaited().is_none()
+    }
+
+    /// Identifies the session.
+    pub(crate) fn session(&self) -> usize {
+        self.pipe.session()
+    }
+
+    /// The processor on which the peer last ran.
+    pub(crate) fn peer_cpu(&self) -> Cpu {
+        self.pipe.private().peer_cpu()
+    }
+
+    /// Registers a task's waker unless the next operation would not wait, and returns whether it did. Replaces an
+    /// earlier waiter.
+    #[inline]
+    pub(crate) fn arm_task(&self, waker: &Waker) -> bool {
+        match self.unchanged() {
+            None => false,
+            Some(Unchanged::Credit(..)) => self.arm_for_room(Waiter::Task(waker.clone())),
+            Some(Unchanged::Line(word, value)) => {
+                let forgets = self.pipe.layout().forgets();
+                self.pipe.copy().arm_task(forgets, word, value, waker)
+            }
+        }
+    }
+
+    /// Registers a waiter to be woken. Replaces an earlier waiter.
+    pub(crate) fn arm(&self, waiter: Waiter) -> Armed {
+        let is_certain = !self.announce(waiter) || barrier::heavy();
+        match self.confirm(is_certain) {
+            false => Armed::No,
+            true if is_certain => Armed::Surely,
+            true => Armed::Perhaps,
+        }
+    }
+
+    /// Like [`Wait::arm`] for a sender that waits for space, where no barrier is needed. Returns whether there is
+    /// something to wait for.
+    pub(crate) fn arm_for_room(&self, waiter: Waiter) -> bool {
+        self.arm(waiter) != Armed::No
+    }
+
+    /// Whether a waiter that is registered here needs the barrier to be seen.
+    pub(crate) fn needs_barrier(&self) -> bool {
+        !self.sends && !self.pipe.waits_in_word()
+    }
+
+    /// Like [`Pipe::note_task`], for a task that has checked this pipe.
+    #[inline]
+    pub(crate) fn note_task(&self) {
+        if !self.sends {
+            self.pipe.note_task(self.pipe.find_in(self.pipe.layout()));
+        }
+    }
+
+    /// The first of the three steps of [`Wait::arm`], for waiting on several pipes: announces that this waiter is
+    /// about to sleep, and replaces an earlier one. If any announcement returned true, the second step is one
+    /// call of [`barrier::heavy`] for all of them: after it, either the other side sees the announcement when it checks
+    /// for waiters, or this side sees what the other side did before. If the kernel refuses the barrier, neither is
+    /// guaranteed yet. The third step is [`Wait::confirm`] for each.
+    ///
+    /// From here on the waiter may be woken, even if `confirm` finds that there is nothing to wait for.
+    pub(crate) fn announce(&self, waiter: Waiter) -> bool {
+        let _replaced = self.disarm();
+        if !self.sends {
+            if !self.pipe.waits_in_word() {
+                return self.announce_in_flags(waiter);
+            }
+            if matches!(waiter, Waiter::Task(_)) {
+                self.pipe.announce_task();
+            }
+        }
+        self.announce_in_word(waiter);
+        false
+    }
+
+    fn announce_in_word(&self, waiter: Waiter) {
+        let slot = self.pipe.slot();
+        let mut waiter = Some(waiter);
+        while let (Some(unchanged), Some(mine)) = (self.awaited(), waiter.take()) {
+            // SAFETY: this side owns the slot, and its flags are down: `disarm` lowered them, or the peer did.
+            unsafe { (*slot).put(mine) };
+            if unchanged.raise() {
+                return;
+            }
+            // SAFETY: the flag was never raised.
+            waiter = unsafe { WaitSlot::take(slot) };
+        }
+    }
+
+    fn announce_in_flags(&self, waiter: Waiter) -> bool {
+        if self.is_ready() {
+            return false;
+        }
+        let slot = self.pipe.slot();
+        let is_task = matches!(waiter, Waiter::Task(_));
+        // SAFETY: as in `announce_in_word`.
+        unsafe { (*slot).put(waiter) };
+        let own = self.pipe.own_flags();
+        let flags = own.load(Relaxed);
+        let side = if is_task { flags.of_task() } else { flags };
+        let waiting = side.reporting(Report::Waiting, self.pipe.at().key());
+        if !flags.report(Report::Ending)
+            && own
+                .compare_exchange(flags, waiting, AcqRel, Relaxed)
+                .is_ok()
+        {
+            return true;
+        }
+        // SAFETY: the flag was never raised.
+        let _refused = unsafe { WaitSlot::take(slot) };
+        // The sender is about to publish its last message, or that it disconnects.
+        let mut backoff = Backoff::new();
+        while !self.is_ready() {
+            backoff.pass();
+        }
+        false
+    }
+
+    /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for. If it needed
+    /// the barrier and did not get it (not `is_certain`), it may be missed and then is not woken.
+    pub(crate) fn confirm(&self, is_certain: bool) -> bool {
+        barrier::full();
+        if self.is_ready() {
+            drop(self.disarm());
+            return false;
+        }
+        if !self.sends && is_certain {
+            self.pipe.note_sleep();
+        }
+        true
+    }
+
+    /// Takes the waiter back, if it was not woken. The caller drops it, which runs foreign code.
+    #[inline]
+    #[must_use = "drop it where a panic loses nothing"]
+    pub(crate) fn disarm(&self) -> Option<Waiter> {
+        if self.sends && matches!(self.pipe.room(), Room::Free) {
+            return None;
+        }
+        self.disarm_slowly()
+    }
+
+    /// Like [`Wait::disarm`], for a sender that has space and may still have a waiter from when it was the receiver.
+    #[inline(never)]
+    pub(crate) fn disarm_slowly(&self) -> Option<Waiter> {
+        if let Some(waiter) = self.pipe.stops_waiting_in_flags() {
+            return Some(waiter);
+        }
+        if !self.unchanged()?.lower() {
+            return None;
+        }
+        // SAFETY: the compare-and-swap lowered the flag.
+        unsafe { WaitSlot::take(self.pipe.slot()) }
+    }
+}

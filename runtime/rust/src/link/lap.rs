@@ -1,0 +1,109 @@
+//! How long a lap of the ring is.
+//!
+//! A stream is faster the more messages are in flight. But a receiver that keeps up needs only a few lines, which then
+//! stay in the caches, and a session that uses only a few lines takes little memory. So a lap may end at an early end,
+//! after the near lines, or go through the whole ring; up to each of these two ends there are two more segments. Before
+//! the last near line, the sender decides whether the lap ends there. It does if the receiver has emptied the first
+//! segment and was seen to sleep in this lap or the one before. A receiver that does not sleep is fast, and with such a
+//! short lap the credit word would move between the caches all the time.
+//!
+//! The sender records its decision next to the ring before it publishes anything in that line, and does not change it
+//! before the receiver has reported that line's segment. So the receiver reads the decision for this lap when it has
+//! taken that line's last message.
+//!
+//! Lines that short laps skip keep their stamps, and an epoch must not meet its own number there (see `position`):
+//! lines that were skipped for [`TOO_OLD`] laps in a row are cleared before the next lap that has them.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+use super::pipe::{Pipe, Then};
+use crate::floor::layout::Layout;
+use crate::floor::wait_slot::PendingWake;
+use crate::ring::credit_word::Segment;
+use crate::ring::laps::TOO_OLD;
+
+/// How often laps have ended early, and how often they have continued, so that models can check what they explore.
+#[cfg(duologue_loom)]
+static DECIDED: [std::sync::atomic::AtomicUsize; 2] =
+    [const { std::sync::atomic::AtomicUsize::new(0) }; 2];
+
+/// How often laps have ended early, and how often they have continued past the early end.
+#[cfg(duologue_loom)]
+#[doc(hidden)]
+pub fn model_laps() -> [usize; 2] {
+    [0, 1].map(|goes_on: usize| DECIDED[goes_on].load(Relaxed))
+}
+
+impl Pipe {
+    /// How many lines this lap has. If it may end after the current line, the sender's decision says whether it does.
+    #[inline(never)]
+    pub(super) fn lines_of_lap(self) -> usize {
+        let (layout, next) = (self.layout(), self.at().line() + 1);
+        if next == layout.near() && !self.laps().go_on.load(Relaxed) {
+            next
+        } else {
+            layout.lines()
+        }
+    }
+
+    /// How many lines this lap has, as far as that matters after the current line, for the sender. Decides it before
+    /// the last line up to the early end.
+    #[inline(always)]
+    pub(super) fn end_of_lap(&self, layout: &Layout) -> usize {
+        let next = self.at().line() + 1;
+        if layout.may_end_about(next) && layout.near() < layout.lines() {
+            if next + 1 == layout.near() {
+                self.copy().decide_lap();
+            } else if next == layout.near() {
+                return self.copy().lines_of_lap();
+            }
+        }
+        layout.lines()
+    }
+
+    /// Decides whether the lap continues past the early end, for a sender that reaches the last line before it.
+    #[cold]
+    #[inline(never)]
+    fn decide_lap(self) {
+        let (layout, laps) = (self.layout(), self.laps());
+        let first = Segment::of(self.at().epoch(), 0);
+        let keeps_up = self.credit().load(Acquire).has_reported(first);
+        // SAFETY: only the sender accesses these two, and before it the sender of an earlier run.
+        let (skipped, woke) = unsafe { (&mut *laps.skipped.get(), &mut *laps.woke.get()) };
+        // Conversations in which the receiver sleeps and keeps up are too long for models.
+        let ends = keeps_up && (*woke || cfg!(duologue_loom));
+        *woke = false;
+        if ends {
+            *skipped = skipped.saturating_add(1);
+        } else {
+            if *skipped >= TOO_OLD {
+                // SAFETY: nobody accesses these lines. The receiver has read what was in them, or the lap before would
+                // have had them; and it reaches them again only in a lap that is recorded to continue past this end.
+                unsafe { self.clear_lines(layout, layout.near()..layout.lines()) };
+            }
+            *skipped = 0;
+        }
+        laps.go_on.store(!ends, Relaxed);
+        #[cfg(duologue_loom)]
+        DECIDED[usize::from(!ends)].fetch_add(1, Relaxed);
+    }
+
+    /// Remembers that the receiver slept, for a sender that has woken it and continues to send.
+    pub(super) fn note_waking(&self) {
+        // SAFETY: only the sender accesses it, and it stays the sender.
+        unsafe { *self.laps().woke.get() = true };
+    }
+
+    /// The receiver that waited for the message here.
+    ///
+    /// # Safety
+    /// The caller lowered the peer's flag, and uses the result.
+    #[inline]
+    pub(super) unsafe fn pending_wake(&self, then: Then) -> PendingWake {
+        if then == Then::Stay {
+            self.note_waking();
+        }
+        // SAFETY: by the caller.
+        unsafe { PendingWake::in_slot(self.slot_of_peer()) }
+    }
+}

@@ -1,0 +1,315 @@
+//! How a session ends: by its last message, or because a side disconnects.
+//!
+//! # Where messages are swapped
+//!
+//! A sender disconnects by publishing *closed* in place of a message. A receiver disconnects by marking the word as
+//! dead where it would read next; if there is a message already, it consumes that first. Both are read-modify-writes of
+//! one word, so exactly one of the two sides sees that the other has gone. That side ends the session. After its last
+//! swap, a sender accesses the session only if the word was awaited (to fetch the waiter, for which the receiver
+//! waits in `WaitSlot::settle` before it ends the session) or dead (then the sender is alone).
+//!
+//! # Where messages are stored
+//!
+//! A receiver sets `Leaving` in its flags, runs the barrier and checks again. The barrier (see `floor::barrier`) ensures that,
+//! if the receiver finds nothing, a sender that publishes here sees `Leaving` or a value that comes after it. So:
+//!
+//! - *Nothing is there.* The receiver changes `Leaving` to `Gone` and does not access the session any more: the sender
+//!   finds that with its next message, takes the payload back and ends the session. If that change fails, the sender
+//!   has found `Leaving` first and changed it to `Claimed`: it has taken its payload back and does not access the
+//!   session any more, and the receiver ends the session.
+//! - *The message is there.* The receiver retracts `Leaving` and consumes the message; or it finds `Claimed` and ends
+//!   the session. A sender that has published further messages in the meantime did not see `Leaving` at this position
+//!   and ignores it at others, so what it published is consumed.
+//!
+//! The sender copies the payload before it tries to claim it, because afterwards the session may be ended at any time.
+//! If the claim fails, the copy is forgotten. Nobody writes the slot in the meantime: its next writer would be this
+//! sender, or the receiver after a turn, but a receiver that retracts consumes messages only to disconnect.
+//!
+//! # Where the barrier is lost
+//!
+//! If the kernel refuses the barrier to a session that relies on it (see `floor::barrier`), the receiver may miss what the
+//! sender stored a moment before, even though the message has a destructor. The receiver sets `Leaving`, passes a full
+//! fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then checks. If it finds
+//! nothing, it sets `Gone`. The sender finds that as where messages can be forgotten (see `peer`), by the same checks: after a fence
+//! of its own, before it sleeps or disconnects as a receiver, and when it ends. Because both sides have a fence, it is
+//! certain that the session ends, that no side sleeps waiting for a peer that is gone, and that a message is never
+//! destroyed twice. Even without the waiting time, it is certain that either the other side sees the flags or this side
+//! sees the message; the waiting time only decides which.
+//!
+//! If a store took longer than the grace period to become visible, its message would be neither read nor destroyed: its
+//! memory would leak. Nothing else can destroy it: what the message borrows need not outlive the sender's later
+//! endpoints, and the receiver has returned from its `drop`. Nor do other calls provide a barrier: running on each
+//! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
+//! other threads change this thread's processors.
+//!
+//! Where the barrier is lost but messages must not be forgotten, a sender does not respond to `Leaving` for an earlier
+//! position, just as elsewhere: the receiver will see the message there, or is about to set `Gone`.
+//!
+//! *The last message*, or *closed*, must be the sender's last access, so the sender cannot read the flags after it.
+//! Instead, it sets `Ending` before it, by a read-modify-write that takes over a waiter or finds `Leaving`. A receiver
+//! that is about to set a flag and finds `Ending` knows that what it would wait for is only a few instructions away. If
+//! the flags say that the receiver is a task, it may also wait or disconnect in the word: then the last word is
+//! swapped.
+//!
+//! From a full ring, a sender disconnects through the credit word, after `Ending` as everywhere else: see `credit`.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use super::arming::Wait;
+use super::pipe::{Pipe, Then};
+use crate::floor::backoff::Backoff;
+use crate::floor::barrier;
+use crate::floor::wait_slot::Waiter;
+use crate::ring::flags::{PeerFlags, Report};
+use crate::ring::line_word::LineWord;
+use crate::ring::Found;
+
+/// What a sender finds when it announces its end.
+pub(super) enum Ending {
+    /// The receiver is gone and the session belongs to the sender.
+    Alone,
+    /// The receiver is disconnecting and will end the session.
+    Claimed,
+    /// The receiver is connected.
+    Last {
+        /// The receiver may be waiting in the word.
+        swaps: bool,
+        /// It waited in its flags, which are lowered.
+        waits: bool,
+    },
+}
+
+/// What a receiver finds when it announces that it disconnects.
+enum Leaving {
+    /// The session belongs to the sender.
+    Gone,
+    /// The sender has disconnected, and the session belongs to the receiver.
+    Claimed,
+    /// The receiver has to check again: there is a message, or the sender ends or disconnects as well, or the flags
+    /// were different.
+    Retracted,
+}
+
+impl Pipe {
+    /// Announces that what is published here is the last.
+    #[inline]
+    pub(super) fn announce_end(&self) -> Ending {
+        // Most receivers have reported nothing. Reading the flags first would fetch their cache line twice: to read it
+        // and to write it.
+        let is_task = self.at().knows_task();
+        let guess = if is_task {
+            PeerFlags::TASK
+        } else {
+            PeerFlags::NONE
+        };
+        let ending = guess.reporting(Report::Ending, self.at().key());
+        let announced = (self.flags_of_peer()).compare_exchange(guess, ending, AcqRel, Acquire);
+        match announced {
+            Ok(_) => Ending::Last {
+                swaps: is_task,
+                waits: false,
+            },
+            Err(flags) => self.copy().answer_end(flags),
+        }
+    }
+
+    /// Like [`Pipe::announce_end`], where the receiver has set these flags, or others since then.
+    #[cold]
+    #[inline(never)]
+    fn answer_end(self, mut flags: PeerFlags) -> Ending {
+        let key = self.at().key();
+        loop {
+            let is_here = self.concerns(flags, key);
+            if is_here && flags.report(Report::Gone) {
+                return Ending::Alone;
+            }
+            let claims = is_here && flags.report(Report::Leaving);
+            // Anything else that is set refers to an earlier position, where there is a message.
+            let answer = if claims {
+                Report::Claimed
+            } else {
+                Report::Ending
+            };
+            let answer = flags.reporting(answer, key);
+            let answered = (self.flags_of_peer()).compare_exchange(flags, answer, AcqRel, Acquire);
+            if let Err(now) = answered {
+                flags = now;
+                continue;
+            }
+            if claims {
+                return Ending::Claimed;
+            }
+            return Ending::Last {
+                swaps: flags.is_task(),
+                waits: flags.report(Report::Waiting),
+            };
+        }
+    }
+
+    /// Ends the session for a sender: publishes that it is gone. Never waits.
+    #[inline(never)]
+    pub(crate) fn leave(self) {
+        let at = self.at();
+        if at.is_plain() && !at.alternates() && !at.is_lapping() {
+            // As below, for most senders that disconnect in a run: the flags decide, nothing is swapped, and the line
+            // is free.
+            let none = PeerFlags::NONE;
+            let ending = none.reporting(Report::Ending, at.key());
+            let announced = (self.flags_of_peer()).compare_exchange(none, ending, AcqRel, Acquire);
+            return match announced {
+                Ok(_) => self.word().store(self.closed(), Release),
+                Err(flags) => {
+                    let ending = self.copy().answer_end(flags);
+                    self.leave_after(ending);
+                }
+            };
+        }
+        self.leave_otherwise();
+    }
+
+    #[inline(never)]
+    fn leave_otherwise(self) {
+        // It may have waited for space.
+        let _left = Wait::for_room(&self).disarm();
+        let ending = if self.swaps() {
+            Ending::Last {
+                swaps: true,
+                waits: false,
+            }
+        } else {
+            self.announce_end()
+        };
+        self.leave_after(ending);
+    }
+
+    /// The word that says that this side is gone, after its messages in the current line.
+    #[inline]
+    fn closed(&self) -> LineWord {
+        let closed = self.at().before().closed();
+        if self.at().slot() > 0 {
+            closed.with_indexes_of(self.word().load(Relaxed))
+        } else {
+            closed
+        }
+    }
+
+    fn leave_after(self, ending: Ending) {
+        let (swaps, mut waits) = match ending {
+            Ending::Alone => return self.free(),
+            Ending::Claimed => return,
+            Ending::Last { swaps, waits } => (swaps, waits),
+        };
+        if self.at().begins_used_line() && self.is_orphaned() {
+            return self.wake_if(waits);
+        }
+        if swaps {
+            let old = self.word().swap(self.closed(), AcqRel);
+            if old.is_dead() {
+                return self.free();
+            }
+            waits |= old.is_awaited();
+        } else {
+            self.word().store(self.closed(), Release);
+        }
+        self.wake_if(waits);
+    }
+
+    /// Wakes the receiver if it waits, for a sender that has lowered its flag and is disconnecting.
+    fn wake_if(self, waits: bool) {
+        if waits {
+            // SAFETY: by the caller. The peer does not end the session before its waiter is fetched.
+            unsafe { self.pending_wake(Then::End) }.wake();
+        }
+    }
+
+    /// Ends the session for a receiver, unless a message is there: then that has to be consumed first. If this side
+    /// still has a waiter registered, it is put into `left`, for the caller to drop when everything is done.
+    pub(crate) fn die(self, left: &mut Option<Waiter>) -> Result<(), Pipe> {
+        if !self.swaps() && matches!(self.find_in(self.layout()), Found::Nothing(_)) {
+            // A side that has set no flags has no waiter registered, and does not wait in the word.
+            match self.vanish(PeerFlags::NONE) {
+                Leaving::Gone => return Ok(()),
+                Leaving::Claimed => return self.claimed(),
+                Leaving::Retracted => {}
+            }
+        }
+        let waits_in_word = self.waits_in_word();
+        if !waits_in_word {
+            *left = Wait::for_message(&self).disarm();
+        }
+        let mut backoff = Backoff::new();
+        loop {
+            barrier::full();
+            let word = match self.find() {
+                Found::Message(_) => return Err(self),
+                Found::Closed => {
+                    // No waiter is armed here either: a peer that disconnected without publishing anything did so
+                    // before one was, because after that, by the two fences, it has to see this side's messages.
+                    self.free();
+                    return Ok(());
+                }
+                Found::Nothing(word) => word,
+            };
+            if waits_in_word {
+                if word.is_awaited() {
+                    *left = Wait::for_message(&self).disarm();
+                    continue;
+                }
+                // Releases what this side has read. This side does not access the session after that; after a failure
+                // it checks again.
+                if self
+                    .word()
+                    .compare_exchange(word, word.dead(), Release, Relaxed)
+                    .is_ok()
+                {
+                    return Ok(());
+                }
+            } else {
+                match self.vanish(self.own_flags().load(Acquire)) {
+                    Leaving::Gone => return Ok(()),
+                    Leaving::Claimed => return self.claimed(),
+                    Leaving::Retracted => backoff.pass(),
+                }
+            }
+        }
+    }
+
+    /// Ends the session of a sender that has claimed it.
+    fn claimed(self) -> Result<(), Pipe> {
+        // Where messages can be forgotten, the sender may have been a lap ahead.
+        self.moved(self.at().in_next_lap()).free();
+        Ok(())
+    }
+
+    /// Announces that the receiver disconnects, if its flags still are these, and checks again.
+    fn vanish(&self, flags: PeerFlags) -> Leaving {
+        let key = self.at().key();
+        let own = self.own_flags();
+        let leaving = flags.reporting(Report::Leaving, key);
+        if flags.report(Report::Ending)
+            || own
+                .compare_exchange(flags, leaving, AcqRel, Relaxed)
+                .is_err()
+        {
+            return Leaving::Retracted;
+        }
+        if self.layout().forgets() {
+            barrier::after_exchange();
+        } else if !barrier::heavy() {
+            barrier::grace();
+        }
+        // After the barrier, as in `die`. The peer's flags are read before the word. So a side that finds that the peer
+        // is disconnecting, and that has itself not read something, then sees that message. Two sides therefore do not
+        // make each other retract forever.
+        let is_alone = self.was_forgotten() != Some(false);
+        let next = match self.find_in(self.layout()) {
+            Found::Nothing(_) if !is_alone => flags.reporting(Report::Gone, key),
+            Found::Nothing(_) | Found::Message(_) | Found::Closed => flags.quiet(),
+        };
+        match own.compare_exchange(leaving, next, AcqRel, Acquire) {
+            Ok(_) if next.report(Report::Gone) => Leaving::Gone,
+            Err(now) if now.report(Report::Claimed) => Leaving::Claimed,
+            Ok(_) | Err(_) => Leaving::Retracted,
+        }
+    }
+}

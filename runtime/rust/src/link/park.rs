@@ -1,0 +1,77 @@
+//! Blocking a thread until an endpoint is ready. How it waits before it sleeps is decided in `floor::backoff`.
+
+use std::time::Instant;
+
+use super::arming::{Armed, Wait};
+use super::pipe::Pipe;
+use crate::floor::backoff::BeforeSleep;
+use crate::floor::recheck::{self, Pause};
+use crate::floor::sync::current;
+use crate::floor::wait_slot::Waiter;
+use crate::ring::line_word::LineWord;
+use crate::ring::Found;
+
+/// Waits until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.
+pub(crate) fn until(wait: Wait<'_>, deadline: Option<Instant>) -> bool {
+    let find = || wait.is_ready().then_some(());
+    find().is_some() || poll(wait, find).is_some() || sleep(wait, deadline)
+}
+
+/// Waits for the next message, and returns the word that has it; `None` if there will be none.
+///
+/// Like [`until`], but what is found does not have to be read once more: the peer is waiting for what this side does
+/// with it.
+#[cold]
+#[inline(never)]
+pub(crate) fn for_message(pipe: Pipe) -> Option<LineWord> {
+    let layout = pipe.layout();
+    let find = || match pipe.find_in(layout) {
+        Found::Nothing(_) if !pipe.forgets() || !pipe.peer_may_be_gone() => None,
+        Found::Nothing(_) => match pipe.find() {
+            Found::Nothing(_) => None,
+            found @ (Found::Message(_) | Found::Closed) => Some(found),
+        },
+        found @ (Found::Message(_) | Found::Closed) => Some(found),
+    };
+    let wait = Wait::for_message(&pipe);
+    loop {
+        match find().or_else(|| poll(wait, find)) {
+            Some(Found::Message(word)) => return Some(word),
+            Some(_) => return None,
+            None => sleep(wait, None),
+        };
+    }
+}
+
+/// Sleeps until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.
+fn sleep(wait: Wait<'_>, deadline: Option<Instant>) -> bool {
+    let mut pause = match wait.arm(Waiter::Thread(current())) {
+        Armed::No => return true,
+        Armed::Surely => None,
+        Armed::Perhaps => Some(Pause::default()),
+    };
+    while !wait.is_ready() {
+        if !recheck::sleep(deadline, &mut pause) {
+            drop(wait.disarm());
+            return wait.is_ready();
+        }
+    }
+    true
+}
+
+/// Spins and then yields for a while, until something is found.
+#[inline]
+fn poll<T>(wait: Wait<'_>, find: impl Fn() -> Option<T>) -> Option<T> {
+    let mut before = if wait.peer_cpu().is_current() {
+        BeforeSleep::without_spinning()
+    } else {
+        BeforeSleep::new()
+    };
+    while before.pass(1) {
+        let found = find();
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}

@@ -1,0 +1,89 @@
+//! Whether the peer is still there.
+//!
+//! # Where messages can be forgotten
+//!
+//! If no payload of a session has a destructor, nobody can tell whether a message that is not read is destroyed at once
+//! or never. So a receiver that disconnects saves the barrier, which takes microseconds if other threads are running.
+//! The receiver may then disconnect without having seen what the sender stored a moment before. The sender finds
+//! [`Report::Leaving`] or [`Report::Gone`] later, for a position earlier than its own: with its next message, or when
+//! it ends. (If the position is later than its own, they do not matter: the receiver had read this message when it
+//! disconnected.) The sender must not miss them
+//!
+//! - before it sleeps until there is an answer or space, or disconnects while it waits for an answer: it runs a full
+//!   fence and then reads the flags. By the order of the two fences (the receiver accesses the flags, then the word;
+//!   the sender the word, then the flags), either the receiver sees the messages, or the sender sees the report. As
+//!   long as the sender does not sleep, it reads the flags whenever it finds neither an answer nor space;
+//! - when it ends: ending is a read-modify-write of the flags.
+//!
+//! A sender that then disconnects as a receiver reads the peer's flags after the fence that follows its own
+//! [`Report::Leaving`]. Otherwise both sides could be gone, each relying on the other. What the receiver did not read
+//! is forgotten by the side that ends the session.
+//!
+//! The same holds where the barrier is lost (see `floor::barrier`): there a receiver may miss a message even though it
+//! has a destructor. `link::leave` says more.
+
+use std::sync::atomic::Ordering::Acquire;
+
+use super::pipe::Pipe;
+use crate::floor::backoff::Backoff;
+use crate::floor::barrier;
+use crate::ring::flags::{PeerFlags, Report};
+use crate::ring::position::Key;
+use crate::ring::Found;
+
+impl Pipe {
+    /// Whether a receiver may have disconnected without having seen what was sent before: because messages can be
+    /// forgotten, or because the barrier was lost.
+    #[inline]
+    pub(crate) fn forgets(&self) -> bool {
+        self.layout().forgets() || barrier::is_lost()
+    }
+
+    /// Whether the peer has announced that it disconnects, or has disconnected: then [`Pipe::was_forgotten`] says more.
+    #[inline]
+    pub(crate) fn peer_may_be_gone(&self) -> bool {
+        self.flags_of_peer().load(Acquire).is_leaving_or_gone()
+    }
+
+    /// Whether the peer disconnected without having read what this side has sent, which may be all that it had to read
+    /// before it answers or frees slots. It may also have disconnected later, after its answer: then the answer is
+    /// visible at this point. `None` if the peer is about to decide, a few instructions away: then let a [`Backoff`]
+    /// pass and check again, because a caller that relies on `Some(false)` may sleep.
+    pub(crate) fn was_forgotten(&self) -> Option<bool> {
+        if !self.forgets() {
+            return Some(false);
+        }
+        let flags = self.flags_of_peer().load(Acquire);
+        (!flags.report(Report::Leaving)).then_some(flags.report(Report::Gone))
+    }
+
+    /// Whether what the receiver reports concerns a sender at the position with this key.
+    #[inline]
+    pub(super) fn concerns(&self, flags: PeerFlags, key: Key) -> bool {
+        let leaves =
+            flags.report(Report::Gone) || self.layout().forgets() && flags.report(Report::Leaving);
+        flags.key() == key || leaves && self.forgets() && self.at().is_after(flags.key())
+    }
+
+    /// Checks the next slot and, if there is nothing, whether the peer will ever write there.
+    pub(crate) fn find(&self) -> Found {
+        let mut backoff = Backoff::new();
+        loop {
+            let found = self.find_in(self.layout());
+            let Found::Nothing(_) = found else {
+                return found;
+            };
+            match self.was_forgotten() {
+                Some(false) => return found,
+                Some(true) => {
+                    // What the peer sent before it disconnected, if anything, is visible at this point.
+                    return match self.find_in(self.layout()) {
+                        Found::Nothing(_) => Found::Closed,
+                        found @ (Found::Message(_) | Found::Closed) => found,
+                    };
+                }
+                None => backoff.pass(),
+            }
+        }
+    }
+}

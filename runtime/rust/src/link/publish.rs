@@ -1,0 +1,353 @@
+//! How a message is published, by a swap or by a store (see [`super`]).
+
+use std::mem::{self, ManuallyDrop};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use super::arming::Wait;
+use super::credit::Room;
+use super::leave::Ending;
+use super::park;
+use super::pipe::{Pipe, Then};
+use crate::floor::barrier;
+use crate::floor::cpu::Cpu;
+use crate::floor::layout::Layout;
+use crate::floor::wait_slot::PendingWake;
+use crate::ring::flags::{PeerFlags, Report};
+use crate::ring::line_word::LineWord;
+use crate::ring::position::Position;
+
+/// The outcome of sending a message.
+pub(crate) enum Sent<P> {
+    /// It is published, and nobody was waiting: the sender's next pipe.
+    Published(Pipe),
+    /// It is published, and the receiver waits.
+    Awaited(Pipe, PendingWake),
+    /// Anything else. This is a separate variant so that the result for a published message stays in registers.
+    Noticed(Noticed<P>),
+}
+
+/// The outcome of sending a message outside of the fast path: the sender's next pipe, and the receiver if it waits; or
+/// the payload, because the receiver is gone.
+pub(crate) type Noticed<P> = Result<(Pipe, Option<PendingWake>), Unsent<P>>;
+
+/// A message that was not sent because the receiver is gone or disconnecting.
+pub(crate) struct Unsent<P> {
+    pub(crate) payload: P,
+    pub(crate) left: Left,
+}
+
+/// How to end the session of a sender whose receiver is gone or disconnecting. The caller has to do that where it holds
+/// no lock: it may wake the other side, or drop a waker that is still registered.
+#[must_use = "a session that is not ended is leaked, and its receiver may wait forever"]
+pub(crate) enum Left {
+    /// The receiver ends it.
+    Nothing,
+    /// The sender has to disconnect as well.
+    Leaving(Pipe),
+    /// The session belongs to the sender alone.
+    Alone(Pipe),
+}
+
+impl Left {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn end(self) {
+        match self {
+            Left::Nothing => {}
+            Left::Leaving(pipe) => pipe.leave(),
+            Left::Alone(pipe) => pipe.free(),
+        }
+    }
+}
+
+impl Pipe {
+    /// Publishes a message and advances; or returns the payload because the peer is gone.
+    ///
+    /// Waits while the ring is full. If the receiver waits, the caller has to wake it, once it holds the next endpoint.
+    /// The layout is this session's, `stays` is what was passed to [`Pipe::sending`], and the payload must fit (see
+    /// [`Layout::fits`]).
+    ///
+    /// In a run, the payload is passed only to functions that are inlined, so that it goes straight from where it was
+    /// made into its slot. On a detour over the stack, it would be read with wider loads than it was stored with. Such
+    /// a load waits until all stores before it are in memory, which in a stream always takes a while.
+    #[inline(always)]
+    pub(crate) fn send<P>(
+        self,
+        layout: &Layout,
+        stays: bool,
+        index: u8,
+        payload: P,
+        then: Then,
+    ) -> Sent<P> {
+        debug_assert!(self.at() == self.at().in_state(stays));
+        let inside = self.at().plain_slot_inside(layout.per_line());
+        if then == Then::Stay && inside.is_some() {
+            // As below, with far fewer instructions for most messages of a stream.
+            // SAFETY: as below; where the line began, there was space for the whole line.
+            return unsafe { self.store(layout, index, payload, then, inside) };
+        }
+        let is_rare = if then == Then::Stay {
+            // In a stream, most of the remaining messages are at the beginning or end of a line, also in laps.
+            self.at().is_in_multiple(layout.segment()) || !self.at().is_plain()
+        } else {
+            !self.at().is_plain() || self.at().is_lapping() || self.at().begins_run()
+        };
+        if is_rare {
+            // Where a run or a segment may begin, or a session is not plain.
+            if self.at().begins_used_line()
+                && layout.may_begin_segment(self.at().line())
+                && !self.copy().has_room()
+            {
+                let left = Left::Leaving(self);
+                return Sent::Noticed(Err(Unsent { payload, left }));
+            }
+            let swaps = self.at().always_swaps() || !stays && self.at().begins_run();
+            let is_task = || !self.at().is_plain() || self.at().begins_run() && self.peer_is_task();
+            if swaps || then != Then::End && is_task() {
+                // SAFETY: as below; and what was written is published with its own type.
+                return unsafe {
+                    self.write(layout, payload);
+                    self.exchange(layout, index, then, swaps)
+                };
+            }
+        }
+        if then == Then::End {
+            return Sent::Noticed(self.finish(index, payload));
+        }
+        // SAFETY: the slot is free (there is space), it belongs to the sender, and the payload fits.
+        unsafe { self.store(layout, index, payload, then, None) }
+    }
+
+    /// Publishes a message that is not the last one, by a store. `inside`: its slot in the line, if that is known and
+    /// another slot follows.
+    ///
+    /// # Safety
+    /// The slot is free and belongs to the sender, the payload fits, and the layout is the session's. If there is a
+    /// slot `inside`, it is that of the position, and `then` is [`Then::Stay`].
+    #[inline(always)]
+    unsafe fn store<P>(
+        self,
+        layout: &Layout,
+        index: u8,
+        payload: P,
+        then: Then,
+        inside: Option<usize>,
+    ) -> Sent<P> {
+        let slot = inside.unwrap_or(self.at().slot());
+        // SAFETY: by the caller.
+        unsafe { self.write_to(slot, layout, payload) };
+        let stamp = self.stamp(layout, index, then);
+        self.word_in(layout).store(stamp, Release);
+        barrier::light();
+        let receiver = 1 - layout.sender_or(self.at().side());
+        if self.flags(receiver).load(Acquire) == PeerFlags::NONE {
+            return Sent::Published(match inside {
+                Some(_) => self.moved(self.at().following_slot()),
+                None => self.stepped(layout, then),
+            });
+        }
+        Sent::Noticed(self.noticed(then, false))
+    }
+
+    /// Publishes what was written here, by a swap. The peer waits or has disconnected in the word. If this message is
+    /// swapped only because the peer is a task (not `certainly`), the peer may instead do so in its flags.
+    ///
+    /// # Safety
+    /// A `P` was written here.
+    #[inline(always)]
+    unsafe fn exchange<P>(
+        self,
+        layout: &Layout,
+        index: u8,
+        then: Then,
+        certainly: bool,
+    ) -> Sent<P> {
+        let this = if certainly {
+            self
+        } else {
+            self.moved(self.at().knowing_task())
+        };
+        let mut stamp = this.stamp(layout, index, then);
+        if !certainly {
+            stamp = stamp.knowing_task();
+        }
+        let old = this.word_in(layout).swap(stamp, AcqRel);
+        if old.is_dead() {
+            // SAFETY: the swap published what was written here.
+            return Sent::Noticed(Err(unsafe { this.taken_back() }));
+        }
+        let waits = old.is_awaited();
+        if !certainly {
+            barrier::light();
+            if !this.flags_of_peer().load(Acquire).is_quiet() {
+                return Sent::Noticed(this.noticed(then, waits));
+            }
+        }
+        let next = this.stepped(layout, then);
+        if !waits {
+            return Sent::Published(next);
+        }
+        // SAFETY: the swap lowered the peer's flag.
+        Sent::Awaited(next, unsafe { this.pending_wake(then) })
+    }
+
+    /// Returns the payload of a message that the receiver did not read before it disconnected. The session belongs to
+    /// the sender.
+    ///
+    /// # Safety
+    /// A `P` was written here, and the peer has disconnected without having seen it.
+    #[cold]
+    #[inline(never)]
+    unsafe fn taken_back<P>(self) -> Unsent<P> {
+        // SAFETY: by the caller, the payload that was just written belongs to nobody else.
+        let payload = unsafe { self.read(self.layout()) };
+        let left = Left::Alone(self);
+        Unsent { payload, left }
+    }
+
+    /// The word that publishes the message at this position, after those that precede it in its line.
+    #[inline(always)]
+    pub(super) fn stamp(&self, layout: &Layout, index: u8, then: Then) -> LineWord {
+        let mut word = self.at().with();
+        let slot = self.at().slot();
+        if layout.has_indexes() && slot > 0 {
+            // This side itself wrote these bits; the peer's flags are not copied.
+            word = word.with_indexes_of(self.word_in(layout).load(Relaxed));
+        }
+        if index > 0 {
+            word = word.with_index(index, layout, slot);
+        }
+        if then == Then::Turn {
+            word = word.with_cpu(Cpu::current());
+        }
+        word
+    }
+
+    #[inline(always)]
+    pub(crate) fn stepped(&self, layout: &Layout, then: Then) -> Pipe {
+        let at = match then {
+            Then::Stay => self.stayed(layout),
+            Then::Turn => self.at().turned(),
+            Then::End => self.at(),
+        };
+        self.moved(at)
+    }
+
+    #[inline(always)]
+    fn stayed(&self, layout: &Layout) -> Position {
+        match self.at().next_slot(layout.per_line()) {
+            Some(at) => at,
+            None => self.at().next_line(self.end_of_lap(layout)),
+        }
+    }
+
+    /// After a message was published in a run and before its sender advances: checks whether the receiver reported
+    /// something for this position. `waits`: the caller has already found that the receiver waited, and has lowered its
+    /// flag.
+    #[cold]
+    #[inline(never)]
+    fn noticed<P>(self, then: Then, mut waits: bool) -> Noticed<P> {
+        let (key, mut at) = (self.at().key(), self.at());
+        let of_peer = self.flags_of_peer();
+        loop {
+            let flags = of_peer.load(Acquire);
+            if flags.is_task() {
+                at = at.knowing_task();
+            }
+            if !self.concerns(flags, key) {
+                break;
+            }
+            if flags.report(Report::Gone) {
+                // SAFETY: the receiver is gone, and the caller has written a payload of this type.
+                return Err(unsafe { self.taken_back() });
+            }
+            if flags.report(Report::Leaving) {
+                let claimed = flags.reporting(Report::Claimed, key);
+                // SAFETY: the payload was just written; it is forgotten unless the claim succeeds.
+                let payload = ManuallyDrop::new(unsafe { self.read(self.layout()) });
+                if of_peer
+                    .compare_exchange(flags, claimed, AcqRel, Relaxed)
+                    .is_ok()
+                {
+                    let payload = ManuallyDrop::into_inner(payload);
+                    let left = Left::Nothing;
+                    return Err(Unsent { payload, left });
+                }
+            } else if !flags.report(Report::Waiting) {
+                break;
+            } else if of_peer
+                .compare_exchange(flags, flags.quiet(), AcqRel, Relaxed)
+                .is_ok()
+            {
+                waits = true;
+                break;
+            }
+        }
+        // SAFETY: the compare-and-swap lowered the peer's flag, or the caller's change did.
+        let pending = waits.then(|| unsafe { self.pending_wake(then) });
+        Ok((self.moved(at).stepped(self.layout(), then), pending))
+    }
+
+    /// Whether the receiver has announced that it is a task, as far as the sender can see.
+    #[inline]
+    fn peer_is_task(&self) -> bool {
+        self.flags_of_peer().load(Relaxed).is_task()
+    }
+
+    /// Publishes the last message of a session in a run.
+    #[inline(never)]
+    fn finish<P>(self, index: u8, payload: P) -> Noticed<P> {
+        match self.announce_end() {
+            Ending::Alone => {
+                let left = Left::Alone(self);
+                Err(Unsent { payload, left })
+            }
+            Ending::Claimed => {
+                let left = Left::Nothing;
+                Err(Unsent { payload, left })
+            }
+            Ending::Last { swaps, mut waits } => {
+                // SAFETY: as in `send`.
+                unsafe { self.write(self.layout(), payload) };
+                let stamp = self.stamp(self.layout(), index, Then::End);
+                if swaps {
+                    let old = self.word().swap(stamp, AcqRel);
+                    if old.is_dead() {
+                        // SAFETY: the receiver is gone, and a payload of this type was written here.
+                        return Err(unsafe { self.taken_back() });
+                    }
+                    waits |= old.is_awaited();
+                } else {
+                    self.word().store(stamp, Release);
+                }
+                // SAFETY: the swap lowered the peer's flag, or `announce_end` did.
+                let pending = waits.then(|| unsafe { self.pending_wake(Then::End) });
+                Ok((self, pending))
+            }
+        }
+    }
+
+    /// Whether a sender may write into its next line. If the sender is about to enter a segment that it has used
+    /// before, waits until it may. If it may not, the peer is gone.
+    #[cold]
+    #[inline(never)]
+    fn has_room(self) -> bool {
+        let is_free = || matches!(self.room(), Room::Free);
+        is_free() || {
+            // The pipe is all that is left of the endpoint here, and a waker that this replaces may panic.
+            let leaves = LeavesInPanic(self.copy());
+            park::until(Wait::for_room(&self), None);
+            mem::forget(leaves);
+            is_free()
+        }
+    }
+}
+
+/// A sender that disconnects if what it calls panics.
+struct LeavesInPanic(Pipe);
+
+impl Drop for LeavesInPanic {
+    fn drop(&mut self) {
+        self.0.copy().leave();
+    }
+}

@@ -1,0 +1,458 @@
+//! Positions at which epochs go back or wrap around, which no conversation reaches in the time of a test.
+
+#[cfg(all(feature = "pool", not(miri)))]
+use super::arming::Wait;
+use super::credit::Room;
+use super::pipe::{pair, Pipe, Then};
+use super::publish::{Sent, Unsent};
+use crate::floor::layout::{Capacity, Layout, Slot};
+#[cfg(all(feature = "pool", not(miri)))]
+use crate::floor::wait_slot::Waiter;
+use crate::ring::line_word::LineWord;
+use crate::ring::position::{renewed, RENEWAL};
+use crate::ring::{Found, Ring};
+
+/// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
+fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
+    let (first, second) = Ring::pair_at(layout, epoch, swaps);
+    (
+        Pipe::of(first).sending(true),
+        Pipe::of(second).sending(true),
+    )
+}
+
+/// Stores a message like a sender that read the receiver's flags too early to find anything.
+#[cfg(target_os = "linux")]
+pub(crate) fn store_unseen<P>(sender: &Pipe, index: u8, payload: P) {
+    let layout = *sender.layout();
+    // SAFETY: the slot belongs to the sender and is free, and the payload is one of the session's.
+    unsafe { sender.write(&layout, payload) };
+    let stamp = sender.stamp(&layout, index, Then::Stay);
+    sender
+        .word()
+        .store(stamp, std::sync::atomic::Ordering::Release);
+}
+
+/// Takes the number that was found in this word. The session continues after it.
+fn take(from: Pipe, word: LineWord, then: Then) -> (u64, Pipe) {
+    let layout = *from.layout();
+    let (got, next) = if then == Then::Stay {
+        let in_segment = from.next_in_segment(&layout);
+        let next = in_segment.unwrap_or_else(|| from.copy().next_segment());
+        // SAFETY: by the caller, a message was found, and all are `u64`.
+        let (got, next) = unsafe { from.take_in_run::<u64>(&layout, next) };
+        if in_segment.is_none() {
+            from.report_segment();
+        }
+        (got, Some(next))
+    } else {
+        // SAFETY: as above.
+        unsafe { from.take_last::<u64>(&layout, word, then == Then::Turn) }
+    };
+    (got, next.expect("the session goes on").sending(true))
+}
+
+/// Sends and reads one message.
+fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
+    let layout = *from.layout();
+    let Sent::Published(from) = from.send(&layout, true, 3, value, then) else {
+        panic!("no waiter and no disconnect")
+    };
+    let Found::Message(word) = to.find() else {
+        panic!("a message was sent")
+    };
+    assert_eq!(to.index(&layout, word), 3);
+    let (got, to) = take(to, word, then);
+    assert_eq!(got, value);
+    (from.sending(true), to)
+}
+
+#[test]
+fn stamps_are_renewed_at_a_turn() {
+    let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(7));
+    for swaps in [false, true] {
+        for epoch in [
+            RENEWAL - 6,
+            RENEWAL,
+            RENEWAL + 5,
+            2 * RENEWAL - 2,
+            2 * RENEWAL - 1,
+        ] {
+            renew(begun(layout, epoch, swaps));
+        }
+    }
+}
+
+#[test]
+fn a_block_is_used_again_after_any_epoch() {
+    let slot = Slot::new().fit::<u64>();
+    for capacity in [Capacity::Bounded(7), Capacity::Unbounded] {
+        let layout = Layout::of(slot, capacity);
+        for epoch in [1, RENEWAL - 1, RENEWAL, RENEWAL + 7, 2 * RENEWAL - 1] {
+            let (mut first, mut second) = begun(layout, epoch, false);
+            for value in 0..6 {
+                (first, second) = pass(first, second, value, Then::Stay);
+            }
+            let block = first.session();
+            first.leave();
+            second.free();
+            let (first, second) = sides_of_next(layout);
+            if cfg!(all(feature = "pool", not(miri))) {
+                assert_eq!(
+                    (first.session(), first.at().epoch()),
+                    (block, renewed(epoch))
+                );
+            }
+            renew((first, second));
+        }
+    }
+}
+
+/// The next session of this thread with this layout.
+fn sides_of_next(layout: Layout) -> (Pipe, Pipe) {
+    let (first, second) = pair(layout);
+    (first.sending(true), second.sending(true))
+}
+
+#[test]
+fn a_turn_after_a_lap_that_came_round_finds_no_old_messages() {
+    let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(4));
+    for swaps in [false, true] {
+        let (mut first, mut second) = begun(layout, 2 * RENEWAL - 1, swaps);
+        for value in 0..layout.lines() * layout.per_line() {
+            (first, second) = pass(first, second, value as u64, Then::Stay);
+        }
+        assert_eq!(first.at().epoch(), 0);
+        (second, first) = pass(first, second, 0, Then::Turn);
+        assert_eq!(first.at().epoch(), 1);
+        renew((second, first));
+    }
+}
+
+fn renew((mut first, mut second): (Pipe, Pipe)) {
+    for round in 0..20 {
+        assert!(
+            matches!(second.find(), Found::Nothing(_)),
+            "an old message came back"
+        );
+        for step in 0..round % 7 {
+            (first, second) = pass(first, second, round * 10 + step, Then::Stay);
+            assert!(
+                matches!(second.find(), Found::Nothing(_)),
+                "an old message came back"
+            );
+        }
+        (second, first) = pass(first, second, round, Then::Turn);
+    }
+    first.leave();
+    assert!(matches!(second.find(), Found::Closed));
+    second.free();
+}
+
+#[test]
+fn epochs_wrap_in_a_lap() {
+    let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(4));
+    for swaps in [false, true] {
+        wrap(begun(layout, 2 * RENEWAL - 1, swaps));
+    }
+}
+
+fn wrap((mut first, mut second): (Pipe, Pipe)) {
+    for value in 0..20 {
+        (first, second) = pass(first, second, value, Then::Stay);
+        assert!(
+            matches!(second.find(), Found::Nothing(_)),
+            "an old message came back"
+        );
+    }
+    assert!(second.die(&mut None).is_ok());
+    let layout = *first.layout();
+    let sent = first.send(&layout, true, 0, 1_u64, Then::Stay);
+    let Sent::Noticed(Err(Unsent { payload: 1, left })) = sent else {
+        panic!("the receiver is gone")
+    };
+    left.end();
+}
+
+/// Makes everything after the near lines look like messages of this very run.
+fn spoil(pipe: &Pipe, layout: &Layout) {
+    for line in layout.near()..layout.lines() {
+        pipe.word_of(layout, line)
+            .store(pipe.at().with(), std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// Layouts that differ, so that no block is still initialised from before. All have long laps.
+fn layouts() -> [Layout; 4] {
+    let slots = [
+        Slot::new().fit::<[u64; 1]>(),
+        Slot::new().fit::<[u64; 2]>(),
+        Slot::new().fit::<[u64; 3]>(),
+        Slot::new().fit::<[u64; 150]>(),
+    ];
+    slots.map(|slot| {
+        let layout = Layout::of(slot, Capacity::Unbounded);
+        assert!(layout.near() < layout.lines());
+        layout
+    })
+}
+
+/// Reads each message at once, so that to the sender the receiver appears to sleep or not, and returns the furthest
+/// line.
+fn keep_up(layout: Layout, sleeps: bool) -> usize {
+    let (mut first, mut second) = begun(layout, 1, false);
+    spoil(&first, &layout);
+    let mut furthest = 0;
+    for number in 0..(layout.lines() * layout.per_line() * 3) as u64 {
+        let nothing = matches!(second.find(), Found::Nothing(_));
+        assert!(nothing, "message {number} before it was sent");
+        if sleeps {
+            first.note_waking();
+        }
+        (first, second) = pass(first, second, number, Then::Stay);
+        furthest = furthest.max(second.at().line());
+    }
+    second.free();
+    furthest
+}
+
+#[test]
+fn a_receiver_that_sleeps_and_keeps_up_sees_short_laps_only() {
+    for layout in layouts() {
+        assert_eq!(keep_up(layout, true), layout.near() - 1);
+        assert_eq!(keep_up(layout, false), layout.lines() - 1);
+    }
+}
+
+/// A conversation in one direction, in which nobody ever waits.
+struct Walk {
+    layout: Layout,
+    sender: Option<Pipe>,
+    receiver: Option<Pipe>,
+    sent: u64,
+    read: u64,
+    /// Whether the sender believes that the receiver sleeps before each message.
+    sleeps: bool,
+    /// The furthest line.
+    furthest: usize,
+}
+
+impl Walk {
+    /// In a session of which only the near lines are initialised.
+    fn begin(layout: Layout, epoch: u32, swaps: bool, sleeps: bool) -> Walk {
+        let (first, second) = begun(layout, epoch, swaps);
+        spoil(&first, &layout);
+        Walk {
+            layout,
+            sender: Some(first),
+            receiver: Some(second),
+            sent: 0,
+            read: 0,
+            sleeps,
+            furthest: 0,
+        }
+    }
+
+    /// Sends unless the ring is full, and returns whether it did.
+    fn send(&mut self, then: Then) -> bool {
+        let sender = self.sender.take().expect("it is connected");
+        if let Room::Full(_) = sender.room() {
+            self.sender = Some(sender);
+            return false;
+        }
+        if self.sleeps {
+            sender.note_waking();
+        }
+        let Sent::Published(next) = sender.send(&self.layout, true, 3, self.sent, then) else {
+            panic!("no waiter and no disconnect")
+        };
+        self.sent += 1;
+        self.furthest = self.furthest.max(next.at().line());
+        self.sender = Some(next.sending(true));
+        true
+    }
+
+    /// Receives what is there, and returns whether anything was.
+    fn receive(&mut self) -> bool {
+        let receiver = self.receiver.take().expect("it is connected");
+        let Found::Message(word) = receiver.find() else {
+            assert_eq!(self.read, self.sent, "a message is missing");
+            self.receiver = Some(receiver);
+            return false;
+        };
+        assert!(self.read < self.sent, "a message that nobody sent");
+        assert_eq!(receiver.index(&self.layout, word), 3);
+        let (got, next) = take(receiver, word, Then::Stay);
+        assert_eq!(got, self.read);
+        self.read += 1;
+        self.receiver = Some(next);
+        true
+    }
+
+    /// The sender sends its last message of the run, and the receiver reads up to it and becomes the sender.
+    fn turn(&mut self) {
+        while !self.send(Then::Turn) {
+            self.receive();
+        }
+        while self.read + 1 < self.sent {
+            assert!(self.receive());
+        }
+        let receiver = self.receiver.take().expect("it is connected");
+        let Found::Message(word) = receiver.find() else {
+            panic!("the last message of the run is missing")
+        };
+        let (got, next) = take(receiver, word, Then::Turn);
+        assert_eq!(got, self.read);
+        self.read += 1;
+        self.receiver = self.sender.replace(next);
+    }
+
+    /// The sender disconnects, and the receiver reads everything before it finds that.
+    fn end(mut self) {
+        self.sender.take().expect("it is connected").leave();
+        loop {
+            let receiver = self.receiver.as_ref().expect("it is connected");
+            if let Found::Closed = receiver.find() {
+                break;
+            }
+            assert!(self.receive());
+        }
+        assert_eq!(self.read, self.sent, "closed before a message");
+        self.receiver.take().expect("it is connected").free();
+    }
+}
+
+#[test]
+fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
+    let mut chance = 1_u64;
+    let mut below = |bound: usize| {
+        chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (chance >> 33) as usize % bound
+    };
+    for layout in layouts() {
+        let room = layout.lines() * layout.per_line();
+        let near = layout.near() * layout.per_line();
+        let middle = room / 2;
+        // How many walks reached each of the two ends.
+        let mut reached = [0; 2];
+        for round in 0..90 {
+            // Some begin where epochs wrap around.
+            let epoch = [1, RENEWAL - 2, 2 * RENEWAL - 3][round % 3];
+            let mut walk = Walk::begin(layout, epoch, round % 2 == 1, round % 4 < 2);
+            let (most_sent, most_read) = if round < 30 {
+                ([near / 4; 4], [near; 4])
+            } else {
+                (
+                    [near / 3, near, middle, 2 * room],
+                    [near, middle, room, 2 * room],
+                )
+            };
+            for _ in 0..below(40) {
+                let most = most_sent[below(4)];
+                for _ in 0..below(most) {
+                    if !walk.send(Then::Stay) {
+                        break;
+                    }
+                }
+                let most = most_read[below(4)];
+                for _ in 0..below(most) {
+                    if !walk.receive() {
+                        break;
+                    }
+                }
+                if below(8) == 0 {
+                    walk.turn();
+                }
+            }
+            let ends = [layout.near(), layout.lines()];
+            if let Some(end) = ends.iter().position(|end| walk.furthest < *end) {
+                reached[end] += 1;
+            }
+            walk.end();
+        }
+        assert!(reached[0] > 0 && reached[1] > 0);
+    }
+}
+
+#[test]
+fn no_ring_is_free_before_anything_was_read() {
+    for layout in layouts() {
+        for epoch in [1, RENEWAL - 1, RENEWAL, RENEWAL + 1, 2 * RENEWAL - 1] {
+            let mut walk = Walk::begin(layout, epoch, false, false);
+            while walk.sent <= 2 * (layout.lines() * layout.per_line()) as u64
+                && walk.send(Then::Stay)
+            {}
+            assert!(
+                walk.sent <= (layout.lines() * layout.per_line()) as u64,
+                "in epoch {epoch}"
+            );
+            while walk.receive() {}
+            walk.end();
+        }
+    }
+}
+
+#[test]
+fn stamps_that_many_short_laps_left_out_are_cleared() {
+    let layout = layouts()[0];
+    let mut walk = Walk::begin(layout, 2, false, false);
+    // A long lap, so that the lines are initialised.
+    while walk.send(Then::Stay) {}
+    while walk.receive() {}
+    let sender = walk.sender.as_ref().expect("it is connected");
+    // As many short laps as make the lines look like those of this very run again.
+    spoil(sender, &layout);
+    // SAFETY: nobody else accesses the count.
+    unsafe { *sender.laps().skipped.get() = RENEWAL };
+    // Past the early end, and not up to the next: what comes after the last message must not look like a message.
+    let line = |walk: &Walk| walk.sender.as_ref().map(|sender| sender.at().line());
+    while line(&walk) != Some(layout.near() + 2) {
+        assert!(walk.send(Then::Stay));
+    }
+    while walk.receive() {}
+    walk.end();
+}
+
+/// A waker that panics when it is dropped.
+#[cfg(all(feature = "pool", not(miri)))]
+struct Hostile;
+
+#[cfg(all(feature = "pool", not(miri)))]
+impl std::task::Wake for Hostile {
+    fn wake(self: std::sync::Arc<Hostile>) {}
+}
+
+#[cfg(all(feature = "pool", not(miri)))]
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        panic!("a hostile waker");
+    }
+}
+
+#[cfg(all(feature = "pool", not(miri)))]
+#[test]
+fn a_waiter_that_nobody_woke_and_that_panics_does_not_keep_the_block() {
+    let waiter = || Waiter::Task(std::sync::Arc::new(Hostile).into());
+    // Registered by the peer, or by this side in its flags.
+    type Leaves<'a> = &'a dyn Fn(&Pipe, &Pipe);
+    let leaves: [Leaves<'_>; 2] = [
+        // SAFETY: nobody else uses the session, and no flag is raised.
+        &|first, _| unsafe { (*first.slot()).put(waiter()) },
+        &|_, second| {
+            let _ = Wait::for_message(second).announce(waiter());
+        },
+    ];
+    for leave in leaves {
+        let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(7));
+        let (first, second) = begun(layout, 1, false);
+        leave(&first, &second);
+        let session = second.session();
+        let freed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| second.free()));
+        assert!(freed.is_err(), "the waker was dropped");
+        let (_first, second) = pair(layout);
+        assert_eq!(second.session(), session);
+        second.free();
+    }
+}

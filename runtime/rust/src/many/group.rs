@@ -1,0 +1,139 @@
+//! Waiting until one of several endpoints is ready.
+//!
+//! The same waiter is registered with every endpoint, and the peer that wakes it may leave it registered with the
+//! others: it is taken back from all of them before the result is returned. So the next operation of an endpoint that
+//! was not chosen finds it as if nobody had ever waited.
+
+use std::future::Future;
+use std::pin::{pin, Pin};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::floor::backoff::BeforeSleep;
+use crate::floor::barrier;
+use crate::floor::fairness;
+use crate::floor::recheck::{self, Pause};
+use crate::floor::sync::current;
+use crate::floor::wait_slot::{with_each, Waiter};
+use crate::link::arming::Armed;
+use crate::typed::futures::Watch;
+
+/// The first endpoint that is ready, beginning at `start`.
+pub(crate) fn find(ends: &[Watch<'_>], start: usize) -> Option<usize> {
+    let (first, rest) = ends.split_at(start);
+    let is_ready = |end: &Watch<'_>| end.0.is_ready();
+    let found = rest.iter().position(is_ready).map(|at| at + start);
+    found.or_else(|| first.iter().position(is_ready))
+}
+
+/// Waits until an endpoint is ready, or until the deadline.
+pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>) -> Option<usize> {
+    let mut before = BeforeSleep::new();
+    loop {
+        if let Some(ready) = find(ends, start) {
+            return Some(ready);
+        }
+        if !before.pass(ends.len()) {
+            break;
+        }
+    }
+    let _left = Left(ends);
+    let mut pause = match arm(ends, start, || Waiter::Thread(current())) {
+        Ok(ready) => return Some(ready),
+        Err(Armed::Perhaps) => Some(Pause::default()),
+        Err(Armed::Surely | Armed::No) => None,
+    };
+    loop {
+        if let Some(ready) = find(ends, start) {
+            return Some(ready);
+        }
+        if !recheck::sleep(deadline, &mut pause) {
+            return None;
+        }
+    }
+}
+
+/// Registers a waiter with every endpoint, and checks whether one is ready. If none is, returns how the waiters were
+/// registered.
+fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Result<usize, Armed> {
+    let mut needs_barrier = false;
+    for end in ends {
+        needs_barrier |= end.0.announce(waiter());
+    }
+    let is_certain = !needs_barrier || barrier::heavy();
+    let (first, rest) = ends.split_at(start);
+    let is_ready = |end: &Watch<'_>| !end.0.confirm(is_certain);
+    let found = rest.iter().position(is_ready).map(|at| at + start);
+    let ready = found.or_else(|| first.iter().position(is_ready));
+    ready.ok_or(if is_certain {
+        Armed::Surely
+    } else {
+        Armed::Perhaps
+    })
+}
+
+/// Takes the waiters back, even when the future that registered them is dropped.
+struct Left<'e, 'a>(&'e [Watch<'a>]);
+
+impl Drop for Left<'_, '_> {
+    fn drop(&mut self) {
+        with_each(self.0, |end| drop(end.0.disarm()));
+    }
+}
+
+/// A future that checks all endpoints and registers the task's waker with those that are not ready.
+pub(crate) struct Any<'e, 'a> {
+    left: Left<'e, 'a>,
+    start: usize,
+    pause: Pause,
+}
+
+impl<'e, 'a> Any<'e, 'a> {
+    pub(crate) fn new(ends: &'e [Watch<'a>], start: usize) -> Any<'e, 'a> {
+        Any {
+            left: Left(ends),
+            start,
+            pause: Pause::default(),
+        }
+    }
+}
+
+impl Future for Any<'_, '_> {
+    type Output = usize;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
+        let ends = self.left.0;
+        if let Some(ready) = find(ends, self.start) {
+            return Poll::Ready(ready);
+        }
+        match arm(ends, self.start, || Waiter::Task(context.waker().clone())) {
+            Ok(ready) => return Poll::Ready(ready),
+            Err(Armed::Perhaps) => recheck::wake_after(self.pause.next(), context.waker()),
+            Err(Armed::Surely | Armed::No) => {}
+        }
+        Poll::Pending
+    }
+}
+
+/// For [`select!`](crate::select): waits until one of the endpoints is ready and returns its index, or the number of
+/// endpoints if none is ready within `patience`.
+#[doc(hidden)]
+pub fn wait<const N: usize>(ends: [Watch<'_>; N], patience: Option<Duration>) -> usize {
+    let deadline = patience.map(|patience| Instant::now().checked_add(patience));
+    until(&ends, fairness::next(N), deadline.flatten()).unwrap_or(N)
+}
+
+/// For `select! { async; ... }`: waits until one of the endpoints is ready and returns its index, or the number of
+/// endpoints if the other future completes first.
+#[doc(hidden)]
+pub async fn wait_async<const N: usize>(ends: [Watch<'_>; N], limit: impl Future) -> usize {
+    let mut limit = pin!(limit);
+    let mut any = Any::new(&ends, fairness::next(N));
+    std::future::poll_fn(move |context| {
+        if let Poll::Ready(ready) = Pin::new(&mut any).poll(context) {
+            return Poll::Ready(ready);
+        }
+        limit.as_mut().poll(context).map(|_| N)
+    })
+    .await
+}

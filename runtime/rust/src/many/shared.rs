@@ -1,0 +1,389 @@
+//! One sending endpoint for many senders.
+//!
+//! The endpoint is protected by a lock that is held for one message at a time. A sender that finds the ring full
+//! releases the lock before it waits: it joins a queue, and the first sender in the queue registers the queue's waker
+//! with the pipe. That waker empties the queue and wakes all senders that were in it, so a sender that gave up in the
+//! meantime takes nothing away from the others.
+//!
+//! # Why no sender sleeps forever
+//!
+//! A sender that joins holds the endpoint's lock. It has seen that there is no space; it joins; and if the queue was
+//! empty, it registers the waker with the pipe, which fails if there is space after all. So when the lock is free and
+//! the queue is not empty, the waker is with the pipe, or a report of free slots has taken it out and it is about to
+//! empty the queue. Emptying the queue too often wakes senders unnecessarily, and they try again.
+//!
+//! The pipe holds the waker, and the waker holds the queue, which holds nothing of the session: there is no cycle.
+//!
+//! # What runs under the locks
+//!
+//! Only code of this crate. A waker is cloned, woken and dropped where no lock is held, because that runs foreign code,
+//! which may use or drop the same shared sender. The same applies to dropping a payload. Therefore what follows from an
+//! attempt is done by [`Attempt::done`], after the lock was released.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::floor::backoff::BeforeSleep;
+use crate::floor::sync::{current, park, Mutex, MutexGuard};
+use crate::floor::wait_slot::{with_each, PendingWake, Waiter};
+use crate::link::publish::{Left, Unsent};
+use crate::typed::endpoint::does_not_fit;
+use crate::typed::ends::Sender;
+use crate::typed::error::{Closed, SendError, TrySendError};
+use crate::typed::scheme::{Stay, Transition};
+
+/// A sending endpoint that many senders use. Generated code wraps it for states whose messages all lead back to the
+/// same state.
+///
+/// The messages of one sender arrive in the order in which it sent them. Dropping the last clone closes the session.
+pub struct SharedSender<S> {
+    shared: Arc<Shared<S>>,
+}
+
+/// What the senders share. `end` is `None` when the peer is gone.
+struct Shared<S> {
+    end: Mutex<Option<Sender<S>>>,
+    queue: Arc<Queue>,
+}
+
+/// The result of a send that did not have to wait, or that has finished waiting.
+type Done<P> = Result<(), SendError<P>>;
+
+/// The outcome of one attempt.
+enum Attempt<P> {
+    Sent(Option<Waiter>),
+    Closed(Unsent<P>),
+    Full(P),
+    DoesNotFit(P),
+}
+
+impl<P> Attempt<P> {
+    /// Does the remaining work, where no lock is held. Returns the payload if there is no space.
+    fn done(self, state: &'static str) -> Result<Done<P>, P> {
+        match self {
+            Attempt::Sent(receiver) => {
+                if let Some(receiver) = receiver {
+                    receiver.wake();
+                }
+                Ok(Ok(()))
+            }
+            Attempt::Closed(Unsent { payload, left }) => {
+                left.end();
+                Ok(Err(SendError::new(payload, Closed::new(state))))
+            }
+            Attempt::Full(payload) => Err(payload),
+            Attempt::DoesNotFit(_payload) => does_not_fit(state),
+        }
+    }
+}
+
+impl<S> SharedSender<S> {
+    /// Shares an endpoint.
+    pub fn new(sender: Sender<S>) -> SharedSender<S> {
+        // From here on, the queue's waiter is the only one that is registered here.
+        drop(sender.wait().disarm_slowly());
+        let shared = Shared {
+            end: Mutex::new(Some(sender)),
+            queue: Arc::new(Queue {
+                waiting: Mutex::new(Waiting::default()),
+            }),
+        };
+        SharedSender {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Sends the message with this index. Blocks while the ring is full; other senders may send in the meantime. Fails
+    /// with [`SendError`], which contains the payload, if the peer has disconnected.
+    pub fn send<const INDEX: u8>(&self, payload: S::Payload) -> Result<(), SendError<S::Payload>>
+    where
+        S: Transition<INDEX, Next = Stay<S>>,
+    {
+        let mut place = InQueue::new(&self.shared.queue);
+        let mut payload = payload;
+        let mut before = BeforeSleep::without_spinning();
+        let mut sleeps = false;
+        loop {
+            let waiter = sleeps.then(|| {
+                drop(place.leave());
+                Waiter::Thread(current())
+            });
+            match self
+                .shared
+                .send_or_join::<INDEX>(payload, &mut place, waiter)
+            {
+                Ok(result) => return result,
+                Err((same, is_waiting)) => {
+                    payload = same;
+                    if is_waiting {
+                        park();
+                    } else {
+                        sleeps = !before.pass(1);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends the message with this index if the ring is not full, and never waits for space. Fails with
+    /// [`TrySendError`], which contains the payload, if the ring is full or the peer has disconnected.
+    pub fn try_send<const INDEX: u8>(
+        &self,
+        payload: S::Payload,
+    ) -> Result<(), TrySendError<S::Payload>>
+    where
+        S: Transition<INDEX, Next = Stay<S>>,
+    {
+        let attempt = attempt::<S, INDEX>(&mut self.shared.lock(), payload);
+        match attempt.done(S::NAME) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(TrySendError::Closed(error)),
+            Err(payload) => Err(TrySendError::Full(payload)),
+        }
+    }
+
+    /// A future that does what [`send`](SharedSender::send) does. Dropping it before it completes drops the payload,
+    /// unsent.
+    pub fn send_async<const INDEX: u8>(&self, payload: S::Payload) -> SharedSend<'_, S, INDEX>
+    where
+        S: Transition<INDEX, Next = Stay<S>>,
+    {
+        SharedSend {
+            shared: &self.shared,
+            place: InQueue::new(&self.shared.queue),
+            payload: Some(payload),
+        }
+    }
+}
+
+impl<S> Shared<S> {
+    fn lock(&self) -> MutexGuard<'_, Option<Sender<S>>> {
+        // A panic leaves `None` or an endpoint, and both are valid.
+        match self.end.lock() {
+            Ok(end) => end,
+            Err(poisoned) => poisoned.into_inner(),
+        }
+    }
+
+    /// Sends if there is space. If not, returns the payload, and whether the waiter, if there is one, has joined the
+    /// queue. It does not join if there is space by then. A sender that passes a waiter must not be in the queue.
+    fn send_or_join<const INDEX: u8>(
+        &self,
+        payload: S::Payload,
+        place: &mut InQueue<'_>,
+        waiter: Option<Waiter>,
+    ) -> Result<Done<S::Payload>, (S::Payload, bool)>
+    where
+        S: Transition<INDEX, Next = Stay<S>>,
+    {
+        // A waiter that does not join is dropped last.
+        let _refused;
+        let mut end = self.lock();
+        let attempt = attempt::<S, INDEX>(&mut end, payload);
+        let joined = match (&attempt, waiter) {
+            (Attempt::Full(_), Some(waiter)) => place.join(&end, waiter),
+            (_, waiter) => Err(waiter),
+        };
+        drop(end);
+        let is_waiting = joined.is_ok();
+        _refused = joined.err();
+        attempt
+            .done(S::NAME)
+            .map_err(|payload| (payload, is_waiting))
+    }
+}
+
+/// Sends if that does not have to wait for space. If the peer is gone, so is the endpoint afterwards.
+fn attempt<S, const INDEX: u8>(
+    end: &mut Option<Sender<S>>,
+    payload: S::Payload,
+) -> Attempt<S::Payload>
+where
+    S: Transition<INDEX, Next = Stay<S>>,
+{
+    let Some(sender) = end.take() else {
+        let left = Left::Nothing;
+        return Attempt::Closed(Unsent { payload, left });
+    };
+    if !sender.fits::<INDEX>() {
+        *end = Some(sender);
+        return Attempt::DoesNotFit(payload);
+    }
+    if !sender.wait().is_ready() {
+        *end = Some(sender);
+        return Attempt::Full(payload);
+    }
+    match sender.publish::<INDEX>(payload) {
+        Ok((next, receiver)) => {
+            *end = Some(next);
+            Attempt::Sent(receiver.and_then(PendingWake::fetch))
+        }
+        Err(unsent) => Attempt::Closed(unsent),
+    }
+}
+
+/// The senders that wait for space.
+struct Queue {
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    waiters: Vec<(u64, Waiter)>,
+    /// How many senders have ever joined, which is the number of the next one.
+    joined: u64,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        match self.waiting.lock() {
+            Ok(waiting) => waiting,
+            // No change is made in several steps.
+            Err(poisoned) => poisoned.into_inner(),
+        }
+    }
+}
+
+impl Wake for Queue {
+    fn wake(self: Arc<Self>) {
+        let waiters = std::mem::take(&mut self.lock().waiters);
+        with_each(waiters, |(_, waiter)| waiter.wake());
+    }
+}
+
+/// A sender's position in the queue. The sender leaves the queue when it is done or gives up.
+struct InQueue<'a> {
+    queue: &'a Arc<Queue>,
+    number: Option<u64>,
+}
+
+impl<'a> InQueue<'a> {
+    fn new(queue: &'a Arc<Queue>) -> InQueue<'a> {
+        InQueue {
+            queue,
+            number: None,
+        }
+    }
+
+    /// Joins the queue at the end. If the sender does not have to wait after all, it is not in the queue afterwards,
+    /// and the waiter is returned, unless it was woken. The sender must not be in the queue already.
+    fn join<S>(&mut self, end: &Option<Sender<S>>, waiter: Waiter) -> Result<(), Option<Waiter>> {
+        let Some(sender) = end else {
+            return Err(Some(waiter));
+        };
+        let mut waiting = self.queue.lock();
+        let number = waiting.joined;
+        let is_first = waiting.waiters.is_empty();
+        waiting.joined += 1;
+        waiting.waiters.push((number, waiter));
+        drop(waiting);
+        self.number = Some(number);
+        let is_waiting = !is_first
+            || sender
+                .wait()
+                .arm_for_room(Waiter::Task(Waker::from(self.queue.clone())));
+        if is_waiting {
+            return Ok(());
+        }
+        Err(self.leave())
+    }
+
+    /// Takes the waiter out of the queue, for the caller to drop.
+    fn leave(&mut self) -> Option<Waiter> {
+        let number = self.number.take()?;
+        let mut waiting = self.queue.lock();
+        let is_this = |(other, _): &(u64, Waiter)| *other == number;
+        let at = waiting.waiters.iter().position(is_this)?;
+        Some(waiting.waiters.remove(at).1)
+    }
+}
+
+impl Drop for InQueue<'_> {
+    fn drop(&mut self) {
+        drop(self.leave());
+    }
+}
+
+/// The future of [`SharedSender::send_async`].
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct SharedSend<'a, S: Transition<INDEX>, const INDEX: u8> {
+    shared: &'a Shared<S>,
+    place: InQueue<'a>,
+    payload: Option<S::Payload>,
+}
+
+// The payload is moved, never pinned.
+impl<S: Transition<INDEX>, const INDEX: u8> Unpin for SharedSend<'_, S, INDEX> {}
+
+impl<S, const INDEX: u8> Future for SharedSend<'_, S, INDEX>
+where
+    S: Transition<INDEX, Next = Stay<S>>,
+{
+    type Output = Result<(), SendError<S::Payload>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let mut waiter = None;
+        loop {
+            let Some(payload) = this.payload.take() else {
+                panic!("`SharedSend` polled after completion")
+            };
+            match this
+                .shared
+                .send_or_join::<INDEX>(payload, &mut this.place, waiter)
+            {
+                Ok(result) => return Poll::Ready(result),
+                Err((payload, is_waiting)) => {
+                    this.payload = Some(payload);
+                    if is_waiting {
+                        return Poll::Pending;
+                    }
+                }
+            }
+            drop(this.place.leave());
+            waiter = Some(Waiter::Task(context.waker().clone()));
+        }
+    }
+}
+
+impl<S> Clone for SharedSender<S> {
+    fn clone(&self) -> SharedSender<S> {
+        SharedSender {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<S> fmt::Debug for SharedSender<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedSender")
+    }
+}
+
+/// Implements what all generated shared senders have in common: `From` for their endpoint, `Clone` and `Debug`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shared {
+    ($shared:ident, $end:ident $(<$($parameter:ident),+>)? $(,)?) => {
+        impl $(<$($parameter),+>)? ::std::convert::From<$end $(<$($parameter),+>)?> for $shared $(<$($parameter),+>)? {
+            fn from(end: $end $(<$($parameter),+>)?) -> Self {
+                $shared($crate::SharedSender::new(end.0))
+            }
+        }
+
+        impl $(<$($parameter),+>)? ::std::clone::Clone for $shared $(<$($parameter),+>)? {
+            fn clone(&self) -> Self {
+                $shared(::std::clone::Clone::clone(&self.0))
+            }
+        }
+
+        impl $(<$($parameter),+>)? ::std::fmt::Debug for $shared $(<$($parameter),+>)? {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(::std::stringify!($shared))
+            }
+        }
+    };
+}

@@ -1,0 +1,386 @@
+//! The single memory block of a session: a header, what each side writes, and the ring that serves both directions.
+
+use std::alloc::{alloc, dealloc, handle_alloc_error};
+use std::cell::UnsafeCell;
+use std::mem::size_of;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicUsize};
+
+use super::credit_word::Credit;
+use super::flags::PeerFlags;
+use super::laps::Laps;
+use super::line_word::LineWord;
+use super::position::{renewed, RENEWAL};
+use super::state_info::StateInfo;
+use super::task_note::TaskNote;
+use super::word::Shared;
+use crate::floor::cpu::Cpu;
+use crate::floor::layout::{Layout, HEADER};
+use crate::floor::pool::{self, Link};
+use crate::floor::size_class;
+use crate::floor::wait_slot::WaitSlot;
+
+/// Where a side reports to the other that it waits or disconnects, in a cache line of its own: the sender reads it with
+/// nearly every message, and it changes only when the receiver goes to sleep.
+#[repr(align(64))]
+pub(crate) struct PublicSide {
+    pub(crate) flags: Shared<PeerFlags>,
+    /// What this side has recorded about being a task. The other side never accesses it.
+    pub(crate) task: Shared<TaskNote>,
+    /// The ticket for the barrier that a task of this side took when it last yielded instead of waiting: see
+    /// `link::arming::task`. Its waker is in [`PrivateSide`]. The other side never accesses it.
+    pub(crate) ticket: AtomicU32,
+    pub(crate) slot: WaitSlot,
+}
+
+/// What a side writes for itself, in a cache line of its own.
+#[repr(align(64))]
+pub(crate) struct PrivateSide {
+    /// Set whenever this side begins to receive in a different state than before, so that a receiving endpoint can be
+    /// dropped without knowing its state. So no type that contains an endpoint needs a trait bound.
+    pub(crate) state: UnsafeCell<&'static StateInfo>,
+    /// The session's layout, once for each side. So the header's cache line is not read between the beginning and the
+    /// end of the session, and stays in the cache where sessions begin and end.
+    pub(crate) layout: Layout,
+    /// The waker that a task of this side registered when it last yielded instead of waiting, as two pointers: see
+    /// `link::arming::task`.
+    pub(crate) waker: [AtomicUsize; 2],
+    /// The word of the message that last gave this side the turn, for the processor in it: see [`PrivateSide::peer_cpu`].
+    pub(crate) turned_by: Shared<LineWord>,
+}
+
+impl PrivateSide {
+    /// The processor on which the peer ran when it last gave this side the turn.
+    #[inline]
+    pub(crate) fn peer_cpu(&self) -> Cpu {
+        self.turned_by.load(Relaxed).cpu()
+    }
+}
+
+const _: () = assert!(size_of::<Block>() <= HEADER);
+#[cfg(all(target_pointer_width = "64", not(duologue_loom)))]
+const _: () = assert!(
+    size_of::<PublicSide>() == 64 && size_of::<PrivateSide>() == 64 && size_of::<Block>() == HEADER
+);
+
+/// The header of a session. The lines of the ring follow it in the same block.
+#[repr(C, align(64))]
+pub(crate) struct Block {
+    /// See `pool`. This comes first, because the pool knows nothing else of the block.
+    link: Link,
+    /// See [`Layout::key`] and [`Layout::class`]: the layout of the block, without reading the cache lines of its sides.
+    key: u64,
+    class: u32,
+    /// An epoch that is newer than all stamps in the ring, for the next session in this block.
+    epoch: u32,
+    /// The address of the queue that destroys or destroyed messages of this session, or 0: see `link::drop_queue`. The
+    /// side that receives accesses it.
+    pub(crate) dropped_by: AtomicUsize,
+    /// It changes only a few times in a lap, so it can share a cache line with the constants.
+    pub(crate) credit: Shared<Credit>,
+    pub(crate) public: [PublicSide; 2],
+    pub(crate) private: [PrivateSide; 2],
+    /// Belongs to the side that sends.
+    pub(crate) laps: Laps,
+    /// Shows loom when payloads are written and read.
+    #[cfg(duologue_loom)]
+    pub(crate) witnesses: Vec<loom::cell::UnsafeCell<()>>,
+    /// Shows loom that the session ends after everything that either side did in it.
+    #[cfg(duologue_loom)]
+    pub(crate) life: loom::cell::UnsafeCell<()>,
+}
+
+/// How many sessions have memory, so that models can check that none is left.
+#[cfg(duologue_loom)]
+static LIVING: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+/// How many sessions have begun and not ended.
+#[cfg(duologue_loom)]
+#[doc(hidden)]
+pub fn model_sessions() -> usize {
+    LIVING.load(Relaxed)
+}
+
+impl Block {
+    /// Begins a session, and returns its block and its first epoch.
+    #[inline(always)]
+    pub(crate) fn begin(layout: Layout) -> (NonNull<Block>, u32) {
+        let kept = pool::take(layout.class()).map(NonNull::cast::<Block>);
+        if let Some(block) = kept {
+            // SAFETY: a block of the pool belongs to nobody else, and its header is initialised. When the last session
+            // in it ended, it was reset to the state of a new block, except for: `dropped_by`, which is written here;
+            // the epoch, the stamps and the laps, which continue; the states, which are written before they are read;
+            // what tasks recorded, which counts only as long as `PublicSide::task` says so; and `turned_by`, which
+            // `Ring::pair` resets.
+            unsafe {
+                let header = block.as_ptr();
+                if (*header).key == layout.key() {
+                    (*header).dropped_by.store(0, Relaxed);
+                    return (block, (*header).epoch);
+                }
+            }
+        }
+        // SAFETY: a block that was kept belongs to nobody else and is of the layout's class.
+        (unsafe { Block::begin_anew(kept, &layout) }, 1)
+    }
+
+    /// Like [`Block::begin`], in a new block or in one that had another layout.
+    ///
+    /// # Safety
+    /// The block, if there is one, belongs to nobody else, its header is initialised, and it is of the layout's class.
+    #[cold]
+    #[inline(never)]
+    unsafe fn begin_anew(kept: Option<NonNull<Block>>, layout: &Layout) -> NonNull<Block> {
+        let Some(block) = kept else {
+            return Block::allocate(*layout);
+        };
+        // SAFETY: by the caller.
+        unsafe {
+            let header = &mut *block.as_ptr();
+            header.dropped_by.store(0, Relaxed);
+            header.key = layout.key();
+            for side in &mut header.private {
+                side.layout = *layout;
+            }
+            Block::clear(block);
+        }
+        block
+    }
+
+    fn allocate(layout: Layout) -> NonNull<Block> {
+        let memory = Block::memory(&layout);
+        // SAFETY: a header never has size 0.
+        let Some(block) = NonNull::new(unsafe { alloc(memory) }.cast::<Block>()) else {
+            handle_alloc_error(memory)
+        };
+        let public = || PublicSide {
+            flags: Shared::new(PeerFlags::NONE),
+            task: Shared::new(TaskNote::NONE),
+            ticket: AtomicU32::new(0),
+            slot: WaitSlot::new(),
+        };
+        let private = || PrivateSide {
+            state: UnsafeCell::new(StateInfo::NONE),
+            layout,
+            waker: [AtomicUsize::new(0), AtomicUsize::new(0)],
+            turned_by: Shared::new(LineWord::EMPTY),
+        };
+        let header = Block {
+            link: Link::default(),
+            key: layout.key(),
+            class: layout.class() as u32,
+            epoch: 1,
+            dropped_by: AtomicUsize::new(0),
+            credit: Shared::new(Credit::NONE),
+            public: [public(), public()],
+            private: [private(), private()],
+            laps: Laps::new(),
+            #[cfg(duologue_loom)]
+            witnesses: (0..layout.lines() * layout.per_line())
+                .map(|_| loom::cell::UnsafeCell::new(()))
+                .collect(),
+            #[cfg(duologue_loom)]
+            life: loom::cell::UnsafeCell::new(()),
+        };
+        // SAFETY: the block is new and large enough for a header and then the lines of the layout.
+        unsafe {
+            block.write(header);
+            Block::clear(block);
+        }
+        #[cfg(duologue_loom)]
+        LIVING.fetch_add(1, Relaxed);
+        block
+    }
+
+    /// The session's layout.
+    ///
+    /// # Safety
+    /// The header is initialised.
+    unsafe fn layout(block: NonNull<Block>) -> Layout {
+        // SAFETY: by the caller; nobody changes it while others use the block.
+        unsafe { (*block.as_ptr()).private[0].layout }
+    }
+
+    /// Initialises as much as in a new block.
+    ///
+    /// # Safety
+    /// The header is initialised, and nobody else uses the block.
+    #[cold]
+    #[inline(never)]
+    unsafe fn clear(block: NonNull<Block>) {
+        // SAFETY: by the caller.
+        unsafe {
+            let layout = Block::layout(block);
+            (*block.as_ptr()).laps = Laps::new();
+            Block::clear_lines(block, &layout, 0..layout.near());
+        }
+    }
+
+    /// Resets the words of these lines.
+    ///
+    /// # Safety
+    /// The session is allocated with this layout, has these lines, and nobody else accesses them.
+    pub(crate) unsafe fn clear_lines(block: NonNull<Block>, layout: &Layout, lines: Range<usize>) {
+        for line in lines {
+            // SAFETY: by the caller.
+            unsafe {
+                Block::word(block, layout, line)
+                    .cast_mut()
+                    .write(Shared::new(LineWord::EMPTY))
+            };
+        }
+    }
+
+    fn memory(layout: &Layout) -> std::alloc::Layout {
+        let (size, align) = layout.block();
+        let size = size_class::size(layout.class()).unwrap_or(size);
+        match std::alloc::Layout::from_size_align(size, align) {
+            Ok(block) => block,
+            Err(_) => panic!("a ring of {size} bytes is too large"),
+        }
+    }
+
+    /// The word of this line.
+    ///
+    /// # Safety
+    /// The session is allocated with this layout and has that many lines.
+    #[inline(always)]
+    pub(crate) unsafe fn word(
+        block: NonNull<Block>,
+        layout: &Layout,
+        line: usize,
+    ) -> *const Shared<LineWord> {
+        // SAFETY: by the caller, the line is inside the block that `block` points to.
+        unsafe { block.as_ptr().cast::<u8>().add(layout.line(line)).cast() }
+    }
+
+    /// The payload of this slot in this line.
+    ///
+    /// # Safety
+    /// The session is allocated with this layout and has that many lines and slots.
+    #[inline(always)]
+    pub(crate) unsafe fn payload(
+        block: NonNull<Block>,
+        layout: &Layout,
+        line: usize,
+        slot: usize,
+    ) -> *mut u8 {
+        // SAFETY: by the caller, as above.
+        unsafe {
+            let offset = layout.payload(line, slot);
+            block.as_ptr().cast::<u8>().add(offset)
+        }
+    }
+
+    /// Ends the session, whose newest epoch was `epoch`. Payloads that are still in the ring are not destroyed.
+    ///
+    /// # Safety
+    /// Nobody uses the session any more.
+    #[inline]
+    pub(crate) unsafe fn end(block: NonNull<Block>, epoch: u32) {
+        // SAFETY: by the caller, this is the only user.
+        #[cfg(duologue_loom)]
+        unsafe { &*std::ptr::addr_of!((*block.as_ptr()).life) }.with_mut(|_| {});
+        // SAFETY: by the caller, this is the only user.
+        unsafe {
+            let header = block.as_ptr();
+            let class = (*header).class as usize;
+            let [one, other] = &(*header).public;
+            let has_waiter = one.slot.is_left() | other.slot.is_left();
+            // A session after `epoch` could turn before it has rewritten anything.
+            if epoch >= RENEWAL || has_waiter || size_class::size(class).is_none() {
+                return Block::end_slowly(block, epoch);
+            }
+            Block::reset(header, renewed(epoch));
+            if !pool::put(class, block.cast()) {
+                Block::put_away(block);
+            }
+        }
+    }
+
+    /// Like [`Block::end`], where the stamps must be cleared, waiters are left that nobody woke, or the block is not
+    /// kept.
+    ///
+    /// # Safety
+    /// As for [`Block::end`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn end_slowly(block: NonNull<Block>, epoch: u32) {
+        // SAFETY: by the caller, this is the only user.
+        unsafe {
+            let header = block.as_ptr();
+            let [one, other] = &(*header).public;
+            // Dropping a waiter runs foreign code. This happens after the block was put away, because that code may use
+            // the block, or panic and so keep it from being put away.
+            let _left = [one.slot.clear(), other.slot.clear()];
+            if size_class::size((*header).class as usize).is_none() {
+                return Block::release(block);
+            }
+            Block::reset(header, renewed(epoch));
+            if epoch >= RENEWAL {
+                Block::clear(block);
+            }
+            Block::put_away(block);
+        }
+    }
+
+    /// Keeps the block for another session, or frees it.
+    ///
+    /// # Safety
+    /// The block is one that is kept, `reset` was called, and nobody uses it.
+    #[inline(never)]
+    unsafe fn put_away(block: NonNull<Block>) {
+        // SAFETY: by the caller.
+        unsafe {
+            if !pool::keep((*block.as_ptr()).class as usize, block.cast()) {
+                Block::release(block);
+            }
+        }
+    }
+
+    /// Resets what a session changes in its header, except for the waiter slots and the stamps, and records the next
+    /// epoch.
+    ///
+    /// # Safety
+    /// The header is initialised, and nobody else uses the block.
+    #[inline]
+    unsafe fn reset(header: *mut Block, next: u32) {
+        // SAFETY: by the caller.
+        unsafe {
+            (*header).epoch = next;
+            (*header).credit.store(Credit::NONE, Relaxed);
+            for side in &(*header).public {
+                // Most sides have reported nothing, and then their cache line stays where it is.
+                if side.flags.load(Relaxed) != PeerFlags::NONE
+                    || side.task.load(Relaxed) != TaskNote::NONE
+                {
+                    side.flags.store(PeerFlags::NONE, Relaxed);
+                    side.task.store(TaskNote::NONE, Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Frees the memory.
+    ///
+    /// # Safety
+    /// The header is initialised, and nobody else uses the block.
+    #[cold]
+    #[inline(never)]
+    pub(crate) unsafe fn release(block: NonNull<Block>) {
+        #[cfg(duologue_loom)]
+        LIVING.fetch_sub(1, Relaxed);
+        // SAFETY: by the caller; `allocate` made the block with this layout, and a block of the pool that got another
+        // layout stayed in its class, which alone determines the size and alignment.
+        unsafe {
+            let layout = Block::layout(block);
+            for line in 0..layout.near() {
+                Block::word(block, &layout, line).cast_mut().drop_in_place();
+            }
+            block.drop_in_place();
+            dealloc(block.as_ptr().cast(), Block::memory(&layout));
+        }
+    }
+}

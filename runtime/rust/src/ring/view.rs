@@ -1,0 +1,346 @@
+//! One side's view of a session's ring: the block, and the side's position in it.
+
+use std::ops::Range;
+use std::ptr::{addr_of, NonNull};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicUsize};
+
+use super::block::{Block, PrivateSide, PublicSide};
+use super::credit_word::Credit;
+use super::flags::PeerFlags;
+use super::laps::Laps;
+use super::line_word::LineWord;
+use super::position::Position;
+use super::state_info::StateInfo;
+use super::task_note::TaskNote;
+use super::word::Shared;
+use crate::floor::layout::Layout;
+use crate::floor::wait_slot::WaitSlot;
+
+/// What a receiver finds in its next slot.
+#[derive(Clone, Copy)]
+pub(crate) enum Found {
+    /// The word that has the message.
+    Message(LineWord),
+    /// The sender has disconnected.
+    Closed,
+    /// The word that has no message yet.
+    Nothing(LineWord),
+}
+
+/// One side of a session, at one position. It has no `Drop`: whoever holds the last one ends the session.
+pub struct Ring {
+    block: NonNull<Block>,
+    at: Position,
+}
+
+impl Ring {
+    /// Both sides of a new session: side 0, side 1. `swaps`: see [`Position::always_swaps`].
+    #[inline(always)]
+    pub(crate) fn pair(layout: Layout, swaps: bool) -> (Ring, Ring) {
+        let (block, epoch) = Block::begin(layout);
+        let (first, second) = Ring::sides(block, epoch, swaps);
+        for side in [&first, &second] {
+            side.private().turned_by.store(LineWord::EMPTY, Relaxed);
+        }
+        (first, second)
+    }
+
+    #[inline(always)]
+    fn sides(block: NonNull<Block>, epoch: u32, swaps: bool) -> (Ring, Ring) {
+        let side = |side| Ring {
+            block,
+            at: Position::first(side, epoch, swaps),
+        };
+        (side(0), side(1))
+    }
+
+    // SAFETY of the accessors below: the session is ended only by consuming its last `Ring`, or after the peer did the
+    // same and reported it; as long as a `Ring` is used, its session is allocated. They access single fields through
+    // the raw pointer, so that no reference to the whole header exists while the peer ends the session.
+
+    /// Reports to loom that the session is used here, so that it must not have ended.
+    #[inline(always)]
+    fn lives(&self) {
+        // SAFETY: as above.
+        #[cfg(duologue_loom)]
+        unsafe { &*addr_of!((*self.block.as_ptr()).life) }.with(|_| {});
+    }
+
+    #[inline(always)]
+    pub(crate) fn word_of(&self, layout: &Layout, line: usize) -> &Shared<LineWord> {
+        self.lives();
+        // SAFETY: as above; positions stay below the number of lines.
+        unsafe { &*Block::word(self.block, layout, line) }
+    }
+
+    /// The word of the current line, if the layout is known.
+    #[inline(always)]
+    pub(crate) fn word_in(&self, layout: &Layout) -> &Shared<LineWord> {
+        self.word_of(layout, self.at.line())
+    }
+
+    /// The word of the current line.
+    #[inline]
+    pub(crate) fn word(&self) -> &Shared<LineWord> {
+        self.word_in(self.layout())
+    }
+
+    /// The session's layout.
+    #[inline]
+    pub(crate) fn layout(&self) -> &Layout {
+        self.lives();
+        // SAFETY: as above; nobody changes it.
+        unsafe { &*addr_of!((*self.block.as_ptr()).private[self.at.side()].layout) }
+    }
+
+    #[inline]
+    fn public(&self, side: usize) -> *const PublicSide {
+        self.lives();
+        // SAFETY: as above; there are two sides.
+        unsafe { addr_of!((*self.block.as_ptr()).public[side]) }
+    }
+
+    /// The flags of a side.
+    #[inline]
+    pub(crate) fn flags(&self, side: usize) -> &Shared<PeerFlags> {
+        // SAFETY: as above.
+        unsafe { &*addr_of!((*self.public(side)).flags) }
+    }
+
+    /// The flags of this side.
+    #[inline]
+    pub(crate) fn own_flags(&self) -> &Shared<PeerFlags> {
+        self.flags(self.at.side())
+    }
+
+    /// What this side has recorded about being a task.
+    pub(crate) fn task_note(&self) -> &Shared<TaskNote> {
+        // SAFETY: as above; the other side never accesses it.
+        unsafe { &*addr_of!((*self.public(self.at.side())).task) }
+    }
+
+    /// This side's ticket for the barrier, from when it last yielded instead of waiting.
+    pub(crate) fn ticket(&self) -> &AtomicU32 {
+        // SAFETY: as above; the other side never accesses it.
+        unsafe { &*addr_of!((*self.public(self.at.side())).ticket) }
+    }
+
+    /// The flags of the other side.
+    #[inline]
+    pub(crate) fn flags_of_peer(&self) -> &Shared<PeerFlags> {
+        self.flags(self.peer())
+    }
+
+    /// The waiter slot of this side.
+    #[inline]
+    pub(crate) fn slot(&self) -> *const WaitSlot {
+        // SAFETY: as above.
+        unsafe { addr_of!((*self.public(self.at.side())).slot) }
+    }
+
+    /// The waiter slot of the peer.
+    #[inline]
+    pub(crate) fn slot_of_peer(&self) -> *const WaitSlot {
+        // SAFETY: as above.
+        unsafe { addr_of!((*self.public(self.peer())).slot) }
+    }
+
+    /// What this side writes for itself.
+    #[inline]
+    pub(crate) fn private(&self) -> &PrivateSide {
+        self.private_of(self.at.side())
+    }
+
+    /// Like [`Ring::private`], for a caller that knows which side this is.
+    #[inline(always)]
+    pub(crate) fn private_of(&self, side: usize) -> &PrivateSide {
+        // SAFETY: as above; the other side never accesses it.
+        unsafe { &*addr_of!((*self.block.as_ptr()).private[side]) }
+    }
+
+    /// The number of the other side.
+    #[inline]
+    pub(crate) fn peer(&self) -> usize {
+        1 - self.at.side()
+    }
+
+    /// The state in which this side receives.
+    #[inline(always)]
+    pub(crate) fn state(&self) -> &'static StateInfo {
+        // SAFETY: only this side accesses it, and nobody writes it while it is borrowed.
+        unsafe { *self.private().state.get() }
+    }
+
+    /// Sets the state in which this side, which has this number, receives.
+    #[inline(always)]
+    pub(crate) fn set_state(&self, side: usize, state: &'static StateInfo) {
+        // SAFETY: as above.
+        unsafe { *self.private_of(side).state.get() = state };
+    }
+
+    /// What the sender records about its laps.
+    pub(crate) fn laps(&self) -> &Laps {
+        // SAFETY: as above.
+        unsafe { &*addr_of!((*self.block.as_ptr()).laps) }
+    }
+
+    pub(crate) fn credit(&self) -> &Shared<Credit> {
+        self.lives();
+        // SAFETY: as above.
+        unsafe { &*addr_of!((*self.block.as_ptr()).credit) }
+    }
+
+    /// See `link::drop_queue`.
+    pub(crate) fn dropped_by(&self) -> &AtomicUsize {
+        // SAFETY: as above.
+        unsafe { &*addr_of!((*self.block.as_ptr()).dropped_by) }
+    }
+
+    /// This side at another position.
+    #[inline(always)]
+    pub(crate) fn moved(&self, at: Position) -> Ring {
+        Ring {
+            block: self.block,
+            at,
+        }
+    }
+
+    /// The position of this side.
+    #[inline(always)]
+    pub(crate) fn at(&self) -> Position {
+        self.at
+    }
+
+    /// Identifies the session.
+    pub(crate) fn session(&self) -> usize {
+        self.block.as_ptr() as usize
+    }
+
+    /// Whether it is certain from the position alone that messages here are swapped.
+    #[inline]
+    pub(crate) fn swaps(&self) -> bool {
+        self.at.always_swaps() || self.at.alternates()
+    }
+
+    /// Checks the next slot of a session with this layout.
+    #[inline(always)]
+    pub(crate) fn find_in(&self, layout: &Layout) -> Found {
+        let word = self.word_in(layout).load(Acquire);
+        if self.at.is_in(word) {
+            Found::Message(word)
+        } else if self.is_closed_in(word) {
+            Found::Closed
+        } else {
+            Found::Nothing(word)
+        }
+    }
+
+    /// Whether the sender has closed the session here. Then no waiter is armed: the sender took it over.
+    #[inline(always)]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed_in(self.word().load(Acquire))
+    }
+
+    #[inline(always)]
+    fn is_closed_in(&self, word: LineWord) -> bool {
+        self.at.ahead(word) == 0 && word.is_closed()
+    }
+
+    /// The index of the message that was found here, among those of its state.
+    #[inline(always)]
+    pub(crate) fn index(&self, layout: &Layout, word: LineWord) -> u8 {
+        word.index(layout, self.at.slot())
+    }
+
+    /// Resets the words of these lines.
+    ///
+    /// # Safety
+    /// The session has these lines and this layout, and nobody else accesses the lines.
+    pub(crate) unsafe fn clear_lines(&self, layout: &Layout, lines: Range<usize>) {
+        // SAFETY: by the caller.
+        unsafe { Block::clear_lines(self.block, layout, lines) };
+    }
+
+    /// After a turn at which epochs go back: resets what could be mistaken for something of this epoch. All messages
+    /// have been read, and the peer accesses only the first line.
+    #[cold]
+    pub(crate) fn clear(&self) {
+        let layout = self.layout();
+        // SAFETY: as the module documentation says.
+        unsafe { self.clear_lines(layout, 1..layout.lines()) };
+        self.credit().store(Credit::NONE, Relaxed);
+    }
+
+    /// Ends the session. Payloads that are still in the ring are not destroyed.
+    ///
+    /// # Safety
+    /// Nobody uses the session any more.
+    #[inline]
+    pub(crate) unsafe fn end(self) {
+        // SAFETY: by the caller.
+        unsafe { Block::end(self.block, self.at.epoch()) };
+    }
+
+    /// Writes the payload into the current slot.
+    ///
+    /// # Safety
+    /// The slot belongs to the caller and is free, the layout is the session's, and the payload fits.
+    #[inline(always)]
+    pub(crate) unsafe fn write<P>(&self, layout: &Layout, payload: P) {
+        // SAFETY: by the caller.
+        unsafe { self.write_to(self.at.slot(), layout, payload) };
+    }
+
+    /// Like [`Ring::write`], for a caller that knows the slot in the line.
+    ///
+    /// # Safety
+    /// As for [`Ring::write`], and the slot is that of the position.
+    #[inline(always)]
+    pub(crate) unsafe fn write_to<P>(&self, slot: usize, layout: &Layout, payload: P) {
+        #[cfg(duologue_loom)]
+        self.witness().with_mut(|_| {});
+        // SAFETY: by the caller.
+        unsafe {
+            Block::payload(self.block, layout, self.at.line(), slot)
+                .cast::<P>()
+                .write(payload)
+        };
+    }
+
+    /// Moves the payload out of the current slot.
+    ///
+    /// # Safety
+    /// The slot holds a `P` that belongs to the caller, or that the caller forgets, and the layout is the session's.
+    #[inline(always)]
+    pub(crate) unsafe fn read<P>(&self, layout: &Layout) -> P {
+        #[cfg(duologue_loom)]
+        self.witness().with(|_| {});
+        // SAFETY: by the caller.
+        unsafe {
+            Block::payload(self.block, layout, self.at.line(), self.at.slot())
+                .cast::<P>()
+                .read()
+        }
+    }
+
+    #[cfg(duologue_loom)]
+    fn witness(&self) -> &loom::cell::UnsafeCell<()> {
+        let number = self.at.line() * self.layout().per_line() + self.at.slot();
+        // SAFETY: as for the accessors above.
+        unsafe { &(&(*self.block.as_ptr()).witnesses)[number] }
+    }
+
+    /// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
+    #[cfg(all(test, not(duologue_loom)))]
+    pub(crate) fn pair_at(layout: Layout, epoch: u32, swaps: bool) -> (Ring, Ring) {
+        let (block, _) = Block::begin(layout);
+        // The block may have been in use before, at exactly this epoch.
+        // SAFETY: it belongs to the new session, which nobody uses yet.
+        unsafe {
+            Block::clear_lines(block, &layout, 0..layout.near());
+            (*block.as_ptr()).laps = Laps::new();
+        }
+        Ring::sides(block, epoch, swaps)
+    }
+}

@@ -1,0 +1,352 @@
+//! What endpoints can do: begin a session, send and receive, and how each is turned into the next one.
+
+use std::marker::PhantomData;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use super::ends::{Branch, Receiver, Sender};
+use super::error::{Closed, SendError, TryRecvError};
+use super::scheme::{End, Finish, Finished, Follow, State, Stay, Transition, Turn};
+use crate::floor::layout::{Capacity, Layout, Session, Slot};
+use crate::floor::wait_slot::PendingWake;
+use crate::link::park;
+use crate::link::pipe::{pair, Pipe, Then};
+use crate::link::publish::{Sent, Unsent};
+use crate::ring::line_word::LineWord;
+use crate::ring::state_info::StateInfo;
+use crate::ring::Found;
+
+/// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
+///
+/// `slot` must fit every payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated code
+/// supplies both. If the slot is too small, a send panics; if the capacity is too small, a send waits. Allocates at
+/// most once: each thread keeps the memory of ended sessions for new ones, up to about 600 KiB, most of which is not
+/// touched. The memory that threads hand over to each other takes at most about 260 KiB in total.
+///
+/// Panics if [`State::SESSION`] is known and differs: in the slot, in the capacity, or in which side sends in `S`.
+#[inline(always)]
+pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver<S>) {
+    assert!(
+        S::SESSION.follows(Session::of(slot, capacity, true), false),
+        "the session does not match the state's `SESSION`"
+    );
+    let (first, second) = pair(Layout::of(slot, capacity));
+    (Sender::new(first), Receiver::new(second))
+}
+
+/// The layout of this pipe's session, which is in state `S`: a compile-time constant if possible.
+///
+/// The constant equals the session's layout. For the first state, this is checked when the session begins, and for each
+/// following state by every [`Sender::publish`] that leads there.
+#[inline(always)]
+fn layout_in<S: State>(pipe: &Pipe) -> Layout {
+    match const { S::SESSION.layout() } {
+        Some(layout) => layout,
+        None => *pipe.layout(),
+    }
+}
+
+/// The sender's next endpoint, and the receiver's waiter if the receiver waits for the message.
+type Published<N, P> = Result<(<N as Follow>::Mine, Option<PendingWake>), Unsent<P>>;
+
+impl<S: State> Sender<S> {
+    #[inline(always)]
+    fn new(pipe: Pipe) -> Sender<S> {
+        Sender::of(pipe.sending(S::STAYS))
+    }
+
+    /// Like [`Sender::new`], for a side that continues to send after a state whose [`State::STAYS`] was `stayed`.
+    #[inline(always)]
+    fn after(pipe: Pipe, stayed: bool) -> Sender<S> {
+        if stayed != S::STAYS {
+            return Sender::new(pipe);
+        }
+        Sender::of(pipe)
+    }
+
+    /// Sends the message with this index and returns the endpoint that follows.
+    ///
+    /// Blocks only if the run is unbounded and the ring is full because the peer has not read enough. Fails with
+    /// [`SendError`], which contains the payload, if the peer has disconnected. Panics if the session's slot is too
+    /// small for the message.
+    #[inline(always)]
+    pub fn send<const INDEX: u8>(
+        self,
+        payload: S::Payload,
+    ) -> Result<<S::Next as Follow>::Mine, SendError<S::Payload>>
+    where
+        S: Transition<INDEX>,
+    {
+        match self.publish(payload) {
+            Ok((next, awaited)) => {
+                if let Some(awaited) = awaited {
+                    awaited.wake();
+                }
+                Ok(next)
+            }
+            Err(Unsent { payload, left }) => {
+                left.end();
+                Err(SendError::new(payload, Closed::new(S::NAME)))
+            }
+        }
+    }
+
+    /// Whether the session's slot is large enough for this message.
+    #[inline(always)]
+    pub(crate) fn fits<const INDEX: u8>(&self) -> bool
+    where
+        S: Transition<INDEX>,
+    {
+        layout_in::<S>(self.pipe()).fits::<S::Payload>(INDEX)
+    }
+
+    /// Sends the message. It is up to the caller to wake the receiver, or to end the session if the receiver is gone,
+    /// because both run foreign code.
+    #[inline(always)]
+    pub(crate) fn publish<const INDEX: u8>(
+        self,
+        payload: S::Payload,
+    ) -> Published<S::Next, S::Payload>
+    where
+        S: Transition<INDEX>,
+    {
+        const {
+            assert!(
+                S::Next::SESSION.follows(S::SESSION, matches!(S::Next::THEN, Then::Turn)),
+                "the next state's `SESSION` does not match this state's"
+            );
+        }
+        if !self.fits::<INDEX>() {
+            does_not_fit(S::NAME);
+        }
+        let layout = layout_in::<S>(self.pipe());
+        match self
+            .into_pipe()
+            .send(&layout, S::STAYS, INDEX, payload, S::Next::THEN)
+        {
+            Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),
+            Sent::Awaited(pipe, awaited) => Ok((S::Next::mine(pipe, S::STAYS), Some(awaited))),
+            Sent::Noticed(Ok((pipe, awaited))) => Ok((S::Next::mine(pipe, S::STAYS), awaited)),
+            Sent::Noticed(Err(unsent)) => Err(unsent),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn does_not_fit(state: &str) -> ! {
+    panic!("the session of `{state}` was begun with a slot that is too small")
+}
+
+impl<S: State> Receiver<S> {
+    const INFO: &'static StateInfo = &StateInfo {
+        name: S::NAME,
+        discard: |ring| {
+            drop(Receiver::<S>::new(Pipe::of(ring)).try_recv());
+        },
+    };
+
+    #[inline(always)]
+    fn new(pipe: Pipe) -> Receiver<S> {
+        let layout = layout_in::<S>(&pipe);
+        Receiver::of(pipe.receiving(&layout, Self::INFO, S::STAYS))
+    }
+
+    /// Like [`Receiver::new`], for a side that continues to receive after a state with this info, which is most often
+    /// the same one.
+    #[inline(always)]
+    fn after(pipe: Pipe, from: &'static StateInfo) -> Receiver<S> {
+        if !std::ptr::eq(from, Self::INFO) {
+            return Receiver::new(pipe);
+        }
+        Receiver::of(pipe)
+    }
+
+    /// Blocks until the next message arrives, and returns it together with the endpoint that follows. Fails with
+    /// [`Closed`] if the peer has disconnected and everything it sent has been read.
+    #[inline(always)]
+    pub fn recv(self) -> Result<S::Message, Closed> {
+        let word = match self.find() {
+            Found::Message(word) => word,
+            Found::Closed | Found::Nothing(_) => match park::for_message(self.pipe().copy()) {
+                Some(word) => word,
+                None => return Err(self.closed()),
+            },
+        };
+        Ok(self.open(word))
+    }
+
+    /// What the next slot contains at this moment. Unlike [`Pipe::find`], does not detect a peer that disconnected
+    /// without publishing anything.
+    #[inline(always)]
+    pub(crate) fn find(&self) -> Found {
+        self.pipe().find_in(&layout_in::<S>(self.pipe()))
+    }
+
+    /// Records what a task learns from what it found here, as [`Pipe::note_task`] does.
+    #[inline(always)]
+    pub(crate) fn note_task(&self, found: Found) {
+        self.pipe().note_task(found);
+    }
+
+    /// Registers a task's waker, as [`Pipe::arm_task`] does.
+    #[inline(always)]
+    pub(crate) fn arm_task(&self, value: LineWord, waker: &Waker) -> bool {
+        let layout = layout_in::<S>(self.pipe());
+        let word = self.pipe().word_in(&layout);
+        let forgets = layout.forgets();
+        self.pipe().copy().arm_task(forgets, word, value, waker)
+    }
+
+    /// Like [`recv`](Receiver::recv), but never waits: returns the endpoint in [`TryRecvError::Empty`] if there is no
+    /// message yet.
+    #[inline(always)]
+    pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
+        let mut found = self.find();
+        if let Found::Nothing(_) = found {
+            found = self.pipe().find();
+        }
+        match found {
+            Found::Message(word) => Ok(self.open(word)),
+            Found::Closed => Err(TryRecvError::Closed(self.closed())),
+            Found::Nothing(_) => Err(TryRecvError::Empty(self)),
+        }
+    }
+
+    /// Like [`recv`](Receiver::recv), but blocks at most for this duration. After that, returns the endpoint in
+    /// [`TryRecvError::Empty`].
+    pub fn recv_timeout(self, patience: Duration) -> Result<S::Message, TryRecvError<Receiver<S>>> {
+        park::until(self.wait(), Instant::now().checked_add(patience));
+        self.try_recv()
+    }
+
+    /// Opens the message that was found in this word.
+    #[inline(always)]
+    pub(crate) fn open(self, word: LineWord) -> S::Message {
+        S::open(Branch {
+            pipe: self.into_pipe(),
+            word,
+            state: PhantomData,
+        })
+    }
+
+    /// Ends a session that was found closed.
+    #[cold]
+    fn closed(self) -> Closed {
+        self.into_pipe().free();
+        Closed::new(S::NAME)
+    }
+}
+
+impl<S: State> Branch<S> {
+    /// The index of the message among those of its state.
+    #[inline(always)]
+    pub fn index(&self) -> u8 {
+        self.pipe.index(&layout_in::<S>(&self.pipe), self.word)
+    }
+
+    /// Takes the payload out and returns it with the endpoint that follows. Panics if the message has a different
+    /// index.
+    #[inline(always)]
+    pub fn take<const INDEX: u8>(self) -> (S::Payload, <S::Next as Follow>::Theirs)
+    where
+        S: Transition<INDEX>,
+    {
+        if self.index() != INDEX {
+            taken_wrongly(self.index(), INDEX, S::NAME);
+        }
+        let layout = layout_in::<S>(&self.pipe);
+        // SAFETY of both below: a branch exists only for a message that was found. Its sender was in state `S` as well,
+        // since both ends began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
+        if matches!(S::Next::THEN, Then::Stay) {
+            let here = self.pipe.copy();
+            let in_segment = here.next_in_segment(&layout);
+            let next = in_segment.unwrap_or_else(|| here.copy().next_segment());
+            // SAFETY: as above.
+            let (payload, pipe) = unsafe { here.take_in_run::<S::Payload>(&layout, next) };
+            let next = S::Next::theirs(Some(pipe), Receiver::<S>::INFO);
+            if in_segment.is_none() {
+                here.report_segment();
+            }
+            return (payload, next);
+        }
+        let turns = matches!(S::Next::THEN, Then::Turn);
+        // SAFETY: as above.
+        let (payload, pipe) =
+            unsafe { self.pipe.take_last::<S::Payload>(&layout, self.word, turns) };
+        (payload, S::Next::theirs(pipe, Receiver::<S>::INFO))
+    }
+
+    /// For the unreachable arm of a `match` on the index. Always panics.
+    pub fn refuse(self) -> S::Message {
+        unreachable!("there is no message {} in `{}`", self.index(), S::NAME)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn taken_wrongly(index: u8, wanted: u8, state: &str) -> ! {
+    panic!("message {index} of `{state}` taken as message {wanted}")
+}
+
+impl<S: State> Follow for Stay<S> {
+    type Mine = Sender<S>;
+    type Theirs = Receiver<S>;
+    const THEN: Then = Then::Stay;
+    const SESSION: Session = S::SESSION;
+    #[inline(always)]
+    fn mine(pipe: Pipe, stayed: bool) -> Sender<S> {
+        Sender::after(pipe, stayed)
+    }
+    #[inline(always)]
+    fn theirs(pipe: Option<Pipe>, from: &'static StateInfo) -> Receiver<S> {
+        Receiver::after(going_on(pipe), from)
+    }
+}
+
+impl<S: State> Follow for Turn<S> {
+    type Mine = Receiver<S>;
+    type Theirs = Sender<S>;
+    const THEN: Then = Then::Turn;
+    const SESSION: Session = S::SESSION;
+    #[inline(always)]
+    fn mine(pipe: Pipe, _: bool) -> Receiver<S> {
+        Receiver::new(pipe)
+    }
+    #[inline(always)]
+    fn theirs(pipe: Option<Pipe>, _: &'static StateInfo) -> Sender<S> {
+        Sender::new(going_on(pipe))
+    }
+}
+
+impl Follow for End {
+    type Mine = ();
+    type Theirs = ();
+    const THEN: Then = Then::End;
+    #[inline(always)]
+    fn mine(_: Pipe, _: bool) {}
+    #[inline(always)]
+    fn theirs(_: Option<Pipe>, _: &'static StateInfo) {}
+}
+
+impl<S> Follow for Finish<S> {
+    type Mine = Finished<S>;
+    type Theirs = Finished<S>;
+    const THEN: Then = Then::End;
+    #[inline(always)]
+    fn mine(_: Pipe, _: bool) -> Finished<S> {
+        Finished::new()
+    }
+    #[inline(always)]
+    fn theirs(_: Option<Pipe>, _: &'static StateInfo) -> Finished<S> {
+        Finished::new()
+    }
+}
+
+#[inline(always)]
+fn going_on(pipe: Option<Pipe>) -> Pipe {
+    match pipe {
+        Some(pipe) => pipe,
+        None => unreachable!("a session continues after `Stay` and `Turn`"),
+    }
+}

@@ -1,0 +1,178 @@
+//! Waiting without consuming an endpoint, on a thread or in a task.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use super::ends::{Receiver, Sender};
+use super::error::{Closed, TryRecvError};
+use super::scheme::State;
+use crate::link::arming::Wait;
+use crate::link::park;
+use crate::ring::Found;
+
+/// What every endpoint can do in addition to its messages: report whether its next operation would wait, and wait until
+/// it would not.
+///
+/// Once an endpoint is ready it stays ready, because it has no other user. A receiving endpoint is ready when a message
+/// has arrived or the peer has disconnected; a sending endpoint is ready when the ring is not full, which is always the
+/// case in a bounded run.
+pub trait Endpoint {
+    /// The endpoint as the runtime sees it. Exclusive, because an endpoint has space for only one waiter.
+    #[doc(hidden)]
+    fn watch(&mut self) -> Watch<'_>;
+
+    /// Whether the next operation would not wait.
+    fn is_ready(&self) -> bool;
+
+    /// Blocks, for at most `patience`, until the next operation would not wait. Returns whether that is the case.
+    fn ready_within(&mut self, patience: Duration) -> bool {
+        park::until(self.watch().0, Instant::now().checked_add(patience))
+    }
+
+    /// A future that completes when the next operation would not wait. It can be dropped at any time without losing
+    /// anything.
+    fn ready(&mut self) -> Ready<'_, Self>
+    where
+        Self: Sized,
+    {
+        Ready { endpoint: self }
+    }
+}
+
+/// An endpoint as the runtime sees it.
+#[doc(hidden)]
+pub struct Watch<'a>(pub(crate) Wait<'a>);
+
+// SAFETY: it represents the exclusive borrow of an endpoint, which is `Send`; only an exclusive borrow makes one.
+unsafe impl Send for Watch<'_> {}
+// SAFETY: a shared reference allows nothing outside this crate, and this crate arms and disarms through one only where
+// it has taken the `Watch` from its caller.
+unsafe impl Sync for Watch<'_> {}
+
+impl<S> Endpoint for Sender<S> {
+    fn watch(&mut self) -> Watch<'_> {
+        Watch(self.wait())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.wait().is_ready()
+    }
+}
+
+impl<S> Endpoint for Receiver<S> {
+    fn watch(&mut self) -> Watch<'_> {
+        Watch(self.wait())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.wait().is_ready()
+    }
+}
+
+/// Checks for readiness, and registers the task's waker if the endpoint is not ready.
+#[inline]
+fn poll(wait: Wait<'_>, context: &mut Context<'_>) -> Poll<()> {
+    if wait.arm_task(context.waker()) {
+        return Poll::Pending;
+    }
+    wait.note_task();
+    Poll::Ready(())
+}
+
+/// The future of [`Endpoint::ready`].
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Ready<'a, E: Endpoint> {
+    endpoint: &'a mut E,
+}
+
+impl<E: Endpoint> Future for Ready<'_, E> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        poll(self.endpoint.watch().0, context)
+    }
+}
+
+impl<E: Endpoint> Drop for Ready<'_, E> {
+    fn drop(&mut self) {
+        drop(self.endpoint.watch().0.disarm());
+    }
+}
+
+/// The future of [`Receiver::recv_async`]. It owns the endpoint: dropping it closes the session.
+#[must_use = "futures do nothing unless they are awaited, and a dropped endpoint closes its session"]
+pub struct Recv<S> {
+    receiver: Option<Receiver<S>>,
+}
+
+impl<S: State> Receiver<S> {
+    /// A future that waits for the next message. Dropping it closes the session, as dropping the endpoint does;
+    /// [`Recv::into_inner`] returns the endpoint instead.
+    pub fn recv_async(self) -> Recv<S> {
+        Recv {
+            receiver: Some(self),
+        }
+    }
+}
+
+impl<S: State> Recv<S> {
+    /// Returns the endpoint; `None` if the message has been delivered.
+    pub fn into_inner(self) -> Option<Receiver<S>> {
+        let receiver = self.receiver?;
+        drop(receiver.wait().disarm());
+        Some(receiver)
+    }
+}
+
+impl<S: State> Future for Recv<S> {
+    type Output = Result<S::Message, Closed>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(receiver) = &self.receiver else {
+            panic!("`Recv` polled after it had delivered its message")
+        };
+        let found = receiver.find();
+        if let Found::Nothing(value) = found {
+            if receiver.arm_task(value, context.waker()) {
+                return Poll::Pending;
+            }
+        }
+        receiver.note_task(found);
+        let Some(receiver) = self.receiver.take() else {
+            unreachable!("the receiver was there above")
+        };
+        if let Found::Message(word) = found {
+            return Poll::Ready(Ok(receiver.open(word)));
+        }
+        match receiver.try_recv() {
+            Ok(message) => Poll::Ready(Ok(message)),
+            Err(TryRecvError::Closed(closed)) => Poll::Ready(Err(closed)),
+            Err(TryRecvError::Empty(_)) => unreachable!("a ready endpoint stays ready"),
+        }
+    }
+}
+
+/// Implements what all generated sending endpoints have in common: `Debug` and [`Endpoint`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! endpoint {
+    ($name:ident $(<$($parameter:ident),+>)?) => {
+        impl $(<$($parameter),+>)? ::std::fmt::Debug for $name $(<$($parameter),+>)? {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(::std::concat!("Sender(", ::std::stringify!($name), ")"))
+            }
+        }
+
+        impl $(<$($parameter),+>)? $crate::Endpoint for $name $(<$($parameter),+>)? {
+            fn watch(&mut self) -> $crate::Watch<'_> {
+                $crate::Endpoint::watch(&mut self.0)
+            }
+
+            fn is_ready(&self) -> bool {
+                $crate::Endpoint::is_ready(&self.0)
+            }
+        }
+    };
+}

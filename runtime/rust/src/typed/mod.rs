@@ -1,0 +1,7 @@
+//! Endpoints with types: what generated code is built on, and what programs hold.
+
+pub(crate) mod endpoint;
+pub(crate) mod ends;
+pub(crate) mod error;
+pub(crate) mod futures;
+pub(crate) mod scheme;
