@@ -378,8 +378,8 @@ mod tests {
     fn up_to_each_end_of_a_lap_there_are_two_segments_more() {
         let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
         if cfg!(target_pointer_width = "64") {
-            assert_eq!(segments(layout), [0, 8, 16, 512]);
-            assert_eq!(layout.near(), 16);
+            assert_eq!(segments(layout), [0, 32, 64, 512]);
+            assert_eq!(layout.near(), 64);
         } else {
             assert_eq!(segments(layout).len(), 4);
         }

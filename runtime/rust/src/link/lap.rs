@@ -4,8 +4,7 @@
 //! stay in the caches, and a session that uses only a few lines takes little memory. So a lap may end at an early end,
 //! after the near lines, or go through the whole ring; up to each of these two ends there are two more segments. Before
 //! the last near line, the sender decides whether the lap ends there. It does if the receiver has emptied the first
-//! segment and was seen to sleep in this lap or the one before. A receiver that does not sleep is fast, and with such a
-//! short lap the credit word would move between the caches all the time.
+//! segment, and so is at most about half a short lap behind.
 //!
 //! The sender records its decision next to the ring before it publishes anything in that line, and does not change it
 //! before the receiver has reported that line's segment. So the receiver reads the decision for this lap when it has
@@ -16,9 +15,8 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use super::pipe::{Pipe, Then};
+use super::pipe::Pipe;
 use crate::floor::layout::Layout;
-use crate::floor::wait_slot::PendingWake;
 use crate::ring::credit_word::Segment;
 use crate::ring::laps::TOO_OLD;
 
@@ -68,12 +66,9 @@ impl Pipe {
         let (layout, laps) = (self.layout(), self.laps());
         let first = Segment::of(self.at().epoch(), 0);
         let keeps_up = self.credit().load(Acquire).has_reported(first);
-        // SAFETY: only the sender accesses these two, and before it the sender of an earlier run.
-        let (skipped, woke) = unsafe { (&mut *laps.skipped.get(), &mut *laps.woke.get()) };
-        // Conversations in which the receiver sleeps and keeps up are too long for models.
-        let ends = keeps_up && (*woke || cfg!(duologue_loom));
-        *woke = false;
-        if ends {
+        // SAFETY: only the sender accesses it, and before it the sender of an earlier run.
+        let skipped = unsafe { &mut *laps.skipped.get() };
+        if keeps_up {
             *skipped = skipped.saturating_add(1);
         } else {
             if *skipped >= TOO_OLD {
@@ -83,27 +78,8 @@ impl Pipe {
             }
             *skipped = 0;
         }
-        laps.go_on.store(!ends, Relaxed);
+        laps.go_on.store(!keeps_up, Relaxed);
         #[cfg(duologue_loom)]
-        DECIDED[usize::from(!ends)].fetch_add(1, Relaxed);
-    }
-
-    /// Remembers that the receiver slept, for a sender that has woken it and continues to send.
-    pub(super) fn note_waking(&self) {
-        // SAFETY: only the sender accesses it, and it stays the sender.
-        unsafe { *self.laps().woke.get() = true };
-    }
-
-    /// The receiver that waited for the message here.
-    ///
-    /// # Safety
-    /// The caller lowered the peer's flag, and uses the result.
-    #[inline]
-    pub(super) unsafe fn pending_wake(&self, then: Then) -> PendingWake {
-        if then == Then::Stay {
-            self.note_waking();
-        }
-        // SAFETY: by the caller.
-        unsafe { PendingWake::in_slot(self.slot_of_peer()) }
+        DECIDED[usize::from(!keeps_up)].fetch_add(1, Relaxed);
     }
 }

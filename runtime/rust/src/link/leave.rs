@@ -56,7 +56,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
-use super::pipe::{Pipe, Then};
+use super::pipe::Pipe;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::wait_slot::Waiter;
@@ -218,7 +218,7 @@ impl Pipe {
     fn wake_if(self, waits: bool) {
         if waits {
             // SAFETY: by the caller. The peer does not end the session before its waiter is fetched.
-            unsafe { self.pending_wake(Then::End) }.wake();
+            unsafe { self.pending_wake() }.wake();
         }
     }
 

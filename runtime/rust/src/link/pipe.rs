@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use crate::floor::barrier;
 use crate::floor::layout::Layout;
-use crate::floor::wait_slot::{WaitSlot, Waiter};
+use crate::floor::wait_slot::{PendingWake, WaitSlot, Waiter};
 use crate::ring::flags::Report;
 use crate::ring::position::Position;
 use crate::ring::state_info::StateInfo;
@@ -86,6 +86,16 @@ impl Pipe {
     pub(super) unsafe fn waiter_of_peer(&self) -> Option<Waiter> {
         // SAFETY: by the caller.
         unsafe { WaitSlot::take(self.slot_of_peer()) }
+    }
+
+    /// The peer, which waited for what was just published.
+    ///
+    /// # Safety
+    /// The caller lowered the peer's flag, and uses the result.
+    #[inline]
+    pub(super) unsafe fn pending_wake(&self) -> PendingWake {
+        // SAFETY: by the caller.
+        unsafe { PendingWake::in_slot(self.slot_of_peer()) }
     }
 
     /// Ends the session, for a receiver that found it closed or any other side that is alone with it.

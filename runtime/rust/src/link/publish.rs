@@ -188,7 +188,7 @@ impl Pipe {
             return Sent::Published(next);
         }
         // SAFETY: the swap lowered the peer's flag.
-        Sent::Awaited(next, unsafe { this.pending_wake(then) })
+        Sent::Awaited(next, unsafe { this.pending_wake() })
     }
 
     /// Returns the payload of a message that the receiver did not read before it disconnected. The session belongs to
@@ -284,7 +284,7 @@ impl Pipe {
             }
         }
         // SAFETY: the compare-and-swap lowered the peer's flag, or the caller's change did.
-        let pending = waits.then(|| unsafe { self.pending_wake(then) });
+        let pending = waits.then(|| unsafe { self.pending_wake() });
         Ok((self.moved(at).stepped(self.layout(), then), pending))
     }
 
@@ -321,7 +321,7 @@ impl Pipe {
                     self.word().store(stamp, Release);
                 }
                 // SAFETY: the swap lowered the peer's flag, or `announce_end` did.
-                let pending = waits.then(|| unsafe { self.pending_wake(Then::End) });
+                let pending = waits.then(|| unsafe { self.pending_wake() });
                 Ok((self, pending))
             }
         }

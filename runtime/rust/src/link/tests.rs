@@ -197,18 +197,14 @@ fn layouts() -> [Layout; 4] {
     })
 }
 
-/// Reads each message at once, so that to the sender the receiver appears to sleep or not, and returns the furthest
-/// line.
-fn keep_up(layout: Layout, sleeps: bool) -> usize {
+/// Reads each message at once, and returns the furthest line.
+fn keep_up(layout: Layout) -> usize {
     let (mut first, mut second) = begun(layout, 1, false);
     spoil(&first, &layout);
     let mut furthest = 0;
     for number in 0..(layout.lines() * layout.per_line() * 3) as u64 {
         let nothing = matches!(second.find(), Found::Nothing(_));
         assert!(nothing, "message {number} before it was sent");
-        if sleeps {
-            first.note_waking();
-        }
         (first, second) = pass(first, second, number, Then::Stay);
         furthest = furthest.max(second.at().line());
     }
@@ -217,10 +213,9 @@ fn keep_up(layout: Layout, sleeps: bool) -> usize {
 }
 
 #[test]
-fn a_receiver_that_sleeps_and_keeps_up_sees_short_laps_only() {
+fn a_receiver_that_keeps_up_sees_short_laps_only() {
     for layout in layouts() {
-        assert_eq!(keep_up(layout, true), layout.near() - 1);
-        assert_eq!(keep_up(layout, false), layout.lines() - 1);
+        assert_eq!(keep_up(layout), layout.near() - 1);
     }
 }
 
@@ -231,15 +226,13 @@ struct Walk {
     receiver: Option<Pipe>,
     sent: u64,
     read: u64,
-    /// Whether the sender believes that the receiver sleeps before each message.
-    sleeps: bool,
     /// The furthest line.
     furthest: usize,
 }
 
 impl Walk {
     /// In a session of which only the near lines are initialised.
-    fn begin(layout: Layout, epoch: u32, swaps: bool, sleeps: bool) -> Walk {
+    fn begin(layout: Layout, epoch: u32, swaps: bool) -> Walk {
         let (first, second) = begun(layout, epoch, swaps);
         spoil(&first, &layout);
         Walk {
@@ -248,7 +241,6 @@ impl Walk {
             receiver: Some(second),
             sent: 0,
             read: 0,
-            sleeps,
             furthest: 0,
         }
     }
@@ -259,9 +251,6 @@ impl Walk {
         if let Room::Full(_) = sender.room() {
             self.sender = Some(sender);
             return false;
-        }
-        if self.sleeps {
-            sender.note_waking();
         }
         let Sent::Published(next) = sender.send(&self.layout, true, 3, self.sent, then) else {
             panic!("no waiter and no disconnect")
@@ -340,7 +329,7 @@ fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
         for round in 0..90 {
             // Some begin where epochs wrap around.
             let epoch = [1, RENEWAL - 2, 2 * RENEWAL - 3][round % 3];
-            let mut walk = Walk::begin(layout, epoch, round % 2 == 1, round % 4 < 2);
+            let mut walk = Walk::begin(layout, epoch, round % 2 == 1);
             let (most_sent, most_read) = if round < 30 {
                 ([near / 4; 4], [near; 4])
             } else {
@@ -380,7 +369,7 @@ fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
 fn no_ring_is_free_before_anything_was_read() {
     for layout in layouts() {
         for epoch in [1, RENEWAL - 1, RENEWAL, RENEWAL + 1, 2 * RENEWAL - 1] {
-            let mut walk = Walk::begin(layout, epoch, false, false);
+            let mut walk = Walk::begin(layout, epoch, false);
             while walk.sent <= 2 * (layout.lines() * layout.per_line()) as u64
                 && walk.send(Then::Stay)
             {}
@@ -397,7 +386,7 @@ fn no_ring_is_free_before_anything_was_read() {
 #[test]
 fn stamps_that_many_short_laps_left_out_are_cleared() {
     let layout = layouts()[0];
-    let mut walk = Walk::begin(layout, 2, false, false);
+    let mut walk = Walk::begin(layout, 2, false);
     // A long lap, so that the lines are initialised.
     while walk.send(Then::Stay) {}
     while walk.receive() {}

@@ -19,8 +19,6 @@ pub(crate) struct Laps {
     /// How many laps in a row have skipped the lines after the early end, or `TOO_OLD` if these lines are not
     /// initialised. Only the sender accesses it.
     pub(crate) skipped: UnsafeCell<u32>,
-    /// Whether the sender has woken the receiver since it last reached the early end. Only the sender accesses it.
-    pub(crate) woke: UnsafeCell<bool>,
 }
 
 impl Laps {
@@ -29,7 +27,6 @@ impl Laps {
         Laps {
             go_on: AtomicBool::new(false),
             skipped: UnsafeCell::new(TOO_OLD),
-            woke: UnsafeCell::new(false),
         }
     }
 }
