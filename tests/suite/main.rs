@@ -17,6 +17,7 @@ mod fix;
 mod format;
 mod fuzz;
 mod generation;
+mod layers;
 mod outputs;
 mod packages;
 mod pages;

@@ -339,6 +339,11 @@ fn files_can_be_read_in_one_sitting() {
     for (folder, ending, limit) in [
         ("src", "rs", 500),
         ("tests", "rs", 500),
+        ("runtime", "rs", 500),
+        ("runtime", "c", 500),
+        ("runtime", "h", 500),
+        ("runtime", "java", 500),
+        ("runtime", "scala", 500),
         ("templates", "jinja", 120),
     ] {
         for path in files(folder) {

@@ -1,0 +1,211 @@
+//! The layers of the runtimes: which module may use which. The compiler's own rooms are in `tidy`.
+
+use crate::tidy::{files, relative};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// The layers of the Rust runtime, from the lowest.
+const LAYERS: [&str; 5] = ["floor", "ring", "link", "typed", "many"];
+
+/// Each file with the files that it uses.
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+/// The Rust code of a file without its tests, comments and strings of documentation.
+fn code(text: &str) -> String {
+    let code = text
+        .split("#[cfg(all(test, not(duologue_loom)))]\nmod tests {")
+        .next()
+        .unwrap_or_default();
+    let lines = code.lines();
+    lines
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The modules of the Rust runtime by their paths, such as `link::arming::task`, with their code. Modules that only declare others
+/// are not among them, nor are tests.
+fn modules() -> BTreeMap<String, String> {
+    let folder = "runtime/rust/src/";
+    let mut modules = BTreeMap::new();
+    for file in files(folder) {
+        let path = relative(&file);
+        let path = path.trim_start_matches(folder);
+        let layer = path.split('/').next().unwrap_or_default();
+        let Some(name) = path.strip_suffix(".rs").filter(|_| path.contains('/')) else {
+            continue;
+        };
+        assert!(
+            LAYERS.contains(&layer),
+            "{path} is in a folder that is not a layer"
+        );
+        let name = name.trim_end_matches("/mod").replace('/', "::");
+        if !LAYERS.contains(&name.as_str()) && !name.ends_with("::tests") {
+            let text = fs::read_to_string(&file).expect("it can be read");
+            modules.insert(name, code(&text));
+        }
+    }
+    modules
+}
+
+/// The paths that a module names after `use` or in an expression, resolved to the crate's root.
+fn paths(module: &str, code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (prefix, base) in [("crate::", String::new()), ("super::", parent(module))] {
+        for (at, _) in code.match_indices(prefix) {
+            let before = &code[..at];
+            if before.ends_with("super::") || before.ends_with(['$', '_']) {
+                continue;
+            }
+            let (mut base, mut rest) = (base.clone(), &code[at + prefix.len()..]);
+            while let Some(further) = rest.strip_prefix("super::") {
+                (base, rest) = (parent(&base), further);
+            }
+            let end = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
+            let path = rest.split(end).next().unwrap_or_default();
+            found.push(match (base.as_str(), path.trim_end_matches("::")) {
+                ("", path) => path.to_owned(),
+                (base, "") => base.to_owned(),
+                (base, path) => format!("{base}::{path}"),
+            });
+        }
+    }
+    found
+}
+
+fn parent(module: &str) -> String {
+    let parent = module.rsplit_once("::");
+    parent.map_or_else(String::new, |(parent, _)| parent.to_owned())
+}
+
+/// What each module uses: of each path, the longest beginning that is a module.
+fn uses(modules: &BTreeMap<String, String>) -> Uses {
+    let resolve = |path: &String| {
+        let mut path = path.clone();
+        while !path.is_empty() && !modules.contains_key(&path) {
+            path = parent(&path);
+        }
+        path
+    };
+    let of = |module: &String, code: &String| {
+        let paths = paths(module, code);
+        let used = paths.iter().map(resolve);
+        used.filter(|used| !used.is_empty() && used != module)
+            .collect()
+    };
+    let all = modules.iter();
+    all.map(|(module, code)| (module.clone(), of(module, code)))
+        .collect()
+}
+
+fn layer(module: &str) -> usize {
+    let name = module.split("::").next().unwrap_or_default();
+    let layer = LAYERS.iter().position(|layer| *layer == name);
+    layer.unwrap_or_else(|| panic!("{module} is in no layer"))
+}
+
+/// A module that is left after all modules were removed, again and again, that use none of those that are left. If there is none,
+/// there is no circle.
+fn in_circle(mut uses: Uses) -> Vec<String> {
+    loop {
+        let free: Vec<String> = uses
+            .iter()
+            .filter(|(_, used)| !used.iter().any(|used| uses.contains_key(used)))
+            .map(|(module, _)| module.clone())
+            .collect();
+        if free.is_empty() {
+            return uses.into_keys().collect();
+        }
+        uses.retain(|module, _| !free.contains(module));
+    }
+}
+
+#[test]
+fn no_module_of_the_rust_runtime_uses_a_higher_layer() {
+    let modules = modules();
+    assert!(modules.len() > 30, "modules are not found");
+    let mut count = 0;
+    for (module, used) in uses(&modules) {
+        for used in used {
+            count += 1;
+            assert!(
+                layer(&used) <= layer(&module),
+                "{module} uses {used}, which is in a higher layer"
+            );
+        }
+    }
+    assert!(count > 80, "uses are not found");
+}
+
+/// A module and the modules in it may use each other: together they are one subject.
+#[test]
+fn no_modules_of_the_rust_runtime_use_each_other() {
+    let modules = modules();
+    let mut subjects = Uses::new();
+    let subject = |module: &str| {
+        let parts: Vec<&str> = module.split("::").take(2).collect();
+        parts.join("::")
+    };
+    for (module, used) in uses(&modules) {
+        let of = subject(&module);
+        let used = used.iter().map(|used| subject(used));
+        let used: Vec<String> = used.filter(|used| *used != of).collect();
+        subjects.entry(of).or_default().extend(used);
+    }
+    assert_eq!(in_circle(subjects), [""; 0], "these modules form a circle");
+}
+
+/// The files of the C runtime that a file includes.
+fn includes(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter_map(|line| {
+        let name = line.trim_start().strip_prefix("#include ")?.trim();
+        let name = name.trim_matches(['"', '<', '>']);
+        name.rsplit('/').next().map(str::to_owned)
+    });
+    lines.collect()
+}
+
+#[test]
+fn no_files_of_the_c_runtime_include_each_other() {
+    let mut uses = Uses::new();
+    for folder in ["runtime/c/src", "runtime/c/include"] {
+        for file in files(folder) {
+            let text = fs::read_to_string(&file).expect("it can be read");
+            let name = relative(&file);
+            let name = name.rsplit('/').next().expect("never empty").to_owned();
+            let others = uses.insert(name.clone(), includes(&text));
+            assert!(others.is_none(), "two files are called {name}");
+        }
+    }
+    assert!(uses.len() > 30, "files are not found");
+    assert_eq!(in_circle(uses), [""; 0], "these files form a circle");
+}
+
+#[test]
+fn circles_and_paths_are_recognized() {
+    let uses = |pairs: &[(&str, &str)]| -> Uses {
+        let mut uses = Uses::new();
+        for (module, used) in pairs {
+            let of = uses.entry((*module).to_owned()).or_default();
+            of.extend((!used.is_empty()).then(|| (*used).to_owned()));
+        }
+        uses
+    };
+    assert_eq!(
+        in_circle(uses(&[("a", "b"), ("b", "c"), ("c", "")])),
+        [""; 0]
+    );
+    assert_eq!(
+        in_circle(uses(&[("a", "b"), ("b", "c"), ("c", "b"), ("d", "")])),
+        ["a", "b", "c"]
+    );
+    let code = "use crate::ring::Found;\nuse super::pipe::{Pipe, Then};\nuse super::super::other;\ncrate::floor::full();";
+    let paths = paths("link::arming::task", code);
+    let expected = [
+        "ring::Found",
+        "floor::full",
+        "link::arming::pipe",
+        "link::other",
+    ];
+    assert_eq!(paths, expected);
+}
