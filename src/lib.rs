@@ -1,28 +1,48 @@
 //! Duologue compiles protocols between two parties.
 //!
 //! A `.proto` file describes, as the client sees it, which side may send which message in which state. The text is parsed and
-//! resolved into a [`protocol::Program`], the rules in [`check`] query its [`graph`], and [`target`] turns the resulting
-//! [`check::CheckedProgram`] into one file per protocol and target. Every stage reports all errors it finds, and later stages
-//! still run, but only a program without errors becomes a [`check::CheckedProgram`].
+//! resolved into a program, the rules in `check` query its `graph`, and [`target`] turns the resulting
+//! `CheckedProgram` into one file per protocol and target. Every stage reports all errors it finds, and later stages
+//! still run, but only a program without errors becomes a `CheckedProgram`.
+//!
+//! # What is stable
+//!
+//! Build scripts use [`build`]. Other tools call [`compile::compile`] and get [`diagnostic`]s with positions in [`source`]s, which
+//! [`report`] displays, and generated files from [`target`], which [`files`] writes. These modules follow semantic versioning. The
+//! modules that this page does not list are public only for the command line, and may change with every version.
 
 pub mod build;
-pub mod check;
 pub mod compile;
 pub mod diagnostic;
-pub mod diagram;
-pub mod dual;
-pub mod endpoint;
 pub mod files;
-pub mod fingerprint;
-pub mod graph;
-mod load;
-pub mod name;
-mod partition;
-pub mod promela;
-pub mod protocol;
-pub mod relation;
 pub mod report;
-mod resolve;
 pub mod source;
-pub mod syntax;
 pub mod target;
+
+// What the command line uses besides.
+#[doc(hidden)]
+pub mod check;
+#[doc(hidden)]
+pub mod diagram;
+#[doc(hidden)]
+pub mod dual;
+#[doc(hidden)]
+pub mod endpoint;
+#[doc(hidden)]
+pub mod fingerprint;
+#[doc(hidden)]
+pub mod graph;
+#[doc(hidden)]
+pub mod name;
+#[doc(hidden)]
+pub mod promela;
+#[doc(hidden)]
+pub mod protocol;
+#[doc(hidden)]
+pub mod relation;
+#[doc(hidden)]
+pub mod syntax;
+
+mod load;
+mod partition;
+mod resolve;

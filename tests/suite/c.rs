@@ -92,7 +92,7 @@ fn who_waits_yields_as_long_as_that_is_cheap() {
     if !is_tested("c") {
         return;
     }
-    check_runtime("give_way.c");
+    check_runtime("backoff.c");
 }
 
 #[test]

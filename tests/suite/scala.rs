@@ -26,7 +26,7 @@ const SUITES: [&str; 14] = [
     "duologue.ForeignSuite",
     "duologue.LaneSuite",
     "duologue.OwnerSuite",
-    "duologue.YieldsSuite",
+    "duologue.YieldPolicySuite",
     "duologue.SharedSuite",
     "duologue.TravelSuite",
     "duologue.WakeSuite",

@@ -18,16 +18,8 @@
  * knows that it is not rung any more, so that its memory may be reused. A sender that rings does not read
  * the turn.
  */
+#include "backoff.h"
 #include "ring.h"
-
-enum { LOOKS_BEFORE_YIELD = 100 };
-
-/* Waits for a few instructions of another thread. */
-static void pass(unsigned looks)
-{
-    if (looks < LOOKS_BEFORE_YIELD) relax();
-    else duo_yield();
-}
 
 bool duo_is_ready(const duo_side *side)
 {
@@ -91,7 +83,8 @@ duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room)
         return DUO_NOT_HUNG;
     }
     duo_atomic_store(&side->bell, NULL, memory_order_relaxed);
-    while (!duo_is_ready(side)) duo_yield();
+    unsigned passes = 0;
+    while (!duo_is_ready(side)) duo_pass(&passes);
     return DUO_NOT_HUNG;
 }
 
@@ -128,16 +121,17 @@ void duo_take_down(duo_side *side)
         return;
     }
     /* The peer is ringing, which takes a few instructions, and then removes the bell. */
-    for (unsigned looks = 0; duo_atomic_load(&side->bell, memory_order_acquire) != NULL; looks++)
-        pass(looks);
+    unsigned passes = 0;
+    while (duo_atomic_load(&side->bell, memory_order_acquire) != NULL) duo_pass(&passes);
 }
 
 bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next)
 {
     uint64_t own = duo_atomic_load(&side->turn, memory_order_relaxed);
-    for (unsigned looks = 0; (own & ~(DUO_TURN_BELL | DUO_TURN_HELD)) == turn; looks++) {
+    unsigned passes = 0;
+    while ((own & ~(DUO_TURN_BELL | DUO_TURN_HELD)) == turn) {
         if (own & DUO_TURN_HELD) {
-            pass(looks);
+            duo_pass(&passes);
             own = duo_atomic_load(&side->turn, memory_order_relaxed);
         } else if (duo_atomic_compare_exchange_weak(&side->turn, &own, next, memory_order_acq_rel,
                                                     memory_order_relaxed)) {
@@ -150,7 +144,8 @@ bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next)
 duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell)
 {
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    for (unsigned looks = 0; duo_atomic_load(&side->bell, memory_order_acquire) == bell; looks++) {
+    unsigned passes = 0;
+    while (duo_atomic_load(&side->bell, memory_order_acquire) == bell) {
         uint64_t own = endpoint.turn | DUO_TURN_BELL;
         if (duo_atomic_compare_exchange_strong(&side->turn, &own, own | DUO_TURN_HELD,
                                                memory_order_acq_rel, memory_order_relaxed)) {
@@ -159,7 +154,7 @@ duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell)
             return NULL;
         }
         /* The thread that has taken the turn also removes the bell. */
-        pass(looks);
+        duo_pass(&passes);
     }
     return NULL;
 }

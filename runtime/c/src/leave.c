@@ -54,6 +54,7 @@
  *
  * A full ring is left through the credit, whichever way messages are published: see room.c.
  */
+#include "backoff.h"
 #include "ring.h"
 
 /* Whether the position that the flags are about comes before another one of the same run. */
@@ -73,8 +74,9 @@ bool duo_was_left(const duo_side *side)
     DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side) ^ 1);
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     /* The peer is about to decide, and a caller that gets false may sleep. */
+    unsigned passes = 0;
     while (said & LEAVING) {
-        duo_yield();
+        duo_pass(&passes);
         said = duo_atomic_load(flags, memory_order_acquire);
     }
     return (said & GONE) != 0;
@@ -226,6 +228,7 @@ static leaving vanish(duo_session *session, const duo_side *side)
 /* Disconnects where there is no message; true if the receiver is done, false if there is a word to be read. */
 static bool die(duo_session *session, duo_side *side)
 {
+    unsigned passes = 0;
     DUO_ATOMIC uint64_t *place = &side->line->word;
     uint64_t word = duo_atomic_load(place, memory_order_acquire);
     bool swaps = is_swapped(side->at);
@@ -246,7 +249,7 @@ static bool die(duo_session *session, duo_side *side)
         switch (vanish(session, side)) {
         case SENDER_ENDS: return true;
         case RECEIVER_ENDS: duo_session_give(session); return true;
-        case RETRACTED: duo_yield(); break;
+        case RETRACTED: duo_pass(&passes); break;
         }
         word = duo_atomic_load(place, memory_order_acquire);
     }

@@ -1,35 +1,6 @@
-/*
- * Waiting: first by spinning, then by sleeping.
- *
- * Sleeping and being woken takes some microseconds where the processor stays awake and tens of
- * microseconds where it halts, while a running peer answers in a tenth of a microsecond. So a thread
- * spins for a while before it sleeps: for about as long as sleeping would take, less after each time
- * that it spun without success, and now and then for the longest time. If the peer last ran on this
- * thread's own processor, it cannot run while this thread spins, so this thread yields instead.
- * Without threads nothing changes during a spin, so there is none: `duo_idle` lets the other side run.
- */
+/* Waiting: first as backoff.h says, then by sleeping. */
+#include "backoff.h"
 #include "ring.h"
-
-/* How often to yield before sleeping. */
-enum { YIELDS = 4 };
-
-#ifndef DUO_NO_THREADS
-
-/* How often to poll at first, at least and at most. */
-enum { FIRST_LOOKS = 64, LEAST_LOOKS = 32, MOST_LOOKS = 2000 };
-
-/*
- * Every PROBE-th failed wait spins for the longest time. Two threads that have learnt to sleep wait
- * for each other to wake, which takes longer than they spin, so without this they would never learn
- * to spin again.
- */
-enum { PROBE = 32 };
-
-/* How often this thread polls before it sleeps, and how many spins have failed since the last successful one. */
-static DUO_EACH_THREAD unsigned budget = MOST_LOOKS / 4;
-static DUO_EACH_THREAD unsigned in_vain = 0;
-
-#endif
 
 /* What a wait is for: a message, or free slots. */
 typedef struct awaited {
@@ -45,6 +16,13 @@ static inline bool is_over(const awaited *what)
     return duo_look_for_room(what->session, what->side, &credit) != DUO_ROOM_FULL;
 }
 
+/* Whether the peer last ran on the processor of this thread. */
+static inline bool is_on_this_processor(uint64_t at)
+{
+    uint64_t peer = at & PROCESSORS;
+    return peer != 0 && peer == duo_processor();
+}
+
 #ifdef DUO_NO_THREADS
 
 uint64_t duo_look_out(const duo_line *line, uint64_t at)
@@ -58,10 +36,9 @@ uint64_t duo_look_out(const duo_line *line, uint64_t at)
 
 uint64_t duo_look_out(const duo_line *line, uint64_t at)
 {
-    uint64_t peer = at & PROCESSORS;
-    if (peer != 0 && peer == duo_processor()) return 0;
-    for (int looked = 0; looked < FIRST_LOOKS; looked++) {
-        relax();
+    if (is_on_this_processor(at)) return 0;
+    for (int spins = 0; spins < DUO_SPINS; spins++) {
+        duo_relax();
         uint64_t word = duo_atomic_load(&line->word, memory_order_acquire);
         if (has_message(word, at)) return word;
         if (has_closed(word, at)) return 0;
@@ -71,26 +48,11 @@ uint64_t duo_look_out(const duo_line *line, uint64_t at)
 
 #endif
 
-static bool looks(const awaited *what)
+/* Spins and yields for a while; false if what is awaited has not come. */
+static bool polls(const awaited *what)
 {
-#ifndef DUO_NO_THREADS
-    uint64_t peer = what->side->at & PROCESSORS;
-    if (peer == 0 || peer != duo_processor()) {
-        unsigned most = in_vain % PROBE == PROBE - 1 ? MOST_LOOKS : budget;
-        for (unsigned looked = 0; looked < most; looked++) {
-            relax();
-            if (!is_over(what)) continue;
-            in_vain = 0;
-            /* A wait that took long may take as long the next time. */
-            if (2 * looked > budget) budget = 2 * looked < MOST_LOOKS ? 2 * looked : MOST_LOOKS;
-            return true;
-        }
-        in_vain++;
-        budget -= budget / 8;
-        if (budget < LEAST_LOOKS) budget = LEAST_LOOKS;
-    }
-#endif
-    for (int i = 0; i < YIELDS && duo_give_way(); i++) {
+    duo_backoff backoff = duo_backoff_begin(!is_on_this_processor(what->side->at));
+    while (duo_backoff_pass(&backoff, 1)) {
         if (is_over(what)) return true;
     }
     return false;
@@ -139,7 +101,8 @@ static bool sleep_in_flags(duo_session *session, duo_side *side, const struct ti
             return duo_is_ready(side);
     }
     /* The sender has cleared the flag after its message, or is about to publish its last. */
-    while (!duo_is_ready(side)) duo_yield();
+    unsigned passes = 0;
+    while (!duo_is_ready(side)) duo_pass(&passes);
     return true;
 }
 
@@ -148,7 +111,7 @@ bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait)
     if (duo_is_ready(side)) return true;
     if (wait == DUO_AT_ONCE) return false;
     awaited what = {session, side, false};
-    if (looks(&what)) return true;
+    if (polls(&what)) return true;
     struct timespec deadline = {0};
     if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
     const struct timespec *until = wait == DUO_FOREVER ? NULL : &deadline;
@@ -163,7 +126,7 @@ duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait)
     if (wait != DUO_AT_ONCE && wait != DUO_FOREVER) deadline = duo_deadline(wait);
     awaited what = {session, side, true};
     bool in_time = wait != DUO_AT_ONCE;
-    if (in_time) (void)looks(&what);
+    if (in_time) (void)polls(&what);
     for (;;) {
         switch (duo_look_for_room(session, side, &credit)) {
         case DUO_ROOM_FREE: return DUO_OK;

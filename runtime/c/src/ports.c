@@ -22,6 +22,7 @@
  * that does nothing else.
  */
 #define _GNU_SOURCE
+#include "backoff.h"
 #include "ring.h"
 #include "transport.h"
 
@@ -54,7 +55,6 @@ typedef struct duo_port_node {
     struct duo_port_node *next_unseen;
 } node;
 
-enum { LOOKS = 100, YIELDS = 2 };
 
 struct duo_ports {
     /* Rung, the latest first. */
@@ -340,17 +340,16 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
     return true;
 }
 
-/* Spins and yields for a while; true if no bell was rung. */
-static bool looks_in_vain(duo_ports *ports)
+/* Spins and yields for a while; false if no bell was rung. */
+static bool polls(duo_ports *ports)
 {
-    size_t looks = ports->watch != NULL ? LOOKS / (1 + ports->count) : LOOKS;
-    for (size_t look = 0; look < looks + YIELDS; look++) {
+    size_t checks = ports->watch != NULL ? 1 + ports->count : 1;
+    duo_backoff backoff = duo_backoff_begin(true);
+    do {
         if (ports->watch != NULL) ports->transport->look(ports->watch);
-        if (duo_atomic_load(&ports->rung, memory_order_relaxed) != NULL) return false;
-        if (look < looks) relax();
-        else if (!duo_give_way()) break;
-    }
-    return true;
+        if (duo_atomic_load(&ports->rung, memory_order_relaxed) != NULL) return true;
+    } while (duo_backoff_pass(&backoff, checks));
+    return false;
 }
 
 static bool sleep_until(duo_ports *ports, const struct timespec *deadline, uint64_t *pause)
@@ -383,7 +382,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
         }
         if (is_news || confirm(ports)) continue;
         if (!in_time || ports->count == 0) return DUO_EMPTY;
-        if (looks_in_vain(ports)) {
+        if (!polls(ports)) {
             duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
             if (duo_atomic_load(&ports->rung, memory_order_acquire) == NULL)
                 in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);

@@ -1,7 +1,7 @@
 /*
- * The ring of a session: how a message is published and found. It is the pipe of the Rust runtime, line by line and
- * flag by flag, so that what loom explores there holds here. Tasks, which C does not have, are left out.
- * docs/runtime.md has a longer explanation.
+ * The ring of a session: how a message is published and found. It follows the same design as the ring of the Rust
+ * runtime, which docs/runtime.md explains, and differs in its words, its credit, its bells and its futexes. So what the
+ * models of the Rust runtime explore says nothing about this code: its argument is below.
  *
  * A state has one direction, so a side sends only after it has read everything the other side sent, and messages are
  * in flight in one direction at a time. So one ring serves both directions, the index goes back to 0 when the
@@ -72,15 +72,6 @@ _Static_assert(MOST_IN_LINE == 7 && PLACE_SHIFT == 40 && PROCESSOR_SHIFT == 32, 
 #define CLAIMED (UINT64_C(1) << 29)
 #define ENDING (UINT64_C(1) << 30)
 #define RINGS (UINT64_C(1) << 31)
-
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-}
 
 static inline unsigned role_of(const duo_side *side)
 {

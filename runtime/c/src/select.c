@@ -1,13 +1,7 @@
 /* Waiting for one of a few endpoints: one bell for all of them, installed for the duration of the call. */
+#include "backoff.h"
 #include "ring.h"
 #include "transport.h"
-
-/* Without threads nothing changes during a spin. */
-#ifdef DUO_NO_THREADS
-enum { LOOKS = 0, YIELDS = 2 };
-#else
-enum { LOOKS = 100, YIELDS = 2 };
-#endif
 
 typedef struct select_bell {
     duo_bell bell;
@@ -122,11 +116,9 @@ duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait
     size_t first = place_to_begin(count);
     duo_status status = look(endpoints, count, first, which);
     if (wait == DUO_AT_ONCE) return status;
-    for (size_t looks = 0; status == DUO_EMPTY && looks < LOOKS / count + YIELDS; looks++) {
-        if (looks < LOOKS / count) relax();
-        else if (!duo_give_way()) break;
+    duo_backoff backoff = duo_backoff_begin(true);
+    while (status == DUO_EMPTY && duo_backoff_pass(&backoff, count))
         status = look(endpoints, count, first, which);
-    }
     struct timespec deadline = {0};
     if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
     bool in_time = true;

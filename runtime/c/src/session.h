@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "duologue/generated.h"
+#include "duologue/tables.h"
 #include "duologue/pipe.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -137,10 +137,6 @@ static inline void duo_full_fence(void)
     duo_thread_fence(memory_order_seq_cst);
 #endif
 }
-
-/* give_way.c */
-/* Lets other threads run before this one goes to sleep. Returns false at once if it is better to sleep. */
-bool duo_give_way(void);
 
 /* processor.c */
 /* Called for every new session: finds out how a thread can read its processor number. */

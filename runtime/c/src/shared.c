@@ -13,6 +13,7 @@
  */
 #include "duologue/shared.h"
 
+#include "backoff.h"
 #include "session.h"
 
 #if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
@@ -111,9 +112,10 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
 /* Takes the lock for a sender that does not wait; false if a sender that waits has it. */
 static bool lock_at_once(duo_shared *shared)
 {
+    unsigned passes = 0;
     while (pthread_mutex_trylock(&shared->lock) != 0) {
         if (duo_atomic_load(&shared->is_waiting, memory_order_relaxed)) return false;
-        duo_yield();
+        duo_pass(&passes);
     }
     return true;
 }

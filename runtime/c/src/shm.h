@@ -197,8 +197,6 @@ typedef struct duo_shm {
     bool is_arriving;
     /* As receiver: the last check received as many parts as one check may, and there may be more. */
     bool is_unfinished;
-    /* How many polls are worthwhile before a sleep. */
-    unsigned patience;
     /*
      * As receiver of a stream, see (f): the line before which it next looks ahead, how many polls have failed since it
      * last did, and whether it is to wait.
@@ -299,15 +297,6 @@ void duo_shm_detach(duo_shm *shm);
 void duo_shm_begin_run(duo_shm *shm, uint64_t turn);
 /* At the beginning of a run, which may be the first of a volley. */
 void duo_shm_expect_volley(duo_shm *shm, uint64_t turn);
-
-static inline void duo_shm_relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-}
 
 /* The flags of the peer, read after a store that the peer may be waiting for: see (b). */
 static inline uint32_t duo_shm_peer_flags(const duo_shm *shm)

@@ -373,7 +373,6 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->verdict = SAID_NOTHING;
     shm->is_dead = shm->is_met = shm->is_withdrawn = false;
     shm->heavy = true;
-    shm->patience = 1024;
     /* The peer is checked at once. */
     shm->looked_after = 0;
     shm->line_at = shm->byte_at = 0;

@@ -1,9 +1,8 @@
 /* Receiving between processes. */
+#include "backoff.h"
 #include "shm_lines.h"
 
 enum {
-    /* How often a receiver polls before it leaves the wait to `recv_any`. */
-    LOOKS = 64,
     /* How many parts of a long message one check receives. */
     PARTS_AT_ONCE = 16
 };
@@ -105,7 +104,7 @@ static inline bool looks_ahead(duo_shm *shm)
 NOT_INLINE static void keep_back(duo_shm *shm)
 {
     for (int looks = 0; looks < LOOKS_AHEAD; looks++) {
-        duo_shm_relax();
+        duo_relax();
         if (!is_full_ahead(shm, BACK)) continue;
         shm->remote.lane.fetches = FETCHED * DUO_LINE;
         return;
@@ -309,9 +308,9 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
     if (wait != DUO_AT_ONCE) {
         /* In a dialogue the answer is about to arrive. */
-        for (int looks = 0; looks < LOOKS && !is_fresh(shm, word); looks++) {
+        for (int looks = 0; looks < DUO_SPINS && !is_fresh(shm, word); looks++) {
             shm->vain++;
-            duo_shm_relax();
+            duo_relax();
             word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         }
     }

@@ -1,5 +1,6 @@
 /* Waiting for a peer in another process, and detecting that it is gone. */
 #define _GNU_SOURCE
+#include "backoff.h"
 #include "shm.h"
 
 #ifdef __linux__
@@ -12,9 +13,6 @@
 #include "futex.h"
 
 #define NANOSECONDS UINT64_C(1000000000)
-
-/* How many times to poll before yielding, and how often to yield before sleeping. */
-enum { LEAST_LOOKS = 64, MOST_LOOKS = 4096, YIELDS = 2 };
 
 uint64_t duo_shm_now(void)
 {
@@ -67,24 +65,11 @@ static bool shares_processor(duo_shm *shm)
     return duo_atomic_load(&shm->peer->processor, memory_order_relaxed) == here;
 }
 
-/* Spins for a while; how long this is worthwhile is learnt from earlier waits. */
-static bool keep_looking(duo_shm *shm, duo_shm_look *look)
+/* Spins and yields for a while; false if what is awaited has not come. */
+static bool polls(duo_shm *shm, duo_shm_look *look)
 {
-    for (unsigned looks = 0; looks < LEAST_LOOKS; looks++) {
-        if (look(shm)) return true;
-        duo_shm_relax();
-    }
-    if (!shares_processor(shm)) {
-        for (unsigned looks = 0; looks < shm->patience; looks++) {
-            if (look(shm)) {
-                if (shm->patience < MOST_LOOKS) shm->patience += shm->patience / 8;
-                return true;
-            }
-            duo_shm_relax();
-        }
-        if (shm->patience > LEAST_LOOKS) shm->patience -= shm->patience / 8;
-    }
-    for (int yields = 0; yields < YIELDS && duo_give_way(); yields++) {
+    duo_backoff backoff = duo_backoff_begin(!shares_processor(shm));
+    while (duo_backoff_pass(&backoff, 1)) {
         if (look(shm)) return true;
     }
     return false;
@@ -132,7 +117,7 @@ static uint32_t announce_sleep(duo_shm *shm)
 duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait)
 {
     if (look(shm)) return DUO_OK;
-    if (wait != DUO_AT_ONCE && keep_looking(shm, look)) return DUO_OK;
+    if (wait != DUO_AT_ONCE && polls(shm, look)) return DUO_OK;
     uint64_t now = duo_shm_now();
     uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
     for (;;) {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "duologue/generated.h"
+#include "duologue/tables.h"
 
 /*
  * The beginning of every generated message type. Only the first bytes of `tag` are the message's tag, see

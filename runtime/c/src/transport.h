@@ -20,7 +20,7 @@
 typedef struct duo_watch duo_watch;
 
 typedef struct duo_transport {
-    /* The operations of generated.h. The handle has not been claimed yet. */
+    /* The operations of tables.h. The handle has not been claimed yet. */
     duo_status (*send)(duo_endpoint from, const duo_message *message, const void *entries,
                        uint64_t wait, duo_endpoint *next);
     duo_status (*recv)(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);

@@ -53,7 +53,7 @@ pub use floor::barrier::without_membarrier;
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub use floor::barrier::{model_barrier, model_light_barrier, model_lost_barrier};
-pub use floor::layout::{Capacity, Session, Slot};
+pub use floor::layout::Capacity;
 #[cfg(duologue_loom)]
 pub use link::lap::model_laps;
 pub use many::port_set::{PortKey, PortSet, PortSetRecv};
@@ -64,13 +64,26 @@ pub use many::shared::{SharedSend, SharedSender};
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub use ring::block::model_sessions;
-pub use typed::endpoint::session;
-pub use typed::ends::{Branch, Receiver, Sender};
+pub use typed::ends::{Receiver, Sender};
 pub use typed::error::{Closed, SendError, TryRecvError, TrySendError};
 #[doc(hidden)]
 pub use typed::futures::Watch;
 pub use typed::futures::{Endpoint, Ready, Recv};
-pub use typed::scheme::{End, Finish, Finished, Next, State, Stay, Transition, Turn};
+pub use typed::scheme::Finished;
+
+/// What generated modules are built from. Programs do not use it: its names may change whenever the version of the format
+/// does.
+pub mod generated {
+    /// A module that was generated in format 1 refers to this constant. If it is not there, the runtime and the compiler
+    /// that generated the module do not fit together: use the same version of both.
+    pub const FORMAT_1: () = ();
+
+    pub use crate::floor::layout::{Session, Slot};
+    pub use crate::typed::endpoint::session;
+    pub use crate::typed::ends::Branch;
+    pub use crate::typed::scheme::{End, Finish, Next, State, Stay, Transition, Turn};
+    pub use crate::{endpoint, shared};
+}
 
 /// What the macros' expansions call.
 #[doc(hidden)]

@@ -117,10 +117,10 @@ impl States<'_> {
         let common = match names.as_slice() {
             [] => {
                 let both = vec![Piece::word(shared), end];
-                Piece::call("::duologue::shared!", both).laid_out(4, 4, 1)
+                Piece::call("::duologue::generated::shared!", both).laid_out(4, 4, 1)
             }
             // This is not an expression, so rustfmt leaves it alone.
-            _ => format!("::duologue::shared!({shared}, {})", end.flat()),
+            _ => format!("::duologue::generated::shared!({shared}, {})", end.flat()),
         };
         Some(SharedView {
             docs: comment(4, "///", [sentence.as_str()]),

@@ -44,7 +44,14 @@ impl States<'_> {
             Piece::round(format!("pub struct {ty}"), vec![marker]).laid_out(4, 4, 1) + ";"
         };
         let all = Piece::angle("impl", words(&names)).flat();
-        let head = |of: &str| implementation(4, &format!("{all} ::duologue::{of}"), &ty, &bounds);
+        let head = |of: &str| {
+            implementation(
+                4,
+                &format!("{all} ::duologue::generated::{of}"),
+                &ty,
+                &bounds,
+            )
+        };
         let arm = |(index, message): (usize, &Message)| {
             let head = head(&format!("Transition<{index}>"));
             self.arm(index, message, state, &names, head)
@@ -68,8 +75,8 @@ impl States<'_> {
                 Piece::word("super::CAPACITY"),
                 Piece::word(is_first.to_string()),
             ];
-            let value = Piece::call("::duologue::Session::of", values);
-            definition(8, "const SESSION: ::duologue::Session", &value)
+            let value = Piece::call("::duologue::generated::Session::of", values);
+            definition(8, "const SESSION: ::duologue::generated::Session", &value)
         });
         StateView {
             declaration,
@@ -131,7 +138,7 @@ impl States<'_> {
         };
         let with = if fields.is_empty() { "()" } else { "with" };
         let (next, follows) = match &message.next {
-            Next::End => ("()", Piece::word("::duologue::End")),
+            Next::End => ("()", Piece::word("::duologue::generated::End")),
             Next::State {
                 state: id,
                 arguments,
@@ -153,7 +160,7 @@ impl States<'_> {
                 let to = Piece::angle(type_name(&to.name), here.types(arguments, names));
                 (
                     "next",
-                    Piece::angle(format!("::duologue::{kind}"), vec![to]),
+                    Piece::angle(format!("::duologue::generated::{kind}"), vec![to]),
                 )
             }
         };

@@ -176,7 +176,7 @@ impl<'a> States<'a> {
                 4,
                 &Piece::angle("pub const fn slot", words(&names)).flat(),
                 &[],
-                &Piece::word("::duologue::Slot"),
+                &Piece::word("::duologue::generated::Slot"),
                 &self.bounds(start, self.here.inside(1)),
             ),
             slot_call: slot_of("state::slot", &names).laid_out(4, 15, 3),

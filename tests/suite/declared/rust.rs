@@ -75,6 +75,8 @@ impl Finder {
                 }
             }
             Item::Type(found) => self.add(here, &found.ident),
+            // A constant without a name only checks something.
+            Item::Const(found) if found.ident == "_" => {}
             Item::Const(found) => self.add(here, &found.ident),
             Item::Fn(found) => self.add(here, &found.sig.ident),
             Item::Use(found) => self.used(path, &found.tree),

@@ -137,6 +137,8 @@ pub fn compile_runtime(library: &Path) -> Command {
         "--check-cfg",
         "cfg(test, duologue_loom, duologue_tsan)",
         "--check-cfg",
+        "cfg(duologue_without, values(any()))",
+        "--check-cfg",
         "cfg(feature, values(\"membarrier\", \"pool\"))",
         "--crate-name",
         "duologue_runtime",

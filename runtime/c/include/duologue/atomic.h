@@ -133,4 +133,7 @@ static inline bool duo_plain_compare_exchange_pointer(void *place, void *expecte
 
 #endif
 
+/* How often a thread checks what it waits for while it spins: see backoff.h in the runtime. */
+enum { DUO_SPINS = 100 };
+
 #endif

@@ -42,8 +42,6 @@ duo_status duo_answer_peer(duo_endpoint next, uint32_t flags);
 #define DUO_LANE_TURNS 14
 /* A word with one message; the lowest bit is the parity of the line's use. */
 #define DUO_VOLLEY_ONE UINT64_C(2)
-/* How often a receiver polls before it waits in the library. */
-enum { DUO_VOLLEY_LOOKS = 64 };
 
 /* Generated code has the type of the message, the runtime its table. */
 #define duo_lane_recv(way, from, role, message, offset)                                            \
@@ -244,7 +242,7 @@ DUO_INLINE unsigned duo_volley_tag(duo_way *way, duo_endpoint from, duo_role rol
     uint64_t expected = DUO_VOLLEY_ONE | duo_volley_parity(volley, from);
     uint64_t word = duo_atomic_load(volley->line, memory_order_acquire);
     for (int looks = 0; (word & 0xff) != expected; looks++) {
-        if (wait == DUO_AT_ONCE || looks == DUO_VOLLEY_LOOKS) return 0;
+        if (wait == DUO_AT_ONCE || looks == DUO_SPINS) return 0;
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
 #elif defined(__aarch64__)

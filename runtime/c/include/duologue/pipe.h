@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "duologue/atomic.h"
-#include "duologue/generated.h"
+#include "duologue/tables.h"
 
 #if defined(__GNUC__)
 #define DUO_LIKELY(condition) __builtin_expect(!!(condition), 1)

@@ -5,7 +5,7 @@
 #ifndef DUOLOGUE_SHARED_H
 #define DUOLOGUE_SHARED_H
 
-#include "duologue/generated.h"
+#include "duologue/tables.h"
 
 DUO_C_BEGINS
 

@@ -5,7 +5,7 @@
 #ifndef DUOLOGUE_WIRE_H
 #define DUOLOGUE_WIRE_H
 
-#include "duologue/generated.h"
+#include "duologue/tables.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use crate::floor::barrier;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::{PendingWake, WaitSlot, Waiter};
+use crate::ring::block::StateInfo;
 use crate::ring::flags::Report;
 use crate::ring::position::Position;
-use crate::ring::state_info::StateInfo;
 use crate::ring::Ring;
 
 /// What follows a message.
@@ -76,7 +76,7 @@ impl Pipe {
 
     /// Destroys the message that was found here, and with it the endpoint that follows.
     pub(crate) fn discard(self) {
-        (self.state().discard)(self.0);
+        self.0.discard();
     }
 
     /// Fetches the peer's waiter.

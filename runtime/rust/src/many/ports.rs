@@ -50,19 +50,19 @@ impl<S: State> Receive for Receiver<S> {
 /// # use duologue_runtime as duologue;
 /// # mod bank { pub mod server {
 /// #     pub struct S;
-/// #     impl duologue_runtime::State for S {
+/// #     impl duologue_runtime::generated::State for S {
 /// #         type Message = duologue_runtime::Receiver<S>;
 /// #         const NAME: &'static str = "bank.login";
-/// #         fn open(branch: duologue_runtime::Branch<Self>) -> Self::Message { branch.take::<0>().1 }
+/// #         fn open(branch: duologue_runtime::generated::Branch<Self>) -> Self::Message { branch.take::<0>().1 }
 /// #     }
-/// #     impl duologue_runtime::Transition<0> for S { type Payload = (); type Next = duologue_runtime::Stay<S>; }
+/// #     impl duologue_runtime::generated::Transition<0> for S { type Payload = (); type Next = duologue_runtime::generated::Stay<S>; }
 /// #     pub struct T;
-/// #     impl duologue_runtime::State for T {
+/// #     impl duologue_runtime::generated::State for T {
 /// #         type Message = duologue_runtime::Receiver<T>;
 /// #         const NAME: &'static str = "bank.connected";
-/// #         fn open(branch: duologue_runtime::Branch<Self>) -> Self::Message { branch.take::<0>().1 }
+/// #         fn open(branch: duologue_runtime::generated::Branch<Self>) -> Self::Message { branch.take::<0>().1 }
 /// #     }
-/// #     impl duologue_runtime::Transition<0> for T { type Payload = (); type Next = duologue_runtime::Stay<T>; }
+/// #     impl duologue_runtime::generated::Transition<0> for T { type Payload = (); type Next = duologue_runtime::generated::Stay<T>; }
 /// #     pub type Login = duologue_runtime::Receiver<S>;
 /// #     pub type Connected = duologue_runtime::Receiver<T>;
 /// # } }

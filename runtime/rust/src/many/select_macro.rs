@@ -12,20 +12,20 @@
 /// # mod foo {
 /// #     pub enum Foo { DoFoo(duologue_runtime::Receiver<S>) }
 /// #     pub struct S;
-/// #     impl duologue_runtime::State for S {
+/// #     impl duologue_runtime::generated::State for S {
 /// #         type Message = Foo;
 /// #         const NAME: &'static str = "foo.foo";
-/// #         fn open(branch: duologue_runtime::Branch<Self>) -> Foo { Foo::DoFoo(branch.take::<0>().1) }
+/// #         fn open(branch: duologue_runtime::generated::Branch<Self>) -> Foo { Foo::DoFoo(branch.take::<0>().1) }
 /// #     }
-/// #     impl duologue_runtime::Transition<0> for S { type Payload = (); type Next = duologue_runtime::Stay<S>; }
+/// #     impl duologue_runtime::generated::Transition<0> for S { type Payload = (); type Next = duologue_runtime::generated::Stay<S>; }
 /// # }
 /// # mod bar {
 /// #     pub enum Bar { DoBar(u8, duologue_runtime::Receiver<S>), DoBaz(bool, duologue_runtime::Receiver<S>) }
 /// #     pub struct S;
-/// #     impl duologue_runtime::State for S {
+/// #     impl duologue_runtime::generated::State for S {
 /// #         type Message = Bar;
 /// #         const NAME: &'static str = "bar.bar";
-/// #         fn open(branch: duologue_runtime::Branch<Self>) -> Bar {
+/// #         fn open(branch: duologue_runtime::generated::Branch<Self>) -> Bar {
 /// #             match branch.index() {
 /// #                 0 => { let (x, next) = branch.take::<0>(); Bar::DoBar(x, next) }
 /// #                 1 => { let (x, next) = branch.take::<1>(); Bar::DoBaz(x, next) }
@@ -33,8 +33,8 @@
 /// #             }
 /// #         }
 /// #     }
-/// #     impl duologue_runtime::Transition<0> for S { type Payload = u8; type Next = duologue_runtime::Stay<S>; }
-/// #     impl duologue_runtime::Transition<1> for S { type Payload = bool; type Next = duologue_runtime::Stay<S>; }
+/// #     impl duologue_runtime::generated::Transition<0> for S { type Payload = u8; type Next = duologue_runtime::generated::Stay<S>; }
+/// #     impl duologue_runtime::generated::Transition<1> for S { type Payload = bool; type Next = duologue_runtime::generated::Stay<S>; }
 /// # }
 /// # type Ends = (duologue_runtime::Receiver<foo::S>, duologue_runtime::Receiver<bar::S>);
 /// # fn keep(_: duologue_runtime::Receiver<foo::S>) {}

@@ -12,8 +12,7 @@ use super::credit_word::Credit;
 use super::flags::PeerFlags;
 use super::laps::Laps;
 use super::line_word::LineWord;
-use super::position::{renewed, RENEWAL};
-use super::state_info::StateInfo;
+use super::position::{renewed, Position, RENEWAL};
 use super::task_note::TaskNote;
 use super::word::Shared;
 use crate::floor::cpu::Cpu;
@@ -21,6 +20,23 @@ use crate::floor::layout::{Layout, HEADER};
 use crate::floor::pool::{self, Link};
 use crate::floor::size_class;
 use crate::floor::wait_slot::WaitSlot;
+
+/// A state, as its receiver sees it where the state's type is not known. There is at least one value for each state, so
+/// its address also shows that a state is the same as the one before.
+pub struct StateInfo {
+    /// The state's name.
+    pub(crate) name: &'static str,
+    /// Destroys the message that is at this position of this session, and with it the endpoint that follows.
+    pub(crate) discard: fn(NonNull<Block>, Position),
+}
+
+impl StateInfo {
+    /// The state of a side that has not received yet. It is replaced before it is read.
+    const NONE: &'static StateInfo = &StateInfo {
+        name: "",
+        discard: |_, _| unreachable!("a side that has not received has no messages"),
+    };
+}
 
 /// Where a side reports to the other that it waits or disconnects, in a cache line of its own: the sender reads it with
 /// nearly every message, and it changes only when the receiver goes to sleep.

@@ -25,7 +25,6 @@ pub(crate) mod flags;
 pub(crate) mod laps;
 pub(crate) mod line_word;
 pub(crate) mod position;
-pub(crate) mod state_info;
 pub(crate) mod task_note;
 pub(crate) mod view;
 pub(crate) mod word;

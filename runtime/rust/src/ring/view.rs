@@ -5,13 +5,12 @@ use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 
-use super::block::{Block, PrivateSide, PublicSide};
+use super::block::{Block, PrivateSide, PublicSide, StateInfo};
 use super::credit_word::Credit;
 use super::flags::PeerFlags;
 use super::laps::Laps;
 use super::line_word::LineWord;
 use super::position::Position;
-use super::state_info::StateInfo;
 use super::task_note::TaskNote;
 use super::word::Shared;
 use crate::floor::layout::Layout;
@@ -28,7 +27,7 @@ pub(crate) enum Found {
     Nothing(LineWord),
 }
 
-/// One side of a session, at one position. It has no `Drop`: whoever holds the last one ends the session.
+/// One side of a session, at one position. It has no `Drop`: the holder of the last one ends the session.
 pub struct Ring {
     block: NonNull<Block>,
     at: Position,
@@ -170,6 +169,17 @@ impl Ring {
     pub(crate) fn state(&self) -> &'static StateInfo {
         // SAFETY: only this side accesses it, and nobody writes it while it is borrowed.
         unsafe { *self.private().state.get() }
+    }
+
+    /// The side at this position of this session.
+    #[inline(always)]
+    pub(crate) fn of(block: NonNull<Block>, at: Position) -> Ring {
+        Ring { block, at }
+    }
+
+    /// Destroys the message that was found here, and with it the endpoint that follows.
+    pub(crate) fn discard(self) {
+        (self.state().discard)(self.block, self.at);
     }
 
     /// Sets the state in which this side, which has this number, receives.

@@ -12,9 +12,9 @@ use crate::floor::wait_slot::PendingWake;
 use crate::link::park;
 use crate::link::pipe::{pair, Pipe, Then};
 use crate::link::publish::{Sent, Unsent};
+use crate::ring::block::StateInfo;
 use crate::ring::line_word::LineWord;
-use crate::ring::state_info::StateInfo;
-use crate::ring::Found;
+use crate::ring::{Found, Ring};
 
 /// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
 ///
@@ -141,8 +141,8 @@ pub(crate) fn does_not_fit(state: &str) -> ! {
 impl<S: State> Receiver<S> {
     const INFO: &'static StateInfo = &StateInfo {
         name: S::NAME,
-        discard: |ring| {
-            drop(Receiver::<S>::new(Pipe::of(ring)).try_recv());
+        discard: |block, at| {
+            drop(Receiver::<S>::new(Pipe::of(Ring::of(block, at))).try_recv());
         },
     };
 

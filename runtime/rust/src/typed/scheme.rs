@@ -82,7 +82,7 @@ impl<S> fmt::Debug for Finished<S> {
 mod follow {
     use crate::floor::layout::Session;
     use crate::link::pipe::{Pipe, Then};
-    use crate::ring::state_info::StateInfo;
+    use crate::ring::block::StateInfo;
 
     /// How the untyped side of a session is turned into the next endpoint.
     pub trait Follow {

@@ -1,8 +1,7 @@
 //! Messages that nobody can tell were never read: a receiver may disconnect without having seen them.
 
-use duologue::{
-    session, Branch, Capacity, End, Receiver, Sender, Slot, State, Stay, Transition, Turn,
-};
+use duologue::generated::{session, Branch, End, Slot, State, Stay, Transition, Turn};
+use duologue::{Capacity, Receiver, Sender};
 use loom::thread;
 
 use crate::explore;

@@ -386,9 +386,9 @@ fn a_port_that_is_taken_out_is_as_if_it_had_never_been_in() {
 #[test]
 fn shared_senders_wait_for_room_and_are_woken() {
     model(|| {
-        let slot = duologue::Slot::new().fit::<u32>();
+        let slot = duologue::generated::Slot::new().fit::<u32>();
         let (sender, mut server) =
-            duologue::session::<stream::state::Stream<u32>>(slot, Capacity::Bounded(1));
+            duologue::generated::session::<stream::state::Stream<u32>>(slot, Capacity::Bounded(1));
         let shared = duologue::SharedSender::new(sender);
         let other = shared.clone();
         let sending = thread::spawn(move || {
@@ -412,9 +412,9 @@ fn shared_senders_wait_for_room_and_are_woken() {
 #[test]
 fn a_receiver_that_leaves_wakes_the_shared_senders() {
     model(|| {
-        let slot = duologue::Slot::new().fit::<u32>();
+        let slot = duologue::generated::Slot::new().fit::<u32>();
         let (sender, server) =
-            duologue::session::<stream::state::Stream<u32>>(slot, Capacity::Bounded(1));
+            duologue::generated::session::<stream::state::Stream<u32>>(slot, Capacity::Bounded(1));
         let shared = duologue::SharedSender::new(sender);
         shared.send::<0>(0).expect("there is room");
         let other = shared.clone();

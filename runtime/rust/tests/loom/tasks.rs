@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use duologue::{Capacity, Endpoint, Receiver, SharedSender, Slot, State};
+use duologue::generated::{Slot, State};
+use duologue::{Capacity, Endpoint, Receiver, SharedSender};
 use loom::thread::{self, Thread};
 
 use super::golden::{
@@ -216,7 +217,8 @@ fn a_waker_is_replaced_by_a_newer_one() {
 fn a_shared_sender_that_gives_up_passes_the_room_on() {
     long_model(|| {
         let slot = Slot::new().fit::<u32>();
-        let (end, server) = duologue::session::<state::Stream<u32>>(slot, Capacity::Bounded(1));
+        let (end, server) =
+            duologue::generated::session::<state::Stream<u32>>(slot, Capacity::Bounded(1));
         let shared = SharedSender::new(end);
         shared.send::<0>(0).expect("there is room");
         let other = shared.clone();

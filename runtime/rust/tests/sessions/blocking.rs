@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use duologue::{session, Capacity, Closed, PortSet, Select, SharedSender, Slot, TryRecvError};
+use duologue::generated::{session, Slot};
+use duologue::{Capacity, Closed, PortSet, Select, SharedSender, TryRecvError};
 
 use crate::futures::block_on;
 use crate::golden::stream::{self, state, Stream};

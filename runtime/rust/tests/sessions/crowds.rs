@@ -13,7 +13,8 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use duologue::{session, Capacity, Endpoint, PortSet, Select, SharedSender, Slot, TrySendError};
+use duologue::generated::{session, Slot};
+use duologue::{Capacity, Endpoint, PortSet, Select, SharedSender, TrySendError};
 
 use crate::golden::stream::{self, state, Stream};
 use crate::random::Random;

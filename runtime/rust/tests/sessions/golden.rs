@@ -16,8 +16,8 @@ pub mod stream {
     pub fn init_with<T: Send>(
         capacity: ::duologue::Capacity,
     ) -> (server::Stream<T>, client::Stream<T>) {
-        let slot = const { ::duologue::Slot::new().messages(3).fit::<T>() };
-        let (first, second) = ::duologue::session(slot, capacity);
+        let slot = const { ::duologue::generated::Slot::new().messages(3).fit::<T>() };
+        let (first, second) = ::duologue::generated::session(slot, capacity);
         (second, client::Stream(first))
     }
 
@@ -43,7 +43,7 @@ pub mod stream {
             }
         }
 
-        ::duologue::endpoint!(Stream<T>);
+        ::duologue::generated::endpoint!(Stream<T>);
     }
 
     pub mod server {
@@ -53,12 +53,12 @@ pub mod stream {
     pub mod state {
         pub struct Stream<T>(::std::marker::PhantomData<fn(T) -> T>);
 
-        impl<T: Send> ::duologue::State for Stream<T> {
+        impl<T: Send> ::duologue::generated::State for Stream<T> {
             type Message = super::Stream<T>;
             const NAME: &'static str = "stream.Stream";
 
             #[inline]
-            fn open(branch: ::duologue::Branch<Self>) -> super::Stream<T> {
+            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Stream<T> {
                 match branch.index() {
                     0 => {
                         let (x0, next) = branch.take::<0>();
@@ -73,14 +73,14 @@ pub mod stream {
             }
         }
 
-        impl<T: Send> ::duologue::Transition<0> for Stream<T> {
+        impl<T: Send> ::duologue::generated::Transition<0> for Stream<T> {
             type Payload = T;
-            type Next = ::duologue::Stay<Stream<T>>;
+            type Next = ::duologue::generated::Stay<Stream<T>>;
         }
 
-        impl<T: Send> ::duologue::Transition<1> for Stream<T> {
+        impl<T: Send> ::duologue::generated::Transition<1> for Stream<T> {
             type Payload = ();
-            type Next = ::duologue::End;
+            type Next = ::duologue::generated::End;
         }
     }
 }
@@ -90,12 +90,13 @@ pub mod type_switch {
     #[inline]
     pub fn init() -> (server::Start, client::Start) {
         let slot = const {
-            ::duologue::Slot::new()
+            ::duologue::generated::Slot::new()
                 .messages(3)
                 .fit::<i64>()
                 .fit::<String>()
         };
-        let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
+        let (first, second) =
+            ::duologue::generated::session(slot, ::duologue::Capacity::Bounded(1));
         (second, client::Start(first))
     }
 
@@ -146,13 +147,13 @@ pub mod type_switch {
     pub mod state {
         pub enum Start {}
 
-        impl ::duologue::State for Start {
+        impl ::duologue::generated::State for Start {
             type Message = super::Start;
             const NAME: &'static str = "type_switch.start";
             const STAYS: bool = false;
 
             #[inline]
-            fn open(branch: ::duologue::Branch<Self>) -> super::Start {
+            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Start {
                 match branch.index() {
                     0 => super::Start::GetInt(super::server::Wait(branch.take::<0>().1)),
                     1 => super::Start::GetStr(super::server::Wait(branch.take::<1>().1)),
@@ -161,33 +162,33 @@ pub mod type_switch {
             }
         }
 
-        impl ::duologue::Transition<0> for Start {
+        impl ::duologue::generated::Transition<0> for Start {
             type Payload = ();
-            type Next = ::duologue::Turn<Wait<i64>>;
+            type Next = ::duologue::generated::Turn<Wait<i64>>;
         }
 
-        impl ::duologue::Transition<1> for Start {
+        impl ::duologue::generated::Transition<1> for Start {
             type Payload = ();
-            type Next = ::duologue::Turn<Wait<String>>;
+            type Next = ::duologue::generated::Turn<Wait<String>>;
         }
 
         pub struct Wait<T>(::std::marker::PhantomData<fn(T) -> T>);
 
-        impl<T: Send> ::duologue::State for Wait<T> {
+        impl<T: Send> ::duologue::generated::State for Wait<T> {
             type Message = super::Wait<T>;
             const NAME: &'static str = "type_switch.wait";
             const STAYS: bool = false;
 
             #[inline]
-            fn open(branch: ::duologue::Branch<Self>) -> super::Wait<T> {
+            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Wait<T> {
                 let (x0, next) = branch.take::<0>();
                 super::Wait::Thing(x0, super::client::Start(next))
             }
         }
 
-        impl<T: Send> ::duologue::Transition<0> for Wait<T> {
+        impl<T: Send> ::duologue::generated::Transition<0> for Wait<T> {
             type Payload = T;
-            type Next = ::duologue::Turn<Start>;
+            type Next = ::duologue::generated::Turn<Start>;
         }
     }
 }
@@ -196,8 +197,13 @@ pub mod type_switch {
 pub mod nest {
     #[inline]
     pub fn init() -> (server::Outer, client::Outer) {
-        let slot = const { ::duologue::Slot::new().messages(3).fit::<server::Outer>() };
-        let (first, second) = ::duologue::session(slot, ::duologue::Capacity::Bounded(1));
+        let slot = const {
+            ::duologue::generated::Slot::new()
+                .messages(3)
+                .fit::<server::Outer>()
+        };
+        let (first, second) =
+            ::duologue::generated::session(slot, ::duologue::Capacity::Bounded(1));
         (second, client::Outer(first))
     }
 
@@ -226,21 +232,21 @@ pub mod nest {
     pub mod state {
         pub enum Outer {}
 
-        impl ::duologue::State for Outer {
+        impl ::duologue::generated::State for Outer {
             type Message = super::Outer;
             const NAME: &'static str = "nest.outer";
             const STAYS: bool = false;
 
             #[inline]
-            fn open(branch: ::duologue::Branch<Self>) -> super::Outer {
+            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Outer {
                 let (x0, ()) = branch.take::<0>();
                 super::Outer::Inner(x0)
             }
         }
 
-        impl ::duologue::Transition<0> for Outer {
+        impl ::duologue::generated::Transition<0> for Outer {
             type Payload = super::server::Outer;
-            type Next = ::duologue::End;
+            type Next = ::duologue::generated::End;
         }
     }
 }
@@ -251,8 +257,12 @@ pub mod greeting {
 
     #[inline]
     pub fn init() -> (server::Hello, client::Hello) {
-        let slot = const { ::duologue::Slot::new().messages(3).fit::<String>() };
-        let (first, second) = ::duologue::session(slot, CAPACITY);
+        let slot = const {
+            ::duologue::generated::Slot::new()
+                .messages(3)
+                .fit::<String>()
+        };
+        let (first, second) = ::duologue::generated::session(slot, CAPACITY);
         (server::Hello(first), second)
     }
 
@@ -317,50 +327,50 @@ pub mod greeting {
     pub mod state {
         pub enum Hello {}
 
-        impl ::duologue::State for Hello {
+        impl ::duologue::generated::State for Hello {
             type Message = super::Hello;
             const NAME: &'static str = "greeting.hello";
 
             #[inline]
-            fn open(branch: ::duologue::Branch<Self>) -> super::Hello {
+            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Hello {
                 let (x0, next) = branch.take::<0>();
                 super::Hello::Welcome(x0, next)
             }
         }
 
-        impl ::duologue::Transition<0> for Hello {
+        impl ::duologue::generated::Transition<0> for Hello {
             type Payload = String;
-            type Next = ::duologue::Stay<More>;
+            type Next = ::duologue::generated::Stay<More>;
         }
 
         pub enum More {}
 
-        impl ::duologue::State for More {
+        impl ::duologue::generated::State for More {
             type Message = super::More;
             const NAME: &'static str = "greeting.more";
             const STAYS: bool = false;
 
             #[inline]
-            fn open(branch: ::duologue::Branch<Self>) -> super::More {
+            fn open(branch: ::duologue::generated::Branch<Self>) -> super::More {
                 let (x0, next) = branch.take::<0>();
                 super::More::Advice(x0, super::client::Reply(next))
             }
         }
 
-        impl ::duologue::Transition<0> for More {
+        impl ::duologue::generated::Transition<0> for More {
             type Payload = String;
-            type Next = ::duologue::Turn<Reply>;
+            type Next = ::duologue::generated::Turn<Reply>;
         }
 
         pub enum Reply {}
 
-        impl ::duologue::State for Reply {
+        impl ::duologue::generated::State for Reply {
             type Message = super::Reply;
             const NAME: &'static str = "greeting.reply";
             const STAYS: bool = false;
 
             #[inline]
-            fn open(branch: ::duologue::Branch<Self>) -> super::Reply {
+            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Reply {
                 match branch.index() {
                     0 => super::Reply::Again(super::server::Hello(branch.take::<0>().1)),
                     1 => {
@@ -372,14 +382,14 @@ pub mod greeting {
             }
         }
 
-        impl ::duologue::Transition<0> for Reply {
+        impl ::duologue::generated::Transition<0> for Reply {
             type Payload = ();
-            type Next = ::duologue::Turn<Hello>;
+            type Next = ::duologue::generated::Turn<Hello>;
         }
 
-        impl ::duologue::Transition<1> for Reply {
+        impl ::duologue::generated::Transition<1> for Reply {
             type Payload = ();
-            type Next = ::duologue::End;
+            type Next = ::duologue::generated::End;
         }
     }
 }

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use duologue::{session, Capacity, Closed, SharedSender, Slot, TrySendError};
+use duologue::generated::{session, Slot};
+use duologue::{Capacity, Closed, SharedSender, TrySendError};
 
 use crate::futures::block_on;
 use crate::golden::stream::{self, state, Stream};

@@ -9,10 +9,8 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::thread;
 
-use duologue::{
-    session, Branch, Capacity, Closed, Endpoint, Receiver, Slot, State, Stay, Transition,
-    TryRecvError,
-};
+use duologue::generated::{session, Branch, Slot, State, Stay, Transition};
+use duologue::{Capacity, Closed, Endpoint, Receiver, TryRecvError};
 
 use crate::golden::{nest, stream};
 use crate::unpark::Unpark;
@@ -377,7 +375,7 @@ impl<T: Send> State for Last<T> {
 
 impl<T: Send> Transition<0> for Last<T> {
     type Payload = T;
-    type Next = duologue::End;
+    type Next = duologue::generated::End;
 }
 
 #[test]

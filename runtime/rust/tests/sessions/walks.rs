@@ -13,10 +13,8 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use duologue::{
-    session, Branch, Capacity, Endpoint, Receiver, SendError, Sender, Slot, State, Stay,
-    Transition, TryRecvError, Turn,
-};
+use duologue::generated::{session, Branch, Slot, State, Stay, Transition, Turn};
+use duologue::{Capacity, Endpoint, Receiver, SendError, Sender, TryRecvError};
 
 use crate::random::Random;
 use crate::unpark::Unpark;
@@ -90,10 +88,10 @@ transitions! {
     Talk: 0 => Stay<Talk>,
     Talk: 1 => Turn<Talk>,
     Talk: 2 => Turn<Ask>,
-    Talk: 3 => duologue::End,
+    Talk: 3 => duologue::generated::End,
     Ask: 1 => Turn<Talk>,
     Ask: 2 => Turn<Ask>,
-    Ask: 3 => duologue::End,
+    Ask: 3 => duologue::generated::End,
 }
 
 fn begin(capacity: Capacity) -> (Sender<Talk>, Receiver<Talk>) {

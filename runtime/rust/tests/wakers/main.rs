@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use duologue::{session, Capacity, Endpoint, PortSet, SharedSender, Slot};
+use duologue::generated::{session, Slot};
+use duologue::{Capacity, Endpoint, PortSet, SharedSender};
 use golden::stream::{self, state};
 use script::{Script, When};
 use waiting::{full, select, send_to, Counted, Task, Waiting, PLACES};

@@ -2,9 +2,8 @@
 
 use super::golden::stream::{self, state};
 use super::script::Act;
-use duologue::{
-    session, Branch, Capacity, Endpoint, PortSet, Select, SharedSender, Slot, State, Transition,
-};
+use duologue::generated::{session, Branch, Slot, State, Transition};
+use duologue::{Capacity, Endpoint, PortSet, Select, SharedSender};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -43,7 +42,7 @@ impl<T: Send> State for Once<T> {
 
 impl<T: Send> Transition<0> for Once<T> {
     type Payload = T;
-    type Next = duologue::End;
+    type Next = duologue::generated::End;
 }
 
 /// A future together with what it borrows. It can be polled again after it panicked.

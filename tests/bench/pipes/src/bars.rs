@@ -55,6 +55,14 @@ pub const BARS: &[Bar] = &[
     bar("bank session, two threads", "kanal x 2", 0.28),
     bar("ring of 100 tasks, 1 worker", "tokio mpsc", 0.50),
     bar("ring of 100 tasks, 2 workers", "kanal", 1.0),
+    bar("ring of 4 threads", "sched_yield", 1.2),
+    bar("ring of 100 threads", "sched_yield", 1.0),
+    Bar {
+        family: "fan-in of 64, u64",
+        case: "duologue SharedSender",
+        against: "crossbeam, shared sender",
+        most: 1.0,
+    },
     Bar {
         family: "fan-in of 4, u64",
         case: "duologue PortSet",

@@ -19,6 +19,7 @@ mod protocols {
 
 use clap::Parser;
 use harness::{Crew, Effort, measure};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -72,9 +73,13 @@ fn main() -> ExitCode {
         cases.any(|case| is_wanted(&options.filters, &family.name, &case.name))
     });
     if options.list {
+        let mut out = std::io::stdout().lock();
         for family in families {
             for case in &family.cases {
-                println!("{}/{}", family.name, case.name);
+                // The reader may stop early, as `head` does.
+                if writeln!(out, "{}/{}", family.name, case.name).is_err() {
+                    return ExitCode::SUCCESS;
+                }
             }
         }
         return ExitCode::SUCCESS;

@@ -22,7 +22,7 @@ pub enum Capacity {
 /// The size and alignment of the slot that a ring has for each payload, and how many messages a state can have.
 ///
 /// ```
-/// # use duologue_runtime::Slot;
+/// # use duologue_runtime::generated::Slot;
 /// const ROOM: Slot = Slot::new().messages(3).fit::<u64>().fit::<(String, u8)>();
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +92,7 @@ impl Default for Slot {
     }
 }
 
-/// What a session is begun with: see [`State::SESSION`](crate::State::SESSION).
+/// What a session is begun with: see [`State::SESSION`](crate::generated::State::SESSION).
 #[derive(Clone, Copy, Debug)]
 pub struct Session(Option<(Slot, Capacity, bool)>);
 

@@ -5,12 +5,12 @@ pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Unbounded;
 #[inline]
 pub fn init() -> (server::Login, client::Login) {
     let slot = const {
-        ::duologue::Slot::new()
+        ::duologue::generated::Slot::new()
             .messages(3)
             .fit::<(String, String)>()
             .fit::<f64>()
     };
-    let (first, second) = ::duologue::session(slot, CAPACITY);
+    let (first, second) = ::duologue::generated::session(slot, CAPACITY);
     (second, client::Login(first))
 }
 
@@ -86,8 +86,8 @@ pub mod client {
 
     pub type WithdrawalResponse = ::duologue::Receiver<state::WithdrawalResponse>;
 
-    ::duologue::endpoint!(Login);
-    ::duologue::endpoint!(Connected);
+    ::duologue::generated::endpoint!(Login);
+    ::duologue::generated::endpoint!(Connected);
 }
 
 pub mod server {
@@ -127,8 +127,8 @@ pub mod server {
         }
     }
 
-    ::duologue::endpoint!(LoginResponse);
-    ::duologue::endpoint!(WithdrawalResponse);
+    ::duologue::generated::endpoint!(LoginResponse);
+    ::duologue::generated::endpoint!(WithdrawalResponse);
 }
 
 #[doc(hidden)]
@@ -137,32 +137,32 @@ pub mod state {
 
     pub enum Login {}
 
-    impl ::duologue::State for Login {
+    impl ::duologue::generated::State for Login {
         type Message = super::Login;
         const NAME: &'static str = "bank.login";
         const STAYS: bool = false;
 
         #[inline]
-        fn open(branch: ::duologue::Branch<Self>) -> super::Login {
+        fn open(branch: ::duologue::generated::Branch<Self>) -> super::Login {
             let ((username, password), next) = branch.take::<0>();
             super::Login::Login(username, password, server::LoginResponse(next))
         }
     }
 
-    impl ::duologue::Transition<0> for Login {
+    impl ::duologue::generated::Transition<0> for Login {
         type Payload = (String, String);
-        type Next = ::duologue::Turn<LoginResponse>;
+        type Next = ::duologue::generated::Turn<LoginResponse>;
     }
 
     pub enum LoginResponse {}
 
-    impl ::duologue::State for LoginResponse {
+    impl ::duologue::generated::State for LoginResponse {
         type Message = super::LoginResponse;
         const NAME: &'static str = "bank.login_response";
         const STAYS: bool = false;
 
         #[inline]
-        fn open(branch: ::duologue::Branch<Self>) -> super::LoginResponse {
+        fn open(branch: ::duologue::generated::Branch<Self>) -> super::LoginResponse {
             match branch.index() {
                 0 => super::LoginResponse::Ok(client::Connected(branch.take::<0>().1)),
                 1 => super::LoginResponse::Invalid(client::Login(branch.take::<1>().1)),
@@ -171,24 +171,24 @@ pub mod state {
         }
     }
 
-    impl ::duologue::Transition<0> for LoginResponse {
+    impl ::duologue::generated::Transition<0> for LoginResponse {
         type Payload = ();
-        type Next = ::duologue::Turn<Connected>;
+        type Next = ::duologue::generated::Turn<Connected>;
     }
 
-    impl ::duologue::Transition<1> for LoginResponse {
+    impl ::duologue::generated::Transition<1> for LoginResponse {
         type Payload = ();
-        type Next = ::duologue::Turn<Login>;
+        type Next = ::duologue::generated::Turn<Login>;
     }
 
     pub enum Connected {}
 
-    impl ::duologue::State for Connected {
+    impl ::duologue::generated::State for Connected {
         type Message = super::Connected;
         const NAME: &'static str = "bank.connected";
 
         #[inline]
-        fn open(branch: ::duologue::Branch<Self>) -> super::Connected {
+        fn open(branch: ::duologue::generated::Branch<Self>) -> super::Connected {
             match branch.index() {
                 0 => {
                     let (money, next) = branch.take::<0>();
@@ -207,30 +207,30 @@ pub mod state {
         }
     }
 
-    impl ::duologue::Transition<0> for Connected {
+    impl ::duologue::generated::Transition<0> for Connected {
         type Payload = f64;
-        type Next = ::duologue::Stay<Connected>;
+        type Next = ::duologue::generated::Stay<Connected>;
     }
 
-    impl ::duologue::Transition<1> for Connected {
+    impl ::duologue::generated::Transition<1> for Connected {
         type Payload = f64;
-        type Next = ::duologue::Turn<WithdrawalResponse>;
+        type Next = ::duologue::generated::Turn<WithdrawalResponse>;
     }
 
-    impl ::duologue::Transition<2> for Connected {
+    impl ::duologue::generated::Transition<2> for Connected {
         type Payload = ();
-        type Next = ::duologue::End;
+        type Next = ::duologue::generated::End;
     }
 
     pub enum WithdrawalResponse {}
 
-    impl ::duologue::State for WithdrawalResponse {
+    impl ::duologue::generated::State for WithdrawalResponse {
         type Message = super::WithdrawalResponse;
         const NAME: &'static str = "bank.withdrawal_response";
         const STAYS: bool = false;
 
         #[inline]
-        fn open(branch: ::duologue::Branch<Self>) -> super::WithdrawalResponse {
+        fn open(branch: ::duologue::generated::Branch<Self>) -> super::WithdrawalResponse {
             match branch.index() {
                 0 => {
                     let (money, next) = branch.take::<0>();
@@ -244,13 +244,13 @@ pub mod state {
         }
     }
 
-    impl ::duologue::Transition<0> for WithdrawalResponse {
+    impl ::duologue::generated::Transition<0> for WithdrawalResponse {
         type Payload = f64;
-        type Next = ::duologue::Turn<Connected>;
+        type Next = ::duologue::generated::Turn<Connected>;
     }
 
-    impl ::duologue::Transition<1> for WithdrawalResponse {
+    impl ::duologue::generated::Transition<1> for WithdrawalResponse {
         type Payload = ();
-        type Next = ::duologue::Turn<Connected>;
+        type Next = ::duologue::generated::Turn<Connected>;
     }
 }

@@ -21,21 +21,21 @@ public final class Meeting {
     @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "All get a slot in the end, although the others may take the first free ones.")
     @State
     public static class TwoWaitForOneSlot {
-        private final Crowd crowd = new Crowd();
+        private final SenderQueue queue = new SenderQueue();
 
         public TwoWaitForOneSlot() {
-            crowd.fill();
-            crowd.sendManyLater(64);
+            queue.fill();
+            queue.sendManyLater(64);
         }
 
         @Actor
         public void sends(II_Result seen) {
-            seen.r1 = crowd.sendTwo(7);
+            seen.r1 = queue.sendTwo(7);
         }
 
         @Actor
         public void receives(II_Result seen) {
-            seen.r2 = crowd.recvSome(255 + 64 + 1);
+            seen.r2 = queue.recvSome(255 + 64 + 1);
         }
     }
 
@@ -43,25 +43,25 @@ public final class Meeting {
     @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "The message is sent when there is space, and the future is completed once.")
     @State
     public static class SharedFuture {
-        private final Crowd crowd = new Crowd();
+        private final SenderQueue queue = new SenderQueue();
 
         public SharedFuture() {
-            crowd.fill();
+            queue.fill();
         }
 
         @Actor
         public void sends() {
-            crowd.sendLater(7);
+            queue.sendLater(7);
         }
 
         @Actor
         public void receives(II_Result seen) {
-            seen.r2 = crowd.recvSome(256);
+            seen.r2 = queue.recvSome(256);
         }
 
         @Arbiter
         public void looks(II_Result seen) {
-            seen.r1 = crowd.heard();
+            seen.r1 = queue.heard();
         }
     }
 

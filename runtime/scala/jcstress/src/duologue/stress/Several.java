@@ -132,25 +132,25 @@ public final class Several {
     @Outcome(id = "8, 7, -1", expect = ACCEPTABLE, desc = "Both arrive, and then the session is closed.")
     @State
     public static class Shared {
-        private final Crowd crowd = new Crowd();
+        private final SenderQueue queue = new SenderQueue();
 
         @Actor
         public void sendsOne() {
-            crowd.sendOne(7);
-            crowd.leaveOne();
+            queue.sendOne(7);
+            queue.leaveOne();
         }
 
         @Actor
         public void sendsTwo() {
-            crowd.sendTwo(8);
-            crowd.leaveTwo();
+            queue.sendTwo(8);
+            queue.leaveTwo();
         }
 
         @Arbiter
         public void receives(III_Result seen) {
-            seen.r1 = crowd.recv();
-            seen.r2 = crowd.recv();
-            seen.r3 = crowd.recv();
+            seen.r1 = queue.recv();
+            seen.r2 = queue.recv();
+            seen.r3 = queue.recv();
         }
     }
 
@@ -158,20 +158,20 @@ public final class Several {
     @Outcome(id = "1, 7", expect = ACCEPTABLE, desc = "The sender got a slot in the end, and nothing was lost.")
     @State
     public static class SharedRoom {
-        private final Crowd crowd = new Crowd();
+        private final SenderQueue queue = new SenderQueue();
 
         public SharedRoom() {
-            crowd.fill();
+            queue.fill();
         }
 
         @Actor
         public void sends(II_Result seen) {
-            seen.r1 = crowd.sendOne(7);
+            seen.r1 = queue.sendOne(7);
         }
 
         @Actor
         public void receives(II_Result seen) {
-            seen.r2 = crowd.recvSome(256);
+            seen.r2 = queue.recvSome(256);
         }
     }
 
@@ -179,20 +179,20 @@ public final class Several {
     @Outcome(id = "-1", expect = ACCEPTABLE, desc = "The sender that waits for space finds the session closed.")
     @State
     public static class SharedAndLeft {
-        private final Crowd crowd = new Crowd();
+        private final SenderQueue queue = new SenderQueue();
 
         public SharedAndLeft() {
-            crowd.fill();
+            queue.fill();
         }
 
         @Actor
         public void sends(I_Result seen) {
-            seen.r1 = crowd.sendOne(7);
+            seen.r1 = queue.sendOne(7);
         }
 
         @Actor
         public void leaves() {
-            crowd.leaveServer();
+            queue.leaveServer();
         }
     }
 }

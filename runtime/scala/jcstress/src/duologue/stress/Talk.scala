@@ -205,7 +205,7 @@ final class Pair {
 }
 
 /** Two senders of one endpoint. */
-final class Crowd {
+final class SenderQueue {
   private val session = log.init()
   private val one = SharedSender(session._2)
   private val two = one.share()

@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <ul>
  *   <li>The check begins at a random endpoint, so none that is ready is passed over forever, and if all are always ready, each is
  *       chosen equally often. There is no counter that threads would share or that a virtual thread would have to carry.
- *   <li>Before the group sleeps it stores one waiter with every seat, by the handshake of {@link Pipe}: either it is woken by the
- *       thread that makes a seat ready, or {@link Seat#announce} sees that one is ready. A waiter that is a thread checks again
- *       after each wake-up; for a {@link Task}, see there.
+ *   <li>Before the group sleeps it stores one waiter with every side state, by the handshake of {@link Pipe}: either it is
+ *       woken by the thread that makes a side state ready, or {@link SideState#announce} sees that one is ready. A waiter that
+ *       is a thread checks again after each wake-up; for a {@link Task}, see there.
  *   <li>A side that is abandoned while the group sleeps counts as ready: the thread that abandons it wakes the waiter, by the
  *       same handshake.
  *   <li>All waiters are removed before the result is returned: a side that was not chosen is as if there had been no wait.
@@ -69,8 +69,8 @@ class Group {
      */
     Side.Outcome await(long nanos) {
         long deadline = nanos <= 0 ? 0 : System.nanoTime() + nanos;
-        int spins = Patience.isVirtual() ? 0 : Patience.FEW / ends.length;
-        int looks = nanos == 0 ? 1 : spins + Patience.YIELDS;
+        int spins = SpinBudget.isVirtual() ? 0 : SpinBudget.FEW / ends.length;
+        int looks = nanos == 0 ? 1 : spins + SpinBudget.YIELDS;
         for (int i = 0; i < looks; i++) {
             if (find()) {
                 restore(ends.length, chosen);
@@ -78,7 +78,7 @@ class Group {
             }
             if (i < spins) {
                 Thread.onSpinWait();
-            } else if (nanos != 0 && !Yields.giveWay()) {
+            } else if (nanos != 0 && !YieldPolicy.yieldUnlessSlow()) {
                 break;
             }
         }
@@ -116,7 +116,7 @@ class Group {
 
     private boolean choose(int at) {
         Side side = ends[at].$side;
-        if (!side.seat.isReady()) {
+        if (!side.state.isReady()) {
             return false;
         }
         chosen = at;
@@ -134,13 +134,13 @@ class Group {
         return at < ends.length ? at : at - ends.length;
     }
 
-    /** Stores the waiter with all seats. Returns false if one is ready, which is then the chosen one. */
+    /** Stores the waiter with all side states. Returns false if one is ready, which is then the chosen one. */
     private boolean announce(Waiter waiter) {
         for (int i = 0; i < ends.length; i++) {
             int at = place(i);
-            if (!ends[at].$side.seat.announcePassive(waiter)) {
+            if (!ends[at].$side.state.announcePassive(waiter)) {
                 for (int j = 0; j < i; j++) {
-                    ends[place(j)].$side.seat.retract();
+                    ends[place(j)].$side.state.retract();
                 }
                 choose(at);
                 return false;
@@ -155,7 +155,7 @@ class Group {
      */
     private boolean settle() {
         for (Handle end : ends) {
-            end.$side.seat.retract();
+            end.$side.state.retract();
         }
         boolean isChosen = chosen >= 0 || find();
         restore(ends.length, chosen);
@@ -163,12 +163,12 @@ class Group {
     }
 
     /**
-     * A group for which no thread waits: the thread that wakes it chooses on its behalf. Several threads may wake it at the same
-     * time, so {@code calls} counts them: the one that raises it from 0 checks the endpoints, and checks again for those that
-     * called in the meantime. The next one sees what the previous one wrote to the fields, because it takes over through the same
-     * variable. The thread that starts the group begins with a call of its own, so that no other thread checks before every seat
-     * has the waiter. After the choice the count never returns to 0. A thread that gives the group up sets a field and then calls
-     * too: the next thread that checks sees the field, and gives up if nothing can be chosen.
+     * A group for which no thread waits: the thread that wakes it chooses on its behalf. Several threads may wake it at the
+     * same time, so {@code calls} counts them: the one that raises it from 0 checks the endpoints, and checks again for those
+     * that called in the meantime. The next one sees what the previous one wrote to the fields, because it takes over through
+     * the same variable. The thread that starts the group begins with a call of its own, so that no other thread checks before
+     * every side state has the waiter. After the choice the count never returns to 0. A thread that gives the group up sets a
+     * field and then calls too: the next thread that checks sees the field, and gives up if nothing can be chosen.
      */
     abstract static class Task extends Group {
         private final AtomicInteger calls = new AtomicInteger(1);

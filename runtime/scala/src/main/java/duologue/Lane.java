@@ -6,11 +6,11 @@ package duologue;
  *
  * <p>A side opens its lane in the middle of a run, for a number of turns in one segment, chosen so that none of them needs
  * anything else: no check for space, no other segment, no progress report. Only the owning thread uses the lane, and it counts
- * only turns. A sender's lane is for messages with fences or, if the receiver has promised not to sleep (see {@link Eagerness}),
- * for messages without. Every other use, in any thread, {@link #close}s the lane first and learns how many messages went through;
- * it sees what the owner wrote, because it has claimed the turn that the owner released.
+ * only turns. A sender's lane is for messages with fences or, if the receiver has promised not to sleep (see {@link
+ * FenceElision}), for messages without. Every other use, in any thread, {@link #close}s the lane first and learns how many
+ * messages went through; it sees what the owner wrote, because it has claimed the turn that the owner released.
  */
-abstract class Lane extends Claims {
+abstract class Lane extends Ownership {
     /** The part of a word that is the same for all messages of a lane, except for their numbers. */
     private static final long SAME = ~(0xffL << Pipe.INDEX | Pipe.OBJECT | Pipe.EAGER);
 

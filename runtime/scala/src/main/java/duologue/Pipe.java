@@ -26,26 +26,27 @@ import java.lang.invoke.VarHandle;
  *       receiver reads W with acquire and finds number n: the payload is visible. When message m &gt; n reuses the slot, its
  *       sender has either received a message of the other direction that was sent after n was read (a turn), or has read
  *       {@link #consumed} &ge; n; both were published after the receiver took n out. So no two accesses to a payload race.
- *   <li><b>Waking.</b> The receiver stores its {@link Sign#waiter}, executes a fence, then reads W once more and sleeps. The
- *       sender stores W, executes a fence, then reads the waiter. If the receiver's fence comes first, the sender sees the
+ *   <li><b>Waking.</b> The receiver stores its {@link SharedFlags#waiter}, executes a fence, then reads W once more and sleeps.
+ *       The sender stores W, executes a fence, then reads the waiter. If the receiver's fence comes first, the sender sees the
  *       waiter; if the sender's fence comes first, the receiver sees the message. In a long run the sender's fence can be left
- *       out: see {@link Eagerness}.
+ *       out: see {@link FenceElision}.
  *   <li><b>Late wake-up.</b> Between its fence and its read of the waiter, a sender may be overtaken by the receiver, and then
  *       sees no waiter or that of a later wait. A waiter therefore checks again when woken, and tolerates an unnecessary wake-up.
  *       Its fields are final or volatile, so they are safe to read in this race.
- *   <li><b>Abandoning.</b> A side is abandoned by the thread that takes its {@link Seat}'s watch away by a CAS, which can be any
- *       thread; {@link Seat#breakOff}, where two uses have overlapped, takes it away by a store. That thread then sets {@link Sign#left} and executes a fence. The sender reads {@code left} before it publishes.
- *       If it publishes nevertheless, because it has read the flag a moment too early, the message is never read, and with its
- *       next message, or while it waits, the sender finds out that the peer has closed the session. A receiver that finds no
- *       message, but the session closed by the peer, reads W once more: what was sent before is there.
+ *   <li><b>Abandoning.</b> A side is abandoned by the thread that takes its {@link SideState}'s watch away by a CAS, which can
+ *       be any thread; {@link SideState#breakOff}, where two uses have overlapped, takes it away by a store. That thread then
+ *       sets {@link SharedFlags#left} and executes a fence. The sender reads {@code left} before it publishes. If it publishes
+ *       nevertheless, because it has read the flag a moment too early, the message is never read, and with its next message, or
+ *       while it waits, the sender finds out that the peer has closed the session. A receiver that finds no message, but the
+ *       session closed by the peer, reads W once more: what was sent before is there.
  *   <li><b>Endpoints in messages</b> are not lost in that way: a message with endpoints inside is taken by a CAS of its word. The
  *       thread that abandons a side sweeps the ring after its fence, and takes the messages with endpoints that it finds. Their
- *       sender reads both signs once more after its fence, and if a side is abandoned it takes its own message back by a CAS. If
+ *       sender reads both flags once more after its fence, and if a side is abandoned it takes its own message back by a CAS. If
  *       the sender's fence comes first, the sweep, or the receiver's last read, finds the message. If the other fence comes
  *       first, the sender finds that the side is abandoned. So each such message is taken by exactly one of them.
- *   <li><b>Space.</b> In an unbounded run, a sender that is out of credit stores {@link Sign#room}, then reads {@link #consumed};
- *       the receiver stores {@code consumed}, then reads {@code room}. All four accesses are volatile, hence sequentially
- *       consistent: at least one of the two sees the other's store.
+ *   <li><b>Space.</b> In an unbounded run, a sender that is out of credit stores {@link SharedFlags#room}, then reads {@link
+ *       #consumed}; the receiver stores {@code consumed}, then reads {@code room}. All four accesses are volatile, hence
+ *       sequentially consistent: at least one of the two sees the other's store.
  * </ul>
  */
 final class Pipe {
@@ -63,7 +64,7 @@ final class Pipe {
     static final int STAY = 0;
     /** A message with endpoints that has been taken. */
     static final int TAKEN = 32;
-    /** Set only in a word that a receiver has taken, not in the ring: the use is an owner's, see {@link Claims#begin}. */
+    /** Set only in a word that a receiver has taken, not in the ring: the use is an owner's, see {@link Ownership#begin}. */
     static final int OWNED = TAKEN;
     /** The client sent the message. */
     static final int CLIENT = 64;

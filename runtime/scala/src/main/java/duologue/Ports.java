@@ -91,7 +91,7 @@ final class Ports {
         size++;
         insert(member, hot.before);
         side.member = member;
-        side.seat.expect(member.bell);
+        side.state.expect(member.bell);
         return true;
     }
 
@@ -121,7 +121,7 @@ final class Ports {
     /** Removes a member. Its endpoint can be used again, unless its side was abandoned. */
     void remove(Member member) {
         Handle endpoint = member.endpoint;
-        endpoint.$side.seat.retract();
+        endpoint.$side.state.retract();
         endpoint.$side.restore(endpoint);
         release(member);
     }
@@ -186,8 +186,8 @@ final class Ports {
         answer();
         for (Member member = hot.after; member != hot; member = hot.after) {
             Side side = member.endpoint.$side;
-            if (side.seat.isReady() || !side.seat.announcePassive(member.bell)) {
-                side.seat.retract();
+            if (side.state.isReady() || !side.state.announcePassive(member.bell)) {
+                side.state.retract();
                 member.left = side.isLeft();
                 return member;
             }
@@ -202,11 +202,11 @@ final class Ports {
      */
     Side.Outcome await(long nanos) {
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
-        int spins = Patience.isVirtual() ? 0 : Patience.FEW;
-        for (int i = 0; i < spins + Patience.YIELDS && doorbell.isSilent(); i++) {
+        int spins = SpinBudget.isVirtual() ? 0 : SpinBudget.FEW;
+        for (int i = 0; i < spins + SpinBudget.YIELDS && doorbell.isSilent(); i++) {
             if (i < spins) {
                 Thread.onSpinWait();
-            } else if (!Yields.giveWay()) {
+            } else if (!YieldPolicy.yieldUnlessSlow()) {
                 break;
             }
         }

@@ -52,7 +52,7 @@ final class Reaper {
                     return;
                 }
                 Watch watch = (Watch) found;
-                watch.seat().leave(watch);
+                watch.state().leave(watch);
             } catch (InterruptedException ignored) {
                 // Only the end of everything it watches stops this thread.
             } catch (Throwable thrown) {

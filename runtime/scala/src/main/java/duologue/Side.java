@@ -7,68 +7,68 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** One side of a session, for as long as it has the same holder. Every message replaces the endpoint; the side stays. */
 final class Side {
-    final Seat seat;
-    /** The watch that marks the seat as this side's. */
+    final SideState state;
+    /** The watch that marks the side state as this side's. */
     private final Watch watch;
     /** This side's most recent membership in a set of endpoints. */
     Ports.Member member;
 
-    /** A side in a new seat of this session. */
+    /** A side in a new side state of this session. */
     Side(Pipe pipe, boolean isClient, boolean speaks) {
-        this.seat = new Seat(this, pipe, isClient, speaks);
-        this.watch = seat;
+        this.state = new SideState(this, pipe, isClient, speaks);
+        this.watch = state;
     }
 
-    /** A side that takes over the seat later. */
-    private Side(Seat seat) {
-        this.seat = seat;
+    /** A side that takes over the side state later. */
+    private Side(SideState state) {
+        this.state = state;
         this.watch = new Successor(this);
     }
 
-    /** The watch over a side that was not the first one in its seat. */
+    /** The watch over a side that was not the first one in its side state. */
     private static final class Successor extends Watch {
-        private final Seat seat;
+        private final SideState state;
 
         Successor(Side side) {
             super(side);
-            this.seat = side.seat;
+            this.state = side.state;
         }
 
         @Override
-        Seat seat() {
-            return seat;
+        SideState state() {
+            return state;
         }
     }
 
     /**
-     * Begins a use that does not wait by the endpoint of this turn; see {@link Claims#begin}. Returns false if the endpoint is
+     * Begins a use that does not wait by the endpoint of this turn; see {@link Ownership#begin}. Returns false if the endpoint is
      * not the live one.
      */
     boolean begin(long turn, boolean owned) {
-        return seat.begin(watch, turn, owned);
+        return state.begin(watch, turn, owned);
     }
 
     /**
      * Sends a number from {@code endpoint} through the lane, after which this side sends again. Returns false if that is not
-     * possible; see {@link Seat#pushNumber}.
+     * possible; see {@link SideState#pushNumber}.
      */
     boolean pushNumber(Handle endpoint, int index, long number) {
-        return seat.pushNumber(endpoint.$turn, index, number);
+        return state.pushNumber(endpoint.$turn, index, number);
     }
 
     /** As {@link #pushNumber}, for an object. */
     boolean pushObject(Handle endpoint, int index, Object payload) {
-        return seat.pushObject(endpoint.$turn, index, payload);
+        return state.pushObject(endpoint.$turn, index, payload);
     }
 
     /** The word of the message that {@code endpoint} waits for, if it is there and goes through the lane; otherwise 0. */
     long peek(Handle endpoint) {
-        return seat.peek(endpoint.$turn);
+        return state.peek(endpoint.$turn);
     }
 
     /** As {@link #begin}, for a use during which other uses may be attempted. */
     boolean claim(Handle endpoint) {
-        return seat.claim(watch, endpoint.$turn);
+        return state.claim(watch, endpoint.$turn);
     }
 
     /** Ends a use of {@code endpoint} as if it had not happened. */
@@ -78,17 +78,17 @@ final class Side {
 
     /** As {@link #restore(Handle)}, for the endpoint of this turn. */
     void restore(long turn) {
-        seat.release(turn);
+        state.release(turn);
     }
 
     /** Whether this side has been abandoned, which can happen while it is in use. */
     boolean isLeft() {
-        return seat.isLeft();
+        return state.isLeft();
     }
 
     /** The turn of the live endpoint; negative while there is none. */
     long turn() {
-        return seat.isWatchedBy(watch) ? seat.turn() : -1;
+        return state.isWatchedBy(watch) ? state.turn() : -1;
     }
 
     // ---- waiting
@@ -101,40 +101,40 @@ final class Side {
      * overlapped this one. A negative {@code nanos} means no time limit.
      */
     Outcome await(long nanos, boolean owned) {
-        if (!seat.occupy(owned)) {
+        if (!state.occupy(owned)) {
             return Outcome.USED;
         }
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
-        Patience patience = seat.patience();
+        SpinBudget budget = state.budget();
         Outcome outcome = Outcome.READY;
-        if (!patience.look(seat)) {
+        if (!budget.look(state)) {
             Waiter.Parked waiter = new Waiter.Parked();
-            if (seat.announce(waiter)) {
+            if (state.announce(waiter)) {
                 outcome = sleep(waiter, nanos, deadline);
-                seat.retract();
+                state.retract();
             }
-            patience.slept();
+            budget.slept();
         }
         // The collector must not treat the side as forgotten while a thread waits on it, and nothing above refers to it.
         Reference.reachabilityFence(this);
         if (isLeft()) {
             return Outcome.LEFT;
         }
-        return outcome != Outcome.READY && seat.isReady() ? reconcile(outcome) : outcome;
+        return outcome != Outcome.READY && state.isReady() ? reconcile(outcome) : outcome;
     }
 
     private Outcome sleep(Waiter.Parked waiter, long nanos, long deadline) {
         Outcome outcome = Outcome.READY;
-        long interval = Eagerness.SOON;
+        long interval = FenceElision.SOON;
         while (outcome == Outcome.READY) {
-            if (seat.isReady()) {
+            if (state.isReady()) {
                 break;
             }
-            if (seat.isUnsure()) {
-                outcome = park(waiter, seat, nanos, deadline, interval);
-                interval = Eagerness.after(interval);
+            if (state.isUnsure()) {
+                outcome = park(waiter, state, nanos, deadline, interval);
+                interval = FenceElision.after(interval);
             } else {
-                outcome = park(waiter, seat, nanos, deadline, Long.MAX_VALUE);
+                outcome = park(waiter, state, nanos, deadline, Long.MAX_VALUE);
             }
         }
         return outcome;
@@ -174,37 +174,37 @@ final class Side {
     // ---- abandoning
 
     /**
-     * Abandons the session, whichever endpoint is live. Does nothing if the session is over for this side, or the seat has moved
-     * to another side.
+     * Abandons the session, whichever endpoint is live. Does nothing if the session is over for this side, or the side state
+     * has moved to another side.
      */
     void abandon() {
-        seat.leave(watch);
+        state.leave(watch);
     }
 
     /** As {@link #abandon}, and adds the sides in unread messages to {@code unread}. */
     void leave(ArrayDeque<Side> unread) {
-        seat.leave(watch, unread);
+        state.leave(watch, unread);
     }
 
     // ---- endpoints in messages
 
     /**
-     * Moves the seat of this side, which is claimed, to a new side, where the next turn is live. Returns null if this side was
-     * abandoned in the meantime.
+     * Moves the side state of this side, which is claimed, to a new side, where the next turn is live. Returns null if this
+     * side was abandoned in the meantime.
      */
     Side twin(Handle endpoint) {
-        Side side = new Side(seat);
-        if (!seat.move(watch, side.watch)) {
+        Side side = new Side(state);
+        if (!state.move(watch, side.watch)) {
             return null;
         }
-        seat.handOver(endpoint.$turn + 1);
+        state.handOver(endpoint.$turn + 1);
         return side;
     }
 
     /** Undoes the {@link #twin} that moved {@code endpoint}, unless the new side was abandoned in the meantime. */
     void takeBack(Side twin, Handle endpoint) {
-        if (seat.move(twin.watch, watch)) {
-            seat.release(endpoint.$turn);
+        if (state.move(twin.watch, watch)) {
+            state.release(endpoint.$turn);
         }
     }
 }

@@ -9,7 +9,7 @@ import java.util.concurrent.locks.LockSupport;
  * without synchronization.
  */
 abstract class Waiter {
-    /** There is no waiter, and the sender of a run may leave out its fences: see {@link Eagerness}. */
+    /** There is no waiter, and the sender of a run may leave out its fences: see {@link FenceElision}. */
     static final Waiter EAGER = new Waiter() {
         @Override
         void wake() {}

@@ -3,24 +3,24 @@ package duologue;
 import java.lang.ref.PhantomReference;
 
 /**
- * Marks a seat as a side's, and abandons the session after the garbage collector has found that side unreachable. The seat holds
- * its watch and the peer's seat holds the seat: so the watch lives as long as there is a peer to notify, and no list of all
- * sessions is needed. A seat is itself the watch over its first side, so that a session needs no additional object; a side that
- * takes over the seat brings a watch of its own.
+ * Marks a side state as a side's, and abandons the session after the garbage collector has found that side unreachable. The
+ * side state holds its watch and the peer's side state holds the side state: so the watch lives as long as there is a peer to
+ * notify, and no list of all sessions is needed. A side state is itself the watch over its first side, so that a session needs
+ * no additional object; a side that takes over the side state brings a watch of its own.
  *
- * <p>The fields pad those of a seat, as {@link Padding} does. There are fewer of them, because a reference has fields of its own,
- * which only the collector changes.
+ * <p>The fields pad those of a side state, as {@link Padding} does. There are fewer of them, because a reference has fields of
+ * its own, which only the collector changes.
  */
 abstract class Watch extends PhantomReference<Side> {
     /** Also padding, where references have 32 bits. */
     private final Reaper reaper;
     long $1, $2, $3;
 
-    /** The watch of a seat whose side has been abandoned. */
+    /** The watch of a side state whose side has been abandoned. */
     static final Watch LEFT = new Watch() {
         @Override
-        Seat seat() {
-            throw new IllegalStateException("an abandoned side has no seat");
+        SideState state() {
+            throw new IllegalStateException("an abandoned side has no state");
         }
     };
 
@@ -39,6 +39,6 @@ abstract class Watch extends PhantomReference<Side> {
         this.reaper = null;
     }
 
-    /** The seat that is watched. */
-    abstract Seat seat();
+    /** The side state that is watched. */
+    abstract SideState state();
 }

@@ -36,16 +36,16 @@ object Endpoint {
 
   private[duologue] def place(endpoint: Endpoint): String = place(endpoint.$side, endpoint.$state())
 
-  private[duologue] def place(side: Side, state: String): String = side.seat.pipe.protocol + "." + state
+  private[duologue] def place(side: Side, state: String): String = side.state.pipe.protocol + "." + state
 
   private[duologue] def used(endpoint: Endpoint): EndpointUsed = used(endpoint.$side, endpoint.$turn, endpoint.$state())
 
   /** Why the endpoint of this turn was refused. */
   private[duologue] def used(side: Side, turn: Long, state: String): EndpointUsed = {
-    val seat = side.seat
+    val own = side.state
     val why =
-      if (seat.isBroken) "or its side was used by two threads at the same time; the session is closed"
-      else if (seat.isLeft && seat.turn == turn) "cannot be used any more: this side has closed the session"
+      if (own.isBroken) "or its side was used by two threads at the same time; the session is closed"
+      else if (own.isLeft && own.turn == turn) "cannot be used any more: this side has closed the session"
       else "was already used; continue with the endpoint that the first use returned"
     new EndpointUsed(place(side, state), why)
   }
@@ -53,7 +53,7 @@ object Endpoint {
   private[duologue] def closed(endpoint: Endpoint): SessionClosed = closed(endpoint.$side, endpoint.$state())
 
   private[duologue] def closed(side: Side, state: String): SessionClosed =
-    new SessionClosed(side.seat.pipe.protocol, state, !side.isLeft)
+    new SessionClosed(side.state.pipe.protocol, state, !side.isLeft)
 
   /** The exception that replaces what the virtual machine threw when two uses of one side overlapped: in either of them, or in
     * the peer, which finds something in the ring that neither of them meant. The session is then over.
@@ -61,10 +61,10 @@ object Endpoint {
   private[duologue] def torn(side: Side, turn: Long, state: String, thrown: RuntimeException): RuntimeException = thrown match {
     case _: SessionClosed | _: EndpointUsed => thrown
     case _ =>
-      val seat = side.seat
-      val mine = seat.isContested
+      val own = side.state
+      val mine = own.isContested
       val instead = if (mine) null else closed(side, state)
-      seat.breakOff(): Unit
+      own.breakOff(): Unit
       val refusal = if (mine) used(side, turn, state) else instead
       refusal.initCause(thrown): Unit
       refusal
@@ -74,17 +74,17 @@ object Endpoint {
     * which the compiler need not create if it does not escape.
     */
   private[duologue] def await(side: Side, turn: Long, state: String): Long = {
-    val seat = side.seat
-    var owned = seat.isMine
+    val own = side.state
+    var owned = own.isMine
     if (!side.begin(turn, owned)) throw used(side, turn, state)
-    var word = seat.poll()
+    var word = own.poll()
     if (word == 0L) {
       arrives(side, turn, state, -1L, owned): Unit
       owned = false
-      word = seat.take()
+      word = own.take()
       if (word == 0L) throw closed(side, state)
     }
-    seat.promise()
+    own.promise()
     if (owned) word | Pipe.OWNED else word
   }
 
@@ -141,13 +141,13 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     val turn = $turn
     val state = $state()
     try {
-      val seat = side.seat
+      val own = side.state
       val passing = side.peek(this)
       val word = if (passing == 0L) Endpoint.await(side, turn, state) else passing
-      val slot = if (passing == 0L) seat.slot else seat.slotOf(turn)
+      val slot = if (passing == 0L) own.slot else own.slotOf(turn)
       // In one place for both paths, so that the compiler need not create the message where the program takes it apart.
-      val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
-      val isKept = if (passing == 0L) seat.pass(word, turn) else seat.end(turn + 1, true)
+      val message = open(Pipe.index(word), own.payload(slot, word), own.number(slot))
+      val isKept = if (passing == 0L) own.pass(word, turn) else own.end(turn + 1, true)
       if (!isKept) throw Endpoint.used(side, turn, state)
       Reference.reachabilityFence(side)
       message
@@ -157,13 +157,13 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   /** As `recv`, but returns [[SessionClosed]] as a value instead of throwing it. */
   def recvOrClosed(): Either[SessionClosed, M] = {
     var owned = start()
-    val seat = $side.seat
-    if (!seat.arrived()) {
+    val own = $side.state
+    if (!own.arrived()) {
       try arrives(-1L, owned): Unit
       catch { case closed: SessionClosed => return Left(closed) }
       owned = false
     }
-    seat.promise()
+    own.promise()
     takeIn(left = false, owned)
   }
 
@@ -172,7 +172,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     */
   def tryRecv(): Option[M] = {
     val owned = start()
-    if ($side.seat.arrived()) takeSome(owned)
+    if ($side.state.arrived()) takeSome(owned)
     else {
       unused(owned)
       None
@@ -183,7 +183,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   def recvWithin(timeout: FiniteDuration): Option[M] = {
     val nanos = math.max(0L, timeout.toNanos)
     val owned = start()
-    if ($side.seat.arrived()) takeSome(owned)
+    if ($side.state.arrived()) takeSome(owned)
     else if (arrives(nanos, owned)) takeSome(owned = false)
     else None
   }
@@ -206,9 +206,9 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   def recvThen(callback: Either[SessionClosed, M] => Unit): Unit = {
     Objects.requireNonNull(callback, "callback"): Unit
     val owned = start()
-    if ($side.seat.arrived()) Handover.call(callback, takeIn(left = false, owned))
+    if ($side.state.arrived()) Handover.call(callback, takeIn(left = false, owned))
     else {
-      if (!$side.seat.occupy(owned)) throw Endpoint.used(this)
+      if (!$side.state.occupy(owned)) throw Endpoint.used(this)
       val task = new Group.Task(Array[Handle](this)) {
         def chose(): Unit = Handover.call(callback, takeIn(isLeft, owned = false))
       }
@@ -236,7 +236,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   /** Whether a message is there, as opposed to the news that the peer has closed the session. */
   private[duologue] def hasMessage: Boolean = {
     val owned = start()
-    val has = $side.seat.hasMessage
+    val has = $side.state.hasMessage
     unused(owned)
     has
   }
@@ -245,45 +245,45 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   private[duologue] def recvSeen(): M =
     try recv()
     catch {
-      case _: EndpointUsed if $side.isLeft && $side.seat.turn == $turn =>
-        val word = $side.seat.poll()
+      case _: EndpointUsed if $side.isLeft && $side.state.turn == $turn =>
+        val word = $side.state.poll()
         if (word == 0L) throw Endpoint.closed(this)
         opened(word, owned = false)
     }
 
   /** Begins a use. Returns whether it is an owner's. */
   private def start(): Boolean = {
-    val owned = $side.seat.isMine
+    val owned = $side.state.isMine
     if (!$side.begin($turn, owned)) throw Endpoint.used(this)
     owned
   }
 
   /** Ends a use as if it had not happened. */
-  private def unused(owned: Boolean): Unit = if (!$side.seat.end($turn, owned)) throw Endpoint.used(this)
+  private def unused(owned: Boolean): Unit = if (!$side.state.end($turn, owned)) throw Endpoint.used(this)
 
   private def arrives(nanos: Long, owned: Boolean): Boolean = Endpoint.arrives($side, $turn, $state(), nanos, owned)
 
   /** What has arrived at this endpoint, unless its side was abandoned (`left`). */
   private[duologue] def takeIn(left: Boolean, owned: Boolean): Either[SessionClosed, M] =
     try {
-      val word = if (left) 0L else $side.seat.take()
+      val word = if (left) 0L else $side.state.take()
       if (word == 0L) Left(Endpoint.closed(this)) else Right(opened(word, owned))
     } catch {
       case used: EndpointUsed       => throw used
       case thrown: RuntimeException =>
         // Not thrown: the result may go to a callback, which cannot learn of it in any other way.
         val closed = Endpoint.closed(this)
-        $side.seat.breakOff(): Unit
+        $side.state.breakOff(): Unit
         closed.initCause(thrown): Unit
         Left(closed)
     }
 
   /** The message with this word, which was taken. Ends the use. */
   private def opened(word: Long, owned: Boolean): M = {
-    val seat = $side.seat
-    val slot = seat.slot
-    val message = open(Pipe.index(word), seat.payload(slot, word), seat.number(slot))
-    if (!seat.pass(if (owned) word | Pipe.OWNED else word, $turn)) throw Endpoint.used(this)
+    val own = $side.state
+    val slot = own.slot
+    val message = open(Pipe.index(word), own.payload(slot, word), own.number(slot))
+    if (!own.pass(if (owned) word | Pipe.OWNED else word, $turn)) throw Endpoint.used(this)
     message
   }
 

@@ -13,10 +13,10 @@ import scala.concurrent.duration.FiniteDuration
   * ).recv()
   * }}}
   *
-  * It has the same forms of receiving as a single endpoint, and returns what the handler of the chosen endpoint returns. Handlers run
-  * in the thread that receives, after the wait is over. The search begins at a random endpoint: endpoints that are all
-  * ready are chosen equally often. Endpoints that were not chosen stay as they are; the chosen one is used up. While a select waits, its endpoints cannot be used
-  * elsewhere; if a side is abandoned in the meantime, it is chosen as closed.
+  * It has the same forms of receiving as a single endpoint, and returns what the handler of the chosen endpoint returns.
+  * Handlers run in the thread that receives, after the wait is over. The search begins at a random endpoint: endpoints that are
+  * all ready are chosen equally often. Endpoints that were not chosen stay as they are; the chosen one is used up. While a
+  * select waits, its endpoints cannot be used elsewhere; if a side is abandoned in the meantime, it is chosen as closed.
   *
   * Each wait checks all endpoints. For many endpoints, [[PortSet]] is the better choice.
   */

@@ -91,9 +91,9 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
     try {
       while (outcome == Side.Outcome.READY && core.insist(message, waiter) == Attempt.Full) {
         outcome = Side.park(waiter, core, nanos, deadline)
-        core.crowd.leave(waiter)
+        core.queue.leave(waiter)
       }
-    } finally core.crowd.leave(waiter)
+    } finally core.queue.leave(waiter)
     if (outcome == Side.Outcome.INTERRUPTED) throw new InterruptedException()
     outcome == Side.Outcome.READY
   }
@@ -122,8 +122,8 @@ object SharedSender {
     case object Again extends Attempt
   }
 
-  /** A message that waits for space without a thread. The crowd removes a waiter before it wakes it, so one wake-up is one
-    * attempt, and an attempt that has joined the crowd does nothing afterwards.
+  /** A message that waits for space without a thread. The queue removes a waiter before it wakes it, so one wake-up is one
+    * attempt, and an attempt that has joined the queue does nothing afterwards.
     */
   private[duologue] final class Pending[E <: SendEndpoint with Shareable](
       core: Core[E],
@@ -153,12 +153,12 @@ object SharedSender {
     private val side = first.$side
     /** Held for one message. A virtual thread that waits for it does not occupy its carrier. */
     private val lock = new ReentrantLock
-    val crowd = new Crowd
+    val queue = new SenderQueue
     val senders = new AtomicInteger(1)
 
     def place: String = Endpoint.place(first)
 
-    /** Sends if there is space. Otherwise `waiter`, unless it is null, is in the crowd afterwards: `Full`. If space was found in
+    /** Sends if there is space. Otherwise `waiter`, unless it is null, is in the queue afterwards: `Full`. If space was found in
       * the meantime, it is not: `Again`.
       */
     def attempt(message: E => E, waiter: Waiter): Attempt = {
@@ -167,19 +167,19 @@ object SharedSender {
       try {
         val endpoint = live()
         if (!side.claim(endpoint)) throw Endpoint.closed(first)
-        val room = side.seat.hasRoom()
-        val waits = !room && waiter != null && crowd.join(waiter, side.seat)
+        val room = side.state.hasRoom()
+        val waits = !room && waiter != null && queue.join(waiter, side.state)
         side.restore(endpoint)
         if (room) {
           try message(endpoint): Unit
-          finally wakes = !crowd.isEmpty && settle()
+          finally wakes = !queue.isEmpty && settle()
           Attempt.Sent
         } else if (waits || waiter == null) Attempt.Full
         else Attempt.Again
       } finally {
         lock.unlock()
         // A callback may run in this thread, which must not happen in the middle of an attempt.
-        if (wakes) crowd.wake()
+        if (wakes) queue.wake()
       }
     }
 
@@ -199,14 +199,14 @@ object SharedSender {
       first.$at(turn).asInstanceOf[E]
     }
 
-    /** Stores the crowd as the waiter for space again, because a message that waited for space by itself has replaced it with its
-      * own waiter. Returns whether the crowd has to be woken.
+    /** Stores the queue as the waiter for space again, because a message that waited for space by itself has replaced it with its
+      * own waiter. Returns whether the queue has to be woken.
       */
     private def settle(): Boolean = {
       val turn = side.turn
       if (turn < 0L || !side.claim(first.$at(turn))) true
       else {
-        val room = crowd.rejoin(side.seat)
+        val room = queue.rejoin(side.state)
         side.restore(first.$at(turn))
         room
       }
@@ -214,7 +214,7 @@ object SharedSender {
 
     def leave(): Unit = {
       side.abandon()
-      crowd.wake()
+      queue.wake()
     }
   }
 }

@@ -22,14 +22,14 @@ object generated {
       val pipe = new Pipe(protocol, capacity)
       val server = new Side(pipe, false, !clientSpeaks)
       val client = new Side(pipe, true, clientSpeaks)
-      Seat.join(server.seat, client.seat)
+      SideState.join(server.state, client.state)
       new Start(new Seed(server), new Seed(client))
     }
 
     /** A session that is over before its first message. */
     def over(protocol: String): Start = {
       val begun = start(protocol, 1, clientSpeaks = true)
-      List(begun.server, begun.client).foreach(endpoint => endpoint.$side.seat.close())
+      List(begun.server, begun.client).foreach(endpoint => endpoint.$side.state.close())
       begun
     }
   }
@@ -116,19 +116,19 @@ object generated {
       flags: Int,
       moving: Moving
   ): Unit = {
-    val seat = side.seat
-    var owned = seat.isMine
+    val own = side.state
+    var owned = own.isMine
     if (!side.begin(turn, owned)) throw restored(moving, Endpoint.used(side, turn, state))
-    if (!seat.hasRoom() && seat.pipe.unbounded) {
+    if (!own.hasRoom() && own.pipe.unbounded) {
       awaitRoom(side, turn, state, owned, moving)
       owned = false
     }
     val sent =
-      try seat.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)
+      try own.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)
       catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
     if (!sent) throw restored(moving, Endpoint.closed(side, state))
-    val isKept = seat.end(turn + 1, owned)
-    seat.wakePeer()
+    val isKept = own.end(turn + 1, owned)
+    own.wakePeer()
     // The collector must not treat the side as forgotten, and abandon it, before its last message is published.
     Reference.reachabilityFence(side)
     if (!isKept) throw Endpoint.used(side, turn, state)
@@ -248,7 +248,7 @@ object generated {
     private[duologue] def cargo(payload: => Any): Any =
       try {
         val moved = payload
-        if (to.isEmpty) moved else new Cargo(moved, to.toArray[Handle])
+        if (to.isEmpty) moved else new EndpointPayload(moved, to.toArray[Handle])
       } catch {
         case thrown: Throwable =>
           restore()

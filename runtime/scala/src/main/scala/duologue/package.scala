@@ -91,7 +91,7 @@ package object duologue {
   private def hasRoom(endpoint: SendEndpoint): Boolean = {
     val side = endpoint.$side
     if (!side.claim(endpoint)) throw Endpoint.used(endpoint)
-    val room = side.seat.hasRoom()
+    val room = side.state.hasRoom()
     side.restore(endpoint)
     room
   }

@@ -39,7 +39,7 @@ final class LaneSuite extends RuntimeSuite {
       at += 1
     }
     for (_ <- 1 to 300) pass()
-    def flows = sending.$side.seat.leads(sending.$turn) && sending.$side.seat.isEager == eager
+    def flows = sending.$side.state.leads(sending.$turn) && sending.$side.state.isEager == eager
     while (!flows) pass()
     sending = send(sending, 0 until unread)
     assert(unread == 0 || isOnLane(receiving))
@@ -129,30 +129,30 @@ final class LaneSuite extends RuntimeSuite {
         sending = sending.send(i)
         receiving = take(receiving, i)
       }
-      owns ::= sending.$side.seat.owns(sending.$turn)
+      owns ::= sending.$side.state.owns(sending.$turn)
     }
-    inLiar(owns ::= sending.$side.seat.owns(sending.$turn))
+    inLiar(owns ::= sending.$side.state.owns(sending.$turn))
     assertEquals(owns, List(false, true))
   }
 
   test("an idle receiver looks again seldom, and a message that was missed is not found later than it was late") {
-    val intervals = Iterator.iterate(Eagerness.SOON)(Eagerness.after(_)).take(1500).toVector
+    val intervals = Iterator.iterate(FenceElision.SOON)(FenceElision.after(_)).take(1500).toVector
     val looks = intervals.scanLeft(0L)(_ + _).tail
     val day = 24L * 3600 * 1000000000
     assert(looks.takeWhile(_ <= day).size < 1500)
-    for ((missed, found) <- looks.zip(looks.tail)) assert(found - missed <= Math.min(2 * missed, Eagerness.LATE))
+    for ((missed, found) <- looks.zip(looks.tail)) assert(found - missed <= Math.min(2 * missed, FenceElision.LATE))
   }
 
   test("who looks again for a waiter does not do so in the thread that all timers share") {
     val timer = new CompletableFuture[Unit]
-    val sign = new Sign
+    val flags = new SharedFlags
     val waiter = new Waiter {
       def wake(): Unit = timer.completeOnTimeout((), 1, TimeUnit.MILLISECONDS).get(50, TimeUnit.SECONDS)
     }
-    val unsure = new Eagerness.Unsure(sign, waiter)
-    sign.waiter = unsure
+    val unsure = new FenceElision.Unsure(flags, waiter)
+    flags.waiter = unsure
     unsure.start()
     timer.get(10, TimeUnit.SECONDS)
-    sign.left = true
+    flags.left = true
   }
 }

@@ -107,7 +107,7 @@ final class LateSuite extends RuntimeSuite {
       val set = PortSet[stream.Stream[Int], Int]()
       set.add(receiving, 1): Unit
       assert(set.tryRecv().isEmpty)
-      new WeakReference(receiving.$side.seat.sign)
+      new WeakReference(receiving.$side.state.flags)
     }
     val signs = List.fill(20)(forgotten())
     collectUntil(signs.forall(_.get == null))

@@ -29,7 +29,7 @@ final class OwnerSuite extends RuntimeSuite {
     (new Receiver(start.server, within), new Sender(start.client))
   }
 
-  private def isBroken(endpoint: Endpoint): Boolean = endpoint.$side.seat.isBroken
+  private def isBroken(endpoint: Endpoint): Boolean = endpoint.$side.state.isBroken
 
   for (before <- List(20, 63, 64, 100)) test(s"of two receivers that meet after $before messages one is refused, and the session is closed") {
     val owner = new AtomicReference[Thread]()
@@ -50,7 +50,7 @@ final class OwnerSuite extends RuntimeSuite {
     val owning = new Beside({
       owner.set(Thread.currentThread)
       val last = (1 to before).foldLeft(server)((server, _) => server.recv())
-      assert(last.$side.seat.isMine)
+      assert(last.$side.state.isMine)
       val refusal = intercept[EndpointUsed](last.recv())
       assertEquals(
         refusal.getMessage,
@@ -76,21 +76,21 @@ final class OwnerSuite extends RuntimeSuite {
     val (server, client) = stream.init[Int]()
     new Beside({
       val sending = (1 to before).foldLeft(client)((client, number) => client.send(number))
-      assert(sending.$side.seat.isMine)
+      assert(sending.$side.state.isMine)
       body(server, sending)
     }).join()
   }
 
   for (before <- List(20, 63, 100)) test(s"of two senders that meet after $before messages one is refused, and the session is closed") {
     owned(before) { (server, client) =>
-      val seat = client.$side.seat
+      val state = client.$side.state
       val turn = client.$turn
       assert(client.$side.begin(turn, true))
       new Beside(client.send(1): Unit).join()
       assert(!isBroken(client))
       // The steps with which `send` continues.
-      assert(seat.send(turn, 0, Int.box(9), 0L, Pipe.STAY))
-      assert(!seat.end(turn + 1, true))
+      assert(state.send(turn, 0, Int.box(9), 0L, Pipe.STAY))
+      assert(!state.end(turn + 1, true))
       assert(isBroken(client))
       used(client.send(2))
       closed(readAll(server))
@@ -110,8 +110,8 @@ final class OwnerSuite extends RuntimeSuite {
     owned(20) { (_, client) =>
       assert(client.$side.begin(client.$turn, true))
       new Beside(used(client.$at(client.$turn - 1L).asInstanceOf[stream.client.Stream[Int]].send(1))).join()
-      assert(client.$side.seat.isMine && !client.$side.seat.isContested)
-      assert(client.$side.seat.end(client.$turn, true))
+      assert(client.$side.state.isMine && !client.$side.state.isContested)
+      assert(client.$side.state.end(client.$turn, true))
       client.send(1): Unit
     }
   }
@@ -120,7 +120,7 @@ final class OwnerSuite extends RuntimeSuite {
     owned(20) { (_, client) =>
       assert(client.$side.begin(client.$turn, true))
       new Beside(abandon(client)).join()
-      assert(client.$side.seat.end(client.$turn + 1, true))
+      assert(client.$side.state.end(client.$turn + 1, true))
       assert(!isBroken(client))
     }
   }
@@ -128,19 +128,19 @@ final class OwnerSuite extends RuntimeSuite {
   test("who comes late takes nothing from a newer owner") {
     val (_, client) = stream.init[Int]()
     val last = new AtomicReference(client)
-    val seat = client.$side.seat
+    val state = client.$side.state
     def send(): Unit = last.set((1 to 40).foldLeft(last.get)((client, number) => client.send(number)))
     new Beside(send()).join()
-    val dead = seat.owner
+    val dead = state.owner
     send()
-    assert(seat.isMine)
-    val living = seat.owner
+    assert(state.isMine)
+    val living = state.owner
     new Beside({
       send()
       for (before <- List(dead, living)) {
-        assert(seat.isMine)
-        assert(!seat.disown(before))
-        assert(seat.isMine)
+        assert(state.isMine)
+        assert(!state.disown(before))
+        assert(state.isMine)
       }
     }).join()
   }

@@ -78,7 +78,7 @@ final class PortSetSuite extends RuntimeSuite {
     val (server, client) = stream.init[Int]()
     set.add(server, 1)
     assertEquals(set.tryRecv(), None)
-    val bell = server.$side.seat.waiter
+    val bell = server.$side.state.waiter
     client.send(1): Unit
     assertEquals(set.remove(server), Some(1))
     val other = join(set, 2)

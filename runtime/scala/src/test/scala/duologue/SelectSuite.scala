@@ -160,7 +160,7 @@ final class SelectSuite extends RuntimeSuite {
   test("a wake that comes late disturbs nobody") {
     val (server, client) = stream.init[Int]()
     val first = server.recvAsync()
-    val late = server.$side.seat.waiter
+    val late = server.$side.state.waiter
     val sending = client.send(1)
     val next = following(Await.result(first, Duration.Zero))
     val beside = new Beside(assertEquals(number(next.recv()), 2))

@@ -126,8 +126,8 @@ final class SharedSuite extends RuntimeSuite {
   test("a thread that finds its room taken is woken for the next") {
     val (server, client) = log.init()
     val sender = SharedSender(client)
-    def isWaiting: Boolean = client.$side.seat.sign.room match {
-      case crowd: Crowd => !crowd.isEmpty
+    def isWaiting: Boolean = client.$side.state.flags.room match {
+      case queue: SenderQueue => !queue.isEmpty
       case _            => false
     }
     assertEquals(fill(sender), 255)

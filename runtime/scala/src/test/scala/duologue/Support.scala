@@ -119,5 +119,5 @@ object Rounds {
 object Probe {
 
   /** Whether there is a waiter for a message of this endpoint's side. */
-  def waits(endpoint: Endpoint): Boolean = endpoint.$side.seat.waiter != null
+  def waits(endpoint: Endpoint): Boolean = endpoint.$side.state.waiter != null
 }

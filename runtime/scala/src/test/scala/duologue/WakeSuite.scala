@@ -20,11 +20,11 @@ final class WakeSuite extends RuntimeSuite {
     (1 to count).foldLeft(server)((server, _) => Rounds.answered(server.recv()).getOrElse(fail("a number")))
 
   /** Announces a waiter to a side that is ready already; afterwards the waiter is not registered. */
-  private def refuses(endpoint: Endpoint): Unit = for (announce <- List[(Seat, Waiter) => Boolean](_.announce(_), _.announcePassive(_))) {
+  private def refuses(endpoint: Endpoint): Unit = for (announce <- List[(SideState, Waiter) => Boolean](_.announce(_), _.announcePassive(_))) {
     val waiter = new Counted
     assert(endpoint.$side.claim(endpoint))
-    assert(!announce(endpoint.$side.seat, waiter))
-    assert(endpoint.$side.seat.sign.waiter == null && endpoint.$side.seat.sign.room == null)
+    assert(!announce(endpoint.$side.state, waiter))
+    assert(endpoint.$side.state.flags.waiter == null && endpoint.$side.state.flags.room == null)
     endpoint.$side.restore(endpoint)
     assertEquals(waiter.wakes.get, 0)
   }
@@ -45,7 +45,7 @@ final class WakeSuite extends RuntimeSuite {
       sending = sending.send(number)
       receiving = drained(receiving, 1)
     }
-    assert(receiving.$side.seat.isUnsure)
+    assert(receiving.$side.state.isUnsure)
     sending.send(1): Unit
     refuses(receiving)
   }
@@ -63,28 +63,28 @@ final class WakeSuite extends RuntimeSuite {
   test("room that is made before the waiter is seen by it") {
     val (server, client) = stream.init[Int]()
     val full = filled(client)
-    assertEquals(full.$side.seat.hasRoom, false)
+    assertEquals(full.$side.state.hasRoom, false)
     drained(server, 64): Unit
     refuses(full)
   }
 
   test("room that is made before a sender joins those that share the endpoint is seen by it") {
     val (server, client) = log.init()
-    val seat = client.$side.seat
+    val state = client.$side.state
     val sender = SharedSender(client)
     while (sender.trySend(_.line(1, 1))) ()
-    val crowd = new Crowd
+    val queue = new SenderQueue
     val waiter = new Counted
-    assertEquals(crowd.join(waiter, seat), true)
-    crowd.wake()
-    assertEquals((waiter.wakes.get, crowd.isEmpty), (1, true))
+    assertEquals(queue.join(waiter, state), true)
+    queue.wake()
+    assertEquals((waiter.wakes.get, queue.isEmpty), (1, true))
     (1 to 64).foldLeft(server)((server, _) =>
       server.recv() match {
         case log.Log.Line(_, _, next) => next
         case other                    => fail(other.toString)
       }
     ): Unit
-    assertEquals((crowd.join(waiter, seat), crowd.isEmpty), (false, true))
+    assertEquals((queue.join(waiter, state), queue.isEmpty), (false, true))
   }
 
   test("a ring before the set sleeps is heard, and the next one wakes it") {

@@ -3,7 +3,7 @@ package duologue;
 import java.lang.invoke.VarHandle;
 
 /** A side's position in its session and in the ring, and the operations on it that do not check for other uses. */
-abstract class Course extends Lane {
+abstract class Cursor extends Lane {
     final Pipe pipe;
     final boolean isClient;
     /** The number of messages of the session that this side has sent or received. */
@@ -14,7 +14,7 @@ abstract class Course extends Lane {
     /** How many messages in runs have been received since this side last slept. */
     int calm;
 
-    Course(Side side, Pipe pipe, boolean isClient, boolean speaks) {
+    Cursor(Side side, Pipe pipe, boolean isClient, boolean speaks) {
         super(side, pipe.first);
         this.pipe = pipe;
         this.isClient = isClient;
@@ -49,7 +49,7 @@ abstract class Course extends Lane {
     /** Reverses the direction: the turn to send passes to the other side, or to this one. */
     final void turnAround() {
         if (segment != pipe.first) {
-            // Storing a reference dirties the collector's card, and the cards of both seats share a cache line.
+            // Storing a reference dirties the collector's card, and the cards of both side states share a cache line.
             segment = pipe.first;
         }
         slot = 0;
@@ -107,11 +107,11 @@ abstract class Course extends Lane {
         if (!Pipe.holds(word, sequence + 1)) {
             return 0;
         }
-        return (word & Pipe.CARGO) == 0 || takeCargo(words, at, word) ? word : 0;
+        return (word & Pipe.CARGO) == 0 || takeEndpoints(words, at, word) ? word : 0;
     }
 
     /** Takes a message with endpoints. Only the first caller succeeds. */
-    static boolean takeCargo(long[] words, int at, long word) {
+    static boolean takeEndpoints(long[] words, int at, long word) {
         return (word & Pipe.TAKEN) == 0 && Pipe.WORD.compareAndSet(words, at, word, word | Pipe.TAKEN);
     }
 
@@ -137,6 +137,6 @@ abstract class Course extends Lane {
         if (payload == null) {
             throw new IllegalStateException("the payload was taken by another use");
         }
-        return (word & Pipe.CARGO) != 0 ? ((Cargo) payload).payload : payload;
+        return (word & Pipe.CARGO) != 0 ? ((EndpointPayload) payload).payload : payload;
     }
 }

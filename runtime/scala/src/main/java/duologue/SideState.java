@@ -6,67 +6,67 @@ import java.util.ArrayDeque;
 
 /**
  * One side's state in its session, including its position. Only the thread that has claimed it accesses it, except for
- * {@link #watch} and {@link #sign}. A seat never refers to its {@link Side}, so that the side can become unreachable.
+ * {@link #watch} and {@link #flags}. A side state never refers to its {@link Side}, so that the side can become unreachable.
  */
-final class Seat extends Course {
+final class SideState extends Cursor {
     private static final VarHandle WATCH;
 
     static {
         try {
-            WATCH = MethodHandles.lookup().findVarHandle(Seat.class, "watch", Watch.class);
+            WATCH = MethodHandles.lookup().findVarHandle(SideState.class, "watch", Watch.class);
         } catch (ReflectiveOperationException impossible) {
             throw new ExceptionInInitializerError(impossible);
         }
     }
 
-    final Sign sign = new Sign();
-    private Seat peer;
-    private Sign there;
+    final SharedFlags flags = new SharedFlags();
+    private SideState peer;
+    private SharedFlags there;
     /**
-     * The watch over the side that holds this seat; null once the session is over for this side, or LEFT. The seat keeps the
-     * watch alive for as long as the peer lives. A thread that takes the watch away by a CAS abandons the session, or moves the
-     * seat to another side.
+     * The watch over the side that holds this side state; null once the session is over for this side, or LEFT. The side state
+     * keeps the watch alive for as long as the peer lives. A thread that takes the watch away by a CAS abandons the session, or
+     * moves the side state to another side.
      */
     private volatile Watch watch;
 
-    /** What has been promised to the sender; see {@link Eagerness}. */
+    /** What has been promised to the sender; see {@link FenceElision}. */
     private byte promise;
     private volatile boolean broken;
-    private Patience patience;
+    private SpinBudget budget;
 
-    Seat(Side side, Pipe pipe, boolean isClient, boolean speaks) {
+    SideState(Side side, Pipe pipe, boolean isClient, boolean speaks) {
         super(side, pipe, isClient, speaks);
         // A plain store: the fence of a volatile store would serve no purpose yet.
         WATCH.set(this, (Watch) this);
     }
 
-    /** Makes two seats the two of one session. */
-    static void join(Seat one, Seat two) {
+    /** Makes two side states the two of one session. */
+    static void join(SideState one, SideState two) {
         one.peer = two;
-        one.there = two.sign;
+        one.there = two.flags;
         two.peer = one;
-        two.there = one.sign;
+        two.there = one.flags;
     }
 
     @Override
-    Seat seat() {
+    SideState state() {
         return this;
     }
 
     /** Whether this side has been abandoned. */
     boolean isLeft() {
         // In this order: a thread that finds an endpoint used because its side is being abandoned also finds that it is.
-        return watch == Watch.LEFT || sign.left;
+        return watch == Watch.LEFT || flags.left;
     }
 
     /** Stores the waiter to wake when there is space. */
     void expectRoom(Waiter waiter) {
-        sign.room = waiter;
+        flags.room = waiter;
     }
 
     // ---- claiming
 
-    /** Begins a use by an endpoint of the side with this watch; see {@link Claims#begin}. */
+    /** Begins a use by an endpoint of the side with this watch; see {@link Ownership#begin}. */
     boolean begin(Watch watch, long turn, boolean owned) {
         if (this.watch != watch || !begin(turn, owned)) {
             return false;
@@ -83,7 +83,7 @@ final class Seat extends Course {
         return begin(watch, turn, owned) && occupy(owned);
     }
 
-    /** As {@link Claims#hold}. Returns false, and breaks the session off, if another use has overlapped the owner's. */
+    /** As {@link Ownership#hold}. Returns false, and breaks the session off, if another use has overlapped the owner's. */
     boolean occupy(boolean owned) {
         return hold(owned) || isLeft() || breakOff();
     }
@@ -98,7 +98,7 @@ final class Seat extends Course {
         return !owned || isMine() || isLeft() || breakOff();
     }
 
-    /** Moves the seat from one watch to another. Returns false if its watch is not {@code from}. */
+    /** Moves the side state from one watch to another. Returns false if its watch is not {@code from}. */
     boolean move(Watch from, Watch to) {
         return WATCH.compareAndSet(this, from, to);
     }
@@ -109,14 +109,14 @@ final class Seat extends Course {
 
     /** The waiter for a message on this side, {@link Waiter#EAGER}, or null. */
     Waiter waiter() {
-        return sign.waiter;
+        return flags.waiter;
     }
 
-    Patience patience() {
-        if (patience == null) {
-            patience = new Patience();
+    SpinBudget budget() {
+        if (budget == null) {
+            budget = new SpinBudget();
         }
-        return patience;
+        return budget;
     }
 
     // ---- sending
@@ -158,7 +158,7 @@ final class Seat extends Course {
     }
 
     /**
-     * Whether the lane may be opened. A use of the lane does not check the watch: a thread that takes the seat away also
+     * Whether the lane may be opened. A use of the lane does not check the watch: a thread that takes the side state away also
      * {@link #vacate}s it, and without an owner no lane leads anywhere. If the calling thread became the owner after that, it
      * finds here that the watch is another one.
      */
@@ -195,7 +195,7 @@ final class Seat extends Course {
         if (payload != null) {
             segment.put(slot, payload);
             word |= Pipe.OBJECT;
-            if (payload instanceof Cargo) {
+            if (payload instanceof EndpointPayload) {
                 return sendCargo(word | Pipe.CARGO, then);
             }
         } else {
@@ -268,7 +268,7 @@ final class Seat extends Course {
         try {
             return hasMessage() || there.left;
         } catch (RuntimeException torn) {
-            // Another use has overlapped this one: see Claims.
+            // Another use has overlapped this one: see Ownership.
             breakOff();
             return true;
         }
@@ -280,30 +280,30 @@ final class Seat extends Course {
      */
     boolean announce(Waiter waiter) {
         if (speaks) {
-            sign.room = waiter;
+            flags.room = waiter;
             if (!isReady()) {
                 return true;
             }
-            sign.room = null;
+            flags.room = null;
             return false;
         }
         calm = 0;
-        sign.waiter = waiter;
+        flags.waiter = waiter;
         VarHandle.fullFence();
         if (!isReady()) {
-            promise = promise == Eagerness.NONE ? Eagerness.NONE : Eagerness.WITHDRAWN;
+            promise = promise == FenceElision.NONE ? FenceElision.NONE : FenceElision.WITHDRAWN;
             return true;
         }
-        sign.waiter = null;
+        flags.waiter = null;
         return false;
     }
 
     /** As {@link #announce}, for a waiter that does not check again on its own. */
     boolean announcePassive(Waiter waiter) {
-        if (speaks || promise == Eagerness.NONE) {
+        if (speaks || promise == FenceElision.NONE) {
             return announce(waiter);
         }
-        Eagerness.Unsure unsure = new Eagerness.Unsure(sign, waiter);
+        FenceElision.Unsure unsure = new FenceElision.Unsure(flags, waiter);
         if (!announce(unsure)) {
             return false;
         }
@@ -313,21 +313,21 @@ final class Seat extends Course {
 
     /** Whether the sender may miss the waiter. */
     boolean isUnsure() {
-        return !speaks && promise != Eagerness.NONE;
+        return !speaks && promise != FenceElision.NONE;
     }
 
     /** Removes the waiter that {@link #announce} has registered. A late waker may still hold it. */
     void retract() {
         if (speaks) {
-            sign.room = null;
+            flags.room = null;
         } else {
-            sign.waiter = null;
+            flags.waiter = null;
         }
     }
 
     /** Stores the waiter to wake if this side is abandoned before the waiter is announced. */
     void expect(Waiter waiter) {
-        sign.waiter = waiter;
+        flags.waiter = waiter;
     }
 
     // ---- receiving
@@ -354,8 +354,8 @@ final class Seat extends Course {
         if ((word & (Pipe.TURN | Pipe.END)) == 0) {
             return passInRun(word, turn);
         }
-        if (promise == Eagerness.WITHDRAWN) {
-            promise = Eagerness.NONE;
+        if (promise == FenceElision.WITHDRAWN) {
+            promise = FenceElision.NONE;
         }
         turn((int) word & (Pipe.TURN | Pipe.END));
         return end(turn + 1, (word & Pipe.OWNED) != 0);
@@ -364,15 +364,15 @@ final class Seat extends Course {
     private boolean passInRun(long word, long turn) {
         step();
         calm++;
-        if (promise == Eagerness.WITHDRAWN && (word & Pipe.EAGER) == 0) {
-            promise = Eagerness.NONE;
+        if (promise == FenceElision.WITHDRAWN && (word & Pipe.EAGER) == 0) {
+            promise = FenceElision.NONE;
         }
         int progress = (int) sequence & (Pipe.PROGRESS - 1);
         boolean tells = pipe.unbounded && progress == 0;
         if (tells) {
             pipe.consumed = sequence;
         }
-        if (promise != Eagerness.WITHDRAWN && mayOpen()) {
+        if (promise != FenceElision.WITHDRAWN && mayOpen()) {
             open(turn + 1, Pipe.PROGRESS - 1 - progress, (sequence + 1 << Pipe.NUMBER) + mark(!isClient));
         }
         boolean isKept = end(turn + 1, (word & Pipe.OWNED) != 0);
@@ -385,15 +385,15 @@ final class Seat extends Course {
 
     /** Promises the sender that fences are not needed, if that is worthwhile. */
     void promise() {
-        if (calm >= Eagerness.CALM) {
+        if (calm >= FenceElision.CALM) {
             calm = 0;
             promiseIfFree();
         }
     }
 
     private void promiseIfFree() {
-        if (sign.waiter == null && !speaks && !Patience.isVirtual() && sign.promise()) {
-            promise = Eagerness.PROMISED;
+        if (flags.waiter == null && !speaks && !SpinBudget.isVirtual() && flags.promise()) {
+            promise = FenceElision.PROMISED;
         }
     }
 
@@ -411,9 +411,9 @@ final class Seat extends Course {
     }
 
     /**
-     * Abandons the session, if the seat still belongs to this watch: endpoints in unread messages from the peer abandon their
-     * sessions, what the peer sends later is refused, and the peer can read what was sent to it so far. The number and depth of
-     * unread messages cost heap, not stack.
+     * Abandons the session, if the side state still belongs to this watch: endpoints in unread messages from the peer abandon
+     * their sessions, what the peer sends later is refused, and the peer can read what was sent to it so far. The number and
+     * depth of unread messages cost heap, not stack.
      */
     void leave(Watch by) {
         ArrayDeque<Side> unread = new ArrayDeque<>(0);
@@ -428,8 +428,8 @@ final class Seat extends Course {
     }
 
     /**
-     * Abandons the session, whichever side has the seat: two uses have overlapped, and the position of this side is unknown.
-     * Returns false, for the methods that end a use with this result.
+     * Abandons the session, whichever side has the side state: two uses have overlapped, and the position of this side is
+     * unknown. Returns false, for the methods that end a use with this result.
      */
     boolean breakOff() {
         watch = Watch.LEFT;
@@ -454,13 +454,13 @@ final class Seat extends Course {
 
     private void depart(ArrayDeque<Side> unread) {
         vacate();
-        sign.left = true;
+        flags.left = true;
         VarHandle.fullFence();
         sweep(unread);
         Waiter.wake(there.waiter);
         Waiter.wake(there.room);
-        Waiter.wake(sign.waiter);
-        Waiter.wake(sign.room);
+        Waiter.wake(flags.waiter);
+        Waiter.wake(flags.room);
     }
 
     /** Takes the messages with endpoints that this side has not read. The ring may be in use at the same time. */
@@ -468,11 +468,13 @@ final class Seat extends Course {
         for (Segment each = pipe.first; each != null; each = each.next) {
             for (int i = 0; i < each.slots(); i++) {
                 long word = (long) Pipe.WORD.getAcquire(each.words, Segment.at(i));
-                boolean isCargo = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) == mark(!isClient);
+                boolean hasEndpoints = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) == mark(!isClient);
                 // The payload is another one only if two uses by the peer have overlapped.
-                if (isCargo && takeCargo(each.words, Segment.at(i), word) && each.payload(i) instanceof Cargo cargo) {
+                if (hasEndpoints
+                        && takeEndpoints(each.words, Segment.at(i), word)
+                        && each.payload(i) instanceof EndpointPayload payload) {
                     each.payloads[i] = null;
-                    for (Handle endpoint : cargo.endpoints) {
+                    for (Handle endpoint : payload.endpoints) {
                         unread.add(endpoint.$side);
                     }
                 }

@@ -4,8 +4,9 @@
  */
 #define clock_gettime told_time
 #define duo_yield told_yield
-#define duo_give_way give_way
-#include "../src/give_way.c"
+#define duo_backoff_begin told_begin
+#define duo_backoff_yields told_yields
+#include "../src/backoff.c"
 
 #include "check.h"
 
@@ -30,28 +31,28 @@ void told_yield(void)
 
 static void cheap_yields_are_timed_now_and_then(void)
 {
-    yield_takes = DEAR;
-    for (unsigned call = 0; call < 10 * SAMPLE; call++) CHECK(give_way());
+    yield_takes = SLOW;
+    for (unsigned call = 0; call < 10 * SAMPLE; call++) CHECK(yield_unless_slow());
     CHECK(yields == 10 * SAMPLE);
     CHECK(looks_at_the_clock == 2 * 10);
 }
 
-static void after_a_dear_one_there_is_none_for_a_while(void)
+static void after_a_slow_one_there_is_none_for_a_while(void)
 {
-    yield_takes = DEAR + 1;
+    yield_takes = SLOW + 1;
     unsigned before = yields;
     uint64_t then = time_now;
-    while (give_way()) CHECK(yields <= before + SAMPLE);
+    while (yield_unless_slow()) CHECK(yields <= before + SAMPLE);
     CHECK(time_now - then <= SAMPLE * yield_takes);
     uint64_t next = atomic_load(&again);
     CHECK(next > time_now && next - time_now <= PAUSE * yield_takes);
 
     before = yields;
     time_now = next - 1;
-    CHECK(!give_way() && yields == before);
+    CHECK(!yield_unless_slow() && yields == before);
     time_now = next;
-    CHECK(give_way() && yields == before + 1);
-    CHECK(!give_way());
+    CHECK(yield_unless_slow() && yields == before + 1);
+    CHECK(!yield_unless_slow());
 }
 
 static void cheap_ones_are_trusted_again_after_a_second(void)
@@ -59,20 +60,35 @@ static void cheap_ones_are_trusted_again_after_a_second(void)
     yield_takes = 1;
     time_now = atomic_load(&again);
     unsigned looks = looks_at_the_clock;
-    CHECK(give_way() && give_way());
+    CHECK(yield_unless_slow() && yield_unless_slow());
     CHECK(looks_at_the_clock == looks + 4);
     time_now += SECOND + 1;
-    CHECK(give_way());
+    CHECK(yield_unless_slow());
     CHECK(atomic_load(&again) == 0);
     looks = looks_at_the_clock;
-    CHECK(give_way());
+    CHECK(yield_unless_slow());
     CHECK(looks_at_the_clock == looks);
+}
+
+static void a_thread_checks_a_limited_number_of_times_before_it_sleeps(void)
+{
+    yield_takes = 1;
+    duo_backoff backoff = told_begin(true);
+    unsigned checks = 0;
+    while (backoff.spins > 0 || told_yields(&backoff)) {
+        if (backoff.spins > 0) backoff.spins -= 1;
+        checks += 1;
+    }
+    CHECK(checks == DUO_SPINS + YIELDS);
+    CHECK(!told_yields(&backoff));
+    CHECK(told_begin(false).spins == 0);
 }
 
 int main(void)
 {
     cheap_yields_are_timed_now_and_then();
-    after_a_dear_one_there_is_none_for_a_while();
+    after_a_slow_one_there_is_none_for_a_while();
     cheap_ones_are_trusted_again_after_a_second();
+    a_thread_checks_a_limited_number_of_times_before_it_sleeps();
     return 0;
 }

@@ -13,7 +13,7 @@ package duologue;
  *
  * <p>Only the thread that has claimed the side accesses this object.
  */
-final class Patience {
+final class SpinBudget {
     /** How many times to spin at most. Set by the system property {@code duologue.spins}. */
     static final int MOST = Integer.getInteger("duologue.spins", Runtime.getRuntime().availableProcessors() > 1 ? 2000 : 0);
 
@@ -61,21 +61,21 @@ final class Patience {
         return VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread());
     }
 
-    /** Spins and yields until {@code seat} is ready. Returns whether it is. */
-    boolean look(Seat seat) {
-        if (seat.isReady()) {
+    /** Spins and yields until {@code state} is ready. Returns whether it is. */
+    boolean look(SideState state) {
+        if (state.isReady()) {
             return true;
         }
         if (isVirtual()) {
             asleepAt = NEVER;
-            return giveWay(seat);
+            return yieldUnlessSlow(state);
         }
-        if (spin(seat)) {
+        if (spin(state)) {
             return true;
         }
         long start = System.nanoTime();
-        for (int i = 0; i < YIELDS && Yields.giveWay(); i++) {
-            if (seat.isReady()) {
+        for (int i = 0; i < YIELDS && YieldPolicy.yieldUnlessSlow(); i++) {
+            if (state.isReady()) {
                 learn(System.nanoTime() - start < SWITCH);
                 return true;
             }
@@ -88,21 +88,21 @@ final class Patience {
      * Lets other virtual threads run on the carrier: the peer may be one of them, and then neither thread has to be woken. After
      * each yield without success, the yield is skipped for more waits.
      */
-    private boolean giveWay(Seat seat) {
+    private boolean yieldUnlessSlow(SideState state) {
         if (left > 0) {
             left--;
             return false;
         }
         Thread.yield();
-        boolean isReady = seat.isReady();
+        boolean isReady = state.isReady();
         doubt = isReady ? 0 : Math.min(MOST_DOUBT, 2 * doubt + 1);
         left = doubt;
         return isReady;
     }
 
-    private boolean spin(Seat seat) {
+    private boolean spin(SideState state) {
         int pause = 1;
-        boolean inRun = seat.isInRun();
+        boolean inRun = state.isInRun();
         for (int spent = 0; spent < budget; spent += pause) {
             if (inRun && pause < LONGEST_PAUSE) {
                 pause *= 2;
@@ -110,7 +110,7 @@ final class Patience {
             for (int i = 0; i < pause; i++) {
                 Thread.onSpinWait();
             }
-            if (seat.isReady()) {
+            if (state.isReady()) {
                 return true;
             }
         }

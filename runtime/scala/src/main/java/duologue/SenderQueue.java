@@ -9,12 +9,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  *
  * <h2>Why no sender sleeps forever</h2>
  *
- * A sender that joins holds the endpoint's lock: it enters the queue, stores the crowd as {@link Sign#room} and checks once more
- * for space. The receiver stores its progress and then reads {@code room} and the queue. All of these accesses are volatile,
- * hence sequentially consistent: the sender that joins sees the space, or the receiver sees the crowd and the waiters in it. A
- * waiter is removed from the queue before it is woken, so it is woken once for each time it joins.
+ * A sender that joins holds the endpoint's lock: it enters the queue, stores the queue as {@link SharedFlags#room} and checks
+ * once more for space. The receiver stores its progress and then reads {@code room} and the queue. All of these accesses are
+ * volatile, hence sequentially consistent: the sender that joins sees the space, or the receiver sees the queue and the waiters
+ * in it. A waiter is removed from the queue before it is woken, so it is woken once for each time it joins.
  */
-final class Crowd extends Waiter {
+final class SenderQueue extends Waiter {
     private final ConcurrentLinkedQueue<Waiter> waiting = new ConcurrentLinkedQueue<>();
 
     /**
@@ -33,11 +33,11 @@ final class Crowd extends Waiter {
     }
 
     /** Makes {@code waiter} wait for space. Returns false, without waiting, if there is some. The side is claimed. */
-    boolean join(Waiter waiter, Seat seat) {
+    boolean join(Waiter waiter, SideState state) {
         waiting.add(waiter);
-        seat.expectRoom(this);
+        state.expectRoom(this);
         // If it has already been removed, a wake-up is on its way.
-        return !seat.hasRoom() || !waiting.remove(waiter);
+        return !state.hasRoom() || !waiting.remove(waiter);
     }
 
     boolean isEmpty() {
@@ -45,11 +45,11 @@ final class Crowd extends Waiter {
     }
 
     /**
-     * Stores the crowd again, because another waiter may have replaced it. Returns whether there is space. The side is claimed.
+     * Stores the queue again, because another waiter may have replaced it. Returns whether there is space. The side is claimed.
      */
-    boolean rejoin(Seat seat) {
-        seat.expectRoom(this);
-        return seat.hasRoom();
+    boolean rejoin(SideState state) {
+        state.expectRoom(this);
+        return state.hasRoom();
     }
 
     /** Removes a waiter that gives up. */

@@ -7,12 +7,12 @@ import java.lang.invoke.VarHandle;
  * The state that one side shows to its peer, which reads it with every message. It is rarely written, so that reading it stays
  * cheap; what changes with every message is stored elsewhere.
  */
-final class Sign extends Padding {
+final class SharedFlags extends Padding {
     private static final VarHandle WAITER;
 
     static {
         try {
-            WAITER = MethodHandles.lookup().findVarHandle(Sign.class, "waiter", Waiter.class);
+            WAITER = MethodHandles.lookup().findVarHandle(SharedFlags.class, "waiter", Waiter.class);
         } catch (ReflectiveOperationException impossible) {
             throw new ExceptionInInitializerError(impossible);
         }

@@ -4,11 +4,11 @@ package duologue;
  * A payload that contains endpoints, as stored in the ring. It lists the endpoints, so that a message that is destroyed unread
  * gives them up without a search through its payload.
  */
-final class Cargo {
+final class EndpointPayload {
     final Object payload;
     final Handle[] endpoints;
 
-    Cargo(Object payload, Handle[] endpoints) {
+    EndpointPayload(Object payload, Handle[] endpoints) {
         this.payload = payload;
         this.endpoints = endpoints;
     }

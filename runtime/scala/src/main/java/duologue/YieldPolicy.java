@@ -5,29 +5,29 @@ package duologue;
  *
  * <p>If the peer is about to run on this processor, a yield hands the processor over for a fraction of what sleeping and being
  * woken cost. But the operating system may hand it to any thread: where other programs compute, it comes back after milliseconds,
- * while a sleeping thread gets to run soon after it was woken. So after an expensive yield there is none for 32 times as long,
+ * while a sleeping thread gets to run soon after it was woken. So after a slow yield there is none for 32 times as long,
  * and no more than a thirtieth of the time is lost by trying.
  *
  * <p>One instance is enough for all threads, since they share the processors. Its answer may be out of date, which does no harm.
  */
-final class Yields {
+final class YieldPolicy {
     /**
-     * A yield that takes longer than this, in nanoseconds, is expensive. The value is below the time slice that the operating
-     * system gives a thread that only computes, and above the time that several threads spin for their messages before they
-     * sleep.
+     * A yield that takes longer than this, in nanoseconds, is slow. The value is below the time slice that the operating
+     * system gives a thread that only computes, and above the time that a hundred threads take that each handle one message
+     * and yield.
      */
-    static final long DEAR = 500_000;
+    static final long SLOW = 1_000_000;
 
     static final int PAUSE = 32;
 
-    private static final Yields ALL = new Yields();
+    private static final YieldPolicy ALL = new YieldPolicy();
 
     private volatile boolean isDoubted;
     private volatile long again;
 
     /** Lets other threads run. Returns false at once, without a yield, if this thread should sleep instead. */
-    static boolean giveWay() {
-        if (Patience.isVirtual()) {
+    static boolean yieldUnlessSlow() {
+        if (SpinBudget.isVirtual()) {
             // The carrier is handed to virtual threads only.
             Thread.yield();
             return true;
@@ -49,7 +49,7 @@ final class Yields {
     /** Learns from a yield that began and ended at these times. */
     void learn(long start, long end) {
         long took = end - start;
-        if (took > DEAR) {
+        if (took > SLOW) {
             again = end + PAUSE * took;
             isDoubted = true;
         } else if (isDoubted) {

@@ -37,7 +37,7 @@ import java.lang.ref.WeakReference;
  * probably keep the side too. After each pause for a live owner, the next owner has to claim the side twice as often in a row, so
  * a side that moves back and forth between threads rarely causes a pause.
  */
-abstract class Claims extends Watch {
+abstract class Ownership extends Watch {
     /** An operation is in progress. */
     private static final long BUSY = -2;
 
@@ -56,8 +56,8 @@ abstract class Claims extends Watch {
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
-            LIVE = lookup.findVarHandle(Claims.class, "live", long.class);
-            OWNER = lookup.findVarHandle(Claims.class, "owner", WeakReference.class);
+            LIVE = lookup.findVarHandle(Ownership.class, "live", long.class);
+            OWNER = lookup.findVarHandle(Ownership.class, "owner", WeakReference.class);
         } catch (ReflectiveOperationException impossible) {
             throw new ExceptionInInitializerError(impossible);
         }
@@ -84,7 +84,7 @@ abstract class Claims extends Watch {
     /** Whether ownership was ever taken away from a live thread; never reset. */
     private volatile boolean contested;
 
-    Claims(Side side) {
+    Ownership(Side side) {
         super(side);
         // A plain store: the fence of a volatile store would serve no purpose yet.
         OWNER.set(this, NOBODY);

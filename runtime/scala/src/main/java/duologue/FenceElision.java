@@ -29,7 +29,7 @@ import java.util.concurrent.TimeUnit;
  * poll did not find n. So for later messages the sender reads the waiter, or what the receiver has stored later: the promise is
  * forgotten on both sides, and the next sleep is as described in {@link Pipe}.
  */
-final class Eagerness {
+final class FenceElision {
     /** No promise was made, or the sender has forgotten it. */
     static final byte NONE = 0;
     /** The waiter is EAGER. */
@@ -44,7 +44,7 @@ final class Eagerness {
     static final long SOON = 100_000;
     static final long LATE = 60_000_000_000L;
 
-    private Eagerness() {}
+    private FenceElision() {}
 
     /** The interval after this one, in nanoseconds. */
     static long after(long interval) {
@@ -56,12 +56,12 @@ final class Eagerness {
      * library.
      */
     static final class Unsure extends Waiter implements Runnable {
-        private final WeakReference<Sign> sign;
+        private final WeakReference<SharedFlags> flags;
         private final Waiter waiter;
         private long interval = SOON;
 
-        Unsure(Sign sign, Waiter waiter) {
-            this.sign = new WeakReference<>(sign);
+        Unsure(SharedFlags flags, Waiter waiter) {
+            this.flags = new WeakReference<>(flags);
             this.waiter = waiter;
         }
 
@@ -77,8 +77,8 @@ final class Eagerness {
 
         @Override
         public void run() {
-            Sign sign = this.sign.get();
-            if (sign != null && sign.waiter == this && !sign.left) {
+            SharedFlags flags = this.flags.get();
+            if (flags != null && flags.waiter == this && !flags.left) {
                 Waiter.wake(waiter);
                 interval = after(interval);
                 start();

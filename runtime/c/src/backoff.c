@@ -1,5 +1,5 @@
 /*
- * Letting other threads run before going to sleep, as long as that is not more expensive than
+ * Yielding to other threads before going to sleep, as long as that is not more expensive than
  * sleeping.
  *
  * If the peer is about to run on this processor, yielding lets it run for a fraction of the cost of
@@ -9,26 +9,36 @@
  * long, so that no more than a thirtieth of the time is lost by trying.
  */
 #define _GNU_SOURCE
-#include "session.h"
+#include "backoff.h"
 
 #ifdef DUO_NO_THREADS
 
-bool duo_give_way(void)
+duo_backoff duo_backoff_begin(bool spins)
 {
-    duo_yield();
-    return true;
+    (void)spins;
+    return (duo_backoff){0, 0};
+}
+
+bool duo_backoff_yields(duo_backoff *backoff)
+{
+    (void)backoff;
+    return false;
 }
 
 #else
 
 #include <time.h>
 
+/* How often a thread yields before it sleeps. */
+enum { YIELDS = 32 };
+
 #define SECOND UINT64_C(1000000000)
 /*
  * A yield that takes longer than this, in nanoseconds, is slow. This is less than the kernel lets a
- * thread run that only computes, and more than several threads together spin before they sleep.
+ * thread run that only computes, and more than a hundred threads take that each handle one message
+ * and yield.
  */
-#define DEAR UINT64_C(500000)
+#define SLOW UINT64_C(1000000)
 /* After a slow yield there is none for this many times as long as it took. */
 #define PAUSE UINT64_C(32)
 
@@ -54,7 +64,7 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
-bool duo_give_way(void)
+static bool yield_unless_slow(void)
 {
     uint64_t doubted_until = duo_atomic_load(&again, memory_order_relaxed);
     if (doubted_until == 0 && untimed < SAMPLE) {
@@ -69,9 +79,21 @@ bool duo_give_way(void)
         duo_atomic_store(&again, 0, memory_order_relaxed);
     duo_yield();
     uint64_t end = now();
-    if (end - start > DEAR)
+    if (end - start > SLOW)
         duo_atomic_store(&again, end + (end - start) * PAUSE, memory_order_relaxed);
     return true;
+}
+
+duo_backoff duo_backoff_begin(bool spins)
+{
+    return (duo_backoff){spins ? DUO_SPINS : 0, YIELDS};
+}
+
+bool duo_backoff_yields(duo_backoff *backoff)
+{
+    bool yields = backoff->yields > 0 && yield_unless_slow();
+    backoff->yields = yields ? backoff->yields - 1 : 0;
+    return yields;
 }
 
 #endif
