@@ -1,6 +1,6 @@
 //! The layers of the runtimes: which module may use which. The compiler's own rooms are in `tidy`.
 
-use crate::tidy::{files, relative};
+use crate::tidy::{files, heads, relative};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -40,8 +40,13 @@ fn modules() -> BTreeMap<String, String> {
             "{path} is in a folder that is not a layer"
         );
         let name = name.trim_end_matches("/mod").replace('/', "::");
-        if !LAYERS.contains(&name.as_str()) && !name.ends_with("::tests") {
-            let text = fs::read_to_string(&file).expect("it can be read");
+        let text = fs::read_to_string(&file).expect("it can be read");
+        if LAYERS.contains(&name.as_str()) {
+            assert!(
+                !code(&text).contains("use "),
+                "{path} only declares modules"
+            );
+        } else if !name.ends_with("::tests") {
             modules.insert(name, code(&text));
         }
     }
@@ -63,14 +68,25 @@ fn paths(module: &str, code: &str) -> Vec<String> {
             }
             let end = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
             let path = rest.split(end).next().unwrap_or_default();
-            found.push(match (base.as_str(), path.trim_end_matches("::")) {
-                ("", path) => path.to_owned(),
-                (base, "") => base.to_owned(),
-                (base, path) => format!("{base}::{path}"),
-            });
+            let group = rest[path.len()..].strip_prefix('{');
+            let group = group.and_then(|list| list.split("};").next());
+            let path = path.trim_end_matches("::");
+            match group {
+                Some(list) => {
+                    let heads = heads(list).into_iter();
+                    found.extend(heads.map(|head| joined(&[&base, path, &head])));
+                }
+                None => found.push(joined(&[&base, path])),
+            }
         }
     }
     found
+}
+
+/// A path of those parts that are not empty.
+fn joined(parts: &[&str]) -> String {
+    let parts = parts.iter().copied().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("::")
 }
 
 fn parent(module: &str) -> String {
@@ -88,10 +104,19 @@ fn uses(modules: &BTreeMap<String, String>) -> Uses {
         path
     };
     let of = |module: &String, code: &String| {
-        let paths = paths(module, code);
-        let used = paths.iter().map(resolve);
-        used.filter(|used| !used.is_empty() && used != module)
-            .collect()
+        let mut used = BTreeSet::new();
+        for path in paths(module, code) {
+            // What is in a layer but in none of its modules belongs to a module inside this file.
+            let first = path.split("::").next().unwrap_or_default();
+            assert!(
+                LAYERS.contains(&first),
+                "{module} uses {path}: name the module that has it"
+            );
+            used.insert(resolve(&path));
+        }
+        used.remove(module);
+        used.remove("");
+        used
     };
     let all = modules.iter();
     all.map(|(module, code)| (module.clone(), of(module, code)))
@@ -203,12 +228,13 @@ fn circles_and_paths_are_recognized() {
         in_circle(uses(&[("a", "b"), ("b", "c"), ("c", "b"), ("d", "")])),
         ["a", "b", "c"]
     );
-    let code = "use crate::ring::Found;\nuse super::pipe::{Pipe, Then};\nuse super::super::other;\ncrate::floor::full();";
+    let code = "use crate::ring::view::Found;\nuse super::{pipe, wait::Wait};\nuse super::super::other;\nlet x = crate::floor::full();";
     let paths = paths("link::arming::task", code);
     let expected = [
-        "ring::Found",
+        "ring::view::Found",
         "floor::full",
         "link::arming::pipe",
+        "link::arming::wait",
         "link::other",
     ];
     assert_eq!(paths, expected);

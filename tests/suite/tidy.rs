@@ -205,7 +205,7 @@ fn rooms_named(source: &Source) -> BTreeSet<String> {
 }
 
 /// The first word of each item of a list; items may themselves contain lists.
-fn heads(list: &str) -> Vec<String> {
+pub fn heads(list: &str) -> Vec<String> {
     let mut depth = 0;
     let mut heads = vec![String::new()];
     for letter in list.chars() {

@@ -74,14 +74,19 @@ static void a_thread_checks_a_limited_number_of_times_before_it_sleeps(void)
 {
     yield_takes = 1;
     duo_backoff backoff = told_begin(true);
-    unsigned checks = 0;
-    while (backoff.spins > 0 || told_yields(&backoff)) {
-        if (backoff.spins > 0) backoff.spins -= 1;
-        checks += 1;
-    }
-    CHECK(checks == DUO_SPINS + YIELDS);
-    CHECK(!told_yields(&backoff));
-    CHECK(told_begin(false).spins == 0);
+    unsigned checks = 0, before = yields;
+    while (duo_backoff_pass(&backoff, 1)) checks += 1;
+    CHECK(checks == DUO_SPINS + YIELDS && yields == before + YIELDS);
+    CHECK(!duo_backoff_pass(&backoff, 1));
+
+    /* A check of many endpoints counts as many. */
+    backoff = told_begin(true);
+    for (checks = 0; duo_backoff_pass(&backoff, DUO_SPINS - 1);) checks += 1;
+    CHECK(checks == 2 + YIELDS);
+
+    before = yields;
+    backoff = told_begin(false);
+    CHECK(duo_backoff_pass(&backoff, 1) && yields == before + 1);
 }
 
 int main(void)

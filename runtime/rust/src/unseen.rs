@@ -23,7 +23,7 @@ use crate::link::pipe::{pair, Pipe, Then};
 use crate::link::publish::Sent;
 use crate::link::tests::store_unseen;
 use crate::ring::flags::Report;
-use crate::ring::Found;
+use crate::ring::view::Found;
 use crate::typed::futures::Endpoint;
 use crate::PortSet;
 use crate::Select;

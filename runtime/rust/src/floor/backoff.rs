@@ -10,7 +10,8 @@
 //! The limits do not adapt. A budget that learns from earlier waits has to be probed again and again, because two
 //! threads that have learnt to sleep both wait too long to learn anything else.
 //!
-//! A wait for something that the other side does within a few instructions uses [`Backoff`] instead, which never sleeps.
+//! A wait for something that the other side does within a few instructions uses [`Backoff`] instead, which never
+//! sleeps.
 
 use super::sync::{spin_loop, yield_now};
 use super::yielding::yield_unless_slow;

@@ -105,6 +105,8 @@ mod system {
     not(any(miri, duologue_loom))
 )))]
 mod system {
+    use super::Cpu;
+
     #[cfg(all(
         target_os = "linux",
         feature = "membarrier",
@@ -112,8 +114,6 @@ mod system {
         not(duologue_loom)
     ))]
     pub(crate) fn ask() {}
-
-    use super::Cpu;
 
     pub(super) fn current() -> Cpu {
         Cpu(0)

@@ -8,8 +8,8 @@
 //! `clone`, the task is woken at once, and checks again whenever its executor has nothing else to do.
 //!
 //! That continues for as long as a receiver waits in its flags, which it does only in a session that began before the
-//! barrier was lost. A task waits in the word as soon as its sender knows that it is a task (see `link::arming`), which is
-//! two messages later.
+//! barrier was lost. A task waits in the word as soon as its sender knows that it is a task (see `link::arming`), which
+//! is two messages later.
 
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,11 @@
 //! Waiters, and the slot in the session where the other side finds one.
 //!
-//! Each side has a waiter slot of its own (a [`WaitSlot`]): a slot shared by both loses wake-ups. To wait, a side writes
-//! its waiter into its slot and then raises a flag, in the word that the other side will change or in its own flags
-//! (see `link::arming`). The side that lowers the flag, by a read-modify-write, gets the waiter. That is either the other
-//! side, which by Acquire sees what was written before the flag was raised, or the owner, which gives up waiting.
-//! `busy` covers the time between lowering the flag and reading the slot: the owner neither writes its slot again nor
-//! ends the session before the other side has cleared `busy`.
+//! Each side has a waiter slot of its own (a [`WaitSlot`]): a slot shared by both loses wake-ups. To wait, a side
+//! writes its waiter into its slot and then raises a flag, in the word that the other side will change or in its own
+//! flags (see `link::arming`). The side that lowers the flag, by a read-modify-write, gets the waiter. That is either
+//! the other side, which by Acquire sees what was written before the flag was raised, or the owner, which gives up
+//! waiting. `busy` covers the time between lowering the flag and reading the slot: the owner neither writes its slot
+//! again nor ends the session before the other side has cleared `busy`.
 //!
 //! # Wakers are foreign code
 //!
@@ -20,8 +20,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::task::Waker;
 
-use crate::floor::backoff::Backoff;
-use crate::floor::sync::{unpark, AtomicBool, Thread};
+use super::backoff::Backoff;
+use super::sync::{unpark, AtomicBool, Thread};
 
 /// A sleeping thread or a pending task.
 pub(crate) enum Waiter {

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::floor::sync::yield_now;
+use super::sync::yield_now;
 
 /// Yields that take longer than this, in nanoseconds, count as slow. This is less than the time slice that the kernel
 /// gives a thread that only computes, and more than a hundred threads take that each handle one message and yield.

@@ -15,20 +15,20 @@
 //!
 //! Where messages are stored, a receiver puts its waiter into its slot, reports in its flags that it waits at its
 //! position, runs the barrier and checks again. The barrier ensures that either it sees the message, or the sender sees
-//! the report after its store. Both can happen; then the side that lowers the flag by a compare-and-swap gets the waiter. The flag
-//! refers to one position, so that a sender that is late in checking the flags after an earlier message does not take
-//! the waiter of a later one.
+//! the report after its store. Both can happen; then the side that lowers the flag by a compare-and-swap gets the
+//! waiter. The flag refers to one position, so that a sender that is late in checking the flags after an earlier
+//! message does not take the waiter of a later one.
 //!
 //! Tasks take further steps to be seen without the barrier: see `arming/task.rs`.
 //!
 //! # Without the barrier
 //!
-//! Where the kernel refuses the barrier (see `floor::barrier`), a sender may miss what was set in the flags. So a side that
-//! registered a waiter there checks again from time to time (see `floor::recheck`), and a task whose attempt to run the barrier
-//! failed does not record that its sender knows: that is certain only after a message that says so or a turn, neither of which needs a
-//! barrier.
+//! Where the kernel refuses the barrier (see `floor::barrier`), a sender may miss what was set in the flags. So a side
+//! that registered a waiter there checks again from time to time (see `floor::recheck`), and a task whose attempt to
+//! run the barrier failed does not record that its sender knows: that is certain only after a message that says so or a
+//! turn, neither of which needs a barrier.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 
 use super::credit::Room;
@@ -40,8 +40,8 @@ use crate::floor::wait_slot::{WaitSlot, Waiter};
 use crate::ring::credit_word::Credit;
 use crate::ring::flags::Report;
 use crate::ring::line_word::LineWord;
+use crate::ring::view::Found;
 use crate::ring::word::Shared;
-use crate::ring::Found;
 
 mod task;
 
@@ -65,33 +65,19 @@ enum Unchanged<'a> {
 }
 
 impl Unchanged<'_> {
-    /// Raises the flag in the word; false if the word has changed.
+    /// See [`Shared::raise`].
     fn raise(&self) -> bool {
         match *self {
-            Unchanged::Line(word, value) => {
-                let raised = word.compare_exchange(value, value.awaited(), AcqRel, Acquire);
-                raised.is_ok()
-            }
-            Unchanged::Credit(word, value) => {
-                let raised = word.compare_exchange(value, value.awaited(), AcqRel, Acquire);
-                raised.is_ok()
-            }
+            Unchanged::Line(word, value) => word.raise(value),
+            Unchanged::Credit(word, value) => word.raise(value),
         }
     }
 
-    /// Lowers the flag in the word; false if it was down or the word has changed.
+    /// See [`Shared::lower`].
     fn lower(&self) -> bool {
         match *self {
-            Unchanged::Line(word, value) => {
-                let lowered = value.not_awaited();
-                let lowered = || word.compare_exchange(value, lowered, AcqRel, Acquire);
-                value.is_awaited() && lowered().is_ok()
-            }
-            Unchanged::Credit(word, value) => {
-                let lowered = value.not_awaited();
-                let lowered = || word.compare_exchange(value, lowered, AcqRel, Acquire);
-                value.is_awaited() && lowered().is_ok()
-            }
+            Unchanged::Line(word, value) => word.lower(value),
+            Unchanged::Credit(word, value) => word.lower(value),
         }
     }
 }

@@ -18,6 +18,7 @@ use super::pipe::Pipe;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::credit_word::{Credit, Segment};
+use crate::ring::word::Awaitable;
 
 /// Whether the sender may write into its next line.
 pub(crate) enum Room {

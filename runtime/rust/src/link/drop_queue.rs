@@ -27,11 +27,11 @@
 //!
 //! # Sessions inside messages of other sessions: another stack
 //!
-//! The messages of another session are always destroyed before the `drop` of its endpoint returns, because its messages may borrow from what
-//! is freed right after it. That takes stack space for each level. From a certain depth on, it is done by a helper
-//! thread with a stack of its own, while this thread waits. The helper hands over to another helper when half of its
-//! stack is used. All payloads are `Send`, and so are endpoints. If a destructor panics, the panic resumes in the
-//! thread that waits.
+//! The messages of another session are always destroyed before the `drop` of its endpoint returns, because its messages
+//! may borrow from what is freed right after it. That takes stack space for each level. From a certain depth on, it is
+//! done by a helper thread with a stack of its own, while this thread waits. The helper hands over to another helper
+//! when half of its stack is used. All payloads are `Send`, and so are endpoints. If a destructor panics, the panic
+//! resumes in the thread that waits.
 //!
 //! If the system provides no further thread, or no memory for its stack, destructors continue on the current stack.
 //! Then the stack may overflow and the process aborts, as it does for boxes that are nested equally deep.

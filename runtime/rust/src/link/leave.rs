@@ -10,8 +10,9 @@
 //!
 //! # Where messages are stored
 //!
-//! A receiver sets `Leaving` in its flags, runs the barrier and checks again. The barrier (see `floor::barrier`) ensures that,
-//! if the receiver finds nothing, a sender that publishes here sees `Leaving` or a value that comes after it. So:
+//! A receiver sets `Leaving` in its flags, runs the barrier and checks again. The barrier (see `floor::barrier`)
+//! ensures that, if the receiver finds nothing, a sender that publishes here sees `Leaving` or a value that comes after
+//! it. So:
 //!
 //! - *Nothing is there.* The receiver changes `Leaving` to `Gone` and does not access the session any more: the sender
 //!   finds that with its next message, takes the payload back and ends the session. If that change fails, the sender
@@ -27,14 +28,14 @@
 //!
 //! # Where the barrier is lost
 //!
-//! If the kernel refuses the barrier to a session that relies on it (see `floor::barrier`), the receiver may miss what the
-//! sender stored a moment before, even though the message has a destructor. The receiver sets `Leaving`, passes a full
-//! fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then checks. If it finds
-//! nothing, it sets `Gone`. The sender finds that as where messages can be forgotten (see `peer`), by the same checks: after a fence
-//! of its own, before it sleeps or disconnects as a receiver, and when it ends. Because both sides have a fence, it is
-//! certain that the session ends, that no side sleeps waiting for a peer that is gone, and that a message is never
-//! destroyed twice. Even without the waiting time, it is certain that either the other side sees the flags or this side
-//! sees the message; the waiting time only decides which.
+//! If the kernel refuses the barrier to a session that relies on it (see `floor::barrier`), the receiver may miss what
+//! the sender stored a moment before, even though the message has a destructor. The receiver sets `Leaving`, passes a
+//! full fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then checks. If it finds
+//! nothing, it sets `Gone`. The sender finds that as where messages can be forgotten (see `peer`), by the same checks:
+//! after a fence of its own, before it sleeps or disconnects as a receiver, and when it ends. Because both sides have a
+//! fence, it is certain that the session ends, that no side sleeps waiting for a peer that is gone, and that a message
+//! is never destroyed twice. Even without the waiting time, it is certain that either the other side sees the flags or
+//! this side sees the message; the waiting time only decides which.
 //!
 //! If a store took longer than the grace period to become visible, its message would be neither read nor destroyed: its
 //! memory would leak. Nothing else can destroy it: what the message borrows need not outlive the sender's later
@@ -62,7 +63,8 @@ use crate::floor::barrier;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
-use crate::ring::Found;
+use crate::ring::view::Found;
+use crate::ring::word::Awaitable;
 
 /// What a sender finds when it announces its end.
 pub(super) enum Ending {

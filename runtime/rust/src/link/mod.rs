@@ -1,5 +1,5 @@
-//! What the two sides of a session do with its ring, without types: they send, find, take, leave and arm. A slow path is
-//! a file of its own.
+//! What the two sides of a session do with its ring, without types: they send, find, take, leave and arm. A slow path
+//! is a file of its own.
 //!
 //! # Two ways to publish
 //!

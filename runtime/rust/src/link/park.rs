@@ -9,7 +9,7 @@ use crate::floor::recheck::{self, Pause};
 use crate::floor::sync::current;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::line_word::LineWord;
-use crate::ring::Found;
+use crate::ring::view::Found;
 
 /// Waits until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.
 pub(crate) fn until(wait: Wait<'_>, deadline: Option<Instant>) -> bool {

@@ -29,7 +29,7 @@ use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::position::Key;
-use crate::ring::Found;
+use crate::ring::view::Found;
 
 impl Pipe {
     /// Whether a receiver may have disconnected without having seen what was sent before: because messages can be

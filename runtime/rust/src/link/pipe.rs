@@ -9,7 +9,7 @@ use crate::floor::wait_slot::{PendingWake, WaitSlot, Waiter};
 use crate::ring::block::StateInfo;
 use crate::ring::flags::Report;
 use crate::ring::position::Position;
-use crate::ring::Ring;
+use crate::ring::view::Ring;
 
 /// What follows a message.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use crate::floor::wait_slot::PendingWake;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
 use crate::ring::position::Position;
+use crate::ring::word::Awaitable;
 
 /// The outcome of sending a message.
 pub(crate) enum Sent<P> {

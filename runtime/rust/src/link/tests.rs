@@ -10,7 +10,7 @@ use crate::floor::layout::{Capacity, Layout, Slot};
 use crate::floor::wait_slot::Waiter;
 use crate::ring::line_word::LineWord;
 use crate::ring::position::{renewed, RENEWAL};
-use crate::ring::{Found, Ring};
+use crate::ring::view::{Found, Ring};
 
 /// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
@@ -323,7 +323,7 @@ fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
     for layout in layouts() {
         let room = layout.lines() * layout.per_line();
         let near = layout.near() * layout.per_line();
-        let middle = room / 2;
+        let half = room / 2;
         // How many walks reached each of the two ends.
         let mut reached = [0; 2];
         for round in 0..90 {
@@ -334,8 +334,8 @@ fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
                 ([near / 4; 4], [near; 4])
             } else {
                 (
-                    [near / 3, near, middle, 2 * room],
-                    [near, middle, room, 2 * room],
+                    [near / 3, near, half, 2 * room],
+                    [near, half, room, 2 * room],
                 )
             };
             for _ in 0..below(40) {

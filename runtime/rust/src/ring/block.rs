@@ -63,7 +63,8 @@ pub(crate) struct PrivateSide {
     /// The waker that a task of this side registered when it last yielded instead of waiting, as two pointers: see
     /// `link::arming::task`.
     pub(crate) waker: [AtomicUsize; 2],
-    /// The word of the message that last gave this side the turn, for the processor in it: see [`PrivateSide::peer_cpu`].
+    /// The word of the message that last gave this side the turn, for the processor in it: see
+    /// [`PrivateSide::peer_cpu`].
     pub(crate) turned_by: Shared<LineWord>,
 }
 
@@ -86,7 +87,8 @@ const _: () = assert!(
 pub(crate) struct Block {
     /// See `pool`. This comes first, because the pool knows nothing else of the block.
     link: Link,
-    /// See [`Layout::key`] and [`Layout::class`]: the layout of the block, without reading the cache lines of its sides.
+    /// See [`Layout::key`] and [`Layout::class`]: the layout of the block, without reading the cache lines of its
+    /// sides.
     key: u64,
     class: u32,
     /// An epoch that is newer than all stamps in the ring, for the next session in this block.

@@ -2,7 +2,7 @@
 //! does with it is in `link::credit`.
 
 use super::position::EPOCHS;
-use super::word::word;
+use super::word::{word, Awaitable};
 
 /// The credit word. Both sides change it only by read-modify-writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,8 +10,9 @@ pub(crate) struct Credit(u64);
 
 word!(Credit);
 
-/// The sender waits for space. A receiver that reports a segment or disconnects clears it and wakes the sender.
-const WAITS: u64 = 1;
+/// The sender waits for space. A receiver that reports a segment or disconnects lowers the flag and wakes the sender.
+impl Awaitable for Credit {}
+
 /// The receiver consumes its last messages and will then be gone: the sender gets no more space.
 const LEAVING: u64 = 2;
 /// The sender has disconnected while the ring was full. The receiver finds it when it reports the segment that the
@@ -57,19 +58,6 @@ impl Credit {
         Credit(segment.0 << NUMBER_SHIFT | self.0 & LEAVING)
     }
 
-    /// Whether the sender waits for space.
-    pub(crate) fn is_awaited(self) -> bool {
-        self.0 & WAITS != 0
-    }
-
-    pub(crate) fn awaited(self) -> Credit {
-        Credit(self.0 | WAITS)
-    }
-
-    pub(crate) fn not_awaited(self) -> Credit {
-        Credit(self.0 & !WAITS)
-    }
-
     /// Whether the receiver is disconnecting.
     pub(crate) fn is_leaving(self) -> bool {
         self.0 & LEAVING != 0
@@ -77,7 +65,7 @@ impl Credit {
 
     /// The receiver is disconnecting. The caller wakes a sender that waited.
     pub(crate) fn leaving(self) -> Credit {
-        Credit(self.0 & !WAITS | LEAVING)
+        Credit(self.not_awaited().0 | LEAVING)
     }
 
     /// Whether the sender is gone.
@@ -87,6 +75,6 @@ impl Credit {
 
     /// The sender disconnects, and does not wait any more.
     pub(crate) fn orphaned(self) -> Credit {
-        Credit(self.0 & !WAITS | ORPHANED)
+        Credit(self.not_awaited().0 | ORPHANED)
     }
 }

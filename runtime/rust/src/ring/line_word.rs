@@ -8,7 +8,7 @@
 //! | epoch   | count | KNOWS | processor | indexes | CLOSED DEAD WAITS |
 //! ```
 
-use super::word::word;
+use super::word::{word, Awaitable};
 use crate::floor::cpu::Cpu;
 use crate::floor::layout::Layout;
 
@@ -18,8 +18,8 @@ pub(crate) struct LineWord(u64);
 
 word!(LineWord);
 
-/// The side that set it waits for the other side to change the word.
-const WAITS: u64 = 1;
+impl Awaitable for LineWord {}
+
 /// The receiver is gone.
 const DEAD: u64 = 2;
 /// After the messages of the line: the sender is gone.
@@ -45,22 +45,6 @@ const _: () = assert!(EPOCH_SHIFT == 42 && INDEX_BITS as usize == Layout::INDEX_
 impl LineWord {
     /// A line without messages, in no epoch in particular.
     pub(crate) const EMPTY: LineWord = LineWord(0);
-
-    /// Whether the receiver waits for a change of this word.
-    #[inline]
-    pub(crate) fn is_awaited(self) -> bool {
-        self.0 & WAITS != 0
-    }
-
-    #[inline]
-    pub(crate) fn awaited(self) -> LineWord {
-        LineWord(self.0 | WAITS)
-    }
-
-    #[inline]
-    pub(crate) fn not_awaited(self) -> LineWord {
-        LineWord(self.0 & !WAITS)
-    }
 
     /// Whether the receiver is gone.
     #[inline]

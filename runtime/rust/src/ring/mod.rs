@@ -28,5 +28,3 @@ pub(crate) mod position;
 pub(crate) mod task_note;
 pub(crate) mod view;
 pub(crate) mod word;
-
-pub(crate) use view::{Found, Ring};

@@ -11,6 +11,28 @@ pub(crate) trait Word: Copy {
     fn bits(self) -> u64;
 }
 
+/// The side that set it waits for the other side to change the word.
+const AWAITED: u64 = 1;
+
+/// A word for whose change a side can wait.
+pub(crate) trait Awaitable: Word {
+    /// Whether a side waits for a change of this word.
+    #[inline]
+    fn is_awaited(self) -> bool {
+        self.bits() & AWAITED != 0
+    }
+
+    #[inline]
+    fn awaited(self) -> Self {
+        Self::from_bits(self.bits() | AWAITED)
+    }
+
+    #[inline]
+    fn not_awaited(self) -> Self {
+        Self::from_bits(self.bits() & !AWAITED)
+    }
+}
+
 /// A word in memory that two sides share.
 #[repr(transparent)]
 pub(crate) struct Shared<W>(AtomicU64, PhantomData<W>);
@@ -64,6 +86,29 @@ impl<W: Word> Shared<W> {
             }
         }
         None
+    }
+}
+
+impl<W: Awaitable> Shared<W> {
+    /// Announces in the word, which had this value, that this side waits for its change. False if it has changed.
+    #[inline]
+    pub(crate) fn raise(&self, value: W) -> bool {
+        self.compare_exchange(value, value.awaited(), Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+
+    /// Takes that back. False if it was not announced, or the word has changed: then the other side has seen it.
+    #[inline]
+    pub(crate) fn lower(&self, value: W) -> bool {
+        value.is_awaited()
+            && self
+                .compare_exchange(
+                    value,
+                    value.not_awaited(),
+                    Ordering::AcqRel,
+                    Ordering::Acquire,
+                )
+                .is_ok()
     }
 }
 

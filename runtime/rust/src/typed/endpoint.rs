@@ -14,7 +14,7 @@ use crate::link::pipe::{pair, Pipe, Then};
 use crate::link::publish::{Sent, Unsent};
 use crate::ring::block::StateInfo;
 use crate::ring::line_word::LineWord;
-use crate::ring::{Found, Ring};
+use crate::ring::view::{Found, Ring};
 
 /// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
 ///
@@ -257,7 +257,8 @@ impl<S: State> Branch<S> {
         }
         let layout = layout_in::<S>(&self.pipe);
         // SAFETY of both below: a branch exists only for a message that was found. Its sender was in state `S` as well,
-        // since both ends began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
+        // since both ends began together and follow the same transitions, so the payload is that of
+        // `Transition<INDEX>`.
         if matches!(S::Next::THEN, Then::Stay) {
             let here = self.pipe.copy();
             let in_segment = here.next_in_segment(&layout);

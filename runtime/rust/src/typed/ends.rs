@@ -22,27 +22,6 @@ pub struct Sender<S> {
 }
 
 impl<S> Sender<S> {
-    /// The endpoint of this pipe.
-    #[inline(always)]
-    pub(super) fn of(pipe: Pipe) -> Sender<S> {
-        Sender {
-            pipe: ManuallyDrop::new(pipe),
-            state: PhantomData,
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn into_pipe(self) -> Pipe {
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped, so the pipe is not used again.
-        unsafe { ManuallyDrop::take(&mut this.pipe) }
-    }
-
-    #[inline(always)]
-    pub(super) fn pipe(&self) -> &Pipe {
-        &self.pipe
-    }
-
     pub(crate) fn wait(&self) -> Wait<'_> {
         Wait::for_room(&self.pipe)
     }
@@ -66,27 +45,6 @@ pub struct Receiver<S> {
 }
 
 impl<S> Receiver<S> {
-    /// The endpoint of this pipe.
-    #[inline(always)]
-    pub(super) fn of(pipe: Pipe) -> Receiver<S> {
-        Receiver {
-            pipe: ManuallyDrop::new(pipe),
-            state: PhantomData,
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn into_pipe(self) -> Pipe {
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped, so the pipe is not used again.
-        unsafe { ManuallyDrop::take(&mut this.pipe) }
-    }
-
-    #[inline(always)]
-    pub(super) fn pipe(&self) -> &Pipe {
-        &self.pipe
-    }
-
     pub(crate) fn wait(&self) -> Wait<'_> {
         Wait::for_message(&self.pipe)
     }
@@ -109,6 +67,36 @@ pub struct Branch<S> {
     pub(super) word: LineWord,
     pub(super) state: PhantomData<fn(S) -> S>,
 }
+
+/// What a sender and a receiver have in common: they own a pipe.
+macro_rules! owns_pipe {
+    ($($end:ident),*) => {$(
+        impl<S> $end<S> {
+            /// The endpoint of this pipe.
+            #[inline(always)]
+            pub(super) fn of(pipe: Pipe) -> $end<S> {
+                $end {
+                    pipe: ManuallyDrop::new(pipe),
+                    state: PhantomData,
+                }
+            }
+
+            #[inline(always)]
+            pub(super) fn into_pipe(self) -> Pipe {
+                let mut this = ManuallyDrop::new(self);
+                // SAFETY: `this` is not dropped, so the pipe is not used again.
+                unsafe { ManuallyDrop::take(&mut this.pipe) }
+            }
+
+            #[inline(always)]
+            pub(super) fn pipe(&self) -> &Pipe {
+                &self.pipe
+            }
+        }
+    )*};
+}
+
+owns_pipe!(Sender, Receiver);
 
 macro_rules! common {
     ($($end:ident),*) => {$(

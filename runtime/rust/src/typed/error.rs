@@ -66,7 +66,8 @@ impl<P> SendError<P> {
         SendError { payload, closed }
     }
 
-    /// The payload of the message: the value itself if there is one, a tuple if there are several, `()` if there is none.
+    /// The payload of the message: the value itself if there is one, a tuple if there are several, `()` if there is
+    /// none.
     pub fn into_payload(self) -> P {
         self.payload
     }

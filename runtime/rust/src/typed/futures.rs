@@ -10,7 +10,7 @@ use super::error::{Closed, TryRecvError};
 use super::scheme::State;
 use crate::link::arming::Wait;
 use crate::link::park;
-use crate::ring::Found;
+use crate::ring::view::Found;
 
 /// What every endpoint can do in addition to its messages: report whether its next operation would wait, and wait until
 /// it would not.

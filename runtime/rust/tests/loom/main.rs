@@ -1,4 +1,5 @@
-//! All interleavings of short conversations, and all values that relaxed memory allows: `RUSTFLAGS="--cfg duologue_loom"`.
+//! All interleavings of short conversations, and all values that relaxed memory allows: `RUSTFLAGS="--cfg
+//! duologue_loom"`.
 #![cfg(duologue_loom)]
 
 extern crate duologue_runtime as duologue;
@@ -204,8 +205,8 @@ fn send_lines(before: &[u32], more: u32, waits: bool) {
 }
 
 /// What happens before: up to the point where the sender decides whether a lap has 4 lines or 12, where the receiver
-/// may or may not have read by then what matters; up to the end of a lap of each length; and up to the end of a long lap
-/// that follows a short one.
+/// may or may not have read by then what matters; up to the end of a lap of each length; and up to the end of a long
+/// lap that follows a short one.
 const LAPS: [&[u32]; 4] = [
     &[2],
     &[2, 2, 1, 1],

@@ -1,4 +1,5 @@
-//! The same contract where the kernel refuses `membarrier`: from the start, after the first session, and in the middle of others.
+//! The same contract where the kernel refuses `membarrier`: from the start, after the first session, and in the middle
+//! of others.
 //!
 //! A filter cannot be removed from a process. So these tests start this program again, with an environment variable
 //! that says what to do before the first test.

@@ -14,8 +14,8 @@ pub enum Capacity {
     Bounded(usize),
     /// A run may go on forever, so a send waits when the peer is a whole lap of the ring behind. The session takes
     /// 64 KiB, or the space for 8 messages if that is more: about 7,000 messages of 8 bytes, or 1,000 of 56 bytes. A
-    /// lap goes through all of it if the receiver falls behind, and through 4 KiB as long as the receiver is never 2 KiB
-    /// behind. Memory that no lap has reached is not touched. On 32-bit systems the session takes 8 KiB.
+    /// lap goes through all of it if the receiver falls behind, and through 4 KiB as long as the receiver is never 2
+    /// KiB behind. Memory that no lap has reached is not touched. On 32-bit systems the session takes 8 KiB.
     Unbounded,
 }
 

@@ -11,10 +11,11 @@
 //!   message that this side sent after the announcement, and it reads the flags before the first message of a run.
 //!
 //! Where it is not certain, a task waits in its flags. It announces that and then yields once. If messages come that
-//! fast, the task has its message by then, and the next message or the one after it says that the announcement was seen. If not, and no thread
-//! has run the barrier in the meantime, the task runs it, on behalf of all tasks that have yielded.
+//! fast, the task has its message by then, and the next message or the one after it says that the announcement was
+//! seen. If not, and no thread has run the barrier in the meantime, the task runs it, on behalf of all tasks that have
+//! yielded.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::Waker;
 
 use super::{Armed, Wait};
@@ -26,8 +27,8 @@ use crate::link::pipe::Pipe;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
 use crate::ring::task_note::TaskNote;
-use crate::ring::word::Shared;
-use crate::ring::Found;
+use crate::ring::view::Found;
+use crate::ring::word::{Awaitable, Shared};
 
 impl Pipe {
     /// Registers a task's waker for the message at this position. Its word had this value, in which the message was not
@@ -55,10 +56,7 @@ impl Pipe {
         let slot = self.slot();
         // SAFETY: this side owns the slot, and its flags are down.
         unsafe { (*slot).put(Waiter::Task(waker.clone())) };
-        if word
-            .compare_exchange(value, value.awaited(), AcqRel, Acquire)
-            .is_err()
-        {
+        if !word.raise(value) {
             // SAFETY: the flag was never raised.
             drop(unsafe { WaitSlot::take(slot) });
             return false;

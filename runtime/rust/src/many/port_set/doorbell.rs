@@ -7,8 +7,8 @@
 //!
 //! # Why it is sound
 //!
-//! - *A panel is on the list at most once.* Only the ring that found the word zero puts it there, and the set makes the word
-//!   zero only after it has taken the list that holds the panel and read the panel's link.
+//! - *A panel is on the list at most once.* Only the ring that found the word zero puts it there, and the set makes the
+//!   word zero only after it has taken the list that holds the panel and read the panel's link.
 //! - *No ring is lost.* The set zeroes the word by a read-modify-write (Acquire), so it gets every bit that was set
 //!   before, and with the bit sees whatever the ringing thread did before it; a ring that sets a bit later finds the
 //!   word zero and lists the panel again. Adding panels and taking the list are read-modify-writes of `first`, too.
@@ -38,8 +38,8 @@ pub(super) struct Doorbell {
     slot: WaitSlot,
 }
 
-// SAFETY: the waiter slot is used as `wait_slot` requires: by the set, which alone sleeps and retracts, and by the ring that
-// lowered the flag `SLEEPS`. Waiters are `Send`. The pointer is followed only by the set, which owns the panels.
+// SAFETY: the waiter slot is used as `wait_slot` requires: by the set, which alone sleeps and retracts, and by the ring
+// that lowered the flag `SLEEPS`. Waiters are `Send`. The pointer is followed only by the set, which owns the panels.
 unsafe impl Sync for Doorbell {}
 // SAFETY: as above; nothing in it is tied to a thread.
 unsafe impl Send for Doorbell {}

@@ -4,9 +4,9 @@
 //! rang. Hot members are checked without registering a waiter, so their senders run at the full speed of a pipe on
 //! which nobody waits. A check without success makes a member *tried*. When no member is hot, or after a number of
 //! messages, the set registers a waiter with every tried member, whose bell (see `doorbell`) then makes it hot again.
-//! Members with a waiter cost nothing, except where the barrier is lost (see `floor::barrier`): then those whose waiter may be
-//! missed are checked again each time. So for each message, a member is checked at most twice without success and armed
-//! at most once, which is constant.
+//! Members with a waiter cost nothing, except where the barrier is lost (see `floor::barrier`): then those whose waiter
+//! may be missed are checked again each time. So for each message, a member is checked at most twice without success
+//! and armed at most once, which is constant.
 //!
 //! A member that gave a message and was inserted again *has the floor*: it is kept apart from the others, so that
 //! receiving from a busy session costs little more than its pipe.
