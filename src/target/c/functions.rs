@@ -186,10 +186,10 @@ impl UnitView<'_> {
         };
         if let Some(plain) = plain {
             function = "duo_send_apart";
-            body.push("    duo_way way;".to_owned());
+            body.push("    duo_cursor cursor;".to_owned());
             self.send_in_lane((index, position), side, message, &next, &mut body);
             self.send_plainly(index, position, &plain, &next, &mut body);
-            self.send_in_volley((index, position), side, message, &next, &mut body);
+            self.send_single_line_turn((index, position), side, message, &next, &mut body);
         }
         let arguments = [
             "self.sends".to_owned(),
@@ -270,19 +270,19 @@ impl UnitView<'_> {
                 body.push(spelling::head(&start, &arguments) + ";");
             }
             Some(plain) => {
-                body.push("    duo_way way;".to_owned());
+                body.push("    duo_cursor cursor;".to_owned());
                 self.recv_in_lane(index, side, &mut body);
                 self.recv_plainly(index, wait, &plain, &mut body);
-                self.recv_in_volley(index, side, wait, true, &mut body);
+                self.recv_single_line_turn(index, side, wait, true, &mut body);
                 self.recv_apart(index, &arguments("&arrived"), &mut body);
             }
             None => {
                 let is_lane = self.has_lane(index);
-                if is_lane || self.has_volley(index) {
-                    body.push("    duo_way way;".to_owned());
+                if is_lane || self.has_single_line_turn(index) {
+                    body.push("    duo_cursor cursor;".to_owned());
                 }
                 self.recv_in_lane(index, side, &mut body);
-                self.recv_in_volley(index, side, wait, false, &mut body);
+                self.recv_single_line_turn(index, side, wait, false, &mut body);
                 if is_lane {
                     self.recv_apart(index, &arguments("&arrived"), &mut body);
                 } else {

@@ -29,8 +29,8 @@ impl UnitView<'_> {
             Side::Client => "DUO_CLIENT",
             Side::Server => "DUO_SERVER",
         };
-        let way = "&way".to_owned();
-        [way, format!("self.{handle}"), role.to_owned(), of]
+        let cursor = "&cursor".to_owned();
+        [cursor, format!("self.{handle}"), role.to_owned(), of]
     }
 
     /// The messages of a state that the runtime may put into a lane.
@@ -43,7 +43,7 @@ impl UnitView<'_> {
             .collect()
     }
 
-    /// The lines that send such a message if one like it was sent before; `way` is declared.
+    /// The lines that send such a message if one like it was sent before; `cursor` is declared.
     pub fn send_in_lane(
         &self,
         (index, position): (usize, usize),
@@ -61,20 +61,20 @@ impl UnitView<'_> {
         };
         let arguments = self.lane("sends", side, of);
         body.push(spelling::head("    if (duo_lane_has", &arguments) + ")");
-        let [way, from, role, _] = arguments;
+        let [cursor, from, role, _] = arguments;
         let parameter = self.types.parameter(message.entries[0].name.text());
-        let arguments = [way, from, role, format!("&{parameter}"), next.to_owned()];
+        let arguments = [cursor, from, role, format!("&{parameter}"), next.to_owned()];
         body.push(spelling::head("        return duo_lane_send", &arguments) + ";");
     }
 
-    /// The lines that receive such a message if it was seen after one like it; `way` is declared.
+    /// The lines that receive such a message if it was seen after one like it; `cursor` is declared.
     pub fn recv_in_lane(&self, index: usize, side: Side, body: &mut Vec<String>) {
         if !self.has_lane(index) {
             return;
         }
         let arguments = self.lane("receives", side, "NULL".to_owned());
         body.push(spelling::head("    if (duo_lane_has", &arguments) + ") {");
-        let [way, from, role, _] = arguments;
+        let [cursor, from, role, _] = arguments;
         if let [only] = self.lanes(index).as_slice() {
             let member = spelling::member(only.name.text());
             let value = spelling::entry(only.entries[0].name.text());
@@ -92,12 +92,12 @@ impl UnitView<'_> {
                 ) + ";",
                 format!(
                     "        {place}.next.receives = {};",
-                    spelling::head("duo_lane_taken", &[way, from, role])
+                    spelling::head("duo_lane_taken", &[cursor, from, role])
                 ),
             ]);
         } else {
             let offset = format!("offsetof({}, as)", self.received(index));
-            let arguments = [way, from, role, "message".to_owned(), offset];
+            let arguments = [cursor, from, role, "message".to_owned(), offset];
             body.push(spelling::head("        duo_lane_recv", &arguments) + ";");
         }
         body.push("        return DUO_OK;".to_owned());
@@ -106,7 +106,7 @@ impl UnitView<'_> {
 
     /// Whether a message consists only of 8-byte numbers, at most as many as fit in a line, and turns the direction, in a
     /// protocol that can be used between processes.
-    fn is_volley(&self, index: usize, message: &Message) -> bool {
+    fn is_single_line_turn(&self, index: usize, message: &Message) -> bool {
         let is_number = |entry: &Entry| {
             let ty = self.entry_type(index, entry);
             matches!(
@@ -121,13 +121,13 @@ impl UnitView<'_> {
     }
 
     /// Whether a state has such a message.
-    pub fn has_volley(&self, index: usize) -> bool {
+    pub fn has_single_line_turn(&self, index: usize) -> bool {
         let mut messages = self.state(index).messages.iter();
-        messages.any(|message| self.is_volley(index, message))
+        messages.any(|message| self.is_single_line_turn(index, message))
     }
 
-    /// The lines that send such a message if it is the first of its run; `way` is declared.
-    pub fn send_in_volley(
+    /// The lines that send such a message if it is the first of its run; `cursor` is declared.
+    pub fn send_single_line_turn(
         &self,
         (index, position): (usize, usize),
         side: Side,
@@ -135,21 +135,21 @@ impl UnitView<'_> {
         next: &str,
         body: &mut Vec<String>,
     ) {
-        if !self.is_volley(index, message) {
+        if !self.is_single_line_turn(index, message) {
             return;
         }
-        let [way, from, role, _] = self.lane("sends", side, String::new());
-        let arguments = [way, from.clone(), role.clone()];
-        body.push(spelling::head("    if (duo_may_volley", &arguments) + ") {");
-        self.fill_place(index, message, body);
+        let [cursor, from, role, _] = self.lane("sends", side, String::new());
+        let arguments = [cursor, from.clone(), role.clone()];
+        body.push(spelling::head("    if (duo_single_line_has", &arguments) + ") {");
+        self.fill_slot(index, message, body);
         let arguments = [from, role, position.to_string(), next.to_owned()];
-        body.push(spelling::head("        return duo_volley_send", &arguments) + ";");
+        body.push(spelling::head("        return duo_single_line_send", &arguments) + ";");
         body.push("    }".to_owned());
     }
 
-    /// The lines that receive such a message if it is the first of its run; `way` is declared. `is_alone` means that the state
+    /// The lines that receive such a message if it is the first of its run; `cursor` is declared. `is_alone` means that the state
     /// has no other message.
-    pub fn recv_in_volley(
+    pub fn recv_single_line_turn(
         &self,
         index: usize,
         side: Side,
@@ -158,29 +158,29 @@ impl UnitView<'_> {
         body: &mut Vec<String>,
     ) {
         let messages = &self.state(index).messages;
-        let volleys: Vec<&Message> = messages
+        let turns: Vec<&Message> = messages
             .iter()
-            .filter(|message| self.is_volley(index, message))
-            .take(MOST_VOLLEYS)
+            .filter(|message| self.is_single_line_turn(index, message))
+            .take(MOST_SINGLE_LINE_TURNS)
             .collect();
-        if volleys.is_empty() {
+        if turns.is_empty() {
             return;
         }
-        let [way, from, role, _] = self.lane("receives", side, String::new());
-        let arguments = [way, from.clone(), role.clone(), wait.to_owned()];
-        body.push(spelling::head("    unsigned volley = duo_volley_tag", &arguments) + ";");
-        for message in volleys {
+        let [cursor, from, role, _] = self.lane("receives", side, String::new());
+        let arguments = [cursor, from.clone(), role.clone(), wait.to_owned()];
+        body.push(spelling::head("    unsigned tag = duo_single_line_tag", &arguments) + ";");
+        for message in turns {
             body.push(format!(
-                "    if (volley == {}) {{",
+                "    if (tag == {}) {{",
                 self.constant(index, message)
             ));
-            self.take_from_place(index, message, body);
+            self.take_from_slot(index, message, body);
             let Some(next) = self.next(index, message) else {
                 continue;
             };
             let member = spelling::member(message.name.text());
             let handle = handle(self.state(next).direction, side);
-            let taken = spelling::head("duo_volley_taken", &[from.clone(), role.clone()]);
+            let taken = spelling::head("duo_single_line_taken", &[from.clone(), role.clone()]);
             let place = format!("message->as.{member}.next.{handle}");
             body.push(if is_alone {
                 format!("        {place} = {taken};")
@@ -195,4 +195,4 @@ impl UnitView<'_> {
 }
 
 /// The header checks for at most this many messages of a state; the library finds the others.
-const MOST_VOLLEYS: usize = 4;
+const MOST_SINGLE_LINE_TURNS: usize = 4;

@@ -137,7 +137,7 @@ impl UnitView<'_> {
         })
     }
 
-    /// The lines that send it if that does not need the library; `way` is declared. A message that must not be sent is left to
+    /// The lines that send it if that does not need the library; `cursor` is declared. A message that must not be sent is left to
     /// the library, which reports the reason.
     pub fn send_plainly(
         &self,
@@ -153,7 +153,7 @@ impl UnitView<'_> {
                 .map(|part| (*part).to_owned())
                 .collect::<Vec<_>>()
         };
-        let arguments = words(&["&way", "self.sends", plain.role, &plain.shape, plain.edge]);
+        let arguments = words(&["&cursor", "self.sends", plain.role, &plain.shape, plain.edge]);
         let mut start = "    if (duo_may_send";
         for (position, condition) in plain.conditions.iter().flatten().enumerate() {
             let opening = if position == 0 { "if (" } else { "    " };
@@ -161,9 +161,9 @@ impl UnitView<'_> {
             start = "        duo_may_send";
         }
         body.push(spelling::head(start, &arguments) + ") {");
-        self.fill_place(index, plain.message, body);
+        self.fill_slot(index, plain.message, body);
         let arguments = words(&[
-            "&way",
+            "&cursor",
             "self.sends",
             plain.role,
             plain.edge,
@@ -177,14 +177,14 @@ impl UnitView<'_> {
     }
 
     /// The lines that copy the parameters of a message to its slot.
-    pub fn fill_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
+    pub fn fill_slot(&self, index: usize, message: &Message, body: &mut Vec<String>) {
         let name = self.received(index);
         let member = spelling::member(message.name.text());
         for entry in &message.entries {
             let parameter = self.types.parameter(entry.name.text());
             let entry = spelling::entry(entry.name.text());
             let arguments = [
-                format!("way.place + DUO_ENTRY({name}, {member}, {entry})"),
+                format!("cursor.slot + DUO_ENTRY({name}, {member}, {entry})"),
                 format!("&{parameter}"),
                 format!("sizeof {parameter}"),
             ];
@@ -198,7 +198,7 @@ impl UnitView<'_> {
     }
 
     /// The lines that record which message arrived, and copy its entries from the slot.
-    pub fn take_from_place(&self, index: usize, message: &Message, body: &mut Vec<String>) {
+    pub fn take_from_slot(&self, index: usize, message: &Message, body: &mut Vec<String>) {
         let name = self.received(index);
         body.push(format!(
             "        message->tag = {};",
@@ -210,14 +210,14 @@ impl UnitView<'_> {
             let entry = spelling::entry(entry.name.text());
             let arguments = [
                 format!("&message->as.{member}.{entry}"),
-                format!("way.place + DUO_ENTRY({name}, {member}, {entry})"),
+                format!("cursor.slot + DUO_ENTRY({name}, {member}, {entry})"),
                 format!("sizeof message->as.{member}.{entry}"),
             ];
             body.push(spelling::head("        memcpy", &arguments) + ";");
         }
     }
 
-    /// The lines that receive it if that does not need the library; `way` is declared.
+    /// The lines that receive it if that does not need the library; `cursor` is declared.
     pub fn recv_plainly(&self, index: usize, wait: &str, plain: &Plain, body: &mut Vec<String>) {
         let words = |parts: &[&str]| {
             parts
@@ -226,7 +226,7 @@ impl UnitView<'_> {
                 .collect::<Vec<_>>()
         };
         let arguments = words(&[
-            "&way",
+            "&cursor",
             "self.receives",
             plain.role,
             &plain.shape,
@@ -234,14 +234,14 @@ impl UnitView<'_> {
             wait,
         ]);
         body.push(spelling::head("    if (duo_may_recv", &arguments) + ") {");
-        self.take_from_place(index, plain.message, body);
+        self.take_from_slot(index, plain.message, body);
         let member = spelling::member(plain.message.name.text());
         let place = format!(
             "        message->as.{member}.next.{} = duo_taken",
             plain.handle
         );
         let arguments = words(&[
-            "&way",
+            "&cursor",
             "self.receives",
             plain.edge,
             &plain.stays.to_string(),

@@ -33,11 +33,11 @@ impl UnitView<'_> {
         functions.push(FunctionView {
             comment: "/** Adds a holder. */\n".to_owned(),
             head: spelling::head(
-                &format!("static inline {shared} {}", name("shared_hold")),
+                &format!("static inline {shared} {}", name("shared_retain")),
                 &this,
             ),
             body: vec![
-                "    self.shared = duo_shared_hold(self.shared);".to_owned(),
+                "    self.shared = duo_shared_retain(self.shared);".to_owned(),
                 "    return self;".to_owned(),
             ],
         });

@@ -30,7 +30,7 @@ pub fn parameter(name: &str) -> String {
     let name = entry(name);
     if matches!(
         name.as_str(),
-        "self" | "message" | "way" | "nanoseconds" | "memcpy"
+        "self" | "message" | "cursor" | "nanoseconds" | "memcpy"
     ) {
         name + "_"
     } else {
