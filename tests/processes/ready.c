@@ -67,7 +67,7 @@ static void serve_after(void (*delay)(void), int region)
 /* A thread that waits for the answer falls asleep. */
 static void serve_slowly(int region)
 {
-    serve_after(doze, region);
+    serve_after(take_a_moment, region);
 }
 
 static void stop_here(void)

@@ -44,7 +44,7 @@ static duo_bytes bytes_of(const script *at)
         duo_status heard_ = DUO_EMPTY;                                                             \
         duo_endpoint set_ = DUO_READY(endpoint);                                                   \
         size_t which_;                                                                             \
-        switch (next_of(&cursor) % 16) {                                                              \
+        switch (next_of(&way) % 16) {                                                              \
         case 0:                                                                                    \
             while (heard_ == DUO_EMPTY) heard_ = try_receive(endpoint, got);                       \
             break;                                                                                 \

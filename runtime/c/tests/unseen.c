@@ -30,7 +30,8 @@ static void store(duo_endpoint endpoint, uint64_t value, const duo_message *mess
     duo_side *side = side_of(endpoint);
     load_position(side);
     memcpy(payload_slot(endpoint.session, side), &value, sizeof value);
-    uint64_t word = stamp(endpoint.session, side, message);
+    uint64_t word = duo_word_with(side->line, side->at >> SLOT_SHIFT, slot_of(side->at), message->index,
+                                  endpoint.session->shape.index_bits);
     atomic_store_explicit(&side->line->word, word, memory_order_release);
 }
 

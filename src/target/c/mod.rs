@@ -16,6 +16,7 @@ mod library;
 mod names;
 mod plain;
 mod record;
+mod recv;
 mod shared;
 mod spelling;
 mod tables;
