@@ -82,7 +82,19 @@ bool duo_was_left(const duo_side *side)
     return (said & GONE) != 0;
 }
 
-bool duo_answer(duo_session *session, const duo_side *side)
+/* The word was swapped, and had these flags. */
+static bool answer_in_word(duo_session *session, duo_side *side, uint64_t asked)
+{
+    if (asked & DEAD) {
+        duo_session_release(session);
+        return false;
+    }
+    duo_notify_waiter_in_word(session, role_of(side) ^ 1, &side->line->word, asked);
+    return true;
+}
+
+/* The word was stored. */
+static bool answer_in_flags(duo_session *session, const duo_side *side)
 {
     unsigned role = role_of(side) ^ 1;
     DUO_ATOMIC uint64_t *flags = flags_of(session, role);
@@ -106,6 +118,11 @@ bool duo_answer(duo_session *session, const duo_side *side)
         return true;
     }
     return true;
+}
+
+bool duo_answer(duo_session *session, duo_side *side, bool swaps, uint64_t asked)
+{
+    return swaps ? answer_in_word(session, side, asked) : answer_in_flags(session, side);
 }
 
 void duo_notify_waiter_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before)
@@ -196,10 +213,10 @@ static void discard(const duo_message *message, char *place)
 }
 
 /* What a receiver finds when it announces that it disconnects. */
-typedef enum leaving { SENDER_ENDS, RECEIVER_ENDS, RETRACTED } leaving;
+typedef enum decision { SENDER_ENDS, RECEIVER_ENDS, RETRACTED } decision;
 
 /* Announces in the flags that the receiver disconnects, and checks again. */
-static leaving vanish(duo_session *session, const duo_side *side)
+static decision announce_and_check(duo_session *session, const duo_side *side)
 {
     uint64_t key = side->at & KEY;
     DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side));
@@ -226,7 +243,7 @@ static leaving vanish(duo_session *session, const duo_side *side)
 }
 
 /* Disconnects where there is no message; true if the receiver is done, false if there is a word to be read. */
-static bool die(duo_session *session, duo_side *side)
+static bool leave_if_empty(duo_session *session, duo_side *side)
 {
     unsigned passes = 0;
     DUO_ATOMIC uint64_t *place = &side->line->word;
@@ -246,7 +263,7 @@ static bool die(duo_session *session, duo_side *side)
                 return true;
             continue;
         }
-        switch (vanish(session, side)) {
+        switch (announce_and_check(session, side)) {
         case SENDER_ENDS: return true;
         case RECEIVER_ENDS: duo_session_release(session); return true;
         case RETRACTED: duo_pass(&passes); break;
@@ -259,7 +276,7 @@ static bool die(duo_session *session, duo_side *side)
 void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state *state)
 {
     bool is_announced = false;
-    while (!die(session, side)) {
+    while (!leave_if_empty(session, side)) {
         uint64_t at = side->at;
         uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
         if (!has_message(word, at)) {

@@ -91,12 +91,6 @@ static inline DUO_ATOMIC uint64_t *flags_of(duo_session *session, unsigned role)
     return &session->signals[role].flags;
 }
 
-/* Keeps the compiler from moving the sender's read of the flags before its store: see barrier.c. */
-static inline void light_barrier(void)
-{
-    duo_signal_fence(memory_order_seq_cst);
-}
-
 /* A full fence, called directly after a read-modify-write by this thread that succeeded. */
 static inline void fence_after_exchange(void)
 {
@@ -217,20 +211,6 @@ static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
     clear_lines(session, 1, session->shape.ready);
     session->is_whole = false;
     duo_atomic_store(&session->credit, 0, memory_order_relaxed);
-}
-
-/* The word that publishes a message in addition to those before it in its line. */
-static inline uint64_t stamp(const duo_session *session, const duo_side *side,
-                             const duo_message *message)
-{
-    uint64_t at = side->at;
-    uint64_t word = words_before(at) + ONE_SLOT;
-    /* Only what this side wrote itself; the flags of the peer are not repeated. */
-    if ((at & SLOTS) != 0)
-        word |= duo_atomic_load(&side->line->word, memory_order_relaxed) & INDEXES;
-    if (message->index != 0)
-        word |= (uint64_t)message->index << (INDEXES_SHIFT + slot_of(at) * session->shape.index_bits);
-    return word;
 }
 
 /* The index of the message at a position, among those of its state. */

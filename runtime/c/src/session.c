@@ -166,32 +166,18 @@ static bool finish(duo_session *session, duo_side *side, uint64_t word)
     return true;
 }
 
-/* After a swap that found flags. False if the payload belongs to the sender again. */
-bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before)
-{
-    if (before & DEAD) {
-        duo_session_release(session);
-        return false;
-    }
-    duo_notify_waiter_in_word(session, role_of(side) ^ 1, &side->line->word, before);
-    return true;
-}
-
 /* Publishes a message that is in its slot. False if the payload belongs to the sender again. */
 static inline bool publish(duo_session *session, duo_side *side, const duo_message *message,
                            unsigned peer)
 {
-    uint64_t word = stamp(session, side, message);
+    uint64_t at = side->at;
+    bool swaps = is_swapped(at);
+    uint64_t word = duo_word_with(side->line, at >> SLOT_SHIFT, slot_of(at), message->index,
+                                  session->shape.index_bits);
     if (message->edge == DUO_TURN) word |= duo_processor();
-    if (is_swapped(side->at)) {
-        uint64_t before = duo_atomic_exchange(&side->line->word, word, memory_order_acq_rel);
-        return DUO_LIKELY((before & (WAITS | DEAD | WORD_ARMED)) == 0) || duo_answer_in_word(session, side, before);
-    }
-    if (message->edge == DUO_END) return finish(session, side, word);
-    duo_atomic_store(&side->line->word, word, memory_order_release);
-    light_barrier();
-    uint64_t said = duo_atomic_load(flags_of(session, peer), memory_order_acquire);
-    return DUO_LIKELY(said == 0) || duo_answer(session, side);
+    if (message->edge == DUO_END && !swaps) return finish(session, side, word);
+    uint64_t asked = duo_publish_word(side->line, word, swaps, flags_of(session, peer));
+    return DUO_LIKELY(asked == 0) || duo_answer(session, side, swaps, asked);
 }
 
 /* Steps past a message of this side. */

@@ -298,7 +298,15 @@ void duo_shm_begin_run(duo_shm *shm, uint64_t turn);
 /* At the beginning of a run, which may be the first of single-line turns. */
 void duo_shm_expect_single_line_turns(duo_shm *shm, uint64_t turn);
 
-/* The flags of the peer, read after a store that the peer may be waiting for: see (b). */
+/* Publishes the word of the line; returns the flags of the peer, in the order that (b) requires. */
+static inline uint32_t duo_shm_publish_word(const duo_shm *shm, uint64_t word)
+{
+    if (!shm->heavy) return duo_lane_publish(&shm->line->word, word, &shm->peer->flags);
+    duo_atomic_store(&shm->line->word, word, memory_order_release);
+    return duo_atomic_fetch_or(&shm->peer->flags, 0, memory_order_acq_rel);
+}
+
+/* The flags of the peer, read after another store that the peer may be waiting for: see (b). */
 static inline uint32_t duo_shm_peer_flags(const duo_shm *shm)
 {
     if (shm->heavy) return duo_atomic_fetch_or(&shm->peer->flags, 0, memory_order_acq_rel);

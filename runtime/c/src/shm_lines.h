@@ -179,8 +179,7 @@ static inline bool has_line(duo_shm *shm)
 static inline bool publish(duo_shm *shm, uint64_t word, uint32_t ways)
 {
     shm->word = word;
-    duo_atomic_store(&shm->line->word, word, memory_order_release);
-    uint32_t flags = duo_shm_peer_flags(shm);
+    uint32_t flags = duo_shm_publish_word(shm, word);
     if (flags == 0) return true;
     duo_shm_wake(shm);
     return (flags & ways) == 0;

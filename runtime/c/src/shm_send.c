@@ -165,8 +165,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     word |= (uint64_t)message->index << (DUO_SHM_TAG_SHIFT + 8 * count);
     bool is_full = count + 1 == DUO_SHM_CELLS || cells + 1 + wire->follow > DUO_SHM_CELLS;
     if (is_full) word |= DUO_SHM_FULL;
-    duo_atomic_store(&shm->line->word, word, memory_order_release);
-    uint32_t flags = duo_shm_peer_flags(shm);
+    uint32_t flags = duo_shm_publish_word(shm, word);
     shm->word = word;
     shm->count = count + 1;
     shm->cells = cells + 1;

@@ -56,7 +56,7 @@ duo_status duo_answer_peer(duo_endpoint next, uint32_t flags);
 #define duo_store_at_once(endpoint, place) ((void)(endpoint), (void)(place))
 #define duo_single_line_has(cursor, from, role) ((void)(cursor), false)
 #define duo_single_line_send(from, role, index, next) DUO_USED
-#define duo_single_line_tag(cursor, from, role, wait) ((void)(wait), (cursor)->place = NULL, 0u)
+#define duo_single_line_tag(cursor, from, role, wait) ((void)(wait), (cursor)->slot = NULL, 0u)
 #define duo_single_line_taken(from, role) (from)
 #else
 
@@ -106,18 +106,28 @@ DUO_INLINE duo_status duo_lane_answer(duo_endpoint *next, uint32_t flags)
     return status;
 }
 
-/* The address of the number of this turn. */
-DUO_INLINE char *duo_lane_place(const duo_lane *lane, duo_endpoint from)
-{
-    return (char *)(lane->place + (uintptr_t)(4 * from.turn));
-}
-
 /* Uses up the endpoint; returns the one that follows. */
 DUO_INLINE duo_endpoint duo_lane_step(duo_endpoint from, duo_role role)
 {
     duo_endpoint next = {from.session, from.turn + 2};
     duo_atomic_store(&from.session->sides[role].turn, next.turn, memory_order_relaxed);
     return next;
+}
+
+/* Publishes a word whose message does not need another line: one number of a lane, or one single-line turn. */
+DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send_word(duo_endpoint from, duo_role role, DUO_ATOMIC uint64_t *line,
+                                                        uint64_t word, const DUO_ATOMIC uint32_t *peer,
+                                                        duo_endpoint *next)
+{
+    uint32_t flags = duo_lane_publish(line, word, peer);
+    *next = duo_lane_step(from, role);
+    return DUO_LIKELY(flags == 0) ? DUO_OK : duo_lane_answer(next, flags);
+}
+
+/* The address of the number of this turn. */
+DUO_INLINE char *duo_lane_place(const duo_lane *lane, duo_endpoint from)
+{
+    return (char *)(lane->place + (uintptr_t)(4 * from.turn));
 }
 
 /* Goes to the next of the lines that only have to be begun. */
@@ -138,17 +148,8 @@ DUO_MUST_CHECK DUO_INLINE duo_status duo_lane_send(const duo_cursor *cursor, duo
     memcpy(duo_lane_place(lane, from), number, 8);
     /* A turn counts by two, and so does the word: its count begins at bit 1. */
     uint64_t word = lane->word + from.turn;
-    if (DUO_LIKELY(!cursor->is_last)) {
-        duo_atomic_store(lane->line, word, memory_order_release);
-        duo_signal_fence(memory_order_seq_cst);
-        uint32_t flags = duo_atomic_load(lane->peer, memory_order_relaxed);
-        *next = duo_lane_step(from, role);
-        if (DUO_LIKELY(flags == 0)) return DUO_OK;
-        return duo_lane_answer(next, flags);
-    }
-    duo_atomic_store(lane->line, word | DUO_LANE_FULL, memory_order_release);
-    duo_signal_fence(memory_order_seq_cst);
-    uint32_t flags = duo_atomic_load(lane->peer, memory_order_relaxed);
+    if (DUO_LIKELY(!cursor->is_last)) return duo_lane_send_word(from, role, lane->line, word, lane->peer, next);
+    uint32_t flags = duo_lane_publish(lane->line, word | DUO_LANE_FULL, lane->peer);
     *next = duo_lane_step(from, role);
     if (DUO_LIKELY(flags == 0 && lane->ahead != 0)) {
         duo_lane_next_line(lane);
@@ -223,11 +224,7 @@ DUO_MUST_CHECK DUO_INLINE duo_status duo_single_line_send(duo_endpoint from, duo
 {
     const duo_single_line_turns *line_turns = &duo_remote_of(from)->line_turns;
     uint64_t word = DUO_SINGLE_LINE_ONE | duo_single_line_parity(line_turns, from) | (uint64_t)index << 8;
-    duo_atomic_store(line_turns->line, word, memory_order_release);
-    duo_signal_fence(memory_order_seq_cst);
-    uint32_t flags = duo_atomic_load(line_turns->peer, memory_order_relaxed);
-    *next = duo_lane_step(from, role);
-    return DUO_LIKELY(flags == 0) ? DUO_OK : duo_lane_answer(next, flags);
+    return duo_lane_send_word(from, role, line_turns->line, word, line_turns->peer, next);
 }
 
 /*

@@ -19,16 +19,6 @@
 #include "duologue/atomic.h"
 #include "duologue/tables.h"
 
-#if defined(__GNUC__)
-#define DUO_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define DUO_INLINE static inline __attribute__((always_inline))
-#define DUO_COLD __attribute__((cold))
-#else
-#define DUO_LIKELY(condition) (condition)
-#define DUO_INLINE static inline
-#define DUO_COLD
-#endif
-
 enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
 
 /*
@@ -215,12 +205,49 @@ static inline uint64_t duo_processor(void)
 }
 
 /*
- * Called after a message was stored: does what the receiver asked for, if that was about this
- * message. False if the receiver is gone and the payload belongs to the sender again.
+ * The word of a line that publishes one more message: `count` is its epoch and slot, `index` its index among the
+ * messages of its state. Indexes of messages before it in the line are repeated; the receiver's flags are not.
  */
-DUO_COLD bool duo_answer(duo_session *session, const duo_side *side);
-/* The same after a swap that found flags. */
-DUO_COLD bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before);
+DUO_INLINE uint64_t duo_word_with(const duo_line *line, uint64_t count, uint64_t slot, unsigned index,
+                                  unsigned index_bits)
+{
+    uint64_t word = (count + 1) << 40;
+    if (index_bits > 0 && slot > 0) word |= duo_atomic_load(&line->word, memory_order_relaxed) & DUO_WORD_INDEXES;
+    if (index > 0) word |= (uint64_t)index << (4 + slot * index_bits);
+    return word;
+}
+
+/*
+ * Publishes a word: every message within a process takes this step, whether the header or the library sends it, except
+ * for the last one of a run that ends the session. `flags` are the receiver's. Returns what the receiver has asked for,
+ * in the word or in its flags; 0 if nothing.
+ */
+DUO_INLINE uint64_t duo_publish_word(duo_line *line, uint64_t word, bool swaps, const DUO_ATOMIC uint64_t *flags)
+{
+    if (swaps) return duo_atomic_exchange(&line->word, word, memory_order_acq_rel) & DUO_WORD_FLAGS;
+    duo_atomic_store(&line->word, word, memory_order_release);
+    /* The sender's half of the barrier: see runtime/c/src/barrier.c. */
+    duo_signal_fence(memory_order_seq_cst);
+    return duo_atomic_load(flags, memory_order_acquire);
+}
+
+/*
+ * Publishes the word of a line, where both processes have the barrier of (b) in runtime/c/src/shm.h. Every message
+ * between them takes this step, whether the header or the library sends it. Returns the peer's flags; 0 if it neither
+ * sleeps nor has disconnected.
+ */
+DUO_INLINE uint32_t duo_lane_publish(DUO_ATOMIC uint64_t *line, uint64_t word, const DUO_ATOMIC uint32_t *peer)
+{
+    duo_atomic_store(line, word, memory_order_release);
+    duo_signal_fence(memory_order_seq_cst);
+    return duo_atomic_load(peer, memory_order_relaxed);
+}
+
+/*
+ * Does what the receiver has asked for. If the word was stored, that may be about another message. False if the
+ * receiver is gone and the payload belongs to the sender again.
+ */
+DUO_COLD bool duo_answer(duo_session *session, duo_side *side, bool swaps, uint64_t asked);
 
 /*
  * Polls briefly for the message at this position in the line. Returns its word, or 0 if it did not
@@ -230,35 +257,6 @@ uint64_t duo_spin(const duo_line *line, uint64_t at);
 
 /* A sender prefetches the line that comes this many lines later. */
 enum { DUO_LINES_AHEAD = 4 };
-
-/*
- * Prefetches a line that this side is going to write, some bytes after one that it has written, so that stores do
- * not wait for one line after the other. Only a hint, even where there is no line. What compilers generate from
- * their builtin for generic x86-64 also leaves the line with the other side; a processor without this instruction
- * ignores it.
- */
-DUO_INLINE void duo_prefetch_write(const void *line, size_t bytes)
-{
-    const char *place = (const char *)((uintptr_t)line + bytes);
-#if defined(__GNUC__) && defined(__x86_64__)
-    __asm__ __volatile__("prefetchw %0" : : "m"(*place));
-#elif defined(__GNUC__)
-    __builtin_prefetch(place, 1);
-#else
-    (void)place;
-#endif
-}
-
-/* Prefetches a line that this side is going to read. Also only a hint. */
-DUO_INLINE void duo_prefetch_read(const void *line, size_t bytes)
-{
-    const char *place = (const char *)((uintptr_t)line + bytes);
-#if defined(__GNUC__)
-    __builtin_prefetch(place);
-#else
-    (void)place;
-#endif
-}
 
 #ifndef __OPTIMIZE_SIZE__
 
@@ -400,34 +398,18 @@ DUO_INLINE duo_status duo_publish_here(const duo_cursor *cursor, duo_endpoint fr
                                        duo_edge edge, unsigned index, bool begins, bool stays,
                                        duo_endpoint *next)
 {
-    DUO_ATOMIC uint64_t *place = &cursor->line->word;
-    uint64_t word = (cursor->count + 1) << 40;
-    unsigned index_bits = cursor->shape->index_bits;
-    if (index_bits > 0 && duo_slot_of(cursor) > 0)
-        word |= duo_atomic_load(place, memory_order_relaxed) & DUO_WORD_INDEXES;
-    if (index > 0) word |= (uint64_t)index << (4 + duo_slot_of(cursor) * index_bits);
+    uint64_t word = duo_word_with(cursor->line, cursor->count, duo_slot_of(cursor), index, cursor->shape->index_bits);
     if (edge == DUO_TURN) word |= duo_processor();
-    bool is_taken = true;
-    if (edge == DUO_TURN && begins && duo_slot_of(cursor) == 0 &&
-        (duo_alternates(cursor) || (cursor->side->at & (DUO_AT_LAP | DUO_AT_LINES)) == 0)) {
-        uint64_t before = duo_atomic_exchange(place, word, memory_order_acq_rel);
-        if (!DUO_LIKELY((before & DUO_WORD_FLAGS) == 0)) {
-            duo_stop(cursor, from);
-            is_taken = duo_answer_in_word(cursor->session, cursor->side, before);
+    const bool swaps = edge == DUO_TURN && begins && duo_slot_of(cursor) == 0 &&
+                       (duo_alternates(cursor) || (cursor->side->at & (DUO_AT_LAP | DUO_AT_LINES)) == 0);
+    uint64_t asked = duo_publish_word(cursor->line, word, swaps, &cursor->session->signals[role ^ 1].flags);
+    if (!DUO_LIKELY(asked == 0)) {
+        duo_stop(cursor, from);
+        if (!duo_answer(cursor->session, cursor->side, swaps, asked)) {
+            duo_endpoint none = {NULL, 0};
+            *next = none;
+            return DUO_CLOSED;
         }
-    } else {
-        duo_atomic_store(place, word, memory_order_release);
-        duo_signal_fence(memory_order_seq_cst);
-        DUO_ATOMIC uint64_t *flags = &cursor->session->signals[role ^ 1].flags;
-        if (!DUO_LIKELY(duo_atomic_load(flags, memory_order_acquire) == 0)) {
-            duo_stop(cursor, from);
-            is_taken = duo_answer(cursor->session, cursor->side);
-        }
-    }
-    if (!DUO_LIKELY(is_taken)) {
-        duo_endpoint none = {NULL, 0};
-        *next = none;
-        return DUO_CLOSED;
     }
     if (edge == DUO_STAY) {
         if (cursor->shape->unbounded && !DUO_LIKELY(!duo_ends_line(cursor)))

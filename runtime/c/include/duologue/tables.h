@@ -362,9 +362,9 @@ DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, ui
 typedef struct duo_cursor {
     char *slot;
 } duo_cursor;
-#define duo_may_send(cursor, from, role, known, edge) ((cursor)->place = NULL, false)
+#define duo_may_send(cursor, from, role, known, edge) ((cursor)->slot = NULL, false)
 #define duo_publish(cursor, from, role, edge, index, begins, stays, next) DUO_USED
-#define duo_may_recv(cursor, from, role, known, edge, wait) ((cursor)->place = NULL, false)
+#define duo_may_recv(cursor, from, role, known, edge, wait) ((cursor)->slot = NULL, false)
 #define duo_taken(cursor, from, edge, stays) (from)
 #define duo_send_apart duo_send
 #else
