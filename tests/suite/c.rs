@@ -4,6 +4,7 @@ mod analysis;
 pub mod cmake;
 mod firmware;
 mod generated;
+mod model;
 mod narrow;
 mod processes;
 mod programs;

@@ -1,7 +1,8 @@
 /*
  * The ring of a session: how a message is published and found. It follows the same design as the ring of the Rust
  * runtime, which docs/runtime.md explains, and differs in its words, its credit, its notifiers and its futexes. So
- * what the models of the Rust runtime explore says nothing about this code: its argument is below.
+ * what the models of the Rust runtime explore says nothing about this code. Its argument is below; for waking in a run
+ * and for free slots there is a model of its own, tests/ring.pml.
  *
  * A state has one direction, so a side sends only after it has read everything the other side sent, and messages are
  * in flight in one direction at a time. So one ring serves both directions, the index goes back to 0 when the
