@@ -346,7 +346,7 @@ impl UnitView<'_> {
         Some(InlineView {
             role: role(side),
             edge: plain.edge,
-            shape: plain.shape,
+            shape: self.shape_of(index),
             begins: !self.stays(index),
             stays: plain.stays,
             conditions: plain.conditions?,

@@ -10,8 +10,6 @@ use crate::protocol::{Definition, Message, Type, TypeId, Variant};
 /// What the header needs to know about such a message.
 pub struct Plain {
     pub edge: &'static str,
-    /// The memory layout of its sessions, if that is known.
-    pub shape: String,
     /// Whether the state after it has messages that keep the direction.
     pub stays: bool,
     /// The conditions that its entries must meet before it is sent; `None` if they take more than a few comparisons.
@@ -93,6 +91,15 @@ fn variant_tags(
 }
 
 impl UnitView<'_> {
+    /// The memory layout of the sessions that come to a state, or `NULL` if it is not known.
+    pub fn shape_of(&self, index: usize) -> String {
+        if self.begun[index] {
+            self.shape_table()
+        } else {
+            "NULL".to_owned()
+        }
+    }
+
     /// The description of a message, if it is plain bytes and does not end the session.
     pub fn plain(&self, index: usize, message: &Message) -> Option<Plain> {
         let next = self.next(index, message)?;
@@ -109,11 +116,6 @@ impl UnitView<'_> {
         let edge = self.edge(index, message);
         (edge != "DUO_END").then(|| Plain {
             edge,
-            shape: if self.begun[index] {
-                self.shape_table()
-            } else {
-                "NULL".to_owned()
-            },
             stays: self.stays(next),
             conditions: conditions.map(|all| all.concat()),
         })

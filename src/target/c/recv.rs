@@ -8,6 +8,9 @@ use super::view::{UnitView, handle};
 use crate::protocol::{Message, Side};
 use askama::Template;
 
+/// The header checks for at most this many messages of plain bytes; the library finds the others.
+const MOST_PLAIN: usize = 4;
+
 /// A function that receives a message.
 #[derive(Template)]
 #[template(path = "c/recv.h.jinja")]
@@ -33,16 +36,20 @@ pub struct RecvView<'a> {
     has_lane: bool,
     /// The message in the lane, if there is only one.
     lane: Option<ArrivedView>,
+    /// The memory layout of its sessions, if that is known.
+    shape: String,
+    /// The only message of the state, if it consists of plain bytes.
     plain: Option<PlainView>,
+    /// Such messages of a state with several messages.
+    plains: Vec<PlainView>,
     turns: Vec<ArrivedView>,
     /// Whether the caller's pointer is not passed on, so that the message can be kept in registers.
     stays_in_registers: bool,
     table: String,
 }
 
-/// The only message of its state, which consists of plain bytes.
+/// A message of plain bytes that is not the last.
 struct PlainView {
-    shape: String,
     edge: &'static str,
     stays: bool,
     arrived: ArrivedView,
@@ -62,12 +69,18 @@ impl UnitView<'_> {
         let state = self.state(index);
         let name = |verb| self.unit.of_state(index, OfState::Function(side, verb));
         let facts = self.facts_of_all(index);
-        let plain = match state.messages.as_slice() {
-            [only] => self.plain(index, only).map(|plain| (only, plain)),
-            _ => None,
+        let (plain, plains) = match state.messages.as_slice() {
+            [only] => (self.plain_view(index, side, only), Vec::new()),
+            several => {
+                let plains = several
+                    .iter()
+                    .filter_map(|message| self.plain_view(index, side, message));
+                (None, plains.take(MOST_PLAIN).collect())
+            }
         };
+        let is_seen = plain.is_some() || !plains.is_empty();
         let is_within = waiting == Waiting::Within;
-        let calls_within = (plain.is_some() && !is_within).then(|| name("recv_within"));
+        let calls_within = (is_seen && !is_within).then(|| name("recv_within"));
         let turns = self.single_line_turns(index);
         let messages = state.messages.iter();
         let followed = messages.map(|message| self.next(index, message).is_some());
@@ -91,7 +104,7 @@ impl UnitView<'_> {
             received: self.received(index),
             wait: waiting.argument(),
             calls_within,
-            has_cursor: plain.is_some() || has_lane || !turns.is_empty(),
+            has_cursor: is_seen || has_lane || !turns.is_empty(),
             role: role(side),
             has_lane,
             lane,
@@ -100,19 +113,20 @@ impl UnitView<'_> {
                 .iter()
                 .map(|message| self.arrived(index, side, message))
                 .collect(),
-            plain: plain.map(|(only, plain)| {
-                let Plain {
-                    edge, shape, stays, ..
-                } = plain;
-                PlainView {
-                    shape,
-                    edge,
-                    stays,
-                    arrived: self.arrived(index, side, only),
-                }
-            }),
+            shape: self.shape_of(index),
+            plain,
+            plains,
             table: self.table(index),
         }
+    }
+
+    fn plain_view(&self, index: usize, side: Side, message: &Message) -> Option<PlainView> {
+        let Plain { edge, stays, .. } = self.plain(index, message)?;
+        Some(PlainView {
+            edge,
+            stays,
+            arrived: self.arrived(index, side, message),
+        })
     }
 
     fn arrived(&self, index: usize, side: Side, message: &Message) -> ArrivedView {

@@ -438,23 +438,36 @@ DUO_INLINE bool duo_word_has(uint64_t word, uint64_t count)
 }
 
 /*
- * Whether the message of a state that has only one, which consists of plain bytes and is not the last,
- * can be received here and now. If so, its entries are at `cursor->slot`, and `duo_taken` is next. If not,
- * use `duo_recv`.
+ * Finds the next message. Returns its tag, as users see it; 0 if it does not arrive at once, or if only the library may
+ * receive it. If it consists of plain bytes and `duo_may_step` allows its step, its entries are at `cursor->slot`, and
+ * `duo_taken` is next. If not, use `duo_recv`.
  */
+DUO_INLINE unsigned duo_arrived_tag(duo_cursor *cursor, duo_endpoint from, duo_role role, const duo_shape *known,
+                                    uint64_t wait)
+{
+    if (!DUO_LIKELY(duo_find(cursor, from, role, known))) return 0;
+    cursor->word = duo_atomic_load(&cursor->line->word, memory_order_acquire);
+    if (!duo_word_has(cursor->word, cursor->count)) {
+        if (wait == DUO_AT_ONCE) return 0;
+        cursor->word = duo_spin(cursor->line, duo_at(cursor));
+        if (cursor->word == 0) return 0;
+    }
+    cursor->slot = cursor->line->payloads + duo_slot_of(cursor) * cursor->shape->stride;
+    unsigned bits = cursor->shape->index_bits;
+    return ((unsigned)(cursor->word >> (4 + duo_slot_of(cursor) * bits)) & ((1U << bits) - 1)) + 1;
+}
+
+/* Whether the step after the message that was found can be taken here. */
+DUO_INLINE bool duo_may_step(const duo_cursor *cursor, duo_edge edge)
+{
+    return DUO_LIKELY(!duo_steps_far(cursor, edge, false));
+}
+
+/* Both, for a state that has only one message, which consists of plain bytes and is not the last. */
 DUO_INLINE bool duo_may_recv(duo_cursor *cursor, duo_endpoint from, duo_role role, const duo_shape *known,
                              duo_edge edge, uint64_t wait)
 {
-    if (!DUO_LIKELY(duo_find(cursor, from, role, known))) return false;
-    cursor->word = duo_atomic_load(&cursor->line->word, memory_order_acquire);
-    if (!duo_word_has(cursor->word, cursor->count)) {
-        if (wait == DUO_AT_ONCE) return false;
-        cursor->word = duo_spin(cursor->line, duo_at(cursor));
-        if (cursor->word == 0) return false;
-    }
-    if (!DUO_LIKELY(!duo_steps_far(cursor, edge, false))) return false;
-    cursor->slot = cursor->line->payloads + duo_slot_of(cursor) * cursor->shape->stride;
-    return true;
+    return duo_arrived_tag(cursor, from, role, known, wait) != 0 && duo_may_step(cursor, edge);
 }
 
 /* Frees the slot of a message whose entries were copied; returns the endpoint that follows. */

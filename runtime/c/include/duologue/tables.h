@@ -364,6 +364,8 @@ typedef struct duo_cursor {
 } duo_cursor;
 #define duo_may_send(cursor, from, role, known, edge) ((cursor)->slot = NULL, false)
 #define duo_publish(cursor, from, role, edge, index, begins, stays, next) DUO_USED
+#define duo_arrived_tag(cursor, from, role, known, wait) ((cursor)->slot = NULL, 0u)
+#define duo_may_step(cursor, edge) false
 #define duo_may_recv(cursor, from, role, known, edge, wait) ((cursor)->slot = NULL, false)
 #define duo_taken(cursor, from, edge, stays) (from)
 #define duo_send_apart duo_send
