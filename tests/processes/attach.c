@@ -194,7 +194,7 @@ static void many_at_once(bool by_descriptor)
         CHECK(talk_server_attach(regions[i], &options, &servers[i]) == DUO_OK);
         CHECK(duo_ports_add(ports, DUO_READY(servers[i]), &servers[i], NULL) == DUO_OK);
         if (is_late && i % 4 < 2) {
-            if (i == CLIENTS / 2) doze();
+            if (i == CLIENTS / 2) take_a_moment();
             children[i] = start_child(runs[i % 4], regions[i]);
         }
     }

@@ -51,12 +51,12 @@ static duo_status receive_them(const duo_shm_options *options)
 
 static void memory_of_a_message(void)
 {
-    const size_t size = ITEMS + 3, room = ITEMS * sizeof(duo_opt_opt_str_t);
-    const duo_shm_options enough = {.memory = size + room + 16}, tight = {.memory = size + room - 1};
+    const size_t size = ITEMS + 3, space = ITEMS * sizeof(duo_opt_opt_str_t);
+    const duo_shm_options enough = {.memory = size + space + 16}, tight = {.memory = size + space - 1};
     CHECK(receive_them(NULL) == DUO_OK && receive_them(&enough) == DUO_OK);
     CHECK(receive_them(&tight) == DUO_TOO_LARGE && largest_block <= size);
     /* Four times what goes over the wire, unless the option is set. */
-    const duo_shm_options usual = {.largest = 2 * ITEMS}, more = {.largest = 2 * ITEMS, .memory = 2 * room};
+    const duo_shm_options usual = {.largest = 2 * ITEMS}, more = {.largest = 2 * ITEMS, .memory = 2 * space};
     CHECK(receive_them(&usual) == DUO_TOO_LARGE && largest_block <= size);
     CHECK(receive_them(&more) == DUO_OK);
     /* Less than the bytes of the message: nothing is allocated at all. */

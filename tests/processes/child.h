@@ -71,10 +71,10 @@ static inline void kill_child(pid_t child)
     CHECK(waitpid(child, NULL, 0) == child);
 }
 
-static inline int region_of(size_t room)
+static inline int region_of(size_t space)
 {
     int region;
-    CHECK(duo_shm_create(room, &region) == DUO_OK);
+    CHECK(duo_shm_create(space, &region) == DUO_OK);
     return region;
 }
 

@@ -12,13 +12,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void decode(const uint8_t *data, size_t size)
 {
     const duo_wire *wire = duo_wire_of_payloads.wires[data[0] / 2 % 26].entries;
-    size_t taken, room;
+    size_t taken, space;
     data += 1;
     size -= 1;
-    if (wire == NULL || !duo_wire_check(wire, data, size, &taken, &room)) return;
+    if (wire == NULL || !duo_wire_check(wire, data, size, &taken, &space)) return;
     payloads_all_t message;
     memset(&message, 0, sizeof message);
-    char *items = malloc(room + 1);
+    char *items = malloc(space + 1);
     CHECK(items != NULL);
     duo_wire_decode(wire, data, &message.as, items);
     size_t measured;

@@ -6,7 +6,7 @@ static void leave_at_once(int region)
 {
     talk_server_ask_t server;
     CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
-    doze();
+    take_a_moment();
     CHECK(talk_server_ask_close(server) == DUO_OK);
 }
 
@@ -116,7 +116,7 @@ static void read_to_the_end(void (*client)(int), bool is_killed)
     pid_t child = start_child(client, region);
     talk_server_ask_t server;
     CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
-    doze();
+    take_a_moment();
     if (is_killed) kill_child(child);
     talk_ask_t asked;
     for (uint64_t i = 0; i < 100; i++) {

@@ -32,8 +32,8 @@ static void await_stop(pid_t child)
     CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
 }
 
-/* A message larger than the region's room, in a state in which every run is bounded. */
-static void larger_than_the_room(void)
+/* A message larger than the region's space, in a state in which every run is bounded. */
+static void larger_than_the_region(void)
 {
     int region = region_of(ROOM);
     pid_t child = start_child(serve_when_told, region);
@@ -220,7 +220,7 @@ static void within_a_process(void)
 
 int main(void)
 {
-    larger_than_the_room();
+    larger_than_the_region();
     full();
     then_closed();
     then_killed(false);

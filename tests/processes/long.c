@@ -9,9 +9,9 @@ static char *made(size_t size)
     return text;
 }
 
-static void texts(size_t room)
+static void texts(size_t space)
 {
-    int region = region_of(room);
+    int region = region_of(space);
     pid_t child = start_child(serve, region);
     talk_client_ask_t client = attach_client(region);
     const size_t sizes[] = {0, 1, 54, 55, 56, 57, 64, 1023, 1024, 1025, 4096, 65536, 10000000};

@@ -88,7 +88,7 @@ static void taken(void)
     CHECK(carry_init(&there, &here) == DUO_OK);
     flow_server_flow_t server = server_of(region);
     /* All numbers are there, so the first three are followed by others. */
-    doze();
+    take_a_moment();
     server = receive(server, 0, BEFORE);
     CHECK(carry_client_carry_send_take(here, server, &here) == DUO_OK);
     carry_carry_t got;

@@ -155,7 +155,7 @@ static void opened_by_many(void)
         CHECK(talk_client_ask_close(client) == DUO_OK);
         close(region);
         for (int i = 0; i < MANY; i++) start_child(open_and_serve, -1);
-        doze();
+        take_a_moment();
         region = open_name();
         client = ask(attach_client(region), 1, 1);
         /* The others end first. */

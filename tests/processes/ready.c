@@ -67,7 +67,7 @@ static void serve_after(void (*delay)(void), int region)
 /* A thread that waits for the answer falls asleep. */
 static void serve_slowly(int region)
 {
-    serve_after(doze, region);
+    serve_after(take_a_moment, region);
 }
 
 static void stop_here(void)
@@ -102,7 +102,7 @@ static void *answer_here(void *context)
     bump_ask_t asked;
     while (bump_server_ask_recv(server, &asked) == DUO_OK) {
         if (asked.tag == BUMP_ASK_END) break;
-        if (asked.as.number.value % 16 == 0) doze();
+        if (asked.as.number.value % 16 == 0) take_a_moment();
         bump_server_answer_t answering = asked.as.number.next;
         CHECK(bump_server_answer_send_number(answering, asked.as.number.value + 1, &server) == DUO_OK);
     }
@@ -264,7 +264,7 @@ static void taken_out(bool has_descriptor)
 
 static void *close_later(void *context)
 {
-    doze();
+    take_a_moment();
     partner *with = context;
     CHECK(talk_client_answer_close(with->waiting) == DUO_OK);
     return NULL;
@@ -344,7 +344,7 @@ static void scribble(int region)
     memset(line->cells, 0xff, sizeof line->cells);
     /* A flag that the peer may not set, then an invalid part of a long message. */
     atomic_fetch_or(&head->sides[0].flags, 0xf0u);
-    doze();
+    take_a_moment();
     uint64_t parity = (atomic_load(&line->word) ^ 1) & 1;
     atomic_store(&line->word, parity | DUO_SHM_LONG | DUO_SHM_FULL | 1 << DUO_SHM_COUNT_SHIFT);
     atomic_fetch_and(&head->sides[0].flags, ~DUO_SHM_ASLEEP);
@@ -388,7 +388,7 @@ static void serve_many(int unused)
     }
     for (size_t i = MANY; i-- > 0;) {
         talk_server_ask_t server;
-        if (i % 8 == 0) doze();
+        if (i % 8 == 0) take_a_moment();
         CHECK(talk_server_answer_send_number(answering[i], i, &server) == DUO_OK);
         talk_ask_t asked;
         CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);

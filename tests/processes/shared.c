@@ -8,7 +8,7 @@ enum { THREADS = 4, DROPS = 3000, SHEET = 9000 };
 
 static char sheet[SHEET];
 
-/* Every seventh message is a sheet: three of them fill the region's room, and each is sent in parts. */
+/* Every seventh message is a sheet: three of them fill the region's space, and each is sent in parts. */
 static void read_all(int region)
 {
     pour_server_pour_t server;
@@ -40,7 +40,7 @@ static void *send_many(void *unused)
     (void)unused;
     unsigned own = atomic_fetch_add(&threads, 1);
     bool tries = own % 2 == 1;
-    pour_client_pour_shared_t here = pour_client_pour_shared_hold(shared);
+    pour_client_pour_shared_t here = pour_client_pour_shared_retain(shared);
     duo_str text = {sheet, SHEET};
     for (uint64_t i = 0; i < DROPS; i++) {
         duo_status status;

@@ -21,24 +21,24 @@ static const duo_wire_part wide_items[] = {{&wide, 0, 0}};
 static const duo_wire wides = {DUO_WIRE_LIST, sizeof(view), 1, wide_items, 1, 0, 0};
 
 /* Bytes that claim to contain that many items, and do contain them. */
-static bool is_taken(unsigned count, size_t *room)
+static bool is_taken(unsigned count, size_t *space)
 {
     static uint8_t bytes[2 + COUNT + 16];
     size_t taken;
     memset(bytes, 0, sizeof bytes);
     bytes[0] = (uint8_t)(count | 0x80);
     bytes[1] = (uint8_t)(count >> 7);
-    return duo_wire_check(&wides, bytes, 2 + (size_t)count, &taken, room) && taken == 2 + (size_t)count;
+    return duo_wire_check(&wides, bytes, 2 + (size_t)count, &taken, space) && taken == 2 + (size_t)count;
 }
 
 static void counts_of_a_peer(void)
 {
-    size_t room = 0;
-    CHECK(is_taken(128, &room) && room == 128 * (size_t)ITEM);
+    size_t space = 0;
+    CHECK(is_taken(128, &space) && space == 128 * (size_t)ITEM);
     for (unsigned more = 0; more < 16; more++) {
-        bool taken = is_taken(COUNT + more, &room);
+        bool taken = is_taken(COUNT + more, &space);
 #if SIZE_MAX > UINT32_MAX
-        CHECK(taken && room == (COUNT + more) * (size_t)ITEM);
+        CHECK(taken && space == (COUNT + more) * (size_t)ITEM);
 #else
         CHECK(!taken);
 #endif

@@ -28,21 +28,21 @@ static size_t from_hex(const char *text, uint8_t *bytes)
 /* Whether the bytes are accepted; if so, they are written again. */
 static bool is_taken(const duo_wire *wire, const uint8_t *given, size_t size)
 {
-    size_t taken = 0, room = 0;
+    size_t taken = 0, space = 0;
     /* In memory of exactly their size, so that reading past the end is detected. */
     uint8_t *bytes = malloc(size > 0 ? size : 1);
     CHECK(bytes != NULL);
     if (size > 0) memcpy(bytes, given, size);
-    bool is_right = wire == NULL ? size == 0 : duo_wire_check(wire, bytes, size, &taken, &room);
+    bool is_right = wire == NULL ? size == 0 : duo_wire_check(wire, bytes, size, &taken, &space);
     if (!is_right || wire == NULL || taken != size) {
         free(bytes);
         return is_right && (wire == NULL || taken == size);
     }
     payloads_all_t message;
     memset(&message, 0, sizeof message);
-    char *items = malloc(room > 0 ? room : 1);
+    char *items = malloc(space > 0 ? space : 1);
     CHECK(items != NULL);
-    memset(items, 0, room);
+    memset(items, 0, space);
     duo_wire_decode(wire, bytes, &message.as, items);
     size_t measured;
     CHECK(duo_wire_measure(wire, &message.as, &measured) == DUO_OK && measured == size);

@@ -4,6 +4,7 @@ mod analysis;
 pub mod cmake;
 mod firmware;
 mod generated;
+mod model;
 mod narrow;
 mod processes;
 mod programs;
@@ -148,7 +149,7 @@ fn room_is_waited_for() {
     if !is_tested("c") {
         return;
     }
-    check_runtime("room.c");
+    check_runtime("credit.c");
 }
 
 #[test]
@@ -198,7 +199,7 @@ fn without_futex_and_with_checked_turns() {
         return;
     }
     for test in [
-        "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "room.c", "taken.c",
+        "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "credit.c", "taken.c",
     ] {
         let shim = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
         check_runtime_with(test, Compiler::Gcc, Watch::Thread, &shim);
@@ -240,7 +241,7 @@ fn without_the_barrier() {
         return;
     }
     for test in [
-        "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "room.c",
+        "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "credit.c",
         "taken.c",
     ] {
         check_runtime_with(
@@ -311,7 +312,7 @@ fn nobody_is_forgotten_where_nothing_rescues() {
         "walks.c",
         "shared.c",
         "ready.c",
-        "room.c",
+        "credit.c",
     ] {
         for shim in [
             &[] as &[&str],

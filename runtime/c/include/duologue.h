@@ -133,11 +133,11 @@ static inline int duo_print_size(size_t size)
 /*
  * Writes text in a form that can be shown on one line and read back, followed by a zero byte. Backslashes, quotation
  * marks, control characters (including U+0080 to U+009F) and zeros become `\\`, `\"`, `\n`, `\r`, `\t` or `\xNN`, byte
- * by byte; bytes that are not UTF-8 become `\xNN` too. Output that would not fit into `room` bytes, including the zero
+ * by byte; bytes that are not UTF-8 become `\xNN` too. Output that would not fit into `space` bytes, including the zero
  * byte, is cut off, but never in the middle of a character or an escape. Returns the number of bytes that the complete
  * output takes without the zero byte, as `snprintf` does.
  */
-size_t duo_str_escape(char *place, size_t room, duo_str text);
+size_t duo_str_escape(char *place, size_t space, duo_str text);
 
 /* A view of a zero-terminated string; NULL gives the empty view. */
 duo_str duo_str_from(const char *text);

@@ -9,7 +9,7 @@
  * so a long wait takes no time from other threads. If the peer last ran on this thread's own processor, it
  * cannot run while this thread spins, so this thread only yields.
  *
- * The short path of a receive spins in the header (`duo_look_out`, and between processes lane.h and shm_recv.c)
+ * The short path of a receive spins in the header (`duo_spin`, and between processes lane.h and shm_recv.c)
  * before it calls the library, which begins anew: such a wait spins twice.
  *
  * Without threads nothing changes during a spin or a yield, so there is neither: `duo_wait` lets the other side

@@ -52,7 +52,7 @@ size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol)
 /* The epoch of a side's position: see position.h. */
 static uint64_t own_epoch(const duo_side *side)
 {
-    return (turn_of(side) + side->base) >> 1 >> (EPOCH_SHIFT - PLACE_SHIFT);
+    return (turn_of(side) + side->base) >> 1 >> (EPOCH_SHIFT - SLOT_SHIFT);
 }
 
 /*
@@ -97,9 +97,9 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
         uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
         turn = (turn == 0 ? 2 + role : turn & ~DUO_TURN_APART) | (session->is_apart ? DUO_TURN_APART : 0);
         duo_atomic_store(&side->turn, turn, memory_order_relaxed);
-        stand_at(side, at);
+        set_position(side, at);
         side->line = (duo_line *)(void *)session->ring;
-        duo_atomic_store(&side->bell, NULL, memory_order_relaxed);
+        duo_atomic_store(&side->notifier, NULL, memory_order_relaxed);
         duo_atomic_store(&session->signals[role].flags, 0, memory_order_relaxed);
         *(role == DUO_SERVER ? server : client) = (duo_endpoint){session, turn};
     }
@@ -134,7 +134,7 @@ duo_status duo_open_in(const duo_protocol *protocol, void *memory, size_t size,
     return DUO_OK;
 }
 
-void duo_session_give(duo_session *session)
+void duo_session_release(duo_session *session)
 {
 #ifndef DUO_NO_MALLOC
     if (session->is_pooled) {

@@ -4,20 +4,20 @@
  * Where messages are swapped. A sender disconnects by swapping in CLOSED as its last word. A receiver disconnects by
  * setting DEAD in the word that it would read next; if there is a message, it consumes that first. Both are
  * read-modify-writes of one word, so exactly one of the two sees that the other has gone. That side gives the session
- * back. After its last swap a sender accesses the session only if the word had BELL (for which the receiver waits
+ * back. After its last swap a sender accesses the session only if the word had WORD_ARMED (for which the receiver waits
  * before it uses its handle) or DEAD (then the sender is alone).
  *
  * Where messages are stored. The sender reads the flags of the receiver, which have one of these values, set by the
  * side in the second column:
  *
- *   0         either                           nothing to say
- *   WAITING   receiver                         it sleeps until the message at this position comes
- *   RINGS     receiver                         a bell is installed until that message comes
- *   LEAVING   receiver                         it is about to disconnect unless that message is there
- *   GONE      receiver, after LEAVING          it has disconnected; the session is the sender's
- *   CLAIMED   sender, after LEAVING            the message is taken back and the sender has disconnected;
- *                                              the session is the receiver's
- *   ENDING    sender                           its last word is about to be published at this position
+ *   0            either                   nothing to say
+ *   WAITING      receiver                 it sleeps until the message at this position comes
+ *   FLAGS_ARMED  receiver                 a notifier is installed until that message comes
+ *   LEAVING      receiver                 it is about to disconnect unless that message is there
+ *   GONE         receiver, after LEAVING  it has disconnected; the session is the sender's
+ *   CLAIMED      sender, after LEAVING    the message is taken back and the sender has disconnected;
+ *                                         the session is the receiver's
+ *   ENDING       sender                   its last word is about to be published at this position
  *
  * Each step from one value to the next is a compare-and-swap. A value names the position that it is about, so one that
  * the sender reads late is harmless: it reacts only to the position at which it has just published.
@@ -52,7 +52,7 @@
  * returned. Nor do other system calls provide a barrier: running on each processor in turn (`sched_setaffinity`) is
  * one, but it may be refused as well, and it cannot be undone safely while others change the thread's processors.
  *
- * A full ring is left through the credit, whichever way messages are published: see room.c.
+ * A full ring is left through the credit, whichever way messages are published: see credit.c.
  */
 #include "backoff.h"
 #include "ring.h"
@@ -64,7 +64,7 @@ static bool is_before(uint64_t said, uint64_t at)
     int64_t epochs = (int64_t)(epoch_of(at) - epoch_of(said)) * (int64_t)ONE_EPOCH;
     if (epochs != 0) return epochs > 0;
     if ((said & LINES) != (at & LINES)) return (said & LINES) < (at & LINES);
-    return place_of(said) < place_of(at);
+    return slot_of(said) < slot_of(at);
 }
 
 bool duo_was_left(const duo_side *side)
@@ -82,41 +82,58 @@ bool duo_was_left(const duo_side *side)
     return (said & GONE) != 0;
 }
 
-bool duo_answer(duo_session *session, const duo_side *side)
+/* The word was swapped, and had these flags. */
+static bool answer_in_word(duo_session *session, duo_side *side, uint64_t asked)
+{
+    if (asked & DEAD) {
+        duo_session_release(session);
+        return false;
+    }
+    duo_notify_waiter_in_word(session, role_of(side) ^ 1, &side->line->word, asked);
+    return true;
+}
+
+/* The word was stored. */
+static bool answer_in_flags(duo_session *session, const duo_side *side)
 {
     unsigned role = role_of(side) ^ 1;
     DUO_ATOMIC uint64_t *flags = flags_of(session, role);
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     if ((said & GONE) && duo_barrier_is_lost() && is_before(said, side->at)) {
-        duo_session_give(session);
+        duo_session_release(session);
         return false;
     }
     while ((said & KEY) == (side->at & KEY)) {
         if (said & GONE) {
-            duo_session_give(session);
+            duo_session_release(session);
             return false;
         }
-        if ((said & (WAITING | RINGS | LEAVING)) == 0) return true;
+        if ((said & (WAITING | FLAGS_ARMED | LEAVING)) == 0) return true;
         uint64_t answer = said & LEAVING ? (side->at & KEY) | CLAIMED : 0;
         if (!duo_atomic_compare_exchange_weak(flags, &said, answer, memory_order_acq_rel,
                                               memory_order_acquire))
             continue;
         if (answer != 0) return false;
-        duo_tell(session, role, said);
+        duo_notify_waiter(session, role, said);
         return true;
     }
     return true;
 }
 
-void duo_tell_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before)
+bool duo_answer(duo_session *session, duo_side *side, bool swaps, uint64_t asked)
 {
-    if (before & WAITS) duo_wake(word, DUO_HIGH_HALF);
-    if (before & BELL) duo_ring_bell(&session->sides[role]);
+    return swaps ? answer_in_word(session, side, asked) : answer_in_flags(session, side);
 }
 
-void duo_tell(duo_session *session, unsigned role, uint64_t waiter)
+void duo_notify_waiter_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before)
 {
-    if (waiter & RINGS) duo_ring_bell(&session->sides[role]);
+    if (before & WAITS) duo_wake(word, DUO_HIGH_HALF);
+    if (before & WORD_ARMED) duo_notify(&session->sides[role]);
+}
+
+void duo_notify_waiter(duo_session *session, unsigned role, uint64_t waiter)
+{
+    if (waiter & FLAGS_ARMED) duo_notify(&session->sides[role]);
     else if (waiter & WAITING) duo_wake(flags_of(session, role), DUO_LOW_HALF);
 }
 
@@ -135,35 +152,35 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
         if (!duo_atomic_compare_exchange_weak(flags, &said, answer, memory_order_acq_rel,
                                               memory_order_acquire))
             continue;
-        *waiter = said & (WAITING | RINGS);
+        *waiter = said & (WAITING | FLAGS_ARMED);
         return claims ? DUO_CLAIMED : DUO_LAST;
     }
 }
 
 void duo_leave_as_sender(duo_session *session, duo_side *side)
 {
-    if (needs_room(session, side->at)) {
+    if (needs_credit(session, side->at)) {
         /* The ring would stay full and never be read. */
         duo_full_fence();
         if (duo_was_left(side)) {
-            duo_session_give(session);
+            duo_session_release(session);
             return;
         }
     }
-    if (duo_is_orphaned(session, side)) return;
+    if (duo_defer_close(session, side)) return;
     unsigned peer = role_of(side) ^ 1;
     DUO_ATOMIC uint64_t *word = &side->line->word;
     bool swaps = is_swapped(side->at);
     uint64_t waiter = 0;
     if (!swaps) {
         switch (duo_announce_end(session, side, &waiter)) {
-        case DUO_ALONE: duo_session_give(session); return;
+        case DUO_ALONE: duo_session_release(session); return;
         case DUO_CLAIMED: return;
         case DUO_LAST: break;
         }
     }
     uint64_t closed = words_before(side->at) | CLOSED;
-    if ((side->at & PLACES) != 0) {
+    if ((side->at & SLOTS) != 0) {
         /*
          * The epoch and the count stay the same. The processor field, which is unused here, shows that the word has
          * changed.
@@ -173,11 +190,11 @@ void duo_leave_as_sender(duo_session *session, duo_side *side)
     }
     if (swaps) {
         uint64_t before = duo_atomic_exchange(word, closed, memory_order_acq_rel);
-        if (before & DEAD) duo_session_give(session);
-        else if (before & (WAITS | BELL)) duo_tell_in_word(session, peer, word, before);
+        if (before & DEAD) duo_session_release(session);
+        else if (before & (WAITS | WORD_ARMED)) duo_notify_waiter_in_word(session, peer, word, before);
     } else {
         duo_atomic_store(word, closed, memory_order_release);
-        duo_tell(session, peer, waiter);
+        duo_notify_waiter(session, peer, waiter);
     }
 }
 
@@ -196,10 +213,10 @@ static void discard(const duo_message *message, char *place)
 }
 
 /* What a receiver finds when it announces that it disconnects. */
-typedef enum leaving { SENDER_ENDS, RECEIVER_ENDS, RETRACTED } leaving;
+typedef enum decision { SENDER_ENDS, RECEIVER_ENDS, RETRACTED } decision;
 
 /* Announces in the flags that the receiver disconnects, and checks again. */
-static leaving vanish(duo_session *session, const duo_side *side)
+static decision announce_and_check(duo_session *session, const duo_side *side)
 {
     uint64_t key = side->at & KEY;
     DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side));
@@ -226,7 +243,7 @@ static leaving vanish(duo_session *session, const duo_side *side)
 }
 
 /* Disconnects where there is no message; true if the receiver is done, false if there is a word to be read. */
-static bool die(duo_session *session, duo_side *side)
+static bool leave_if_empty(duo_session *session, duo_side *side)
 {
     unsigned passes = 0;
     DUO_ATOMIC uint64_t *place = &side->line->word;
@@ -237,7 +254,7 @@ static bool die(duo_session *session, duo_side *side)
         if (duo_was_left(side)) {
             word = duo_atomic_load(place, memory_order_acquire);
             if (has_news(word, side->at)) break;
-            duo_session_give(session);
+            duo_session_release(session);
             return true;
         }
         if (swaps) {
@@ -246,9 +263,9 @@ static bool die(duo_session *session, duo_side *side)
                 return true;
             continue;
         }
-        switch (vanish(session, side)) {
+        switch (announce_and_check(session, side)) {
         case SENDER_ENDS: return true;
-        case RECEIVER_ENDS: duo_session_give(session); return true;
+        case RECEIVER_ENDS: duo_session_release(session); return true;
         case RETRACTED: duo_pass(&passes); break;
         }
         word = duo_atomic_load(place, memory_order_acquire);
@@ -259,19 +276,19 @@ static bool die(duo_session *session, duo_side *side)
 void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state *state)
 {
     bool is_announced = false;
-    while (!die(session, side)) {
+    while (!leave_if_empty(session, side)) {
         uint64_t at = side->at;
         uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
         if (!has_message(word, at)) {
-            duo_session_give(session);
+            duo_session_release(session);
             return;
         }
         if (session->shape.unbounded && !is_announced) duo_announce_leaving(session, side);
         is_announced = true;
         const duo_message *message = &state->messages[index_in(session, word, at)];
-        discard(message, place_in(session, side));
+        discard(message, payload_slot(session, side));
         if (message->edge == DUO_END) {
-            duo_session_give(session);
+            duo_session_release(session);
             return;
         }
         if (message->edge == DUO_TURN) {

@@ -6,14 +6,14 @@
 typedef struct awaited {
     duo_session *session;
     const duo_side *side;
-    bool room;
+    bool is_for_credit;
 } awaited;
 
 static inline bool is_over(const awaited *what)
 {
-    if (!what->room) return duo_is_ready(what->side);
+    if (!what->is_for_credit) return duo_is_ready(what->side);
     uint64_t credit;
-    return duo_look_for_room(what->session, what->side, &credit) != DUO_ROOM_FULL;
+    return duo_check_credit(what->session, what->side, &credit) != DUO_CREDIT_FULL;
 }
 
 /* Whether the peer last ran on the processor of this thread. */
@@ -25,7 +25,7 @@ static inline bool is_on_this_processor(uint64_t at)
 
 #ifdef DUO_NO_THREADS
 
-uint64_t duo_look_out(const duo_line *line, uint64_t at)
+uint64_t duo_spin(const duo_line *line, uint64_t at)
 {
     (void)line;
     (void)at;
@@ -34,7 +34,7 @@ uint64_t duo_look_out(const duo_line *line, uint64_t at)
 
 #else
 
-uint64_t duo_look_out(const duo_line *line, uint64_t at)
+uint64_t duo_spin(const duo_line *line, uint64_t at)
 {
     if (is_on_this_processor(at)) return 0;
     for (int spins = 0; spins < DUO_SPINS; spins++) {
@@ -119,7 +119,7 @@ bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait)
     return sleep_in_flags(session, side, until);
 }
 
-duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait)
+duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait)
 {
     uint64_t credit;
     struct timespec deadline = {0};
@@ -128,13 +128,13 @@ duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait)
     bool in_time = wait != DUO_AT_ONCE;
     if (in_time) (void)polls(&what);
     for (;;) {
-        switch (duo_look_for_room(session, side, &credit)) {
-        case DUO_ROOM_FREE: return DUO_OK;
-        case DUO_ROOM_LEAVING: return DUO_CLOSED;
-        case DUO_ROOM_FULL: break;
+        switch (duo_check_credit(session, side, &credit)) {
+        case DUO_CREDIT_FREE: return DUO_OK;
+        case DUO_CREDIT_LEAVING: return DUO_CLOSED;
+        case DUO_CREDIT_FULL: break;
         }
         if (!in_time) return DUO_FULL;
-        if (!duo_say_waiting(session, &credit)) continue;
+        if (!duo_announce_wait(session, &credit)) continue;
         /* As in `sleep_in_word`. */
         duo_full_fence();
         if (!duo_was_left(side))

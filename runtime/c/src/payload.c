@@ -141,14 +141,14 @@ bool duo_spread(const duo_type *type, void *value, size_t *size)
     return walk(type, value, SPREADS, add_size, size);
 }
 
-typedef struct room {
+typedef struct space {
     char *start;
     size_t used;
-} room;
+} space;
 
 static bool copy_list(const duo_type *type, char *value, void *context)
 {
-    room *left = context;
+    space *left = context;
     if (!is_list(type)) return true;
     list items;
     memcpy(&items, value, sizeof items);
@@ -164,7 +164,7 @@ static bool copy_list(const duo_type *type, char *value, void *context)
 
 void duo_copy(const duo_type *type, void *value, char *place)
 {
-    room left = {place, 0};
+    space left = {place, 0};
     walk(type, value, SPREADS, copy_list, &left);
 }
 

@@ -1,16 +1,16 @@
 /*
- * Sets of endpoints. Each endpoint has a bell of its own; ringing it puts the endpoint on the list `rung`, to which
- * any number of senders push and which the set's thread takes as a whole.
+ * Sets of endpoints. Each endpoint has a notifier of its own; calling it puts the endpoint on the list `notified`, to
+ * which any number of senders push and which the set's thread takes as a whole.
  *
  * Why no notification is missed: a sender pushes, then exchanges `asleep`; the set's thread exchanges `asleep`, then
  * checks the list, then sleeps on the word. Both exchanges are read-modify-writes of one word. If the sender's comes
  * second, it finds that the thread sleeps and wakes it; if it comes first, the thread's synchronises with it and sees
  * the push. The same holds for `signalled` and the descriptor.
  *
- * Where messages are stored, a sender is certain to see a bell only after a barrier and another check (see bell.c).
- * Endpoints that still need these are on the list `unseen`, and one barrier serves all of them when the set is about
- * to report that nothing is ready. With a descriptor this may be reported without a call, so each endpoint has a
- * barrier of its own.
+ * Where messages are stored, a sender is certain to see a notifier only after a barrier and another check (see
+ * arming.c). Endpoints that still need these are on the list `unseen`, and one barrier serves all of them when the
+ * set is about to report that nothing is ready. With a descriptor this may be reported without a call, so each
+ * endpoint has a barrier of its own.
  *
  * Where the barrier is lost (see barrier.c) the endpoints stay on that list and are checked again with every wait, and
  * a sleep is short. A thread that waits on the descriptor does not check again. So before it waits there is a check
@@ -18,8 +18,8 @@
  * would not report that message until something else in the set is ready, or `duo_ports_wait` is called.
  *
  * No thread of this process sends to an endpoint whose peer is in another process. Such endpoints are watched: their
- * bells are rung by the set's own thread when it has nothing to report, and, if there is a descriptor, by a thread
- * that does nothing else.
+ * notifiers are called by the set's own thread when it has nothing to report, and, if there is a descriptor, by a
+ * thread that does nothing else.
  */
 #define _GNU_SOURCE
 #include "backoff.h"
@@ -35,18 +35,18 @@
 #endif
 
 typedef struct duo_port_node {
-    duo_bell bell;
+    duo_notifier notifier;
     duo_ports *ports;
     duo_endpoint endpoint;
     void *with;
     /* Counts the endpoints that were here, so that an old `duo_port` does not remove a new one. */
     uint64_t generation;
-    /* The next on the list `rung`, in the queue, or among the free nodes. */
+    /* The next on the list `notified`, in the queue, or among the free nodes. */
     struct duo_port_node *next;
     /* The node that was created before this one. */
     struct duo_port_node *older;
-    /* On the list or in the queue. Written by the sender while the bell is installed, and by the set afterwards. */
-    bool is_rung;
+    /* On the list or in the queue. Written by the sender while the notifier is installed, and by the set afterwards. */
+    bool is_notified;
     bool is_removed;
     /* In the set, not reported and not removed. */
     bool is_in;
@@ -57,8 +57,8 @@ typedef struct duo_port_node {
 
 
 struct duo_ports {
-    /* Rung, the latest first. */
-    node *DUO_ATOMIC rung;
+    /* Notified, the latest first. */
+    node *DUO_ATOMIC notified;
     /* 1 while the set's thread sleeps on it, or is about to. */
     alignas(8) DUO_ATOMIC uint64_t asleep;
     /* The descriptor has been written to since it was last read. */
@@ -89,14 +89,14 @@ static void signal_descriptor(duo_ports *ports)
     while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
-static void ring(duo_bell *bell)
+static void notify(duo_notifier *notifier)
 {
-    node *rung = (node *)(void *)bell;
-    duo_ports *ports = rung->ports;
-    rung->is_rung = true;
-    node *before = duo_atomic_load(&ports->rung, memory_order_relaxed);
-    do rung->next = before;
-    while (!duo_atomic_compare_exchange_weak(&ports->rung, &before, rung, memory_order_release,
+    node *notified = (node *)(void *)notifier;
+    duo_ports *ports = notified->ports;
+    notified->is_notified = true;
+    node *before = duo_atomic_load(&ports->notified, memory_order_relaxed);
+    do notified->next = before;
+    while (!duo_atomic_compare_exchange_weak(&ports->notified, &before, notified, memory_order_release,
                                              memory_order_relaxed));
     if (duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel) != 0)
         duo_wake(&ports->asleep, DUO_LOW_HALF);
@@ -110,7 +110,7 @@ static void append(duo_ports *ports, node *ready)
     ports->last = &ready->next;
 }
 
-/* Moves what was rung to the end of the queue, the earliest first; false if there was nothing. */
+/* Moves what was notified to the end of the queue, the earliest first; false if there was nothing. */
 static bool collect(duo_ports *ports)
 {
     if (duo_atomic_load(&ports->signalled, memory_order_relaxed)) {
@@ -119,14 +119,14 @@ static bool collect(duo_ports *ports)
         while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) continue;
         duo_atomic_exchange(&ports->signalled, false, memory_order_acq_rel);
     }
-    if (duo_atomic_load(&ports->rung, memory_order_relaxed) == NULL) return false;
-    node *rung = duo_atomic_exchange(&ports->rung, NULL, memory_order_acquire);
+    if (duo_atomic_load(&ports->notified, memory_order_relaxed) == NULL) return false;
+    node *notified = duo_atomic_exchange(&ports->notified, NULL, memory_order_acquire);
     node *earliest = NULL;
-    while (rung != NULL) {
-        node *earlier = rung->next;
-        rung->next = earliest;
-        earliest = rung;
-        rung = earlier;
+    while (notified != NULL) {
+        node *earlier = notified->next;
+        notified->next = earliest;
+        earliest = notified;
+        notified = earlier;
     }
     while (earliest != NULL) {
         node *later = earliest->next;
@@ -139,34 +139,34 @@ static bool collect(duo_ports *ports)
 /* The same, including sessions between processes that are ready. */
 static bool gather(duo_ports *ports)
 {
-    if (ports->watch != NULL) ports->transport->look(ports->watch);
+    if (ports->watch != NULL) ports->transport->poll_watch(ports->watch);
     return collect(ports);
 }
 
 /*
- * Makes sure that the bell of an endpoint is not rung; a sender that has pushed the endpoint is still
- * ringing for a moment. Other threads may use the endpoint, or add it to another set: the set may access
- * the side only while this bell is installed there.
+ * Makes sure that the notifier of an endpoint is not called; a sender that has pushed the endpoint is still
+ * notifying for a moment. Other threads may use the endpoint, or add it to another set: the set may access
+ * the side only while this notifier is installed there.
  */
-static void silence(node *here)
+static void disarm_node(node *here)
 {
     duo_endpoint endpoint = here->endpoint;
     if (endpoint.session == NULL) return;
     if (!duo_is_remote(endpoint)) {
-        duo_take_off(endpoint, &here->bell);
+        duo_disarm_endpoint(endpoint, &here->notifier);
         return;
     }
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    if (duo_atomic_load(&side->bell, memory_order_acquire) == &here->bell)
-        here->ports->transport->unwatch(endpoint.session, &here->bell);
+    if (duo_atomic_load(&side->notifier, memory_order_acquire) == &here->notifier)
+        here->ports->transport->unwatch(endpoint.session, &here->notifier);
 }
 
-static void forget(duo_ports *ports, node *gone)
+static void free_node(duo_ports *ports, node *gone)
 {
     gone->generation += 1;
     /* From here on the memory of the session may go away. */
     gone->endpoint = (duo_endpoint){NULL, 0};
-    gone->is_rung = gone->is_removed = gone->is_in = false;
+    gone->is_notified = gone->is_removed = gone->is_in = false;
     gone->next = ports->free;
     ports->free = gone;
 }
@@ -179,8 +179,8 @@ static node *next_ready(duo_ports *ports)
         ports->first = ready->next;
         if (ports->first == NULL) ports->last = &ports->first;
         bool is_removed = ready->is_removed;
-        silence(ready);
-        forget(ports, ready);
+        disarm_node(ready);
+        free_node(ports, ready);
         if (is_removed) continue;
         ports->count -= 1;
         return ready;
@@ -188,7 +188,7 @@ static node *next_ready(duo_ports *ports)
     return NULL;
 }
 
-/* Runs the barrier for bells that may be unseen, and checks again; true if something was ready. */
+/* Runs the barrier for notifiers that may be unseen, and checks again; true if something was ready. */
 static bool confirm(duo_ports *ports)
 {
     if (ports->unseen == NULL) return false;
@@ -202,19 +202,19 @@ static bool confirm(duo_ports *ports)
         unseen = here->next_unseen;
         here->is_unseen = false;
         bool is_near = here->is_in && !duo_is_remote(here->endpoint);
-        duo_side *side = is_near ? duo_hold(here->endpoint, &here->bell) : NULL;
+        duo_side *side = is_near ? duo_lock_armed(here->endpoint, &here->notifier) : NULL;
         if (side == NULL) continue;
         bool is_ready = duo_is_ready(side);
-        if (is_ready) duo_take_down(side);
-        duo_let_go(side);
+        if (is_ready) duo_disarm(side);
+        duo_unlock_armed(side);
         if (!is_ready && !is_certain) {
             here->is_unseen = true;
             here->next_unseen = ports->unseen;
             ports->unseen = here;
         }
-        /* The sender may have rung after all. */
-        if (!is_ready || here->is_rung) continue;
-        here->is_rung = is_news = true;
+        /* The sender may have notified after all. */
+        if (!is_ready || here->is_notified) continue;
+        here->is_notified = is_news = true;
         append(ports, here);
     }
     return is_news;
@@ -224,7 +224,7 @@ duo_ports *duo_ports_new(void)
 {
     duo_ports *ports = duo_allocate(sizeof *ports);
     if (ports == NULL) return NULL;
-    duo_atomic_init(&ports->rung, NULL);
+    duo_atomic_init(&ports->notified, NULL);
     duo_atomic_init(&ports->asleep, 0);
     duo_atomic_init(&ports->signalled, false);
     duo_atomic_init(&ports->descriptor, -1);
@@ -241,11 +241,11 @@ duo_ports *duo_ports_new(void)
 void duo_ports_free(duo_ports *ports)
 {
     if (ports == NULL) return;
-    if (ports->watch != NULL) ports->transport->forget(ports->watch);
+    if (ports->watch != NULL) ports->transport->free_watch(ports->watch);
     while (ports->newest != NULL) {
         node *gone = ports->newest;
         ports->newest = gone->older;
-        silence(gone);
+        disarm_node(gone);
         duo_release(gone);
     }
     int descriptor = duo_atomic_load(&ports->descriptor, memory_order_relaxed);
@@ -267,7 +267,7 @@ static node *new_node(duo_ports *ports)
     }
     made = duo_allocate(sizeof *made);
     if (made == NULL) return NULL;
-    *made = (node){.bell = {ring}, .ports = ports, .older = ports->newest};
+    *made = (node){.notifier = {notify}, .ports = ports, .older = ports->newest};
     ports->newest = made;
     return made;
 }
@@ -276,11 +276,11 @@ static node *new_node(duo_ports *ports)
 static duo_status watch(duo_ports *ports, node *added, duo_endpoint asked)
 {
     ports->transport = duo_transport_of(asked);
-    duo_status status = ports->transport->watch(&ports->watch, asked, &added->bell);
+    duo_status status = ports->transport->watch(&ports->watch, asked, &added->notifier);
     if (status != DUO_OK) return status;
     if (duo_atomic_load(&ports->descriptor, memory_order_relaxed) < 0) return DUO_OK;
-    status = ports->transport->attend(ports->watch);
-    if (status != DUO_OK) ports->transport->unwatch(added->endpoint.session, &added->bell);
+    status = ports->transport->start_thread(ports->watch);
+    if (status != DUO_OK) ports->transport->unwatch(added->endpoint.session, &added->notifier);
     return status;
 }
 
@@ -289,27 +289,27 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint asked, void *with, duo_p
     const duo_endpoint endpoint = duo_asked(asked);
     if (endpoint.session == NULL) return DUO_USED;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    if (duo_atomic_load(&side->bell, memory_order_acquire) != NULL) return DUO_USED;
-    if (duo_look_at(endpoint) == NULL) return DUO_USED;
+    if (duo_atomic_load(&side->notifier, memory_order_acquire) != NULL) return DUO_USED;
+    if (duo_check_handle(endpoint) == NULL) return DUO_USED;
     node *added = new_node(ports);
     if (added == NULL) return DUO_NO_MEMORY;
     added->endpoint = endpoint;
     added->with = with;
     duo_status status = duo_is_remote(endpoint) ? watch(ports, added, asked) : DUO_OK;
     if (status != DUO_OK) {
-        forget(ports, added);
+        free_node(ports, added);
         return status;
     }
     if (port != NULL) *port = (duo_port){added, added->generation, ports->id};
     added->is_in = true;
     ports->count += 1;
     if (duo_is_remote(endpoint)) return DUO_OK;
-    duo_hanging how = duo_hang(side, &added->bell, duo_asks_room(asked));
-    bool is_news = how == DUO_NOT_HUNG;
+    duo_arming how = duo_arm(side, &added->notifier, duo_asks_writable(asked));
+    bool is_news = how == DUO_NOT_ARMED;
     if (is_news) {
-        added->is_rung = true;
+        added->is_notified = true;
         append(ports, added);
-    } else if (how == DUO_HUNG_UNSEEN) {
+    } else if (how == DUO_ARMED_UNSEEN) {
         if (!added->is_unseen) {
             added->is_unseen = true;
             added->next_unseen = ports->unseen;
@@ -327,27 +327,27 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
     node *removed = port.node;
     /* Only if the node belongs to this set is it certain to exist. */
     if (port.set != ports->id || removed->generation != port.generation) return false;
-    silence(removed);
+    disarm_node(removed);
     ports->count -= 1;
-    if (removed->is_rung) {
+    if (removed->is_notified) {
         /* The node stays on its list until the set takes it from there. */
         removed->generation += 1;
         removed->is_removed = true;
         removed->is_in = false;
     } else {
-        forget(ports, removed);
+        free_node(ports, removed);
     }
     return true;
 }
 
-/* Spins and yields for a while; false if no bell was rung. */
+/* Spins and yields for a while; false if no notifier was called. */
 static bool polls(duo_ports *ports)
 {
     size_t checks = ports->watch != NULL ? 1 + ports->count : 1;
     duo_backoff backoff = duo_backoff_begin(true);
     do {
-        if (ports->watch != NULL) ports->transport->look(ports->watch);
-        if (duo_atomic_load(&ports->rung, memory_order_relaxed) != NULL) return true;
+        if (ports->watch != NULL) ports->transport->poll_watch(ports->watch);
+        if (duo_atomic_load(&ports->notified, memory_order_relaxed) != NULL) return true;
     } while (duo_backoff_pass(&backoff, checks));
     return false;
 }
@@ -361,7 +361,7 @@ static bool sleep_until(duo_ports *ports, const struct timespec *deadline, uint6
         until = &end;
     }
     bool in_time = ports->watch == NULL ? duo_wait(&ports->asleep, DUO_LOW_HALF, 1, until)
-                                        : ports->transport->sleep(ports->watch, &ports->asleep, 1, until);
+                                        : ports->transport->sleep_watch(ports->watch, &ports->asleep, 1, until);
     return in_time || (until != deadline && !duo_is_past(deadline));
 }
 
@@ -384,7 +384,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
         if (!in_time || ports->count == 0) return DUO_EMPTY;
         if (!polls(ports)) {
             duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
-            if (duo_atomic_load(&ports->rung, memory_order_acquire) == NULL)
+            if (duo_atomic_load(&ports->notified, memory_order_acquire) == NULL)
                 in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);
         }
         duo_atomic_store(&ports->asleep, 0, memory_order_relaxed);
@@ -395,7 +395,7 @@ int duo_ports_descriptor(duo_ports *ports)
 {
     int descriptor = duo_atomic_load(&ports->descriptor, memory_order_relaxed);
 #ifdef __linux__
-    if (ports->watch != NULL && ports->transport->attend(ports->watch) != DUO_OK) return -1;
+    if (ports->watch != NULL && ports->transport->start_thread(ports->watch) != DUO_OK) return -1;
     if (descriptor >= 0) return descriptor;
     descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (descriptor < 0) return descriptor;

@@ -27,7 +27,7 @@
 
 enum {
     EPOCH_SHIFT = 43,
-    PLACE_SHIFT = 40,
+    SLOT_SHIFT = 40,
     PROCESSOR_SHIFT = 32,
     INDEXES_SHIFT = 4,
     /* Bits of a word for the indexes of its messages among those of their states. */
@@ -37,21 +37,21 @@ enum {
 };
 
 #define ONE_EPOCH (UINT64_C(1) << EPOCH_SHIFT)
-#define ONE_PLACE (UINT64_C(1) << PLACE_SHIFT)
-#define PLACES (UINT64_C(7) << PLACE_SHIFT)
+#define ONE_SLOT (UINT64_C(1) << SLOT_SHIFT)
+#define SLOTS (UINT64_C(7) << SLOT_SHIFT)
 /* The processor on which the other side last ran, plus 1; 0 if it is not known. */
 #define PROCESSORS (UINT64_C(0xff) << PROCESSOR_SHIFT)
 #define INDEXES (((UINT64_C(1) << INDEX_BITS) - 1) << INDEXES_SHIFT)
 
 /*
  * In a word: the receiver sleeps on it; the receiver has disconnected; in place of a message: the
- * sender has disconnected; the receiver has installed a bell. Only the receiver sets the first,
+ * sender has disconnected; the receiver has installed a notifier. Only the receiver sets the first,
  * second and last, by compare-and-swap.
  */
 #define WAITS UINT64_C(1)
 #define DEAD UINT64_C(2)
 #define CLOSED UINT64_C(4)
-#define BELL UINT64_C(8)
+#define WORD_ARMED UINT64_C(8)
 
 /* In a position: the run has come round the ring. */
 #define LAP (UINT64_C(1) << 28)
@@ -62,7 +62,7 @@ enum {
 #define LINES (STAYS - 1)
 
 /* What identifies a message within its session until epochs restart. */
-#define KEY (~(ONE_PLACE - 1) | LINES)
+#define KEY (~(ONE_SLOT - 1) | LINES)
 
 /*
  * From this epoch on, the next turn restarts the epochs at 1, after clearing all words. It is half
@@ -77,19 +77,19 @@ enum {
 /* The word of a line in which exactly the messages before this position are published. */
 static inline uint64_t words_before(uint64_t at)
 {
-    return at & ~(ONE_PLACE - 1);
+    return at & ~(ONE_SLOT - 1);
 }
 
 /* Whether a word has the message at this position. */
 static inline bool has_message(uint64_t word, uint64_t at)
 {
-    return ((word - words_before(at)) >> PLACE_SHIFT) - 1 < MOST_IN_LINE;
+    return ((word - words_before(at)) >> SLOT_SHIFT) - 1 < MOST_IN_LINE;
 }
 
 /* Whether a word says that the sender disconnected where the message at this position would be. */
 static inline bool has_closed(uint64_t word, uint64_t at)
 {
-    return ((word - words_before(at)) >> PLACE_SHIFT) == 0 && (word & CLOSED) != 0;
+    return ((word - words_before(at)) >> SLOT_SHIFT) == 0 && (word & CLOSED) != 0;
 }
 
 static inline bool has_news(uint64_t word, uint64_t at)
@@ -100,18 +100,18 @@ static inline bool has_news(uint64_t word, uint64_t at)
 /* Whether a line begins here that was already in use in this run. */
 static inline bool begins_used_line(uint64_t at)
 {
-    return (at & (LAP | PLACES)) == LAP;
+    return (at & (LAP | SLOTS)) == LAP;
 }
 
 /* Whether messages are swapped here: in the whole session, or where a run begins and cannot continue. */
 static inline bool is_swapped(uint64_t at)
 {
-    return (at & SWAPS) != 0 || (at & (LAP | PLACES | LINES | STAYS)) == 0;
+    return (at & SWAPS) != 0 || (at & (LAP | SLOTS | LINES | STAYS)) == 0;
 }
 
-static inline unsigned place_of(uint64_t at)
+static inline unsigned slot_of(uint64_t at)
 {
-    return (unsigned)(at >> PLACE_SHIFT) & 7;
+    return (unsigned)(at >> SLOT_SHIFT) & 7;
 }
 
 static inline uint64_t epoch_of(uint64_t at)
@@ -129,7 +129,7 @@ static inline uint64_t turned(uint64_t at)
 /* After the last message of the ring: its first line again, in another epoch. Wraps as intended. */
 static inline uint64_t lapped(uint64_t at)
 {
-    return ((at & ~(PLACES | LINES)) | LAP) + ONE_EPOCH;
+    return ((at & ~(SLOTS | LINES)) | LAP) + ONE_EPOCH;
 }
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * The ring of a session: how a message is published and found. It follows the same design as the ring of the Rust
- * runtime, which docs/runtime.md explains, and differs in its words, its credit, its bells and its futexes. So what the
- * models of the Rust runtime explore says nothing about this code: its argument is below.
+ * runtime, which docs/runtime.md explains, and differs in its words, its credit, its notifiers and its futexes. So
+ * what the models of the Rust runtime explore says nothing about this code. Its argument is below; for waking in a run
+ * and for free slots there is a model of its own, tests/ring.pml.
  *
  * A state has one direction, so a side sends only after it has read everything the other side sent, and messages are
  * in flight in one direction at a time. So one ring serves both directions, the index goes back to 0 when the
@@ -28,10 +29,11 @@
  * (b) Sleeping. In the word: as above, and the kernel compares its high half once more before it lets the receiver
  *     sleep: see position.h. In the flags: the receiver sets WAITING, runs the barrier, and checks again. Because of
  *     the barrier either it sees the message, or the sender sees WAITING after its store. Both may happen: the side
- *     that clears the flag, by compare-and-swap, acts on it. A bell is installed in the same ways. The side that finds
- *     it rings it and then clears `bell` (release). A side uses its handle, and the thread that installed the bell
- *     gives it up, only when `bell` is clear (acquire). So the bell and the session outlive the ringing.
- * (c) Disconnecting and the last message: leave.c. A full ring: room.c.
+ *     that clears the flag, by compare-and-swap, acts on it. A notifier is installed in the same ways. The side that
+ *     finds it calls it and then clears `notifier` (release). A side uses its handle, and the thread that installed
+ *     the notifier gives it up, only when `notifier` is clear (acquire). So the notifier and the session outlive the
+ *     call.
+ * (c) Disconnecting and the last message: leave.c. A full ring: credit.c.
  * (d) Clearing. When epochs restart at 1, the receiver of the message that turns the direction clears the words of the
  *     lines that short runs reach, except for that of the first line. All messages have been read, and the peer reads
  *     only the first line. The other lines are as in a new ring: neither side has read them. The first sender that
@@ -60,10 +62,10 @@
 
 /* What duologue/pipe.h defines under its own names. */
 _Static_assert(DUO_AT_SWAPS == SWAPS && DUO_AT_STAYS == STAYS && DUO_AT_LAP == LAP, "positions");
-_Static_assert(DUO_AT_PLACE == ONE_PLACE && DUO_AT_EPOCH == ONE_EPOCH, "positions");
+_Static_assert(DUO_AT_SLOT == ONE_SLOT && DUO_AT_EPOCH == ONE_EPOCH, "positions");
 _Static_assert(DUO_AT_PROCESSORS == PROCESSORS && DUO_WORD_INDEXES == INDEXES, "words");
-_Static_assert(DUO_WORD_FLAGS == (WAITS | DEAD | BELL) && INDEXES_SHIFT == 4, "words");
-_Static_assert(MOST_IN_LINE == 7 && PLACE_SHIFT == 40 && PROCESSOR_SHIFT == 32, "words");
+_Static_assert(DUO_WORD_FLAGS == (WAITS | DEAD | WORD_ARMED) && INDEXES_SHIFT == 4, "words");
+_Static_assert(MOST_IN_LINE == 7 && SLOT_SHIFT == 40 && PROCESSOR_SHIFT == 32, "words");
 
 /* In flags: see leave.c. */
 #define WAITING (UINT64_C(1) << 26)
@@ -71,7 +73,7 @@ _Static_assert(MOST_IN_LINE == 7 && PLACE_SHIFT == 40 && PROCESSOR_SHIFT == 32, 
 #define GONE (UINT64_C(1) << 28)
 #define CLAIMED (UINT64_C(1) << 29)
 #define ENDING (UINT64_C(1) << 30)
-#define RINGS (UINT64_C(1) << 31)
+#define FLAGS_ARMED (UINT64_C(1) << 31)
 
 static inline unsigned role_of(const duo_side *side)
 {
@@ -90,12 +92,6 @@ static inline DUO_ATOMIC uint64_t *flags_of(duo_session *session, unsigned role)
     return &session->signals[role].flags;
 }
 
-/* Keeps the compiler from moving the sender's read of the flags before its store: see barrier.c. */
-static inline void light_barrier(void)
-{
-    duo_signal_fence(memory_order_seq_cst);
-}
-
 /* A full fence, called directly after a read-modify-write by this thread that succeeded. */
 static inline void fence_after_exchange(void)
 {
@@ -108,13 +104,13 @@ static inline void fence_after_exchange(void)
 }
 
 /* Whether the sender is about to begin a segment that it has filled before in this run. */
-static inline bool needs_room(const duo_session *session, uint64_t at)
+static inline bool needs_credit(const duo_session *session, uint64_t at)
 {
     uint64_t line = at & LINES;
     return begins_used_line(at) && (line == 0 || line == session->shape.segment);
 }
 
-/* Uses up a handle: see `duo_claim`. Does not remove a bell. */
+/* Uses up a handle: see `duo_claim`. Does not remove a notifier. */
 static inline bool claim_turn(duo_side *side, uint64_t turn)
 {
 #ifndef DUO_CHECKED
@@ -131,21 +127,21 @@ static inline bool claim_turn(duo_side *side, uint64_t turn)
 static inline uint64_t turn_of(const duo_side *side)
 {
     uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
-    return turn & ~(DUO_TURN_APART | DUO_TURN_BELL | DUO_TURN_HELD);
+    return turn & ~(DUO_TURN_APART | DUO_TURN_ARMED | DUO_TURN_LOCKED);
 }
 
 /* Puts a side at a position that is complete in `at` and belongs to the turn of the side. */
-static inline void stand_at(duo_side *side, uint64_t at)
+static inline void set_position(duo_side *side, uint64_t at)
 {
     side->at = at;
-    side->base = 2 * (at >> PLACE_SHIFT) - turn_of(side);
+    side->base = 2 * (at >> SLOT_SHIFT) - turn_of(side);
 }
 
 /* Stores the complete position in `at`; the turn of the side is that of a valid handle. */
-static inline void look_where(duo_side *side)
+static inline void load_position(duo_side *side)
 {
     uint64_t count = (turn_of(side) + side->base) >> 1;
-    side->at = (side->at & (ONE_PLACE - 1)) | count << PLACE_SHIFT;
+    side->at = (side->at & (ONE_SLOT - 1)) | count << SLOT_SHIFT;
 }
 
 static inline void go_to_first_line(const duo_session *session, duo_side *side)
@@ -154,15 +150,15 @@ static inline void go_to_first_line(const duo_session *session, duo_side *side)
 }
 
 /* The slot of the payload of the next message. */
-static inline char *place_in(const duo_session *session, const duo_side *side)
+static inline char *payload_slot(const duo_session *session, const duo_side *side)
 {
-    return side->line->payloads + place_of(side->at) * session->shape.stride;
+    return side->line->payloads + slot_of(side->at) * session->shape.stride;
 }
 
 /* Whether a line has no slot after this position. */
 static inline bool ends_line(const duo_session *session, uint64_t at)
 {
-    return place_of(at) + 1 >= session->shape.per_line;
+    return slot_of(at) + 1 >= session->shape.per_line;
 }
 
 /* Steps past a message that keeps the direction. */
@@ -170,21 +166,21 @@ static inline void go_on(duo_session *session, duo_side *side, const duo_state *
 {
     uint64_t at = side->at & ~STAYS;
     if (!ends_line(session, at)) {
-        at += ONE_PLACE;
+        at += ONE_SLOT;
     } else if ((at & LINES) + 1 < session->shape.lines) {
-        at = (at & ~PLACES) + 1;
+        at = (at & ~SLOTS) + 1;
         side->line = (duo_line *)(void *)((char *)side->line + session->shape.pitch);
     } else {
         at = lapped(at);
         go_to_first_line(session, side);
     }
-    stand_at(side, at | (next->stays ? STAYS : 0));
+    set_position(side, at | (next->stays ? STAYS : 0));
 }
 
 /* Steps past a message of this side that turns the direction. */
 static inline void turn_out(duo_session *session, duo_side *side, const duo_state *next)
 {
-    stand_at(side, turned(side->at) | (next->stays ? STAYS : 0));
+    set_position(side, turned(side->at) | (next->stays ? STAYS : 0));
     go_to_first_line(session, side);
 }
 
@@ -210,7 +206,7 @@ static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
                                const duo_state *next)
 {
     uint64_t at = (turned(side->at) & ~PROCESSORS) | (word & PROCESSORS);
-    stand_at(side, at | (next->stays ? STAYS : 0));
+    set_position(side, at | (next->stays ? STAYS : 0));
     go_to_first_line(session, side);
     if (epoch_of(at) != 1) return;
     clear_lines(session, 1, session->shape.ready);
@@ -218,24 +214,10 @@ static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
     duo_atomic_store(&session->credit, 0, memory_order_relaxed);
 }
 
-/* The word that publishes a message in addition to those before it in its line. */
-static inline uint64_t stamp(const duo_session *session, const duo_side *side,
-                             const duo_message *message)
-{
-    uint64_t at = side->at;
-    uint64_t word = words_before(at) + ONE_PLACE;
-    /* Only what this side wrote itself; the flags of the peer are not repeated. */
-    if ((at & PLACES) != 0)
-        word |= duo_atomic_load(&side->line->word, memory_order_relaxed) & INDEXES;
-    if (message->index != 0)
-        word |= (uint64_t)message->index << (INDEXES_SHIFT + place_of(at) * session->shape.index_bits);
-    return word;
-}
-
 /* The index of the message at a position, among those of its state. */
 static inline unsigned index_in(const duo_session *session, uint64_t word, uint64_t at)
 {
-    unsigned shift = INDEXES_SHIFT + place_of(at) * session->shape.index_bits;
+    unsigned shift = INDEXES_SHIFT + slot_of(at) * session->shape.index_bits;
     return (unsigned)(word >> shift) & ((1U << session->shape.index_bits) - 1);
 }
 

@@ -1,26 +1,26 @@
-/* Waiting for one of a few endpoints: one bell for all of them, installed for the duration of the call. */
+/* Waiting for one of a few endpoints: one notifier for all of them, installed for the duration of the call. */
 #include "backoff.h"
 #include "ring.h"
 #include "transport.h"
 
-typedef struct select_bell {
-    duo_bell bell;
-    alignas(8) DUO_ATOMIC uint64_t rung;
-} select_bell;
+typedef struct select_notifier {
+    duo_notifier notifier;
+    alignas(8) DUO_ATOMIC uint64_t notified;
+} select_notifier;
 
-static void ring(duo_bell *bell)
+static void notify(duo_notifier *notifier)
 {
-    select_bell *waiting = (select_bell *)(void *)bell;
-    duo_atomic_store(&waiting->rung, 1, memory_order_release);
-    duo_wake(&waiting->rung, DUO_LOW_HALF);
+    select_notifier *waiting = (select_notifier *)(void *)notifier;
+    duo_atomic_store(&waiting->notified, 1, memory_order_release);
+    duo_wake(&waiting->notified, DUO_LOW_HALF);
 }
 
 /* Checks all endpoints once, beginning at `first`: DUO_OK, DUO_EMPTY or DUO_USED. */
-static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first, size_t *which)
+static duo_status check_all(const duo_endpoint *endpoints, size_t count, size_t first, size_t *which)
 {
     for (size_t i = 0; i < count; i++) {
         *which = (first + i) % count;
-        duo_side *side = duo_look_at(duo_asked(endpoints[*which]));
+        duo_side *side = duo_check_handle(duo_asked(endpoints[*which]));
         if (side == NULL) return DUO_USED;
         if (duo_has_news(endpoints[*which], side)) return DUO_OK;
     }
@@ -28,33 +28,33 @@ static duo_status look(const duo_endpoint *endpoints, size_t count, size_t first
 }
 
 /*
- * Installs the bell where the peer is in this process, up to the first endpoint that is ready or was used in
- * the meantime; returns how many endpoints it went through. If an endpoint is given twice, the bell is
+ * Installs the notifier where the peer is in this process, up to the first endpoint that is ready or was used in
+ * the meantime; returns how many endpoints it went through. If an endpoint is given twice, the notifier is
  * installed there once.
  */
-static size_t hang(const duo_endpoint *endpoints, size_t count, select_bell *bell, bool *is_unseen)
+static size_t arm_all(const duo_endpoint *endpoints, size_t count, select_notifier *notifier, bool *is_unseen)
 {
     size_t at = 0;
     for (; at < count; at++) {
         if (duo_is_remote(endpoints[at])) continue;
-        duo_side *side = duo_look_at(duo_asked(endpoints[at]));
-        bool for_room = duo_asks_room(endpoints[at]);
-        duo_hanging how = side == NULL ? DUO_NOT_HUNG : duo_hang(side, &bell->bell, for_room);
-        if (how == DUO_NOT_HUNG) break;
-        *is_unseen |= how == DUO_HUNG_UNSEEN;
+        duo_side *side = duo_check_handle(duo_asked(endpoints[at]));
+        bool for_credit = duo_asks_writable(endpoints[at]);
+        duo_arming how = side == NULL ? DUO_NOT_ARMED : duo_arm(side, &notifier->notifier, for_credit);
+        if (how == DUO_NOT_ARMED) break;
+        *is_unseen |= how == DUO_ARMED_UNSEEN;
     }
     return at;
 }
 
-/* Whether one of the endpoints where the bell was installed is ready, or has lost the bell. */
-static bool is_there(const duo_endpoint *endpoints, size_t count, const select_bell *bell)
+/* Whether one of the endpoints where the notifier was installed is ready, or has lost the notifier. */
+static bool is_there(const duo_endpoint *endpoints, size_t count, const select_notifier *notifier)
 {
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
         if (duo_is_remote(endpoints[i])) continue;
-        duo_side *side = duo_hold(duo_asked(endpoints[i]), &bell->bell);
+        duo_side *side = duo_lock_armed(duo_asked(endpoints[i]), &notifier->notifier);
         found = side == NULL || duo_has_news(endpoints[i], side);
-        if (side != NULL) duo_let_go(side);
+        if (side != NULL) duo_unlock_armed(side);
     }
     return found;
 }
@@ -67,33 +67,33 @@ static size_t first_remote(const duo_endpoint *endpoints, size_t count)
     return at;
 }
 
-/* Sleeps until the bell is rung for one of the endpoints; false if the time was over first. */
-static bool doze(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline,
+/* Sleeps until the notifier is called for one of the endpoints; false if the time was over first. */
+static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline,
                  uint64_t *pause)
 {
-    select_bell bell = {{ring}, 0};
+    select_notifier notifier = {{notify}, 0};
     bool is_unseen = false, in_time = true;
-    size_t hung = hang(endpoints, count, &bell, &is_unseen);
-    /* One barrier for all: either a sender sees the bell, or the message is seen here. Without it, check again soon. */
+    size_t armed = arm_all(endpoints, count, &notifier, &is_unseen);
+    /* One barrier for all: a sender sees the notifier, or the message is seen here. Without it, check again soon. */
     const struct timespec *until = deadline;
     struct timespec end;
-    if (hung == count && is_unseen && !duo_barrier()) {
+    if (armed == count && is_unseen && !duo_barrier()) {
         end = duo_end_of_pause(deadline, pause);
         until = &end;
     }
-    if (hung == count && (!is_unseen || !is_there(endpoints, count, &bell))) {
+    if (armed == count && (!is_unseen || !is_there(endpoints, count, &notifier))) {
         size_t remote = first_remote(endpoints, count);
         if (remote < count) {
             const duo_transport *transport = duo_transport_of(endpoints[remote]);
-            in_time = transport->doze(endpoints, count, &bell.rung, until);
+            in_time = transport->sleep(endpoints, count, &notifier.notified, until);
         }
         while (remote == count && in_time &&
-               duo_atomic_load(&bell.rung, memory_order_acquire) == 0)
-            in_time = duo_wait(&bell.rung, DUO_LOW_HALF, 0, until);
+               duo_atomic_load(&notifier.notified, memory_order_acquire) == 0)
+            in_time = duo_wait(&notifier.notified, DUO_LOW_HALF, 0, until);
     }
     if (!in_time && until != deadline) in_time = !duo_is_past(deadline);
-    for (size_t i = 0; i < hung; i++)
-        if (!duo_is_remote(endpoints[i])) duo_take_off(duo_asked(endpoints[i]), &bell.bell);
+    for (size_t i = 0; i < armed; i++)
+        if (!duo_is_remote(endpoints[i])) duo_disarm_endpoint(duo_asked(endpoints[i]), &notifier.notifier);
     return in_time;
 }
 
@@ -103,7 +103,7 @@ static bool doze(const duo_endpoint *endpoints, size_t count, const struct times
  * of them, every third, and so on. A plain counter would not do: if two calls alternate, each
  * between two endpoints, each would always begin with the same endpoint.
  */
-static size_t place_to_begin(size_t count)
+static size_t index_to_begin(size_t count)
 {
     static DUO_EACH_THREAD uint32_t phase;
     phase += UINT32_C(0x9E3779B9);
@@ -113,19 +113,19 @@ static size_t place_to_begin(size_t count)
 duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait, size_t *which)
 {
     if (count == 0) return DUO_EMPTY;
-    size_t first = place_to_begin(count);
-    duo_status status = look(endpoints, count, first, which);
+    size_t first = index_to_begin(count);
+    duo_status status = check_all(endpoints, count, first, which);
     if (wait == DUO_AT_ONCE) return status;
     duo_backoff backoff = duo_backoff_begin(true);
     while (status == DUO_EMPTY && duo_backoff_pass(&backoff, count))
-        status = look(endpoints, count, first, which);
+        status = check_all(endpoints, count, first, which);
     struct timespec deadline = {0};
     if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
     bool in_time = true;
     uint64_t pause = 0;
     while (status == DUO_EMPTY && in_time) {
-        in_time = doze(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline, &pause);
-        status = look(endpoints, count, first, which);
+        in_time = sleep_until_notified(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline, &pause);
+        status = check_all(endpoints, count, first, which);
     }
     return status;
 }

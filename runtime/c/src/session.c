@@ -13,15 +13,15 @@ static duo_endpoint handle_of(duo_session *session, const duo_side *side)
     return handle;
 }
 
-duo_side *duo_look_at(duo_endpoint endpoint)
+duo_side *duo_check_handle(duo_endpoint endpoint)
 {
     if (endpoint.session == NULL) return NULL;
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
     if (turn != endpoint.turn && !duo_take_turn(side, endpoint.turn, endpoint.turn)) return NULL;
-    look_where(side);
-    if (turn != endpoint.turn && duo_atomic_load(&side->bell, memory_order_acquire) != NULL)
-        duo_take_down(side);
+    load_position(side);
+    if (turn != endpoint.turn && duo_atomic_load(&side->notifier, memory_order_acquire) != NULL)
+        duo_disarm(side);
     return side;
 }
 
@@ -38,7 +38,7 @@ static void move_lanes(duo_endpoint endpoint, uint64_t turns)
         /* The lane of a sender. */
         if (lane->of != NULL) lane->word -= turns;
     }
-    remote->volley.from += turns;
+    remote->line_turns.from += turns;
 }
 
 /* `duo_claim` of an endpoint whose peer is in this process. */
@@ -49,8 +49,8 @@ static inline duo_side *claim_near(duo_endpoint endpoint)
     if (!claim_turn(side, endpoint.turn)) return NULL;
     /* The turn is already the next one, the position is not. */
     side->base -= 2;
-    look_where(side);
-    if (!DUO_LIKELY(duo_atomic_load(&side->bell, memory_order_acquire) == NULL)) duo_take_down(side);
+    load_position(side);
+    if (!DUO_LIKELY(duo_atomic_load(&side->notifier, memory_order_acquire) == NULL)) duo_disarm(side);
     return side;
 }
 
@@ -59,8 +59,8 @@ static duo_side *claim_far(duo_endpoint endpoint)
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (!claim_turn(side, endpoint.turn)) return NULL;
     move_lanes(endpoint, 2);
-    const duo_bell *bell = duo_atomic_load(&side->bell, memory_order_acquire);
-    if (bell != NULL) duo_transport_of(endpoint)->unwatch(endpoint.session, bell);
+    const duo_notifier *notifier = duo_atomic_load(&side->notifier, memory_order_acquire);
+    if (notifier != NULL) duo_transport_of(endpoint)->unwatch(endpoint.session, notifier);
     return side;
 }
 
@@ -141,9 +141,9 @@ static duo_status fill(char *place, const duo_message *message, const void *entr
 }
 
 /* Waits for free slots. If the receiver is disconnecting, this side disconnects too. */
-static duo_status make_room(duo_session *session, duo_side *side, uint64_t wait, duo_endpoint *next)
+static duo_status await_credit(duo_session *session, duo_side *side, uint64_t wait, duo_endpoint *next)
 {
-    duo_status status = duo_await_room(session, side, wait);
+    duo_status status = duo_await_credit(session, side, wait);
     if (status == DUO_CLOSED) {
         duo_leave_as_sender(session, side);
         if (next != NULL) memset(next, 0, sizeof *next);
@@ -157,23 +157,12 @@ static bool finish(duo_session *session, duo_side *side, uint64_t word)
     unsigned peer = role_of(side) ^ 1;
     uint64_t waiter;
     switch (duo_announce_end(session, side, &waiter)) {
-    case DUO_ALONE: duo_session_give(session); return false;
+    case DUO_ALONE: duo_session_release(session); return false;
     case DUO_CLAIMED: return false;
     case DUO_LAST: break;
     }
     duo_atomic_store(&side->line->word, word, memory_order_release);
-    duo_tell(session, peer, waiter);
-    return true;
-}
-
-/* After a swap that found flags. False if the payload belongs to the sender again. */
-bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before)
-{
-    if (before & DEAD) {
-        duo_session_give(session);
-        return false;
-    }
-    duo_tell_in_word(session, role_of(side) ^ 1, &side->line->word, before);
+    duo_notify_waiter(session, peer, waiter);
     return true;
 }
 
@@ -181,17 +170,14 @@ bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before)
 static inline bool publish(duo_session *session, duo_side *side, const duo_message *message,
                            unsigned peer)
 {
-    uint64_t word = stamp(session, side, message);
+    uint64_t at = side->at;
+    bool swaps = is_swapped(at);
+    uint64_t word = duo_word_with(side->line, at >> SLOT_SHIFT, slot_of(at), message->index,
+                                  session->shape.index_bits);
     if (message->edge == DUO_TURN) word |= duo_processor();
-    if (is_swapped(side->at)) {
-        uint64_t before = duo_atomic_exchange(&side->line->word, word, memory_order_acq_rel);
-        return DUO_LIKELY((before & (WAITS | DEAD | BELL)) == 0) || duo_answer_in_word(session, side, before);
-    }
-    if (message->edge == DUO_END) return finish(session, side, word);
-    duo_atomic_store(&side->line->word, word, memory_order_release);
-    light_barrier();
-    uint64_t said = duo_atomic_load(flags_of(session, peer), memory_order_acquire);
-    return DUO_LIKELY(said == 0) || duo_answer(session, side);
+    if (message->edge == DUO_END && !swaps) return finish(session, side, word);
+    uint64_t asked = duo_publish_word(side->line, word, swaps, flags_of(session, peer));
+    return DUO_LIKELY(asked == 0) || duo_answer(session, side, swaps, asked);
 }
 
 /* Steps past a message of this side. */
@@ -199,7 +185,7 @@ static inline void step_out(duo_session *session, duo_side *side, const duo_mess
 {
     if (message->edge == DUO_STAY) {
         if (session->shape.unbounded && ends_line(session, side->at))
-            duo_foresee(side->line, (size_t)DUO_LINES_AHEAD * session->shape.pitch);
+            duo_prefetch_write(side->line, (size_t)DUO_LINES_AHEAD * session->shape.pitch);
         go_on(session, side, message->next);
         make_ready(session, side->at);
     } else turn_out(session, side, message->next);
@@ -208,7 +194,7 @@ static inline void step_out(duo_session *session, duo_side *side, const duo_mess
 /* Marks the next endpoint of a sender as one for the library if the sender may have to wait. */
 static inline void set_apart(duo_session *session, duo_side *side)
 {
-    bool is_apart = session->is_apart || needs_room(session, side->at);
+    bool is_apart = session->is_apart || needs_credit(session, side->at);
     uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed) & ~DUO_TURN_APART;
     duo_atomic_store(&side->turn, turn | (is_apart ? DUO_TURN_APART : 0), memory_order_relaxed);
 }
@@ -225,10 +211,10 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
         return DUO_INVALID;
     }
     duo_status status = DUO_OK;
-    if (needs_room(session, side->at)) status = make_room(session, side, wait, next);
+    if (needs_credit(session, side->at)) status = await_credit(session, side, wait, next);
     if (status == DUO_OK && !is_small(message))
-        status = fill(place_in(session, side), message, entries, &block);
-    else if (status == DUO_OK) copy_words(place_in(session, side), entries, message->size);
+        status = fill(payload_slot(session, side), message, entries, &block);
+    else if (status == DUO_OK) copy_words(payload_slot(session, side), entries, message->size);
     if (status != DUO_OK) {
         if (status != DUO_CLOSED) duo_unclaim(side);
         return status;
@@ -280,7 +266,7 @@ RARELY static duo_status take_slowly(duo_session *session, duo_side *side, uint6
                                      void *message)
 {
     arrival arrived = {duo_tag_word(kind->index + 1, tag_size), NULL};
-    const void *payload = place_in(session, side);
+    const void *payload = payload_slot(session, side);
     if (kind->type != NULL && kind->type->spreads) {
         memcpy(&arrived.block, payload, sizeof arrived.block);
         payload = arrived.block;
@@ -290,7 +276,7 @@ RARELY static duo_status take_slowly(duo_session *session, duo_side *side, uint6
     duo_endpoint next = {NULL, 0};
     if (kind->edge == DUO_END) {
         if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
-        duo_session_give(session);
+        duo_session_release(session);
         return DUO_OK;
     }
     next = handle_of(session, side);
@@ -314,7 +300,7 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
         }
         word = duo_atomic_load(&side->line->word, memory_order_acquire);
         if (!has_message(word, side->at)) {
-            duo_session_give(session);
+            duo_session_release(session);
             return nothing(DUO_CLOSED, message);
         }
     }
@@ -322,7 +308,7 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     char *entries = (char *)message + state->entries;
     if (!DUO_LIKELY(is_small(kind) && kind->edge != DUO_END))
         return take_slowly(session, side, word, kind, state->tag_size, entries, message);
-    copy_words(entries, place_in(session, side), kind->size);
+    copy_words(entries, payload_slot(session, side), kind->size);
     arrival arrived = {duo_tag_word(kind->index + 1, state->tag_size), NULL};
     memcpy(message, &arrived, sizeof arrived);
     duo_endpoint next = {session, from.turn + 2};

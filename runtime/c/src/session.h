@@ -75,7 +75,7 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
                duo_endpoint *server, duo_endpoint *client);
 bool duo_is_shape(const duo_shape *one, const duo_shape *other);
 /* Gives a session back. Both sides are done; only the caller may still access it. */
-void duo_session_give(duo_session *session);
+void duo_session_release(duo_session *session);
 
 /* wait.c */
 /* The time `wait` nanoseconds from now. */
@@ -160,36 +160,36 @@ void duo_destroy(const duo_type *type, void *value);
 /* Waits for the next message: true if it is there, or the sender has disconnected; false when the time is over. */
 bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait);
 /* Waits until the ring has free slots: DUO_OK, DUO_FULL, or DUO_CLOSED if the receiver is disconnecting. */
-duo_status duo_await_room(duo_session *session, duo_side *side, uint64_t wait);
+duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait);
 
-/* room.c */
-typedef enum duo_room { DUO_ROOM_FREE, DUO_ROOM_FULL, DUO_ROOM_LEAVING } duo_room;
+/* credit.c */
+typedef enum duo_credit { DUO_CREDIT_FREE, DUO_CREDIT_FULL, DUO_CREDIT_LEAVING } duo_credit;
 /* Whether the sender may write into its next line. If not, `credit` is set to the value to sleep on. */
-duo_room duo_look_for_room(duo_session *session, const duo_side *side, uint64_t *credit);
+duo_credit duo_check_credit(duo_session *session, const duo_side *side, uint64_t *credit);
 /* Announces that a sender sleeps on this value of the credit; false if the credit has another value. */
-bool duo_say_waiting(duo_session *session, uint64_t *credit);
+bool duo_announce_wait(duo_session *session, uint64_t *credit);
 /* Whether a sender does not have to wait, or the receiver is disconnecting. */
-bool duo_has_room(duo_session *session, const duo_side *side);
-/* Announces that a bell is installed at a sender that waits for free slots; false if there are free slots. */
-bool duo_hang_for_room(duo_session *session, const duo_side *side);
-/* Takes that back; false if the receiver is about to ring. */
-bool duo_unhang_for_room(duo_session *session);
+bool duo_has_credit(duo_session *session, const duo_side *side);
+/* Announces that a notifier is installed at a sender that waits for free slots; false if there are free slots. */
+bool duo_arm_credit(duo_session *session, const duo_side *side);
+/* Takes that back; false if the receiver is about to notify. */
+bool duo_disarm_credit(duo_session *session);
 /* As receiver, after the last message of a line: reports a half of the ring that has become empty. */
 void duo_report_emptied(duo_session *session, const duo_side *side);
 /* As sender: leaves a full ring to the receiver's next report; false if the ring is not full. */
-bool duo_is_orphaned(duo_session *session, const duo_side *side);
+bool duo_defer_close(duo_session *session, const duo_side *side);
 /* As receiver: announces to a sender that no more messages are wanted. */
 void duo_announce_leaving(duo_session *session, const duo_side *side);
 
 /* leave.c */
 /* What a sender finds that publishes its last word in a run. */
 typedef enum duo_ending { DUO_ALONE, DUO_CLAIMED, DUO_LAST } duo_ending;
-/* Announces that the next word to be published is the last. With DUO_LAST, `waiter` is for `duo_tell`. */
+/* Announces that the next word to be published is the last. With DUO_LAST, `waiter` is for `duo_notify_waiter`. */
 duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter);
-/* Wakes the side of this role or rings its bell, whichever it requested with `waiter` in its flags. */
-void duo_tell(duo_session *session, unsigned role, uint64_t waiter);
+/* Wakes the side of this role or calls its notifier, whichever it requested with `waiter` in its flags. */
+void duo_notify_waiter(duo_session *session, unsigned role, uint64_t waiter);
 /* The same for a side that had set flags in a word that was swapped. */
-void duo_tell_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before);
+void duo_notify_waiter_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before);
 /*
  * Whether the peer disconnected without having read everything that this side has sent, which it may where the
  * barrier is lost. It may also have disconnected after its answer: then the answer is visible now.
@@ -200,25 +200,25 @@ void duo_leave_as_sender(duo_session *session, duo_side *side);
 /* Disconnects as receiver: reads, destroys and follows the messages that are there. */
 void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state *state);
 
-/* bell.c */
-/* How a bell was installed. */
-typedef enum duo_hanging { DUO_NOT_HUNG, DUO_HUNG, DUO_HUNG_UNSEEN } duo_hanging;
+/* arming.c */
+/* How a notifier was installed. */
+typedef enum duo_arming { DUO_NOT_ARMED, DUO_ARMED, DUO_ARMED_UNSEEN } duo_arming;
 /*
- * Installs a bell where a side waits for a message, or for free slots. DUO_NOT_HUNG (and no change)
- * if what it waits for is already there. DUO_HUNG_UNSEEN: a sender is certain to see the bell only
+ * Installs a notifier where a side waits for a message, or for free slots. DUO_NOT_ARMED (and no change)
+ * if what it waits for is already there. DUO_ARMED_UNSEEN: a sender is certain to see the notifier only
  * after the caller has run `duo_barrier`, and the caller must then check once more for the message.
  */
-duo_hanging duo_hang(duo_side *side, duo_bell *bell, bool for_room);
-/* Removes the bell of a side whose handle belongs to the caller; afterwards it is not rung. */
-void duo_take_down(duo_side *side);
+duo_arming duo_arm(duo_side *side, duo_notifier *notifier, bool for_credit);
+/* Removes the notifier of a side whose handle belongs to the caller; afterwards it is not called. */
+void duo_disarm(duo_side *side);
 /* The same by the thread that installed it, while others may use the endpoint. */
-void duo_take_off(duo_endpoint endpoint, const duo_bell *bell);
+void duo_disarm_endpoint(duo_endpoint endpoint, const duo_notifier *notifier);
 /*
- * Keeps others from using an endpoint while this bell is installed there. Returns its side, which must be
- * released soon; NULL if the bell was rung, or removed by a thread that uses the endpoint.
+ * Keeps others from using an endpoint while this notifier is installed there. Returns its side, which must be
+ * released soon; NULL if the notifier was called, or removed by a thread that uses the endpoint.
  */
-duo_side *duo_hold(duo_endpoint endpoint, const duo_bell *bell);
-void duo_let_go(duo_side *side);
+duo_side *duo_lock_armed(duo_endpoint endpoint, const duo_notifier *notifier);
+void duo_unlock_armed(duo_side *side);
 /*
  * Changes the turn of a side from that of a valid handle to `next`, by compare-and-swap; false if the handle
  * is used.
@@ -230,14 +230,14 @@ bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next);
  */
 bool duo_is_ready(const duo_side *side);
 /*
- * Rings the bell of a side; called by its peer after it has changed a word, flags or the credit in
- * which the bell was set.
+ * Calls the notifier of a side; called by its peer after it has changed a word, flags or the credit in
+ * which the notifier was set.
  */
-void duo_ring_bell(duo_side *side);
+void duo_notify(duo_side *side);
 
 /* session.c */
 /* The side of a handle that is still valid, or NULL. Does not use up the handle, but takes it out of a set. */
-duo_side *duo_look_at(duo_endpoint endpoint);
+duo_side *duo_check_handle(duo_endpoint endpoint);
 /* Uses up a handle: returns its side, or NULL if it was used before. The side's turn is then two higher. */
 duo_side *duo_claim(duo_endpoint endpoint);
 /* Makes the handle that was claimed valid again. */

@@ -3,7 +3,7 @@
  *
  * A sender that finds the ring full waits with the lock released, one sender at a time; the others wait
  * for the `door`. It has set the mark in the credit while it held the lock and the ring was full, so the
- * argument in room.c applies: when the receiver frees slots or disconnects, it finds the mark and wakes
+ * argument in credit.c applies: when the receiver frees slots or disconnects, it finds the mark and wakes
  * the sender. The endpoint may end in the meantime, because another sender finds the receiver gone; but
  * then the receiver has disconnected and the wait is over, and the memory of a session is only reused for
  * sessions.
@@ -44,7 +44,7 @@ duo_status duo_share(duo_endpoint from, const duo_state *state, duo_shared **sha
 {
     *shared = NULL;
     duo_shared *made = duo_allocate(sizeof *made);
-    if (made == NULL) return duo_look_at(from) == NULL ? DUO_USED : DUO_NO_MEMORY;
+    if (made == NULL) return duo_check_handle(from) == NULL ? DUO_USED : DUO_NO_MEMORY;
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->door, NULL);
     /* From here on all copies of the handle are used ones. */
@@ -62,7 +62,7 @@ duo_status duo_share(duo_endpoint from, const duo_state *state, duo_shared **sha
     return DUO_OK;
 }
 
-duo_shared *duo_shared_hold(duo_shared *shared)
+duo_shared *duo_shared_retain(duo_shared *shared)
 {
     duo_atomic_fetch_add(&shared->holders, 1, memory_order_relaxed);
     return shared;
@@ -96,9 +96,9 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
     duo_status status = duo_send(shared->endpoint, message, entries, DUO_AT_ONCE, &shared->endpoint);
     if (status == DUO_FULL && waiting != NULL) {
         duo_session *session = shared->endpoint.session;
-        const duo_side *side = duo_look_at(shared->endpoint);
-        bool is_full = duo_look_for_room(session, side, &waiting->credit) == DUO_ROOM_FULL &&
-                       duo_say_waiting(session, &waiting->credit);
+        const duo_side *side = duo_check_handle(shared->endpoint);
+        bool is_full = duo_check_credit(session, side, &waiting->credit) == DUO_CREDIT_FULL &&
+                       duo_announce_wait(session, &waiting->credit);
         /* Between what was sent and the check whether the receiver has disconnected without having seen it. */
         duo_full_fence();
         if (duo_was_left(side)) is_full = false;

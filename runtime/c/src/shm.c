@@ -4,12 +4,12 @@
 /* More turns than there will ever be. */
 #define MOST_TURNS (UINT64_C(1) << 60)
 
-void duo_shm_expect_volley(duo_shm *shm, uint64_t turn)
+void duo_shm_expect_single_line_turns(duo_shm *shm, uint64_t turn)
 {
-    duo_volley *volley = &shm->remote.volley;
-    volley->from = turn;
-    volley->span = shm->heavy ? 0 : MOST_TURNS;
-    volley->parity = shm->parity;
+    duo_single_line_turns *line_turns = &shm->remote.line_turns;
+    line_turns->from = turn;
+    line_turns->span = shm->heavy ? 0 : MOST_TURNS;
+    line_turns->parity = shm->parity;
 }
 
 void duo_shm_begin_run(duo_shm *shm, uint64_t turn)
@@ -20,7 +20,7 @@ void duo_shm_begin_run(duo_shm *shm, uint64_t turn)
     shm->byte_run = shm->byte_at;
     shm->byte_limit = shm->byte_at + shm->byte_count;
     begin_line(shm);
-    duo_shm_expect_volley(shm, turn);
+    duo_shm_expect_single_line_turns(shm, turn);
 }
 
 duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next)
@@ -41,7 +41,7 @@ static duo_status shm_close(duo_endpoint endpoint, const duo_state *state)
     (void)state;
     duo_shm *shm = shm_of(endpoint);
     if (!claim(shm, endpoint)) return DUO_USED;
-    duo_shm_let_go(shm, endpoint);
+    duo_shm_leave_set(shm, endpoint);
     duo_shm_leave(shm, DUO_SHM_LEFT);
     return DUO_OK;
 }
@@ -51,11 +51,11 @@ const duo_transport duo_shm_transport = {
     .recv = duo_shm_recv_message,
     .close = shm_close,
     .is_ready = duo_shm_is_ready,
-    .doze = duo_shm_doze,
+    .sleep = duo_shm_sleep,
     .watch = duo_shm_watch,
     .unwatch = duo_shm_unwatch,
-    .look = duo_shm_look_through,
-    .sleep = duo_shm_sleep_among,
-    .attend = duo_shm_attend,
-    .forget = duo_shm_forget,
+    .poll_watch = duo_shm_poll_watch,
+    .sleep_watch = duo_shm_sleep_watch,
+    .start_thread = duo_shm_start_thread,
+    .free_watch = duo_shm_free_watch,
 };

@@ -31,12 +31,12 @@
  *     what it has finished with. A receiver takes this step only if the word of the next line is in all its bits that
  *     of a line full of such numbers; the word is read once. The position of the lane shows how many lines were begun.
  *     Every other operation first accounts for what was done.
- * (e) Volleys (duologue/lane.h). A run that is at its beginning may be one of many that have one message each: such a
- *     run uses the first line, once, and leaves the counts of lines and bytes where a run that begins finds them. So
- *     the turn also counts which use of the line is next, which gives its parity. A receiver accepts a word only if it
- *     has this parity, one message and nothing else, and a tag that generated code knows to be a message of numbers
- *     that turns the direction. It leaves everything else to the library, which accounts for what was done and checks
- *     again. The rest is (a) and (b).
+ * (e) Single-line turns (duologue/lane.h). A run that is at its beginning may be one of many that have one message
+ *     each: such a run uses the first line, once, and leaves the counts of lines and bytes where a run that begins
+ *     finds them. So the turn also counts which use of the line is next, which gives its parity. A receiver accepts a
+ *     word only if it has this parity, one message and nothing else, and a tag that generated code knows to be a
+ *     message of numbers that turns the direction. It leaves everything else to the library, which accounts for what
+ *     was done and checks again. The rest is (a) and (b).
  * (f) Keeping back. Only the receiver's speed depends on this. The line that a receiver reads, and some after it that
  *     its processor prefetches, leave the sender's cache, and the sender has to fetch them back before it can go on:
  *     close behind the sender, both sides are slow. So in a stream the receiver now and then checks a line further
@@ -56,8 +56,8 @@
  *     process stored can be seen: the kernel removes the lock after the last instruction of the program, and a query of
  *     the lock synchronises with that.
  */
-#ifndef DUOLOGUE_SHM_ROOM_H
-#define DUOLOGUE_SHM_ROOM_H
+#ifndef DUOLOGUE_SHM_PRIVATE_H
+#define DUOLOGUE_SHM_PRIVATE_H
 
 #include <assert.h>
 
@@ -202,9 +202,9 @@ typedef struct duo_shm {
      * last did, and whether it is to wait.
      */
     uint64_t looks_ahead_at;
-    unsigned vain;
+    unsigned failed_polls;
     bool is_near;
-    uint64_t looked_after;
+    uint64_t peer_checked_at;
     /* The peer was found to be dead. */
     bool is_dead;
     /* The peer and this side have agreed. Until then nothing is sent or received; see shm_attach.c. */
@@ -227,7 +227,7 @@ typedef struct duo_shm {
     struct duo_shm *next_watched;
     unsigned role;
     /* In a set: it waits for free space. */
-    bool asks_room;
+    bool asks_writable;
     void *region;
     size_t region_size;
     struct duo_shm *next_free;
@@ -240,13 +240,13 @@ extern const duo_transport duo_shm_transport;
 void duo_shm_wake(duo_shm *shm);
 /* Sets LEFT or DONE, and forgets the session: its handles are used ones. */
 void duo_shm_leave(duo_shm *shm, uint32_t how);
-typedef bool duo_shm_look(duo_shm *shm);
-/* Waits until `look` returns true: DUO_OK, DUO_EMPTY once `wait` is over, or DUO_CLOSED. */
-duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait);
+typedef bool duo_shm_check(duo_shm *shm);
+/* Waits until `check` returns true: DUO_OK, DUO_EMPTY once `wait` is over, or DUO_CLOSED. */
+duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait);
 /* As sender, before a line: whether the peer was killed. Queries the kernel at most ten times per second. */
 bool duo_shm_has_died(duo_shm *shm);
 /* Sleeps while a word of the region is as expected, for at most `wait` nanoseconds. */
-void duo_shm_sleep(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait);
+void duo_shm_futex_wait(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait);
 /* Registers this process for the barrier of (b); false if the system has none. */
 bool duo_shm_register_barrier(void);
 uint64_t duo_shm_now(void);
@@ -295,10 +295,18 @@ void duo_shm_detach(duo_shm *shm);
 /* shm.c */
 /* Goes to the first line of a run, which begins at this turn. */
 void duo_shm_begin_run(duo_shm *shm, uint64_t turn);
-/* At the beginning of a run, which may be the first of a volley. */
-void duo_shm_expect_volley(duo_shm *shm, uint64_t turn);
+/* At the beginning of a run, which may be the first of single-line turns. */
+void duo_shm_expect_single_line_turns(duo_shm *shm, uint64_t turn);
 
-/* The flags of the peer, read after a store that the peer may be waiting for: see (b). */
+/* Publishes the word of the line; returns the flags of the peer, in the order that (b) requires. */
+static inline uint32_t duo_shm_publish_word(const duo_shm *shm, uint64_t word)
+{
+    if (!shm->heavy) return duo_lane_publish(&shm->line->word, word, &shm->peer->flags);
+    duo_atomic_store(&shm->line->word, word, memory_order_release);
+    return duo_atomic_fetch_or(&shm->peer->flags, 0, memory_order_acq_rel);
+}
+
+/* The flags of the peer, read after another store that the peer may be waiting for: see (b). */
 static inline uint32_t duo_shm_peer_flags(const duo_shm *shm)
 {
     if (shm->heavy) return duo_atomic_fetch_or(&shm->peer->flags, 0, memory_order_acq_rel);

@@ -292,7 +292,7 @@ duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
     shm->is_met = true;
     shm->heavy = !shm->has_barrier;
     shm->cells = 0;
-    shm->looked_after = duo_shm_now();
+    shm->peer_checked_at = duo_shm_now();
     return DUO_OK;
 }
 
@@ -374,7 +374,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->is_dead = shm->is_met = shm->is_withdrawn = false;
     shm->heavy = true;
     /* The peer is checked at once. */
-    shm->looked_after = 0;
+    shm->peer_checked_at = 0;
     shm->line_at = shm->byte_at = 0;
     bool is_ours = false;
     duo_status status = take_side(shm, region, role == protocol->first ? 0 : 1, options, &is_ours);
@@ -388,9 +388,9 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
         errno = reason;
         return status;
     }
-    shm->remote.volley.place = shm->lines[0].cells;
-    shm->remote.volley.line = &shm->lines[0].word;
-    shm->remote.volley.peer = &shm->peer->flags;
+    shm->remote.line_turns.place = shm->lines[0].cells;
+    shm->remote.line_turns.line = &shm->lines[0].word;
+    shm->remote.line_turns.peer = &shm->peer->flags;
     uint64_t turn = duo_atomic_load(&shm->remote.session.sides[role].turn, memory_order_relaxed);
     duo_shm_begin_run(shm, turn);
     /* The line counts as full until both have met, so that everything is left to the functions that wait for that. */

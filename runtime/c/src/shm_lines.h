@@ -49,13 +49,13 @@ static inline void begin_line(duo_shm *shm)
     shm->line_at += 1;
 }
 
-/* Accounts for the runs of a volley before this turn: each had one message, in the first line. */
-static inline void settle_volley(duo_shm *shm, uint64_t turn)
+/* Accounts for the single-line turns before this turn: each had one message, in the first line. */
+static inline void settle_single_line_turns(duo_shm *shm, uint64_t turn)
 {
-    duo_volley *volley = &shm->remote.volley;
-    if (volley->span == 0) return;
-    uint64_t runs = (turn - volley->from) / 2;
-    volley->span = 0;
+    duo_single_line_turns *line_turns = &shm->remote.line_turns;
+    if (line_turns->span == 0) return;
+    uint64_t runs = (turn - line_turns->from) / 2;
+    line_turns->span = 0;
     shm->line_at += runs;
     shm->line_run = shm->line_at - 1;
     shm->line_limit = shm->line_run + shm->line_count;
@@ -98,7 +98,7 @@ static inline uint64_t lines_alike(const duo_shm *shm, uint64_t lines)
 /* Accounts for what was done with messages that are alike, before this turn. */
 static inline void settle(duo_shm *shm, uint64_t turn)
 {
-    settle_volley(shm, turn);
+    settle_single_line_turns(shm, turn);
     duo_lane *lane = &shm->remote.lane;
     if (lane->end == 0) return;
     settle_lines(shm);
@@ -179,8 +179,7 @@ static inline bool has_line(duo_shm *shm)
 static inline bool publish(duo_shm *shm, uint64_t word, uint32_t ways)
 {
     shm->word = word;
-    duo_atomic_store(&shm->line->word, word, memory_order_release);
-    uint32_t flags = duo_shm_peer_flags(shm);
+    uint32_t flags = duo_shm_publish_word(shm, word);
     if (flags == 0) return true;
     duo_shm_wake(shm);
     return (flags & ways) == 0;
@@ -190,7 +189,7 @@ static inline bool publish(duo_shm *shm, uint64_t word, uint32_t ways)
  * The ways in which the peer may have disconnected that make sending a message useless. A peer that
  * has read the last message is done, and this may become known before the sender has checked.
  */
-static inline uint32_t in_vain(const duo_message *message)
+static inline uint32_t useless_after(const duo_message *message)
 {
     return message->edge == DUO_END ? DUO_SHM_LEFT : DUO_SHM_LEFT | DUO_SHM_DONE;
 }
@@ -214,16 +213,16 @@ duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo
 /* Before anything else is sent: withdraws the parts of a message that was given up. DUO_EMPTY: no free line yet. */
 duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait);
 /* Whether a long message can be sent without waiting. */
-bool duo_shm_has_room_for(duo_shm *shm, size_t size);
+bool duo_shm_has_credit_for(duo_shm *shm, size_t size);
 /*
  * As sender: DUO_OK if every message that can ever be sent without waiting can be sent now, DUO_EMPTY if not, or what a
  * send would return.
  */
-duo_status duo_shm_look_for_room(duo_shm *shm);
+duo_status duo_shm_check_credit(duo_shm *shm);
 /* Whether the memory that a message needs may be allocated for it: for the items of its lists, and its bytes. */
-static inline bool duo_shm_allows(const duo_shm *shm, size_t room, size_t size)
+static inline bool duo_shm_allows(const duo_shm *shm, size_t space, size_t size)
 {
-    return room <= shm->memory && size <= shm->memory - room;
+    return space <= shm->memory && size <= shm->memory - space;
 }
 /* Receives one more part of a long message: DUO_OK if it is complete, DUO_EMPTY if not. */
 duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word);
@@ -232,13 +231,13 @@ duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_
                                char *entries, arrival *arrived);
 /* Assembles a decoded message. Takes ownership of `block`, if it is given; otherwise copies `size` bytes. */
 duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
-                            size_t room, char *entries, arrival *arrived);
+                            size_t space, char *entries, arrival *arrived);
 
 /* shm_recv.c */
 /* Waits for a message with all its parts: DUO_OK, or why the wait has ended. */
 duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait);
 /* Reports what this side has finished with, and wakes a sender that waits for it. */
-void duo_shm_show_room(duo_shm *shm);
+void duo_shm_report_credit(duo_shm *shm);
 
 /* The transport's operations. */
 duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, const void *entries,
@@ -248,25 +247,25 @@ duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint6
 
 /* More of them, in shm_watch.c. */
 bool duo_shm_is_ready(duo_endpoint endpoint);
-bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
+bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                   const struct timespec *deadline);
-duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
-void duo_shm_unwatch(duo_session *session, const duo_bell *bell);
-void duo_shm_look_through(duo_watch *watch);
-bool duo_shm_sleep_among(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
+duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_notifier *notifier);
+void duo_shm_unwatch(duo_session *session, const duo_notifier *notifier);
+void duo_shm_poll_watch(duo_watch *watch);
+bool duo_shm_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
                          const struct timespec *deadline);
-duo_status duo_shm_attend(duo_watch *watch);
-void duo_shm_forget(duo_watch *watch);
+duo_status duo_shm_start_thread(duo_watch *watch);
+void duo_shm_free_watch(duo_watch *watch);
 
 /*
  * The first step with an endpoint that was claimed, or is being checked, and may be in a set. For a
  * side in a set no messages are expected to be alike, so messages that are alike need not do this.
  */
-static inline void duo_shm_let_go(duo_shm *shm, duo_endpoint endpoint)
+static inline void duo_shm_leave_set(duo_shm *shm, duo_endpoint endpoint)
 {
     const duo_side *side = &shm->remote.session.sides[endpoint.turn & 1];
-    const duo_bell *bell = duo_atomic_load(&side->bell, memory_order_acquire);
-    if (bell != NULL) duo_shm_unwatch(&shm->remote.session, bell);
+    const duo_notifier *notifier = duo_atomic_load(&side->notifier, memory_order_acquire);
+    if (notifier != NULL) duo_shm_unwatch(&shm->remote.session, notifier);
 }
 
 #endif

@@ -80,7 +80,7 @@ static bool next_fragment(duo_wire_writer *writer)
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
                              const void *entries, size_t size, uint64_t until)
 {
-    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, in_vain(message), until, DUO_OK};
+    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, useless_after(message), until, DUO_OK};
     out.word = DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT |
                (uint64_t)message->index << DUO_SHM_TAG_SHIFT;
     if (begin_fragment(&out) && duo_wire_encode(wire, entries, &out.writer)) end_fragment(&out);
@@ -122,19 +122,19 @@ static uint64_t largest_at_once(const duo_shm *shm)
     return lines < shm->byte_count / 2 ? lines : shm->byte_count / 2;
 }
 
-static bool has_all_room(duo_shm *shm)
+static bool has_all_credit(duo_shm *shm)
 {
-    return duo_shm_has_room_for(shm, (size_t)largest_at_once(shm));
+    return duo_shm_has_credit_for(shm, (size_t)largest_at_once(shm));
 }
 
-duo_status duo_shm_look_for_room(duo_shm *shm)
+duo_status duo_shm_check_credit(duo_shm *shm)
 {
     shm->is_unfinished = false;
     duo_status status = shm->is_met ? DUO_OK : duo_shm_meet(shm, DUO_AT_ONCE);
-    return status == DUO_OK ? duo_shm_await(shm, has_all_room, DUO_AT_ONCE) : status;
+    return status == DUO_OK ? duo_shm_await(shm, has_all_credit, DUO_AT_ONCE) : status;
 }
 
-bool duo_shm_has_room_for(duo_shm *shm, size_t size)
+bool duo_shm_has_credit_for(duo_shm *shm, size_t size)
 {
     if (size > largest_at_once(shm)) return false;
     uint64_t taken = duo_atomic_load(&shm->peer->bytes_taken, memory_order_acquire);
@@ -148,17 +148,17 @@ bool duo_shm_has_room_for(duo_shm *shm, size_t size)
 }
 
 duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
-                            size_t room, char *entries, arrival *arrived)
+                            size_t space, char *entries, arrival *arrived)
 {
-    if (block == NULL || room > 0) {
+    if (block == NULL || space > 0) {
         /* Items first, since they need alignment; then the bytes that text points into. */
-        char *whole_block = duo_allocate(room + size > 0 ? room + size : 1);
+        char *whole_block = duo_allocate(space + size > 0 ? space + size : 1);
         if (whole_block == NULL) return DUO_NO_MEMORY;
-        if (bytes != NULL) memcpy(whole_block + room, bytes, size);
+        if (bytes != NULL) memcpy(whole_block + space, bytes, size);
         if (block != NULL) duo_release(block);
         block = whole_block;
     }
-    duo_wire_decode(wire, (const uint8_t *)block + room, entries, block);
+    duo_wire_decode(wire, (const uint8_t *)block + space, entries, block);
     arrived->block = block;
     return DUO_OK;
 }
@@ -175,7 +175,7 @@ duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word)
         shm->arriving = NULL;
         shm->is_arriving = false;
         begin_line(shm);
-        duo_shm_show_room(shm);
+        duo_shm_report_credit(shm);
         return DUO_EMPTY;
     }
     if (!shm->is_arriving) {
@@ -197,7 +197,7 @@ duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word)
     shm->arrived += (size_t)head[0];
     if (head[0] == left) return DUO_OK;
     begin_line(shm);
-    duo_shm_show_room(shm);
+    duo_shm_report_credit(shm);
     return DUO_EMPTY;
 }
 
@@ -205,14 +205,14 @@ duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_
                                char *entries, arrival *arrived)
 {
     const uint8_t *bytes = (const uint8_t *)shm->arriving;
-    size_t taken, room;
+    size_t taken, space;
     if (wire == NULL) return DUO_BROKEN;
-    if (!duo_wire_check(wire, bytes, shm->arriving_size, &taken, &room)) return DUO_BROKEN;
+    if (!duo_wire_check(wire, bytes, shm->arriving_size, &taken, &space)) return DUO_BROKEN;
     if (taken != shm->arriving_size) return DUO_BROKEN;
     duo_status status = DUO_OK;
     if (kind->type != NULL && kind->type->spreads) {
-        if (!duo_shm_allows(shm, room, shm->arriving_size)) return DUO_TOO_LARGE;
-        status = duo_shm_assemble(wire, shm->arriving, shm->arriving, shm->arriving_size, room,
+        if (!duo_shm_allows(shm, space, shm->arriving_size)) return DUO_TOO_LARGE;
+        status = duo_shm_assemble(wire, shm->arriving, shm->arriving, shm->arriving_size, space,
                                   entries, arrived);
     } else {
         duo_wire_decode(wire, bytes, entries, NULL);

@@ -22,7 +22,7 @@ enum {
     /* How often it polls the line ahead while it waits; a tenth of a microsecond or less each time. */
     LOOKS_AHEAD = 16,
     /* With this many failed polls since it last looked ahead, the sender is the slower side. */
-    MANY_IN_VAIN = 8
+    MANY_FAILED = 8
 };
 
 static duo_status nothing(duo_status status, void *message)
@@ -55,7 +55,7 @@ static bool has_message(duo_shm *shm)
     return is_fresh(shm, duo_atomic_load(&shm->line->word, memory_order_acquire));
 }
 
-void duo_shm_show_room(duo_shm *shm)
+void duo_shm_report_credit(duo_shm *shm)
 {
     /* The line that was begun last is not finished. */
     duo_atomic_store(&shm->own->lines_taken, shm->line_at - 1, memory_order_release);
@@ -67,7 +67,7 @@ void duo_shm_show_room(duo_shm *shm)
 static inline void end_line(duo_shm *shm)
 {
     begin_line(shm);
-    if (((shm->line_at - 1) & (shm->line_count / 4 - 1)) == 0) duo_shm_show_room(shm);
+    if (((shm->line_at - 1) & (shm->line_count / 4 - 1)) == 0) duo_shm_report_credit(shm);
 }
 
 /* Whether the line that comes `lines` after the next one was filled. Only a hint. */
@@ -92,8 +92,8 @@ static inline uint64_t lines_to_look_ahead(const duo_shm *shm)
 /* Looks ahead; false if the next operation is to wait before it reads the line. */
 static inline bool looks_ahead(duo_shm *shm)
 {
-    bool was_fast = shm->vain < MANY_IN_VAIN;
-    shm->vain = 0;
+    bool was_fast = shm->failed_polls < MANY_FAILED;
+    shm->failed_polls = 0;
     bool is_far = is_full_ahead(shm, FAR_BACK), is_back = is_far || is_full_ahead(shm, BACK);
     shm->looks_ahead_at = shm->line_at + (is_far ? FAR_BACK - BACK : STRIDE);
     shm->remote.lane.fetches = is_back ? FETCHED * DUO_LINE : 0;
@@ -117,17 +117,17 @@ static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_
                                char *entries, arrival *arrived, unsigned *cells)
 {
     char bytes[DUO_SHM_CELLS * 8];
-    size_t size = (DUO_SHM_CELLS - shm->cells) * 8, taken, room;
+    size_t size = (DUO_SHM_CELLS - shm->cells) * 8, taken, space;
     memcpy(bytes, shm->line->cells + shm->cells * 8, size);
     copied();
-    if (!duo_wire_check(wire, (const uint8_t *)bytes, size, &taken, &room)) return DUO_BROKEN;
+    if (!duo_wire_check(wire, (const uint8_t *)bytes, size, &taken, &space)) return DUO_BROKEN;
     *cells = (unsigned)(taken + 7) / 8;
     if (kind->type == NULL || !kind->type->spreads) {
         duo_wire_decode(wire, (const uint8_t *)bytes, entries, NULL);
         return DUO_OK;
     }
-    if (!duo_shm_allows(shm, room, taken)) return DUO_TOO_LARGE;
-    return duo_shm_assemble(wire, NULL, bytes, taken, room, entries, arrived);
+    if (!duo_shm_allows(shm, space, taken)) return DUO_TOO_LARGE;
+    return duo_shm_assemble(wire, NULL, bytes, taken, space, entries, arrived);
 }
 
 duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
@@ -167,9 +167,9 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
         duo_status status = duo_shm_await_message(shm, wait);
         if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
             unclaim(shm, from);
-            /* A run that has not begun may still be part of a volley. */
+            /* A run that has not begun may still be part of single-line turns. */
             bool begins = shm->count == 0 && shm->line_at - 1 == shm->line_run && !shm->is_arriving;
-            if (begins) duo_shm_expect_volley(shm, from.turn);
+            if (begins) duo_shm_expect_single_line_turns(shm, from.turn);
             return nothing(status, message);
         }
         if (status != DUO_OK) return nothing(duo_shm_end(shm, status, NULL), message);
@@ -220,7 +220,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
     shm->cells += cells;
     if (was_long) {
         begin_line(shm);
-        duo_shm_show_room(shm);
+        duo_shm_report_credit(shm);
     } else if ((word & DUO_SHM_FULL) && ((word >> DUO_SHM_COUNT_SHIFT) & 7) == shm->count) {
         end_line(shm);
     }
@@ -242,8 +242,8 @@ static inline uint64_t seen_alike(uint64_t word, unsigned place)
 static inline void expect_seen(duo_shm *shm, duo_endpoint from, unsigned tag, uint64_t word)
 {
     if (((word >> DUO_SHM_TAG_SHIFT >> 8 * shm->count) & 0xff) != tag) return;
-    uint64_t alike = seen_alike(word, shm->count), room = DUO_SHM_CELLS - shm->cells;
-    if (alike > room) alike = room;
+    uint64_t alike = seen_alike(word, shm->count), space = DUO_SHM_CELLS - shm->cells;
+    if (alike > space) alike = space;
     expect(shm, from.turn + 2, alike);
     bool is_all = shm->count + alike == ((word >> DUO_SHM_COUNT_SHIFT) & 7);
     duo_lane *lane = &shm->remote.lane;
@@ -260,7 +260,7 @@ static inline uint64_t word_of_all(const duo_shm *shm, unsigned tag)
 }
 
 /* A number has ended its line: checks what is in the next one. */
-static inline void look_on(duo_shm *shm, duo_endpoint from, unsigned tag)
+static inline void check_next_line(duo_shm *shm, duo_endpoint from, unsigned tag)
 {
     end_line(shm);
     uint64_t most = lines_to_look_ahead(shm);
@@ -286,13 +286,13 @@ void duo_lane_line_ends(duo_endpoint next)
     duo_shm *shm = shm_of(next);
     duo_endpoint from = {next.session, next.turn - 2};
     settle_lines(shm);
-    look_on(shm, from, shm->remote.lane.tag - 1);
+    check_next_line(shm, from, shm->remote.lane.tag - 1);
 }
 
 /* The last step of a number that ended its line; for a tail call. */
 NOT_INLINE static duo_status line_ends(duo_shm *shm, duo_endpoint from, unsigned tag)
 {
-    look_on(shm, from, tag);
+    check_next_line(shm, from, tag);
     return DUO_OK;
 }
 
@@ -301,7 +301,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
                                          void *message)
 {
     duo_shm *shm = shm_of(from);
-    duo_shm_let_go(shm, from);
+    duo_shm_leave_set(shm, from);
     settle(shm, from.turn);
     if (shm->is_near && wait != DUO_AT_ONCE) keep_back(shm);
     shm->is_near = false;
@@ -309,7 +309,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     if (wait != DUO_AT_ONCE) {
         /* In a dialogue the answer is about to arrive. */
         for (int looks = 0; looks < DUO_SPINS && !is_fresh(shm, word); looks++) {
-            shm->vain++;
+            shm->failed_polls++;
             duo_relax();
             word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         }
@@ -347,9 +347,9 @@ duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint6
                                 void *message)
 {
     duo_role role = (duo_role)(from.turn & 1);
-    duo_way way;
-    if (duo_lane_has(&way, from, role, NULL)) {
-        duo_lane_recv_tagged(&way, from, role, message, state->tag_size, state->entries);
+    duo_cursor cursor;
+    if (duo_lane_has(&cursor, from, role, NULL)) {
+        duo_lane_recv_tagged(&cursor, from, role, message, state->tag_size, state->entries);
         return DUO_OK;
     }
     if (!claim(shm_of(from), from)) return nothing(DUO_USED, message);

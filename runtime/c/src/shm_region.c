@@ -17,12 +17,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define USUAL_ROOM ((size_t)256 << 10)
-#define LEAST_ROOM ((size_t)4096)
+#define USUAL_SPACE ((size_t)256 << 10)
+#define LEAST_SPACE ((size_t)4096)
 #if SIZE_MAX > UINT32_MAX
-#define MOST_ROOM ((size_t)1 << 40)
+#define MOST_SPACE ((size_t)1 << 40)
 #else
-#define MOST_ROOM ((size_t)1 << 30)
+#define MOST_SPACE ((size_t)1 << 30)
 #endif
 
 /*
@@ -43,11 +43,11 @@ static duo_status reserve(int region, size_t size)
 }
 
 /* Gives a new file its memory and its head. */
-static duo_status lay_out(int region, size_t room)
+static duo_status lay_out(int region, size_t space)
 {
-    size_t bytes = LEAST_ROOM;
-    if (room == 0) room = USUAL_ROOM;
-    while (bytes < room && bytes < MOST_ROOM) bytes *= 2;
+    size_t bytes = LEAST_SPACE;
+    if (space == 0) space = USUAL_SPACE;
+    while (bytes < space && bytes < MOST_SPACE) bytes *= 2;
     size_t size = sizeof(duo_shm_head) + DUO_SHM_LINES * sizeof(duo_shm_line) + bytes;
     duo_status status = reserve(region, size);
     if (status != DUO_OK) return status;
@@ -124,12 +124,12 @@ size_t duo_shm_lock_at(int description, size_t byte)
     return (size_t)bytes.l_start;
 }
 
-duo_status duo_shm_create(size_t room, int *region)
+duo_status duo_shm_create(size_t space, int *region)
 {
     *region = -1;
     int made = memfd_create("duologue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made < 0) return DUO_SYSTEM;
-    duo_status status = lay_out(made, room);
+    duo_status status = lay_out(made, space);
     /* The processes that get it can rely on its size. */
     if (status == DUO_OK && fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         status = DUO_SYSTEM;
@@ -182,7 +182,7 @@ static duo_status look_at(int region, shape *found)
  * process has one. This process then holds all of the head's locks, so no other process attaches meanwhile, and no
  * process in a session has mapped the file. DUO_CLOSED: the name was removed.
  */
-static duo_status make_ready(int region, size_t room, bool *is_made)
+static duo_status make_ready(int region, size_t space, bool *is_made)
 {
     shape found;
     duo_status status = lock_head(region);
@@ -190,11 +190,11 @@ static duo_status make_ready(int region, size_t room, bool *is_made)
     if (status != DUO_OK) return status;
     *is_made = found == UNMADE ||
                (found == USED && duo_shm_lock_bytes(region, DUO_SHM_HEAD_LOCK, sizeof(duo_shm_head)));
-    if (*is_made) status = ftruncate(region, 0) == 0 ? lay_out(region, room) : DUO_SYSTEM;
+    if (*is_made) status = ftruncate(region, 0) == 0 ? lay_out(region, space) : DUO_SYSTEM;
     return status;
 }
 
-duo_status duo_shm_open(const char *name, size_t room, int *region)
+duo_status duo_shm_open(const char *name, size_t space, int *region)
 {
     *region = -1;
     for (;;) {
@@ -205,7 +205,7 @@ duo_status duo_shm_open(const char *name, size_t room, int *region)
             return give_up(opened, DUO_SYSTEM);
         }
         bool is_made = false;
-        duo_status status = make_ready(opened, room, &is_made);
+        duo_status status = make_ready(opened, space, &is_made);
         if (status == DUO_OK) {
             unlock(opened);
             *region = opened;
@@ -313,16 +313,16 @@ static duo_status unsupported(void)
     return DUO_SYSTEM;
 }
 
-duo_status duo_shm_create(size_t room, int *region)
+duo_status duo_shm_create(size_t space, int *region)
 {
-    (void)room;
+    (void)space;
     *region = -1;
     return unsupported();
 }
 
-duo_status duo_shm_open(const char *name, size_t room, int *region)
+duo_status duo_shm_open(const char *name, size_t space, int *region)
 {
-    (void)name, (void)room;
+    (void)name, (void)space;
     *region = -1;
     return unsupported();
 }

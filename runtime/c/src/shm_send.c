@@ -48,13 +48,13 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);
         if (status != DUO_OK) return duo_shm_end(shm, status, next);
     }
-    unsigned room = (DUO_SHM_CELLS - shm->cells) * 8;
-    if (size <= room) {
+    unsigned space = (DUO_SHM_CELLS - shm->cells) * 8;
+    if (size <= space) {
         char *place = shm->line->cells + shm->cells * 8;
         if (wire->flat != 0 && is_little_endian()) {
             memcpy(place, entries, size);
         } else if (wire->entries != NULL) {
-            duo_wire_writer writer = {place, place + room, NULL};
+            duo_wire_writer writer = {place, place + space, NULL};
             duo_wire_encode(wire->entries, entries, &writer);
         }
         unsigned tag_at = DUO_SHM_TAG_SHIFT + 8 * shm->count;
@@ -64,14 +64,14 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         word += UINT64_C(1) << DUO_SHM_COUNT_SHIFT;
         bool is_full = shm->count == DUO_SHM_CELLS || shm->cells + wire->follow > DUO_SHM_CELLS;
         if (is_full) word |= DUO_SHM_FULL;
-        if (!publish(shm, word, in_vain(message))) return duo_shm_end(shm, DUO_CLOSED, next);
+        if (!publish(shm, word, useless_after(message))) return duo_shm_end(shm, DUO_CLOSED, next);
         if (message->edge == DUO_STAY) {
             if (is_full) begin_line(shm);
             follow(from, next);
             return DUO_OK;
         }
     } else {
-        if (wait == DUO_AT_ONCE && !duo_shm_has_room_for(shm, size)) return give_back(shm, from, DUO_FULL);
+        if (wait == DUO_AT_ONCE && !duo_shm_has_credit_for(shm, size)) return give_back(shm, from, DUO_FULL);
         duo_status status = duo_shm_send_long(shm, message, wire->entries, entries, size, until);
         if (status == DUO_FULL) return give_back(shm, from, status);
         if (status != DUO_OK) return duo_shm_end(shm, status, next);
@@ -96,11 +96,11 @@ static inline void expect_numbers(duo_shm *shm, duo_endpoint from, const duo_mes
 {
     if (shm->heavy || message->next->messages + message->index != message) return;
     unsigned messages = DUO_SHM_CELLS - shm->count;
-    unsigned room = DUO_SHM_CELLS - follow - shm->cells + 1;
+    unsigned space = DUO_SHM_CELLS - follow - shm->cells + 1;
     /* Tags of messages that are not counted yet mean nothing. */
     uint64_t tags = DUO_SHM_ALIKE * message->index << DUO_SHM_TAG_SHIFT;
     tags &= ~UINT64_C(0) << DUO_SHM_TAG_SHIFT << 8 * shm->count;
-    expect(shm, from.turn + 2, messages < room ? messages : room);
+    expect(shm, from.turn + 2, messages < space ? messages : space);
     duo_lane *lane = &shm->remote.lane;
     lane->of = message;
     lane->word = (shm->word | tags) - from.turn;
@@ -123,9 +123,9 @@ static inline void go_on(duo_shm *shm, duo_endpoint from, const duo_message *mes
     duo_lane *lane = &shm->remote.lane;
     if (lane->end != lane->from + DUO_LANE_TURNS) return;
     uint64_t seen = (shm->line_at - shm->line_run) % DUO_SHM_LINES_UNSEEN;
-    uint64_t lines = DUO_SHM_LINES_UNSEEN - 1 - seen, room = shm->line_limit - shm->line_at;
-    lane->ahead = lines_alike(shm, lines < room ? lines : room);
-    duo_foresee(lane->line, DUO_LINES_AHEAD * DUO_LINE);
+    uint64_t lines = DUO_SHM_LINES_UNSEEN - 1 - seen, space = shm->line_limit - shm->line_at;
+    lane->ahead = lines_alike(shm, lines < space ? lines : space);
+    duo_prefetch_write(lane->line, DUO_LINES_AHEAD * DUO_LINE);
 }
 
 void duo_lane_go_on(duo_endpoint next)
@@ -154,7 +154,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
                                          const void *entries, uint64_t wait, duo_endpoint *next)
 {
     duo_shm *shm = shm_of(from);
-    duo_shm_let_go(shm, from);
+    duo_shm_leave_set(shm, from);
     settle(shm, from.turn);
     const duo_wire_message *wire = wire_of(shm, message);
     bool is_plain = is_little_endian() && wire->flat == 8 && is_open(shm) && message->edge != DUO_END;
@@ -165,8 +165,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     word |= (uint64_t)message->index << (DUO_SHM_TAG_SHIFT + 8 * count);
     bool is_full = count + 1 == DUO_SHM_CELLS || cells + 1 + wire->follow > DUO_SHM_CELLS;
     if (is_full) word |= DUO_SHM_FULL;
-    duo_atomic_store(&shm->line->word, word, memory_order_release);
-    uint32_t flags = duo_shm_peer_flags(shm);
+    uint32_t flags = duo_shm_publish_word(shm, word);
     shm->word = word;
     shm->count = count + 1;
     shm->cells = cells + 1;
@@ -185,8 +184,8 @@ duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, c
                                 uint64_t wait, duo_endpoint *next)
 {
     duo_role role = (duo_role)(from.turn & 1);
-    duo_way way;
-    if (duo_lane_has(&way, from, role, message)) return duo_lane_send(&way, from, role, entries, next);
+    duo_cursor cursor;
+    if (duo_lane_has(&cursor, from, role, message)) return duo_lane_send(&cursor, from, role, entries, next);
     if (!claim(shm_of(from), from)) return DUO_USED;
     return send_number(from, message, entries, wait, next);
 }

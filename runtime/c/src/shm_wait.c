@@ -21,7 +21,7 @@ uint64_t duo_shm_now(void)
     return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
 }
 
-void duo_shm_sleep(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait)
+void duo_shm_futex_wait(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait)
 {
     struct timespec limit = {(time_t)(wait / NANOSECONDS), (long)(wait % NANOSECONDS)};
     duo_futex((uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit);
@@ -66,11 +66,11 @@ static bool shares_processor(duo_shm *shm)
 }
 
 /* Spins and yields for a while; false if what is awaited has not come. */
-static bool polls(duo_shm *shm, duo_shm_look *look)
+static bool polls(duo_shm *shm, duo_shm_check *check)
 {
     duo_backoff backoff = duo_backoff_begin(!shares_processor(shm));
     while (duo_backoff_pass(&backoff, 1)) {
-        if (look(shm)) return true;
+        if (check(shm)) return true;
     }
     return false;
 }
@@ -85,8 +85,8 @@ static bool has_left(const duo_shm *shm)
 static bool is_gone(duo_shm *shm, uint64_t now)
 {
     if (has_left(shm) || shm->is_dead) return true;
-    if (now - shm->looked_after < DUO_SHM_PERIOD) return false;
-    shm->looked_after = now;
+    if (now - shm->peer_checked_at < DUO_SHM_PERIOD) return false;
+    shm->peer_checked_at = now;
     shm->is_dead = duo_shm_is_dead(shm);
     return shm->is_dead;
 }
@@ -97,8 +97,8 @@ bool duo_shm_has_died(duo_shm *shm)
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     uint64_t coarse = (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
     /* This clock is some milliseconds behind the other one. */
-    if (coarse < shm->looked_after + DUO_SHM_PERIOD) return shm->is_dead;
-    shm->looked_after = coarse;
+    if (coarse < shm->peer_checked_at + DUO_SHM_PERIOD) return shm->is_dead;
+    shm->peer_checked_at = coarse;
     shm->is_dead = duo_shm_is_dead(shm);
     return shm->is_dead;
 }
@@ -114,23 +114,23 @@ static uint32_t announce_sleep(duo_shm *shm)
     return before | DUO_SHM_ASLEEP;
 }
 
-duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait)
+duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait)
 {
-    if (look(shm)) return DUO_OK;
-    if (wait != DUO_AT_ONCE && polls(shm, look)) return DUO_OK;
+    if (check(shm)) return DUO_OK;
+    if (wait != DUO_AT_ONCE && polls(shm, check)) return DUO_OK;
     uint64_t now = duo_shm_now();
     uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
     for (;;) {
-        if (is_gone(shm, now)) return look(shm) ? DUO_OK : DUO_CLOSED;
+        if (is_gone(shm, now)) return check(shm) ? DUO_OK : DUO_CLOSED;
         if (now >= end) return DUO_EMPTY;
         uint32_t said = announce_sleep(shm);
-        bool is_there = look(shm) || has_left(shm);
+        bool is_there = check(shm) || has_left(shm);
         if (!is_there) {
             uint64_t limit = end - now < DUO_SHM_PERIOD ? end - now : DUO_SHM_PERIOD;
-            duo_shm_sleep(&shm->own->flags, said, limit);
+            duo_shm_futex_wait(&shm->own->flags, said, limit);
         }
         duo_atomic_fetch_and(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
-        if (look(shm)) return DUO_OK;
+        if (check(shm)) return DUO_OK;
         now = duo_shm_now();
     }
 }

@@ -1,7 +1,7 @@
 /*
  * Sessions whose peer is in another process. Their endpoints are the same `duo_endpoint`, distinguished by the
  * second highest bit of the turn, which the turns of sessions within the process never reach. Such a session
- * begins with a `duo_session`, of which only the turns and the bells are used, so that handles of both kinds are
+ * begins with a `duo_session`, of which only the turns and the notifiers are used, so that handles of both kinds are
  * claimed and moved in the same way. Everything else is done by a transport.
  */
 #ifndef DUOLOGUE_TRANSPORT_H
@@ -33,26 +33,26 @@ typedef struct duo_transport {
      * Sleeps while `word` is 0 and none of the remote ones among the endpoints is ready; may return
      * spuriously. False once `deadline` (NULL: never) has passed.
      */
-    bool (*doze)(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
+    bool (*sleep)(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                  const struct timespec *deadline);
 
     /*
-     * Watches a side for a set: `bell` is rung once when the side is ready, by `look`, by `sleep`,
-     * or by a thread that `attend` starts. `*watch` is created if it is NULL. Not for a side that is
-     * already watched.
+     * Watches a side for a set: `notifier` is called once when the side is ready, by `poll_watch`, by
+     * `sleep_watch`, or by a thread that `start_thread` starts. `*watch` is created if it is NULL. Not for a side
+     * that is already watched.
      */
-    duo_status (*watch)(duo_watch **watch, duo_endpoint endpoint, duo_bell *bell);
-    /* Ends that; the bell is not rung afterwards. Does nothing if the session is not watched for this bell. */
-    void (*unwatch)(duo_session *session, const duo_bell *bell);
-    /* Rings the bells of all sides that are ready. */
-    void (*look)(duo_watch *watch);
-    /* Rings the bells of the sides that are ready, or sleeps like `doze` while `word` is `expected`. */
-    bool (*sleep)(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
+    duo_status (*watch)(duo_watch **watch, duo_endpoint endpoint, duo_notifier *notifier);
+    /* Ends that: the notifier is not called afterwards. Does nothing if another notifier, or none, watches the session. */
+    void (*unwatch)(duo_session *session, const duo_notifier *notifier);
+    /* Calls the notifiers of all sides that are ready. */
+    void (*poll_watch)(duo_watch *watch);
+    /* Calls the notifiers of the sides that are ready, or sleeps like `sleep` while `word` is `expected`. */
+    bool (*sleep_watch)(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
                   const struct timespec *deadline);
-    /* From here on a thread also rings the bells as soon as the sides are ready. */
-    duo_status (*attend)(duo_watch *watch);
+    /* From here on a thread also calls the notifiers as soon as the sides are ready. */
+    duo_status (*start_thread)(duo_watch *watch);
     /* Ends all watching and frees the watch. */
-    void (*forget)(duo_watch *watch);
+    void (*free_watch)(duo_watch *watch);
 } duo_transport;
 
 static inline bool duo_is_remote(duo_endpoint endpoint)
@@ -66,15 +66,15 @@ static inline const duo_transport *duo_transport_of(duo_endpoint endpoint)
 }
 
 /* Whether an endpoint waits for free space, in the form of ready.h. */
-static inline bool duo_asks_room(duo_endpoint asked)
+static inline bool duo_asks_writable(duo_endpoint asked)
 {
-    return (asked.turn & DUO_TURN_ROOM) != 0;
+    return (asked.turn & DUO_TURN_WRITABLE) != 0;
 }
 
 /* The endpoint without the mark. */
 static inline duo_endpoint duo_asked(duo_endpoint asked)
 {
-    asked.turn &= ~DUO_TURN_ROOM;
+    asked.turn &= ~DUO_TURN_WRITABLE;
     return asked;
 }
 
@@ -82,7 +82,7 @@ static inline duo_endpoint duo_asked(duo_endpoint asked)
 static inline bool duo_has_news(duo_endpoint asked, const duo_side *side)
 {
     if (duo_is_remote(asked)) return duo_transport_of(asked)->is_ready(asked);
-    return duo_asks_room(asked) ? duo_has_room(asked.session, side) : duo_is_ready(side);
+    return duo_asks_writable(asked) ? duo_has_credit(asked.session, side) : duo_is_ready(side);
 }
 
 #endif

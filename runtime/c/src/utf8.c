@@ -59,7 +59,7 @@ bool duo_is_utf8(const uint8_t *bytes, size_t size)
 /* Where escaped text goes, and how much of it there has been. */
 typedef struct escaped {
     char *place;
-    size_t room;
+    size_t space;
     size_t size;
     bool is_full;
 } escaped;
@@ -68,7 +68,7 @@ typedef struct escaped {
 static void add(escaped *to, const char *bytes, size_t size)
 {
     /* The last byte is the terminating zero. */
-    to->is_full = to->is_full || to->room == 0 || to->size + size > to->room - 1;
+    to->is_full = to->is_full || to->space == 0 || to->size + size > to->space - 1;
     if (!to->is_full) {
         memcpy(to->place + to->size, bytes, size);
         to->place[to->size + size] = '\0';
@@ -105,11 +105,11 @@ static size_t character(const uint8_t *bytes, size_t size)
     return length <= size && duo_is_utf8(bytes, length) ? length : 0;
 }
 
-size_t duo_str_escape(char *place, size_t room, duo_str text)
+size_t duo_str_escape(char *place, size_t space, duo_str text)
 {
-    escaped to = {place, room, 0, false};
+    escaped to = {place, space, 0, false};
     const uint8_t *bytes = (const uint8_t *)text.data;
-    if (room > 0) place[0] = '\0';
+    if (space > 0) place[0] = '\0';
     for (size_t at = 0; at < text.size;) {
         if (bytes[at] < 0x80) {
             add_ascii(&to, bytes[at++]);

@@ -97,38 +97,38 @@ void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half)
 
 #else
 
-enum { BEDS = 16 };
+enum { BUCKETS = 16 };
 
-typedef struct bed {
+typedef struct bucket {
     pthread_mutex_t lock;
     pthread_cond_t woken;
-} bed;
+} bucket;
 
-static bed beds[BEDS];
-static pthread_once_t are_made = PTHREAD_ONCE_INIT;
+static bucket buckets[BUCKETS];
+static pthread_once_t are_initialized = PTHREAD_ONCE_INIT;
 
-static void make_beds(void)
+static void init_buckets(void)
 {
     pthread_condattr_t how;
     pthread_condattr_init(&how);
 #ifndef __APPLE__
     pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
 #endif
-    for (size_t i = 0; i < BEDS; i++) {
-        pthread_mutex_init(&beds[i].lock, NULL);
-        pthread_cond_init(&beds[i].woken, &how);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        pthread_mutex_init(&buckets[i].lock, NULL);
+        pthread_cond_init(&buckets[i].woken, &how);
     }
     pthread_condattr_destroy(&how);
 }
 
-static bed *bed_of(DUO_ATOMIC uint64_t *word)
+static bucket *bucket_of(DUO_ATOMIC uint64_t *word)
 {
-    pthread_once(&are_made, make_beds);
-    return &beds[((uintptr_t)word / DUO_LINE) % BEDS];
+    pthread_once(&are_initialized, init_buckets);
+    return &buckets[((uintptr_t)word / DUO_LINE) % BUCKETS];
 }
 
 /* Waits to be woken, or until a time of the monotonic clock; `ETIMEDOUT` once that has passed. */
-static int wait_until(bed *here, const struct timespec *deadline)
+static int wait_until(bucket *here, const struct timespec *deadline)
 {
 #ifdef __APPLE__
     /* Conditions on this system support only the time of day and relative times. */
@@ -154,7 +154,7 @@ static int wait_until(bed *here, const struct timespec *deadline)
 bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)half;
-    bed *here = bed_of(word);
+    bucket *here = bucket_of(word);
     int ended = 0;
     pthread_mutex_lock(&here->lock);
     if (duo_atomic_load(word, memory_order_acquire) == expected) {
@@ -168,7 +168,7 @@ bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const
 void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half)
 {
     (void)half;
-    bed *here = bed_of(word);
+    bucket *here = bucket_of(word);
     pthread_mutex_lock(&here->lock);
     pthread_cond_broadcast(&here->woken);
     pthread_mutex_unlock(&here->lock);

@@ -136,12 +136,12 @@ static bool put(duo_wire_writer *writer, const void *bytes, size_t size)
 {
     const char *from = bytes;
     while (size > 0) {
-        size_t room = (size_t)(writer->end - writer->at);
-        if (room == 0) {
+        size_t space = (size_t)(writer->end - writer->at);
+        if (space == 0) {
             if (writer->more == NULL || !writer->more(writer)) return false;
             continue;
         }
-        size_t part = size < room ? size : room;
+        size_t part = size < space ? size : space;
         memcpy(writer->at, from, part);
         writer->at += part;
         from += part;
@@ -225,7 +225,7 @@ bool duo_wire_encode(const duo_wire *wire, const void *value, duo_wire_writer *w
 typedef struct reader {
     const uint8_t *at;
     const uint8_t *end;
-    size_t room;
+    size_t space;
 } reader;
 
 static size_t left(const reader *from)
@@ -275,9 +275,9 @@ static bool check(const duo_wire *wire, reader *from, size_t depth)
         if (count > (item->least > 0 ? left(from) / item->least : MOST_EMPTY)) return false;
         /* The count was compared with the remaining bytes, but one byte there may be many in memory. */
         if (item->size != 0 && count > MUCH / item->size) return false;
-        size_t room = aligned((size_t)count * item->size);
-        if (room > MUCH || from->room > MUCH - room) return false;
-        from->room += room;
+        size_t space = aligned((size_t)count * item->size);
+        if (space > MUCH || from->space > MUCH - space) return false;
+        from->space += space;
         if (item->kind == DUO_WIRE_NUMBER) {
             from->at += count * item->size;
             return true;
@@ -310,19 +310,19 @@ static bool check(const duo_wire *wire, reader *from, size_t depth)
 }
 
 bool duo_wire_check(const duo_wire *wire, const uint8_t *bytes, size_t size, size_t *taken,
-                    size_t *room)
+                    size_t *space)
 {
     reader from = {bytes, bytes + size, 0};
     if (!check(wire, &from, 0)) return false;
     *taken = (size_t)(from.at - bytes);
-    *room = from.room;
+    *space = from.space;
     return true;
 }
 
 /* Bytes that were checked, and the space for items. */
 typedef struct builder {
     const uint8_t *at;
-    char *room;
+    char *space;
 } builder;
 
 static uint64_t next_count(builder *from)
@@ -359,8 +359,8 @@ static void decode(const duo_wire *wire, builder *from, char *value)
     case DUO_WIRE_LIST: {
         const duo_wire *item = wire->parts->wire;
         size_t count = (size_t)next_count(from);
-        char *place = from->room;
-        from->room += aligned(count * item->size);
+        char *place = from->space;
+        from->space += aligned(count * item->size);
         list items = {place, count};
         memcpy(value, &items, sizeof items);
         if (item->kind == DUO_WIRE_NUMBER && is_little_endian() && count > 0) {
@@ -394,8 +394,8 @@ static void decode(const duo_wire *wire, builder *from, char *value)
     }
 }
 
-void duo_wire_decode(const duo_wire *wire, const uint8_t *bytes, void *value, char *room)
+void duo_wire_decode(const duo_wire *wire, const uint8_t *bytes, void *value, char *space)
 {
-    builder from = {bytes, room};
+    builder from = {bytes, space};
     decode(wire, &from, value);
 }

@@ -28,12 +28,12 @@ bool duo_wire_encode(const duo_wire *wire, const void *value, duo_wire_writer *w
  * it takes, and how much memory the items of its lists take. Text and bytes take none.
  */
 bool duo_wire_check(const duo_wire *wire, const uint8_t *bytes, size_t size, size_t *taken,
-                    size_t *room);
+                    size_t *space);
 
 /*
- * Decodes bytes that were checked. Items of lists go to `room`, which is aligned for any type; views
+ * Decodes bytes that were checked. Items of lists go to `space`, which is aligned for any type; views
  * of text and bytes point into `bytes`.
  */
-void duo_wire_decode(const duo_wire *wire, const uint8_t *bytes, void *value, char *room);
+void duo_wire_decode(const duo_wire *wire, const uint8_t *bytes, void *value, char *space);
 
 #endif

@@ -3,10 +3,10 @@
  * has changed the half that is compared. Here the actions of the other side take place where the kernel would be
  * called.
  */
-#define duo_look_out told_look_out
-#define duo_await_message told_await_message
-#define duo_await_room told_await_room
-#define duo_wait told_wait
+#define duo_spin real_spin
+#define duo_await_message real_await_message
+#define duo_await_credit real_await_credit
+#define duo_wait real_wait
 #include "../src/park.c"
 
 #include "check.h"
@@ -21,7 +21,7 @@ static uint32_t compared(uint64_t word, duo_half half)
     return (uint32_t)(half == DUO_HIGH_HALF ? word >> 32 : word);
 }
 
-bool told_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
+bool real_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)deadline;
     slept += 1;
@@ -37,8 +37,8 @@ bool told_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const s
 static bool awaits(duo_endpoint endpoint)
 {
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    look_where(side);
-    return told_await_message(endpoint.session, side, DUO_FOREVER);
+    load_position(side);
+    return real_await_message(endpoint.session, side, DUO_FOREVER);
 }
 
 static ping_client_ping_t client;

@@ -46,7 +46,7 @@ static inline void finish(pthread_t thread)
 }
 
 /* Long enough for another thread to fall asleep; if it is too short, a test only proves less. */
-static inline void doze(void)
+static inline void take_a_moment(void)
 {
     nanosleep(&(struct timespec){0, 20000000}, NULL);
 }

@@ -180,13 +180,13 @@ static void leaving_wakes(void)
         numbers_client_stream_t out = {0};
         CHECK(numbers_init_with(4, &in, &out) == DUO_OK);
         pthread_t sender = start(send_until_closed, &out);
-        doze();
+        take_a_moment();
         CHECK(numbers_server_stream_close(in) == DUO_OK);
         finish(sender);
 
         CHECK(numbers_init_with(4, &in, &out) == DUO_OK);
         pthread_t receiver = start(receive_until_closed, &in);
-        doze();
+        take_a_moment();
         CHECK(numbers_client_stream_close(out) == DUO_OK);
         finish(receiver);
     }

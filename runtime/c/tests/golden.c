@@ -141,11 +141,11 @@ duo_status numbers_init(numbers_server_stream_t *server, numbers_client_stream_t
 static duo_status numbers_send(numbers_client_stream_t self, uint64_t value, uint64_t wait,
                                numbers_client_stream_t *next)
 {
-    duo_way way;
+    duo_cursor cursor;
     /* The ring is as large as the test requires. */
-    if (duo_may_send(&way, self.sends, DUO_CLIENT, NULL, DUO_STAY)) {
-        memcpy(way.place + DUO_ENTRY(numbers_stream_t, send, value), &value, sizeof value);
-        return duo_publish(&way, self.sends, DUO_CLIENT, DUO_STAY, 0, false, true, &next->sends);
+    if (duo_may_send(&cursor, self.sends, DUO_CLIENT, NULL, DUO_STAY)) {
+        memcpy(cursor.slot + DUO_ENTRY(numbers_stream_t, send, value), &value, sizeof value);
+        return duo_publish(&cursor, self.sends, DUO_CLIENT, DUO_STAY, 0, false, true, &next->sends);
     }
     numbers_stream_t message;
     message.as.send.value = value;
@@ -166,13 +166,13 @@ duo_status numbers_client_stream_try_send_send(numbers_client_stream_t self, uin
 
 static duo_status numbers_recv(numbers_server_stream_t self, uint64_t wait, numbers_stream_t *message)
 {
-    duo_way way;
-    if (duo_may_recv(&way, self.receives, DUO_SERVER, NULL, DUO_STAY, wait)) {
+    duo_cursor cursor;
+    if (duo_may_recv(&cursor, self.receives, DUO_SERVER, NULL, DUO_STAY, wait)) {
         message->tag = NUMBERS_STREAM_SEND;
         message->block = NULL;
-        memcpy(&message->as.send.value, way.place + DUO_ENTRY(numbers_stream_t, send, value),
+        memcpy(&message->as.send.value, cursor.slot + DUO_ENTRY(numbers_stream_t, send, value),
                sizeof message->as.send.value);
-        message->as.send.next.receives = duo_taken(&way, self.receives, DUO_STAY, true);
+        message->as.send.next.receives = duo_taken(&cursor, self.receives, DUO_STAY, true);
         return DUO_OK;
     }
     return duo_recv(self.receives, &numbers_states[0], wait, message);
@@ -354,10 +354,10 @@ duo_status ping_init(ping_server_ping_t *server, ping_client_ping_t *client)
 duo_status ping_client_ping_send_ping(ping_client_ping_t self, uint64_t value,
                                       ping_client_pong_t *next)
 {
-    duo_way way;
-    if (duo_may_send(&way, self.sends, DUO_CLIENT, &ping_shape, DUO_TURN)) {
-        memcpy(way.place + DUO_ENTRY(ping_ping_t, ping, value), &value, sizeof value);
-        return duo_publish(&way, self.sends, DUO_CLIENT, DUO_TURN, 0, true, false, &next->receives);
+    duo_cursor cursor;
+    if (duo_may_send(&cursor, self.sends, DUO_CLIENT, &ping_shape, DUO_TURN)) {
+        memcpy(cursor.slot + DUO_ENTRY(ping_ping_t, ping, value), &value, sizeof value);
+        return duo_publish(&cursor, self.sends, DUO_CLIENT, DUO_TURN, 0, true, false, &next->receives);
     }
     ping_ping_t message;
     message.as.ping.value = value;
@@ -366,13 +366,13 @@ duo_status ping_client_ping_send_ping(ping_client_ping_t self, uint64_t value,
 
 duo_status ping_server_ping_recv(ping_server_ping_t self, ping_ping_t *message)
 {
-    duo_way way;
-    if (duo_may_recv(&way, self.receives, DUO_SERVER, &ping_shape, DUO_TURN, DUO_FOREVER)) {
+    duo_cursor cursor;
+    if (duo_may_recv(&cursor, self.receives, DUO_SERVER, &ping_shape, DUO_TURN, DUO_FOREVER)) {
         message->tag = PING_PING_PING;
         message->block = NULL;
-        memcpy(&message->as.ping.value, way.place + DUO_ENTRY(ping_ping_t, ping, value),
+        memcpy(&message->as.ping.value, cursor.slot + DUO_ENTRY(ping_ping_t, ping, value),
                sizeof message->as.ping.value);
-        message->as.ping.next.sends = duo_taken(&way, self.receives, DUO_TURN, false);
+        message->as.ping.next.sends = duo_taken(&cursor, self.receives, DUO_TURN, false);
         return DUO_OK;
     }
     ping_ping_t arrived;
@@ -386,10 +386,10 @@ duo_status ping_server_ping_recv(ping_server_ping_t self, ping_ping_t *message)
 duo_status ping_server_pong_send_pong(ping_server_pong_t self, uint64_t value,
                                       ping_server_ping_t *next)
 {
-    duo_way way;
-    if (duo_may_send(&way, self.sends, DUO_SERVER, &ping_shape, DUO_TURN)) {
-        memcpy(way.place + DUO_ENTRY(ping_pong_t, pong, value), &value, sizeof value);
-        return duo_publish(&way, self.sends, DUO_SERVER, DUO_TURN, 0, true, false, &next->receives);
+    duo_cursor cursor;
+    if (duo_may_send(&cursor, self.sends, DUO_SERVER, &ping_shape, DUO_TURN)) {
+        memcpy(cursor.slot + DUO_ENTRY(ping_pong_t, pong, value), &value, sizeof value);
+        return duo_publish(&cursor, self.sends, DUO_SERVER, DUO_TURN, 0, true, false, &next->receives);
     }
     ping_pong_t message;
     message.as.pong.value = value;

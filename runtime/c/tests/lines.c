@@ -75,12 +75,12 @@ static void end(talk *both)
 
 static duo_status send_by_hand(talk *both, duo_role role)
 {
-    duo_way way;
+    duo_cursor cursor;
     duo_endpoint *from = &both->sides[role];
-    if (!duo_may_send(&way, *from, role, &talk_shape, DUO_STAY))
+    if (!duo_may_send(&cursor, *from, role, &talk_shape, DUO_STAY))
         return duo_send(*from, &messages[role][WORD], &both->value, DUO_AT_ONCE, from);
-    memcpy(way.place, &both->value, sizeof both->value);
-    return duo_publish(&way, *from, role, DUO_STAY, WORD, false, true, from);
+    memcpy(cursor.slot, &both->value, sizeof both->value);
+    return duo_publish(&cursor, *from, role, DUO_STAY, WORD, false, true, from);
 }
 
 /* One message, with nothing before and after it. */

@@ -152,7 +152,7 @@ static void crowded(void)
     crowd crowds[CROWD];
     pthread_t threads[CROWD];
     for (uint64_t i = 0; i < CROWD; i++) {
-        crowds[i] = (crowd){UINT64_C(88172645463325252) + i, {duo_shared_hold(shared.shared)}};
+        crowds[i] = (crowd){UINT64_C(88172645463325252) + i, {duo_shared_retain(shared.shared)}};
         threads[i] = start(push, &crowds[i]);
     }
     duo_shared_release(shared.shared);

@@ -81,7 +81,7 @@ static void again(void)
 /* Of many sessions the pool keeps all, and this many of their rings. */
 static void many_at_once(void)
 {
-    enum { MANY = 100, RINGS = 32 };
+    enum { MANY = 100, FLAGS_ARMED = 32 };
     numbers_server_stream_t in[MANY];
     numbers_client_stream_t out[MANY];
     left = 1000;
@@ -91,7 +91,7 @@ static void many_at_once(void)
         CHECK(numbers_client_stream_close(out[i]) == DUO_OK);
         CHECK(numbers_server_stream_close(in[i]) == DUO_OK);
     }
-    CHECK(live == before - (MANY - RINGS));
+    CHECK(live == before - (MANY - FLAGS_ARMED));
 }
 
 static void sending(void)

@@ -91,7 +91,7 @@ static void select_is_fair(void)
 static void *say_late(void *context)
 {
     line *to = context;
-    doze();
+    take_a_moment();
     say(to, 9);
     return NULL;
 }
@@ -99,7 +99,7 @@ static void *say_late(void *context)
 static void *leave_late(void *context)
 {
     ping_client_ping_t *client = context;
-    doze();
+    take_a_moment();
     CHECK(ping_client_ping_close(*client) == DUO_OK);
     return NULL;
 }
@@ -289,7 +289,7 @@ static void *flood(void *context)
 {
     line *to = context;
     for (uint64_t i = 1; i <= MESSAGES; i++) {
-        if (i % 4000 == 0) doze();
+        if (i % 4000 == 0) take_a_moment();
         say(to, i);
     }
     CHECK(numbers_client_stream_close(to->out) == DUO_OK);

@@ -29,7 +29,7 @@ static void check_shape(const duo_protocol *protocol, const duo_shape *known)
     }
 
 WITH(one, 1, false, 8, 1)
-WITH(no_room, 0, false, 8, 0)
+WITH(no_space, 0, false, 8, 0)
 WITH(two, 2, false, 8, 2)
 WITH(a_line, 7, false, 8, 3)
 WITH(more_than_a_line, 8, false, 8, 16)
@@ -50,7 +50,7 @@ WITH(huge_stream, 64, true, 5000, 2)
 int main(void)
 {
     one();
-    no_room();
+    no_space();
     two();
     a_line();
     more_than_a_line();

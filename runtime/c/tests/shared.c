@@ -18,7 +18,7 @@ static void one_after_the_other(void)
     /* The endpoint has become part of the shared one. */
     CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_USED);
     CHECK(numbers_client_stream_close(out) == DUO_USED);
-    duo_shared *other = duo_shared_hold(shared.shared);
+    duo_shared *other = duo_shared_retain(shared.shared);
     uint64_t fits = 0;
     duo_status status;
     while ((status = numbers_client_stream_shared_try_send_send(shared, fits)) == DUO_OK) fits++;
@@ -92,7 +92,7 @@ static void many(uint64_t until)
     pthread_t threads[SENDERS];
     uint64_t heard[SENDERS] = {0}, count = 0;
     for (uint64_t i = 0; i < SENDERS; i++) {
-        senders[i] = (sender){{duo_shared_hold(shared.shared)}, i, 0};
+        senders[i] = (sender){{duo_shared_retain(shared.shared)}, i, 0};
         threads[i] = start(flood, &senders[i]);
     }
     duo_shared_release(shared.shared);
@@ -100,7 +100,7 @@ static void many(uint64_t until)
     while (count < until && numbers_server_stream_recv(in, &got) == DUO_OK) {
         uint64_t from = got.as.send.value / MESSAGES;
         CHECK(got.as.send.value % MESSAGES == heard[from]++);
-        if (count++ % 9000 == 0) doze();
+        if (count++ % 9000 == 0) take_a_moment();
         in = got.as.send.next;
     }
     /* Senders that wait for free slots are notified when the receiver closes. */

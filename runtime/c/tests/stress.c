@@ -11,7 +11,7 @@ static void *produce(void *context)
     numbers_client_stream_t out = *(numbers_client_stream_t *)context;
     for (uint64_t i = 0; i < MESSAGES; i++) {
         /* Sometimes too fast, sometimes too slow for the other side. */
-        if (i % 5000 == 0) doze();
+        if (i % 5000 == 0) take_a_moment();
         if (IS_RESCUED && i % 3 == 0) {
             duo_status status;
             while ((status = numbers_client_stream_try_send_send(out, i, &out)) == DUO_FULL)
@@ -40,7 +40,7 @@ static void stream(size_t capacity)
         if (status == DUO_EMPTY) continue;
         if (status == DUO_CLOSED) break;
         CHECK(status == DUO_OK && got.as.send.value == expected);
-        if (expected % 7000 == 0) doze();
+        if (expected % 7000 == 0) take_a_moment();
         expected++;
         in = got.as.send.next;
     }

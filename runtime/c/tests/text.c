@@ -10,16 +10,16 @@ static void check_escaped(duo_str text, const char *expected)
 {
     size_t size = strlen(expected);
     CHECK(duo_str_escape(NULL, 0, text) == size);
-    for (size_t room = 1; room <= size + 2; room++) {
-        char *place = malloc(room);
+    for (size_t space = 1; space <= size + 2; space++) {
+        char *place = malloc(space);
         CHECK(place != NULL);
-        memset(place, 'z', room);
-        CHECK(duo_str_escape(place, room, text) == size);
+        memset(place, 'z', space);
+        CHECK(duo_str_escape(place, space, text) == size);
         size_t written = strlen(place);
-        CHECK(written < room && strncmp(place, expected, written) == 0);
-        CHECK(room <= size || written == size);
+        CHECK(written < space && strncmp(place, expected, written) == 0);
+        CHECK(space <= size || written == size);
         /* Nothing is cut in the middle: an escape has four bytes at most, and so has a character. */
-        CHECK(written + 4 >= (room - 1 < size ? room - 1 : size));
+        CHECK(written + 4 >= (space - 1 < size ? space - 1 : size));
         free(place);
     }
 }

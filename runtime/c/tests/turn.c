@@ -34,10 +34,10 @@ static void *slow_server(void *context)
 {
     ping_server_ping_t server = *(ping_server_ping_t *)context;
     for (int i = 0; i < 5; i++) {
-        doze();
+        take_a_moment();
         ping_ping_t asked;
         CHECK(ping_server_ping_recv(server, &asked) == DUO_OK);
-        doze();
+        take_a_moment();
         CHECK(ping_server_pong_send_pong(asked.as.ping.next, asked.as.ping.value * 2, &server) ==
               DUO_OK);
     }

@@ -28,9 +28,10 @@ static duo_side *side_of(duo_endpoint endpoint)
 static void store(duo_endpoint endpoint, uint64_t value, const duo_message *message)
 {
     duo_side *side = side_of(endpoint);
-    look_where(side);
-    memcpy(place_in(endpoint.session, side), &value, sizeof value);
-    uint64_t word = stamp(endpoint.session, side, message);
+    load_position(side);
+    memcpy(payload_slot(endpoint.session, side), &value, sizeof value);
+    uint64_t word = duo_word_with(side->line, side->at >> SLOT_SHIFT, slot_of(side->at), message->index,
+                                  endpoint.session->shape.index_bits);
     atomic_store_explicit(&side->line->word, word, memory_order_release);
 }
 
@@ -44,9 +45,9 @@ static void *store_when_awaited(void *context)
 {
     (void)context;
     _Atomic uint64_t *flags = flags_of(out.sends.session, (unsigned)(in.receives.turn & 1));
-    while ((atomic_load(flags) & (WAITING | RINGS)) == 0) sched_yield();
+    while ((atomic_load(flags) & (WAITING | FLAGS_ARMED)) == 0) sched_yield();
     /* Most likely it is asleep after this. */
-    doze();
+    take_a_moment();
     CHECK(duo_barrier_is_lost());
     store_number();
     return NULL;
@@ -141,7 +142,7 @@ static void step(duo_endpoint *endpoint)
     go_on(endpoint->session, side, &same);
     endpoint->turn += 2;
     atomic_store(&side->turn, endpoint->turn);
-    stand_at(side, side->at);
+    set_position(side, side->at);
 }
 
 static courier_server_carry_t server;
@@ -193,8 +194,8 @@ static void an_answer_is_not_waited_for_if_the_receiver_left(void)
     CHECK(duo_is_ready(side));
     CHECK(duo_await_message(client.sends.session, side, DUO_FOREVER));
     CHECK(duo_was_left(side));
-    duo_bell bell = {NULL};
-    CHECK(duo_hang(side, &bell, false) == DUO_NOT_HUNG);
+    duo_notifier notifier = {NULL};
+    CHECK(duo_arm(side, &notifier, false) == DUO_NOT_ARMED);
 }
 
 static void check_leaving(void (*check)(void))

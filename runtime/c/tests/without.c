@@ -12,7 +12,7 @@ static void *produce(void *context)
 {
     numbers_client_stream_t out = *(numbers_client_stream_t *)context;
     for (uint64_t i = 0; i < 1000; i++) {
-        if (i % 300 == 0) doze();
+        if (i % 300 == 0) take_a_moment();
         CHECK(numbers_client_stream_send_send(out, i, &out) == DUO_OK);
     }
     CHECK(numbers_client_stream_close(out) == DUO_OK);

@@ -1,13 +1,15 @@
-//! The functions of a header: what can be done in each state.
+//! The functions of a header: what can be done in each state. The templates show them; here are the names that go into them.
 
 use super::names::{OfState, OfUnit, Own};
-use super::plain::Plain;
+use super::shared::SharedView;
 use super::spelling;
-use super::view::{UnitView, handle};
+use super::types::Facts;
+use super::view::{UnitView, handle, render};
 use crate::endpoint::Activity;
 use crate::protocol::{Message, Side};
 use askama::Template;
 
+/// Functions that are finished text.
 #[derive(Template)]
 #[template(path = "c/functions.h.jinja")]
 pub struct FunctionsView {
@@ -21,221 +23,348 @@ pub struct FunctionView {
     pub body: Vec<String>,
 }
 
-/// How a function that sends passes on the entries of its message.
-pub struct Payload {
-    /// The parameters, one for each entry.
-    pub parameters: Vec<String>,
-    /// The lines that combine them.
-    pub body: Vec<String>,
-    /// The expression for all of them.
-    pub entries: String,
+/// An endpoint that a function takes or returns.
+struct EndpointName {
+    ty: String,
+    handle: &'static str,
 }
 
-/// How long a function that sends waits for a free slot.
+/// The functions that start a session.
+#[derive(Template)]
+#[template(path = "c/start.h.jinja")]
+struct StartView {
+    init: String,
+    protocol: String,
+    server: EndpointName,
+    client: EndpointName,
+    /// Whether the protocol has no messages.
+    is_over: bool,
+    /// For sessions in the caller's memory.
+    memory: Option<MemoryView>,
+}
+
+struct MemoryView {
+    init: String,
+    tag: String,
+    name: String,
+    capacity: String,
+    payload: String,
+    messages: usize,
+}
+
+/// A function that sends a message.
+#[derive(Template)]
+#[template(path = "c/send.h.jinja")]
+struct SendView<'a> {
+    docs: String,
+    /// The name of the message in the protocol.
+    message: &'a str,
+    name: String,
+    endpoint: String,
+    peer: &'static str,
+    is_try: bool,
+    is_within: bool,
+    /// Whether the sender may have to wait, and for what.
+    may_wait: bool,
+    full: &'static str,
+    leaves: bool,
+    checks: bool,
+    spreads: bool,
+    moves: bool,
+    entries: Vec<EntryView>,
+    /// The type that the peer receives, and the message's member in it.
+    received: String,
+    member: String,
+    position: usize,
+    has_next: bool,
+    next_type: String,
+    next: String,
+    /// The path without the library; `None` if there is none.
+    inline: Option<InlineView>,
+    send: &'static str,
+    table: String,
+    wait: &'static str,
+}
+
+/// What a header needs to send a message without the library.
+struct InlineView {
+    role: &'static str,
+    edge: &'static str,
+    shape: String,
+    begins: bool,
+    stays: bool,
+    /// What the values must fulfil.
+    conditions: Vec<String>,
+    lane: Option<LaneView>,
+    is_single_line_turn: bool,
+}
+
+/// A number that may follow one like it, between processes.
+struct LaneView {
+    /// The message, or `NULL` if its state has no other that could be in a lane.
+    of: String,
+    number: String,
+}
+
+/// An entry of a message that is sent.
+pub struct EntryView {
+    pub ty: String,
+    pub parameter: String,
+    pub member: String,
+}
+
+/// What can be done with an endpoint besides sending and receiving.
+#[derive(Template)]
+#[template(path = "c/endpoint.h.jinja")]
+struct EndpointFunctionsView {
+    handle: &'static str,
+    endpoint: String,
+    peer: &'static str,
+    close: String,
+    /// The function that takes it out of a message, if it can be in one.
+    take: Option<String>,
+    table: String,
+}
+
+#[derive(Template)]
+#[template(path = "c/free.h.jinja")]
+struct FreeView {
+    free: String,
+    received: String,
+    table: String,
+    owns: bool,
+}
+
+/// Filters of the templates.
+pub mod filters {
+    use crate::target::c::spelling;
+    use askama::{Result, Values};
+    use std::fmt::Display;
+
+    /// Sentences, one or more a line, as a block comment's lines after its first ` * `.
+    #[askama::filter_fn]
+    pub fn fill(text: impl Display, _: &dyn Values) -> Result<String> {
+        Ok(spelling::filled(&text.to_string()))
+    }
+}
+
+/// How long a function waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sending {
+pub enum Waiting {
     Forever,
     /// Up to a limit that the caller sets.
     Within,
     AtOnce,
 }
 
-impl Sending {
-    /// The verb in the name of the function.
-    pub fn verb(self) -> &'static str {
+impl Waiting {
+    fn sending(self) -> &'static str {
         match self {
-            Sending::Forever => "send",
-            Sending::Within => "send_within",
-            Sending::AtOnce => "try_send",
+            Waiting::Forever => "send",
+            Waiting::Within => "send_within",
+            Waiting::AtOnce => "try_send",
+        }
+    }
+
+    pub fn receiving(self) -> &'static str {
+        match self {
+            Waiting::Forever => "recv",
+            Waiting::Within => "recv_within",
+            Waiting::AtOnce => "try_recv",
         }
     }
 
     /// The argument that the runtime takes.
-    fn wait(self) -> &'static str {
+    pub fn argument(self) -> &'static str {
         match self {
-            Sending::Forever => "DUO_FOREVER",
-            Sending::Within => "nanoseconds",
-            Sending::AtOnce => "DUO_AT_ONCE",
+            Waiting::Forever => "DUO_FOREVER",
+            Waiting::Within => "nanoseconds",
+            Waiting::AtOnce => "DUO_AT_ONCE",
         }
     }
 }
 
+/// The runtime's name of a side.
+pub fn role(side: Side) -> &'static str {
+    match side {
+        Side::Client => "DUO_CLIENT",
+        Side::Server => "DUO_SERVER",
+    }
+}
+
+/// Appends functions, with their long lines broken.
+pub fn render_functions(view: &impl Template, text: &mut String) {
+    let mut functions = String::new();
+    render(view, &mut functions);
+    spelling::break_lines(&functions, text);
+}
+
 impl UnitView<'_> {
-    pub fn init(&self) -> FunctionView {
-        let endpoint = |side| format!("{} *{}", self.endpoint_type(0, side), Side::word(side));
+    /// Writes the functions that start a session.
+    pub fn start(&self, text: &mut String) {
         let direction = self.state(0).direction;
-        let name = self.unit.own(OfUnit::Init);
-        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
-        let handles = [Side::Server, Side::Client]
-            .map(|side| format!("{}->{}", side.word(), handle(direction, side)));
-        let [server, client] = handles;
-        let body = match direction {
-            Some(_) => vec![
-                spelling::head(
-                    "    return duo_open",
-                    &[
-                        format!("&{}", self.unit.ours(Own::Protocol)),
-                        format!("&{server}"),
-                        format!("&{client}"),
-                    ],
-                ) + ";",
-            ],
-            None => vec![
-                "    const duo_endpoint nothing = {NULL, 0};".to_owned(),
-                format!("    {server} = {client} = nothing;"),
-                "    return DUO_OK;".to_owned(),
-            ],
+        let [server, client] = [Side::Server, Side::Client].map(|side| EndpointName {
+            ty: self.endpoint_type(0, side),
+            handle: handle(direction, side),
+        });
+        let memory = self.fits_in().then(|| MemoryView {
+            init: self.unit.own(OfUnit::InitIn),
+            tag: self.unit.own(OfUnit::MemoryTag),
+            name: self.unit.own(OfUnit::Memory),
+            capacity: self.capacity_name(),
+            payload: self.unit.ours(Own::Payload),
+            messages: self.most_messages(),
+        });
+        let view = StartView {
+            init: self.unit.own(OfUnit::Init),
+            protocol: self.unit.ours(Own::Protocol),
+            server,
+            client,
+            is_over: direction.is_none(),
+            memory,
         };
-        FunctionView {
-            comment: "/** Starts a session. */\n".to_owned(),
-            head: spelling::head(&start, &[endpoint(Side::Server), endpoint(Side::Client)]),
-            body,
-        }
+        render_functions(&view, text);
     }
 
-    /// The same in the caller's memory.
-    pub fn init_in(&self) -> FunctionView {
-        let name = self.unit.own(OfUnit::InitIn);
-        let direction = self.state(0).direction;
-        let endpoint = |side| format!("{} *{}", self.endpoint_type(0, side), Side::word(side));
-        let handle = |side: Side| format!("&{}->{}", side.word(), handle(direction, side));
-        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
-        let parameters = [
-            format!("{} *memory", self.unit.own(OfUnit::Memory)),
-            endpoint(Side::Server),
-            endpoint(Side::Client),
-        ];
-        let arguments = [
-            format!("&{}", self.unit.ours(Own::Protocol)),
-            "memory".to_owned(),
-            "sizeof *memory".to_owned(),
-            handle(Side::Server),
-            handle(Side::Client),
-        ];
-        FunctionView {
-            comment:
-                "/** Starts a session in the caller's memory. It must outlive all endpoints. */\n"
-                    .to_owned(),
-            head: spelling::head(&start, &parameters),
-            body: vec![spelling::head("    return duo_open_in", &arguments) + ";"],
-        }
-    }
-
-    pub fn functions(&self, index: usize, functions: &mut Vec<FunctionView>) {
+    /// Writes the functions of a state.
+    pub fn functions(&self, index: usize, text: &mut String) {
         let state = self.state(index);
         for side in [Side::Client, Side::Server] {
             let activity = Activity::of(state.direction, side);
             match activity {
                 Activity::Sends => {
                     for position in 0..state.messages.len() {
-                        let mut send =
-                            |sending| functions.push(self.send(index, position, side, sending));
-                        send(Sending::Forever);
+                        let mut send = |waiting| {
+                            render_functions(&self.send(index, position, side, waiting), text);
+                        };
+                        send(Waiting::Forever);
                         if self.leaves {
-                            send(Sending::Within);
+                            send(Waiting::Within);
                         }
                         // Between processes a sender may have to wait in any state.
                         if self.leaves || self.may_wait[index] {
-                            send(Sending::AtOnce);
+                            send(Waiting::AtOnce);
                         }
+                    }
+                    if self.can_be_shared(index) {
+                        render_functions(&SharedView::of(self, index, side), text);
                     }
                 }
                 Activity::Receives => {
-                    functions.push(self.recv(index, side, "recv_within", "nanoseconds"));
-                    functions.push(self.recv(index, side, "recv", "DUO_FOREVER"));
-                    functions.push(self.recv(index, side, "try_recv", "DUO_AT_ONCE"));
+                    for waiting in [Waiting::Within, Waiting::Forever, Waiting::AtOnce] {
+                        render_functions(&self.recv(index, side, waiting), text);
+                    }
                 }
                 Activity::Over => {}
             }
-            if activity == Activity::Sends && self.can_be_shared(index) {
-                self.shared_functions(index, side, functions);
-            }
-            functions.push(self.close(index, side));
-            if self.unit.states[index].travels {
-                functions.push(self.take(index, side));
-            }
+            let name = |verb| self.unit.of_state(index, OfState::Function(side, verb));
+            let view = EndpointFunctionsView {
+                handle: handle(state.direction, side),
+                endpoint: self.endpoint_type(index, side),
+                peer: side.dual().word(),
+                close: name("close"),
+                take: self.unit.states[index].travels.then(|| name("take")),
+                table: self.table(index),
+            };
+            render_functions(&view, text);
         }
         if state.direction.is_some() {
-            functions.push(self.free(index));
+            let view = FreeView {
+                free: self.unit.of_state(index, OfState::Free),
+                received: self.received(index),
+                table: self.table(index),
+                owns: !self.facts_of_all(index).is_plain(),
+            };
+            render_functions(&view, text);
         }
     }
 
-    fn send(&self, index: usize, position: usize, side: Side, sending: Sending) -> FunctionView {
+    fn send(&self, index: usize, position: usize, side: Side, waiting: Waiting) -> SendView<'_> {
         let message = &self.state(index).messages[position];
-        let payload = self.payload(index, message);
-        let mut parameters = vec![format!("{} self", self.endpoint_type(index, side))];
-        if sending == Sending::Within {
-            parameters.push("uint64_t nanoseconds".to_owned());
-        }
-        parameters.extend(payload.parameters);
-        let next = match self.next(index, message) {
-            Some(next) => {
-                parameters.push(format!("{} *next", self.endpoint_type(next, side)));
-                format!("&next->{}", handle(self.state(next).direction, side))
-            }
-            None => "NULL".to_owned(),
-        };
-        let mut body = Vec::new();
-        let mut function = "duo_send";
-        let plain = match sending {
-            Sending::Forever | Sending::AtOnce => self
-                .plain(index, side, message)
-                .filter(Plain::is_seen_sound),
+        let facts = self.facts(index, message);
+        let next = self.next(index, message);
+        let inline = match waiting {
+            Waiting::Forever | Waiting::AtOnce => self.inline(index, position, side),
             // The cost of a call does not matter to a caller that sets a time limit.
-            Sending::Within => None,
+            Waiting::Within => None,
         };
-        if let Some(plain) = plain {
-            function = "duo_send_apart";
-            body.push("    duo_way way;".to_owned());
-            self.send_in_lane((index, position), side, message, &next, &mut body);
-            self.send_plainly(index, position, &plain, &next, &mut body);
-            self.send_in_volley((index, position), side, message, &next, &mut body);
-        }
-        let arguments = [
-            "self.sends".to_owned(),
-            self.message_table(index, position),
-            payload.entries,
-            sending.wait().to_owned(),
-            next,
-        ];
-        body.extend(payload.body);
-        body.push(spelling::head(&format!("    return {function}"), &arguments) + ";");
-        let sends = OfState::Send(side, sending.verb(), message);
-        let name = self.unit.of_state(index, sends);
-        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
-        FunctionView {
-            comment: spelling::comment(&message.docs, ""),
-            head: spelling::head(&start, &parameters),
-            body,
+        let sends = OfState::Send(side, waiting.sending(), message);
+        SendView {
+            docs: spelling::comment_start(&message.docs),
+            message: message.name.text(),
+            name: self.unit.of_state(index, sends),
+            endpoint: self.endpoint_type(index, side),
+            peer: side.dual().word(),
+            is_try: waiting == Waiting::AtOnce,
+            is_within: waiting == Waiting::Within,
+            may_wait: self.leaves || self.may_wait[index],
+            full: self.full(index),
+            leaves: self.leaves,
+            checks: facts.checks,
+            spreads: facts.spreads,
+            moves: facts.moves,
+            entries: self.entries(index, message),
+            received: self.received(index),
+            member: spelling::member(message.name.text()),
+            position,
+            has_next: next.is_some(),
+            next_type: next.map_or_else(String::new, |next| self.endpoint_type(next, side)),
+            next: next.map_or_else(
+                || "NULL".to_owned(),
+                |next| format!("&next->{}", handle(self.state(next).direction, side)),
+            ),
+            send: if inline.is_some() {
+                "duo_send_apart"
+            } else {
+                "duo_send"
+            },
+            inline,
+            table: self.message_table(index, position),
+            wait: waiting.argument(),
         }
     }
 
-    /// The entries of a message, as a function that sends takes and combines them.
-    pub fn payload(&self, index: usize, message: &Message) -> Payload {
-        let mut payload = Payload {
-            parameters: Vec::new(),
-            body: Vec::new(),
-            entries: "NULL".to_owned(),
-        };
-        let member = spelling::member(message.name.text());
-        if !message.entries.is_empty() {
-            payload
-                .body
-                .push(format!("    {} message;", self.received(index)));
-            payload.entries = format!("&message.as.{member}");
+    /// What a sender waits for in a state where it may have to wait.
+    pub fn full(&self, index: usize) -> &'static str {
+        match (self.may_wait[index], self.leaves) {
+            (true, true) => "the ring (or the region) is full",
+            (false, true) => "the region is full (between processes)",
+            (_, false) => "the ring is full",
         }
-        for entry in &message.entries {
-            let ty = self
+    }
+
+    fn inline(&self, index: usize, position: usize, side: Side) -> Option<InlineView> {
+        let message = &self.state(index).messages[position];
+        let plain = self.plain(index, message)?;
+        let lane = self.is_lane(index, message).then(|| LaneView {
+            of: match self.lanes(index).as_slice() {
+                [_] => "NULL".to_owned(),
+                _ => self.message_table(index, position),
+            },
+            number: self.types.parameter(message.entries[0].name.text()),
+        });
+        Some(InlineView {
+            role: role(side),
+            edge: plain.edge,
+            shape: self.shape_of(index),
+            begins: !self.stays(index),
+            stays: plain.stays,
+            conditions: plain.conditions?,
+            lane,
+            is_single_line_turn: self.is_single_line_turn(index, message),
+        })
+    }
+
+    /// The entries of a message, as a function that sends takes them.
+    pub fn entries(&self, index: usize, message: &Message) -> Vec<EntryView> {
+        let entries = message.entries.iter().map(|entry| EntryView {
+            ty: self
                 .types
-                .name(&self.entry_type(index, entry), Some(self.id));
-            let parameter = self.types.parameter(entry.name.text());
-            payload.body.push(format!(
-                "    message.as.{member}.{} = {parameter};",
-                spelling::entry(entry.name.text())
-            ));
-            payload.parameters.push(format!("{ty} {parameter}"));
-        }
-        payload
+                .name(&self.entry_type(index, entry), Some(self.id)),
+            parameter: self.types.parameter(entry.name.text()),
+            member: spelling::entry(entry.name.text()),
+        });
+        entries.collect()
     }
 
     /// A pointer to the runtime's description of a message.
@@ -247,125 +376,19 @@ impl UnitView<'_> {
         )
     }
 
-    fn recv(&self, index: usize, side: Side, verb: &'static str, wait: &str) -> FunctionView {
-        let function = |verb| self.unit.of_state(index, OfState::Function(side, verb));
-        let mut parameters = vec![format!("{} self", self.endpoint_type(index, side))];
-        if verb == "recv_within" {
-            parameters.push("uint64_t nanoseconds".to_owned());
-        }
-        parameters.push(format!("{} *message", self.received(index)));
-        let mut body = Vec::new();
-        let arguments = |message: &str| {
-            let parts = ["self.receives", &self.table(index), wait, message];
-            parts.map(str::to_owned)
-        };
-        let plain = match self.state(index).messages.as_slice() {
-            [only] => self.plain(index, side, only),
-            _ => None,
-        };
-        match plain {
-            Some(_) if verb != "recv_within" => {
-                let arguments = ["self", wait, "message"].map(str::to_owned);
-                let start = format!("    return {}", function("recv_within"));
-                body.push(spelling::head(&start, &arguments) + ";");
-            }
-            Some(plain) => {
-                body.push("    duo_way way;".to_owned());
-                self.recv_in_lane(index, side, &mut body);
-                self.recv_plainly(index, wait, &plain, &mut body);
-                self.recv_in_volley(index, side, wait, true, &mut body);
-                self.recv_apart(index, &arguments("&arrived"), &mut body);
-            }
-            None => {
-                let is_lane = self.has_lane(index);
-                if is_lane || self.has_volley(index) {
-                    body.push("    duo_way way;".to_owned());
-                }
-                self.recv_in_lane(index, side, &mut body);
-                self.recv_in_volley(index, side, wait, false, &mut body);
-                if is_lane {
-                    self.recv_apart(index, &arguments("&arrived"), &mut body);
-                } else {
-                    body.push(spelling::head("    return duo_recv", &arguments("message")) + ";");
-                }
-            }
-        }
-        let start = format!("DUO_MUST_CHECK static inline duo_status {}", function(verb));
-        FunctionView {
-            comment: String::new(),
-            head: spelling::head(&start, &parameters),
-            body,
-        }
+    /// The facts about the entries of a message.
+    pub fn facts(&self, index: usize, message: &Message) -> Facts {
+        let entries = message.entries.iter();
+        entries
+            .map(|entry| self.types.facts(&self.entry_type(index, entry)))
+            .fold(Facts::default(), Facts::or)
     }
 
-    /// Receives a message without passing on the caller's pointer, so that the caller's message can be kept in registers.
-    fn recv_apart(&self, index: usize, arguments: &[String], body: &mut Vec<String>) {
-        body.push(format!("    {} arrived;", self.received(index)));
-        body.push(spelling::head("    duo_status status = duo_recv", arguments) + ";");
-        let lines = [
-            "    message->tag = arrived.tag;",
-            "    message->block = arrived.block;",
-            "    if (status == DUO_OK) message->as = arrived.as;",
-            "    return status;",
-        ];
-        body.extend(lines.map(str::to_owned));
-    }
-
-    fn close(&self, index: usize, side: Side) -> FunctionView {
-        let endpoint = self.endpoint_type(index, side);
-        let handle = handle(self.state(index).direction, side);
-        let close = OfState::Function(side, "close");
-        let start = format!(
-            "static inline duo_status {}",
-            self.unit.of_state(index, close)
-        );
-        let body = if handle == "over" {
-            vec![
-                "    (void)self;".to_owned(),
-                "    return DUO_OK;".to_owned(),
-            ]
-        } else {
-            vec![
-                spelling::head(
-                    "    return duo_close",
-                    &[format!("self.{handle}"), self.table(index)],
-                ) + ";",
-            ]
-        };
-        FunctionView {
-            comment: String::new(),
-            head: spelling::head(&start, &[format!("{endpoint} self")]),
-            body,
-        }
-    }
-
-    fn take(&self, index: usize, side: Side) -> FunctionView {
-        let endpoint = self.endpoint_type(index, side);
-        let handle = handle(self.state(index).direction, side);
-        let take = self.unit.of_state(index, OfState::Function(side, "take"));
-        let start = format!("static inline {endpoint} {take}");
-        FunctionView {
-            comment: String::new(),
-            head: spelling::head(&start, &[format!("{endpoint} *place")]),
-            body: vec![
-                format!("    {endpoint} taken;"),
-                format!("    taken.{handle} = duo_take(&place->{handle});"),
-                "    return taken;".to_owned(),
-            ],
-        }
-    }
-
-    fn free(&self, index: usize) -> FunctionView {
-        let name = self.unit.of_state(index, OfState::Free);
-        FunctionView {
-            comment: String::new(),
-            head: spelling::head(
-                &format!("static inline void {name}"),
-                &[format!("{} *message", self.received(index))],
-            ),
-            body: vec![
-                spelling::head("    duo_free", &[self.table(index), "message".to_owned()]) + ";",
-            ],
-        }
+    /// The facts about the entries of all messages of a state.
+    pub fn facts_of_all(&self, index: usize) -> Facts {
+        let messages = self.state(index).messages.iter();
+        messages
+            .map(|message| self.facts(index, message))
+            .fold(Facts::default(), Facts::or)
     }
 }

@@ -1,8 +1,9 @@
 //! The C target: which files are generated.
 //!
 //! There is one header and source per protocol, per named instance of a generic protocol, and per file with types. The
-//! operations are `static inline` functions in the header, so the compiler can inline them. Simple messages go to and from the
-//! ring there; everything else is a call into the runtime. The source holds tables that describe to the runtime what a payload
+//! operations are `static inline` functions in the header, so the compiler can inline them; `templates/c/send.h.jinja`,
+//! `recv.h.jinja`, `shared.h.jinja`, `start.h.jinja` and `endpoint.h.jinja` show them. Messages of a few plain bytes go to and from
+//! the ring there; everything else is a call into the runtime. The source holds tables that describe to the runtime what a payload
 //! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated
 //! code. If sessions between processes are requested, a second header and source describe how payloads are encoded.
 
@@ -16,6 +17,7 @@ mod library;
 mod names;
 mod plain;
 mod record;
+mod recv;
 mod shared;
 mod spelling;
 mod tables;

@@ -217,7 +217,7 @@ pub fn of_state<'p>(
             }
             if is_shared {
                 names.push(OfState::Shared(side));
-                let functions = ["share", "shared_hold", "shared_release"];
+                let functions = ["share", "shared_retain", "shared_release"];
                 names.extend(functions.map(|name| OfState::Function(side, name)));
             }
         } else if sender.is_some() {

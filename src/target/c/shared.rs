@@ -1,92 +1,84 @@
 //! Shared endpoints: the functions of a header for states to which every message leads back.
 
-use super::functions::FunctionView;
+use super::functions::{EntryView, Waiting, filters};
 use super::names::OfState;
 use super::spelling;
 use super::view::UnitView;
 use crate::protocol::Side;
+use askama::Template;
 
-impl UnitView<'_> {
-    /// Adds the functions of a sending endpoint that can be shared.
-    pub fn shared_functions(&self, index: usize, side: Side, functions: &mut Vec<FunctionView>) {
-        let endpoint = self.endpoint_type(index, side);
-        let shared = self.unit.of_state(index, OfState::Shared(side));
-        let name = |function| self.unit.of_state(index, OfState::Function(side, function));
-        let this = [format!("{shared} self")];
-        functions.push(FunctionView {
-            comment: "/** Makes a shared endpoint with one holder. */\n".to_owned(),
-            head: spelling::head(
-                &format!("DUO_MUST_CHECK static inline duo_status {}", name("share")),
-                &[format!("{endpoint} self"), format!("{shared} *shared")],
-            ),
-            body: vec![
-                spelling::head(
-                    "    return duo_share",
-                    &[
-                        "self.sends".to_owned(),
-                        self.table(index),
-                        "&shared->shared".to_owned(),
-                    ],
-                ) + ";",
-            ],
-        });
-        functions.push(FunctionView {
-            comment: "/** Adds a holder. */\n".to_owned(),
-            head: spelling::head(
-                &format!("static inline {shared} {}", name("shared_hold")),
-                &this,
-            ),
-            body: vec![
-                "    self.shared = duo_shared_hold(self.shared);".to_owned(),
-                "    return self;".to_owned(),
-            ],
-        });
-        functions.push(FunctionView {
-            comment: "/** Removes a holder; the last one closes the session. */\n".to_owned(),
-            head: spelling::head(
-                &format!("static inline void {}", name("shared_release")),
-                &this,
-            ),
-            body: vec!["    duo_shared_release(self.shared);".to_owned()],
-        });
-        for position in 0..self.state(index).messages.len() {
-            for (verb, wait) in [
-                ("shared_send", "DUO_FOREVER"),
-                ("shared_try_send", "DUO_AT_ONCE"),
+/// The functions of a sending endpoint that can be shared.
+#[derive(Template)]
+#[template(path = "c/shared.h.jinja")]
+pub struct SharedView<'a> {
+    endpoint: String,
+    shared: String,
+    peer: &'static str,
+    share: String,
+    retain: String,
+    release: String,
+    /// The state.
+    table: String,
+    may_wait: bool,
+    full: &'static str,
+    leaves: bool,
+    /// What the peer receives.
+    received: String,
+    sends: Vec<SharedSendView<'a>>,
+}
+
+struct SharedSendView<'a> {
+    docs: String,
+    message: &'a str,
+    name: String,
+    is_try: bool,
+    checks: bool,
+    spreads: bool,
+    entries: Vec<EntryView>,
+    member: String,
+    table: String,
+    wait: &'static str,
+}
+
+impl<'a> SharedView<'a> {
+    /// The functions of a side in a state.
+    pub fn of(view: &UnitView<'a>, index: usize, side: Side) -> SharedView<'a> {
+        let name = |verb| view.unit.of_state(index, OfState::Function(side, verb));
+        let mut sends = Vec::new();
+        for (position, message) in view.state(index).messages.iter().enumerate() {
+            let facts = view.facts(index, message);
+            for (verb, waiting) in [
+                ("shared_send", Waiting::Forever),
+                ("shared_try_send", Waiting::AtOnce),
             ] {
-                functions.push(self.shared_send(index, position, side, verb, wait));
+                let sent = OfState::Send(side, verb, message);
+                sends.push(SharedSendView {
+                    docs: spelling::comment_start(&message.docs),
+                    message: message.name.text(),
+                    name: view.unit.of_state(index, sent),
+                    is_try: waiting == Waiting::AtOnce,
+                    checks: facts.checks,
+                    spreads: facts.spreads,
+                    entries: view.entries(index, message),
+                    member: spelling::member(message.name.text()),
+                    table: view.message_table(index, position),
+                    wait: waiting.argument(),
+                });
             }
         }
-    }
-
-    fn shared_send(
-        &self,
-        index: usize,
-        position: usize,
-        side: Side,
-        verb: &'static str,
-        wait: &str,
-    ) -> FunctionView {
-        let message = &self.state(index).messages[position];
-        let payload = self.payload(index, message);
-        let shared = self.unit.of_state(index, OfState::Shared(side));
-        let mut parameters = vec![format!("{shared} self")];
-        parameters.extend(payload.parameters);
-        let arguments = [
-            "self.shared".to_owned(),
-            self.message_table(index, position),
-            payload.entries,
-            wait.to_owned(),
-        ];
-        let mut body = payload.body;
-        body.push(spelling::head("    return duo_shared_send", &arguments) + ";");
-        let sends = OfState::Send(side, verb, message);
-        let name = self.unit.of_state(index, sends);
-        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
-        FunctionView {
-            comment: spelling::comment(&message.docs, ""),
-            head: spelling::head(&start, &parameters),
-            body,
+        SharedView {
+            endpoint: view.endpoint_type(index, side),
+            shared: view.unit.of_state(index, OfState::Shared(side)),
+            peer: side.dual().word(),
+            share: name("share"),
+            retain: name("shared_retain"),
+            release: name("shared_release"),
+            table: view.table(index),
+            may_wait: view.leaves || view.may_wait[index],
+            full: view.full(index),
+            leaves: view.leaves,
+            received: view.received(index),
+            sends,
         }
     }
 }

@@ -30,7 +30,7 @@ pub fn parameter(name: &str) -> String {
     let name = entry(name);
     if matches!(
         name.as_str(),
-        "self" | "message" | "way" | "nanoseconds" | "memcpy"
+        "self" | "message" | "cursor" | "nanoseconds" | "memcpy"
     ) {
         name + "_"
     } else {
@@ -123,6 +123,82 @@ pub fn comment(docs: &[Box<str>], indent: &str) -> String {
     }
 }
 
+/// The beginning of a block comment that more lines follow: the lines of documentation, and an empty line after them.
+pub fn comment_start(docs: &[Box<str>]) -> String {
+    let mut text = "/**\n".to_owned();
+    for line in docs.iter().map(|line| harmless(line)) {
+        text.push_str(format!(" * {line}").trim_end());
+        text.push('\n');
+    }
+    if !docs.is_empty() {
+        text.push_str(" *\n");
+    }
+    text
+}
+
+/// Lines of text as the lines of a block comment after its first ` * `; long ones are broken.
+pub fn filled(text: &str) -> String {
+    let mut filled = String::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let mut column = COLUMNS;
+        for word in line.split_whitespace() {
+            if column + 1 + word.len() > COLUMNS - 3 {
+                filled.push_str(if filled.is_empty() { "" } else { "\n * " });
+                column = 0;
+            } else {
+                filled.push(' ');
+                column += 1;
+            }
+            filled.push_str(word);
+            column += word.len();
+        }
+    }
+    filled
+}
+
+/// Appends code with the lists of its long lines broken: those of a declaration, a call or a condition. Comments stay as they are.
+pub fn break_lines(code: &str, to: &mut String) {
+    for line in code.split_inclusive('\n') {
+        let (body, end) = match line.strip_suffix('\n') {
+            Some(body) => (body, "\n"),
+            None => (line, ""),
+        };
+        let is_comment = body.starts_with("/*") || body.starts_with(" *");
+        match parts(body) {
+            Some((start, parts, rest)) if body.len() > COLUMNS && !is_comment => {
+                to.push_str(&wrapped(start, &parts, rest));
+            }
+            Some(_) | None => to.push_str(body),
+        }
+        to.push_str(end);
+    }
+}
+
+/// A line with a list in parentheses after a name: what comes before its parts, they, and what comes after.
+fn parts(line: &str) -> Option<(&str, Vec<String>, &str)> {
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let opening = line
+        .match_indices('(')
+        .find(|(at, _)| line[..*at].ends_with(is_of_name))?
+        .0;
+    let (mut parts, mut depth, mut from) = (Vec::new(), 0, opening + 1);
+    for (at, letter) in line.char_indices().skip_while(|(at, _)| *at <= opening) {
+        match letter {
+            '(' => depth += 1,
+            ')' if depth > 0 => depth -= 1,
+            ',' | ')' if depth == 0 => {
+                parts.push(line[from..at].trim().to_owned());
+                from = at + 1;
+                if letter == ')' {
+                    return Some((&line[..=opening], parts, &line[at..]));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The line, changed so that it neither ends a comment nor appears to begin one, contains no trigraph, does not continue onto the
 /// next line and does not change the writing direction.
 pub fn harmless(line: &str) -> String {
@@ -154,9 +230,11 @@ pub fn head(start: &str, parameters: &[String]) -> String {
     wrapped(&format!("{start}("), parameters, ")")
 }
 
+/// Lines are at most this long.
+const COLUMNS: usize = 100;
+
 /// A list within 100 columns; `start` ends with the opening bracket.
 pub fn wrapped(start: &str, parts: &[String], end: &str) -> String {
-    const COLUMNS: usize = 100;
     // A semicolon or comma may follow.
     let end_size = end.len() + 1;
     let size = parts.iter().map(|part| part.len() + 2).sum::<usize>();

@@ -1,7 +1,7 @@
 //! The tables of a source file: what payloads consist of, and where each message leads.
 
 use super::layouts::{Layouts, composite};
-use super::names::{OfUnit, Own};
+use super::names::Own;
 use super::spelling;
 use super::types::Facts;
 use super::units::Kind;
@@ -135,24 +135,6 @@ impl UnitView<'_> {
         parts.extend(ring.map(|bytes| bytes.to_string()));
         let name = ring.map_or("DUO_SHAPE", |_| "DUO_SHAPE_OF");
         format!("\n{};", spelling::head(name, &parts))
-    }
-
-    /// The type of a session's memory, where the caller can supply it.
-    pub fn session_memory(&self) -> String {
-        let [tag, name] = [OfUnit::MemoryTag, OfUnit::Memory].map(|what| self.unit.own(what));
-        let size = spelling::wrapped(
-            "    DUO_IN_LINES unsigned char bytes[DUO_SESSION_SIZE(",
-            &[
-                self.capacity_name(),
-                self.payload_size(),
-                self.most_messages().to_string(),
-            ],
-            ")];",
-        );
-        format!(
-            "\n\n/** Memory for a session: all zeros before its first use, not modified afterwards. */\n\
-             typedef struct {tag} {{\n{size}\n}} {name};"
-        )
     }
 
     fn message_row(

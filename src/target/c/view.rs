@@ -3,7 +3,6 @@
 
 use super::VERSION;
 use super::declarations::Declarations;
-use super::functions::FunctionsView;
 use super::names::{OfState, OfUnit, Own};
 use super::spelling;
 use super::types::Types;
@@ -243,17 +242,10 @@ impl<'a> UnitView<'a> {
         text.push_str(&self.payload_union());
         if self.unit.kind != Kind::Mentioned {
             text.push_str(&self.shape());
-            let mut functions = vec![self.init()];
-            if self.fits_in() {
-                text.push_str(&self.session_memory());
-                functions.push(self.init_in());
-            }
-            render(&FunctionsView { functions }, &mut text);
+            self.start(&mut text);
         }
         for index in 0..self.unit.states.len() {
-            let mut functions = Vec::new();
-            self.functions(index, &mut functions);
-            render(&FunctionsView { functions }, &mut text);
+            self.functions(index, &mut text);
         }
         FootView::write(declarations.protocols, &mut text);
         text

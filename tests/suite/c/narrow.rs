@@ -48,7 +48,7 @@ fn within_a_process() {
     }
     for way in WAYS {
         for test in [
-            "turn.c", "asleep.c", "close.c", "used.c", "shape.c", "walks.c", "ready.c", "room.c",
+            "turn.c", "asleep.c", "close.c", "used.c", "shape.c", "walks.c", "ready.c", "credit.c",
             "taken.c",
         ] {
             check_runtime_with(test, Compiler::Gcc, crate::support::c::Watch::Plain, way);
@@ -63,7 +63,7 @@ fn between_processes() {
     }
     for program in [
         "meet.c", "long.c", "limits.c", "attach.c", "names.c", "mixed.c", "turns.c", "ready.c",
-        "room.c",
+        "credit.c",
     ] {
         let case = Case::new(
             &format!("narrow-{program}"),

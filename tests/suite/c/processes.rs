@@ -102,7 +102,11 @@ fn room_in_many_sessions_is_waited_for() {
     if !is_tested("c") {
         return;
     }
-    let case = Case::new("processes-room", "tests/processes/talk.proto", "room.c");
+    let case = Case::new(
+        "processes-writable",
+        "tests/processes/talk.proto",
+        "writable.c",
+    );
     case.run(&[Watch::Plain, Watch::Address, Watch::Thread], &[]);
     case.run_as(&["-DDUO_NO_MEMBARRIER"]);
 }

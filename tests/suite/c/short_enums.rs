@@ -15,7 +15,7 @@ fn sessions_go_as_ever() {
         return;
     }
     for test in [
-        "turn.c", "close.c", "used.c", "ready.c", "room.c", "lines.c",
+        "turn.c", "close.c", "used.c", "ready.c", "credit.c", "lines.c",
     ] {
         check_test_with(test, Compiler::Gcc, Watch::Address, &SHORT, &SHORT);
     }

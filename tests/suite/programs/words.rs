@@ -44,7 +44,7 @@ const OURS: &str = "\
     values start over unknown open Moving carrier Carrier Value poll async ready is_ready value value_0 str_1 string err bytes_1 \
     int_1 list list_str opt duo duo_status duo_t duo_of sender Sender receiver Receiver closed Closed session Session slot Slot \
     Branch Finished endpoint Endpoint SendEndpoint RecvEndpoint generated Message runtime_0_1 shared Shared share shared_send \
-    shared_hold watch way self nanoseconds status arrived place taken as of nothing tag_t attach session_memory fingerprint types \
+    shared_hold shared_retain watch way cursor self nanoseconds status arrived place taken as of nothing tag_t attach session_memory fingerprint types \
     type_ state_a server_hello client_hello hello take_ drop abandon Select PortSet service select recv_async end stay turn first \
     second pair host payload_of count inner entries unused used empty OK FULL";
 

@@ -6,6 +6,7 @@ use super::oracle::{Fault, explore};
 use super::{compiled, program};
 use crate::support::program::Scratch;
 use crate::support::repository;
+use crate::support::spin::spin;
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::diagnostic::Level;
@@ -14,7 +15,6 @@ use duologue::graph::{Capacity, StateGraph};
 use duologue::promela::promela;
 use duologue::protocol::{Direction, Next, Protocol, ProtocolId};
 use std::collections::HashSet;
-use std::process::Command;
 
 /// The protocol as plain data, without payloads, which verdicts on graphs ignore.
 fn plain(protocol: &Protocol) -> Machine {
@@ -188,25 +188,4 @@ fn spin_verifies_the_models() {
             assert!(said.contains(found), "{name}:\n{said}\n{model}");
         }
     }
-}
-
-/// Generates the verifier, compiles and runs it.
-fn spin(scratch: &Scratch, name: &str, model: &str) -> String {
-    let folder = format!("{name}/model.pml");
-    scratch.write(&folder, model);
-    let run = |program: &str, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        command.current_dir(scratch.path(name)).args(arguments);
-        let output = command.output();
-        let hint = "install it with `apt-get install spin gcc`";
-        let output = output.unwrap_or_else(|error| panic!("cannot run {program}: {error}; {hint}"));
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        said + &String::from_utf8_lossy(&output.stderr)
-    };
-    let made = run("spin", &["-a", "model.pml"]);
-    assert!(!made.contains("rror"), "{name}: {made}\n{model}");
-    let compiled = run("gcc", &["-O1", "-w", "-DSAFETY", "-o", "pan", "pan.c"]);
-    assert!(compiled.is_empty(), "{name}: {compiled}");
-    let pan = scratch.path(name).join("pan");
-    run(pan.to_str().expect("a UTF-8 path"), &["-m100000", "-q"])
 }

@@ -6,6 +6,7 @@ pub mod program;
 pub mod rust;
 pub mod sarif;
 pub mod scala;
+pub mod spin;
 pub mod texts;
 
 use std::fs::File;

@@ -1,5 +1,6 @@
 /*
- * duologue/atomic.h: the atomic operations of the runtime, under names of its own. Not for programs, and not for C++.
+ * duologue/atomic.h: the atomic operations of the runtime, under names of its own, and hints to
+ * compilers and processors. Not for programs, and not for C++.
  *
  * With threads they are the operations of C11 under other names.
  *
@@ -18,6 +19,9 @@
  */
 #ifndef DUOLOGUE_ATOMIC_H
 #define DUOLOGUE_ATOMIC_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #ifndef DUO_NO_THREADS
 
@@ -135,5 +139,44 @@ static inline bool duo_plain_compare_exchange_pointer(void *place, void *expecte
 
 /* How often a thread checks what it waits for while it spins: see backoff.h in the runtime. */
 enum { DUO_SPINS = 100 };
+
+#if defined(__GNUC__)
+#define DUO_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define DUO_INLINE static inline __attribute__((always_inline))
+#define DUO_COLD __attribute__((cold))
+#else
+#define DUO_LIKELY(condition) (condition)
+#define DUO_INLINE static inline
+#define DUO_COLD
+#endif
+
+/*
+ * Prefetches a line that this side is going to write, some bytes after one that it has written, so that stores do
+ * not wait for one line after the other. Only a hint, even where there is no line. What compilers generate from
+ * their builtin for generic x86-64 also leaves the line with the other side; a processor without this instruction
+ * ignores it.
+ */
+DUO_INLINE void duo_prefetch_write(const void *line, size_t bytes)
+{
+    const char *place = (const char *)((uintptr_t)line + bytes);
+#if defined(__GNUC__) && defined(__x86_64__)
+    __asm__ __volatile__("prefetchw %0" : : "m"(*place));
+#elif defined(__GNUC__)
+    __builtin_prefetch(place, 1);
+#else
+    (void)place;
+#endif
+}
+
+/* Prefetches a line that this side is going to read. Also only a hint. */
+DUO_INLINE void duo_prefetch_read(const void *line, size_t bytes)
+{
+    const char *place = (const char *)((uintptr_t)line + bytes);
+#if defined(__GNUC__)
+    __builtin_prefetch(place);
+#else
+    (void)place;
+#endif
+}
 
 #endif

@@ -19,16 +19,6 @@
 #include "duologue/atomic.h"
 #include "duologue/tables.h"
 
-#if defined(__GNUC__)
-#define DUO_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define DUO_INLINE static inline __attribute__((always_inline))
-#define DUO_COLD __attribute__((cold))
-#else
-#define DUO_LIKELY(condition) (condition)
-#define DUO_INLINE static inline
-#define DUO_COLD
-#endif
-
 enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
 
 /*
@@ -43,14 +33,14 @@ typedef struct duo_line {
 } duo_line;
 
 /*
- * Notifies a side that waits on many endpoints. Rung by its peer: by a sender that has published a message, or by a
+ * Notifies a side that waits on many endpoints. Called by its peer: by a sender that has published a message, or by a
  * receiver that has freed slots.
  */
-typedef struct duo_bell {
-    void (*ring)(struct duo_bell *bell);
-} duo_bell;
+typedef struct duo_notifier {
+    void (*notify)(struct duo_notifier *notifier);
+} duo_notifier;
 
-/* One side's half of a session, in a cache line of its own. The peer accesses only `bell`. */
+/* One side's half of a session, in a cache line of its own. The peer accesses only `notifier`. */
 typedef struct duo_side {
     /*
      * The turn of the one valid handle of this side; bit 0 is the side. It only grows, even from
@@ -66,16 +56,16 @@ typedef struct duo_side {
     uint64_t base;
     duo_line *line;
     /*
-     * The bell that is installed here, until the peer has rung it or it was removed. A set may read this at any
+     * The notifier that is installed here, until the peer has called it or it was removed. A set may read this at any
      * time.
      */
-    duo_bell *DUO_ATOMIC bell;
+    duo_notifier *DUO_ATOMIC notifier;
     /* In the list of endpoints to be closed: the next one. */
     struct duo_side *next_closing;
     /* In that list: the state that this endpoint is in. */
     const duo_state *state;
-    /* The bell is for free slots: this side is a sender. */
-    bool is_for_room;
+    /* The notifier is for free slots: this side is a sender. */
+    bool is_for_credit;
 } duo_side;
 
 /*
@@ -103,7 +93,7 @@ struct duo_session {
     /* In memory provided by the caller: a session has begun there and has not ended. */
     DUO_ATOMIC bool is_running;
     struct duo_session *next_free;
-    /* Which half of the ring was emptied last, and flags: see room.c. It changes twice per lap. */
+    /* Which half of the ring was emptied last, and flags: see credit.c. It changes twice per lap. */
     alignas(8) DUO_ATOMIC uint64_t credit;
     duo_side sides[2];
     duo_signal signals[2];
@@ -115,8 +105,8 @@ struct duo_session {
 #define DUO_AT_STAYS (UINT64_C(1) << 26)
 #define DUO_AT_LAP (UINT64_C(1) << 28)
 #define DUO_AT_LINES (DUO_AT_STAYS - 1)
-#define DUO_AT_PLACE (UINT64_C(1) << 40)
-#define DUO_AT_PLACES (UINT64_C(7) << 40)
+#define DUO_AT_SLOT (UINT64_C(1) << 40)
+#define DUO_AT_SLOTS (UINT64_C(7) << 40)
 #define DUO_AT_PROCESSORS (UINT64_C(0xff) << 32)
 #define DUO_AT_EPOCH (UINT64_C(1) << 43)
 #define DUO_WORD_INDEXES (((UINT64_C(1) << 28) - 1) << 4)
@@ -128,10 +118,10 @@ struct duo_session {
  * is in another process.
  */
 #define DUO_TURN_APART (UINT64_C(1) << 63)
-/* In the turn of a side but in no endpoint, so that every use goes to the library: a bell is installed here. */
-#define DUO_TURN_BELL (UINT64_C(1) << 61)
-/* Set in addition, for a few instructions, while the thread that installed the bell accesses the side. See bell.c. */
-#define DUO_TURN_HELD (UINT64_C(1) << 60)
+/* In the turn of a side but in no endpoint, so that every use goes to the library: a notifier is installed here. */
+#define DUO_TURN_ARMED (UINT64_C(1) << 61)
+/* Set in addition, for a few instructions, while the thread that installed the notifier uses the side: see arming.c. */
+#define DUO_TURN_LOCKED (UINT64_C(1) << 60)
 
 /* In a turn: the peer is in another process. */
 #define DUO_REMOTE (DUO_TURN_APART | UINT64_C(1) << 62)
@@ -172,7 +162,7 @@ typedef struct duo_lane {
  * Runs that may follow and consist of one message each, of numbers only: they go back and forth in one line.
  * The turn determines which side sends and which use of the line is next. See runtime/c/src/shm.h.
  */
-typedef struct duo_volley {
+typedef struct duo_single_line_turns {
     /* The turn of the first, and two for each run to which this applies; 0 if it applies to none. */
     uint64_t from;
     uint64_t span;
@@ -182,13 +172,13 @@ typedef struct duo_volley {
     char *place;
     DUO_ATOMIC uint64_t *line;
     const DUO_ATOMIC uint32_t *peer;
-} duo_volley;
+} duo_single_line_turns;
 
 /* The beginning of a session with another process. Its memory is never freed. */
 typedef struct duo_remote {
     duo_session session;
     duo_lane lane;
-    duo_volley volley;
+    duo_single_line_turns line_turns;
     const struct duo_transport *transport;
 } duo_remote;
 
@@ -215,50 +205,58 @@ static inline uint64_t duo_processor(void)
 }
 
 /*
- * Called after a message was stored: does what the receiver asked for, if that was about this
- * message. False if the receiver is gone and the payload belongs to the sender again.
+ * The word of a line that publishes one more message: `count` is its epoch and slot, `index` its index among the
+ * messages of its state. Indexes of messages before it in the line are repeated; the receiver's flags are not.
  */
-DUO_COLD bool duo_answer(duo_session *session, const duo_side *side);
-/* The same after a swap that found flags. */
-DUO_COLD bool duo_answer_in_word(duo_session *session, duo_side *side, uint64_t before);
+DUO_INLINE uint64_t duo_word_with(const duo_line *line, uint64_t count, uint64_t slot, unsigned index,
+                                  unsigned index_bits)
+{
+    uint64_t word = (count + 1) << 40;
+    if (index_bits > 0 && slot > 0) word |= duo_atomic_load(&line->word, memory_order_relaxed) & DUO_WORD_INDEXES;
+    if (index > 0) word |= (uint64_t)index << (4 + slot * index_bits);
+    return word;
+}
+
+/*
+ * Publishes a word: every message within a process takes this step, whether the header or the library sends it, except
+ * for the last one of a run that ends the session. `flags` are the receiver's. Returns what the receiver has asked for,
+ * in the word or in its flags; 0 if nothing.
+ */
+DUO_INLINE uint64_t duo_publish_word(duo_line *line, uint64_t word, bool swaps, const DUO_ATOMIC uint64_t *flags)
+{
+    if (swaps) return duo_atomic_exchange(&line->word, word, memory_order_acq_rel) & DUO_WORD_FLAGS;
+    duo_atomic_store(&line->word, word, memory_order_release);
+    /* The sender's half of the barrier: see runtime/c/src/barrier.c. */
+    duo_signal_fence(memory_order_seq_cst);
+    return duo_atomic_load(flags, memory_order_acquire);
+}
+
+/*
+ * Publishes the word of a line, where both processes have the barrier of (b) in runtime/c/src/shm.h. Every message
+ * between them takes this step, whether the header or the library sends it. Returns the peer's flags; 0 if it neither
+ * sleeps nor has disconnected.
+ */
+DUO_INLINE uint32_t duo_lane_publish(DUO_ATOMIC uint64_t *line, uint64_t word, const DUO_ATOMIC uint32_t *peer)
+{
+    duo_atomic_store(line, word, memory_order_release);
+    duo_signal_fence(memory_order_seq_cst);
+    return duo_atomic_load(peer, memory_order_relaxed);
+}
+
+/*
+ * Does what the receiver has asked for. If the word was stored, that may be about another message. False if the
+ * receiver is gone and the payload belongs to the sender again.
+ */
+DUO_COLD bool duo_answer(duo_session *session, duo_side *side, bool swaps, uint64_t asked);
 
 /*
  * Polls briefly for the message at this position in the line. Returns its word, or 0 if it did not
  * arrive; returns 0 at once if polling would be useless.
  */
-uint64_t duo_look_out(const duo_line *line, uint64_t at);
+uint64_t duo_spin(const duo_line *line, uint64_t at);
 
 /* A sender prefetches the line that comes this many lines later. */
 enum { DUO_LINES_AHEAD = 4 };
-
-/*
- * Prefetches a line that this side is going to write, some bytes after one that it has written, so that stores do
- * not wait for one line after the other. Only a hint, even where there is no line. What compilers generate from
- * their builtin for generic x86-64 also leaves the line with the other side; a processor without this instruction
- * ignores it.
- */
-DUO_INLINE void duo_foresee(const void *line, size_t bytes)
-{
-    const char *place = (const char *)((uintptr_t)line + bytes);
-#if defined(__GNUC__) && defined(__x86_64__)
-    __asm__ __volatile__("prefetchw %0" : : "m"(*place));
-#elif defined(__GNUC__)
-    __builtin_prefetch(place, 1);
-#else
-    (void)place;
-#endif
-}
-
-/* Prefetches a line that this side is going to read. Also only a hint. */
-DUO_INLINE void duo_fetch(const void *line, size_t bytes)
-{
-    const char *place = (const char *)((uintptr_t)line + bytes);
-#if defined(__GNUC__)
-    __builtin_prefetch(place);
-#else
-    (void)place;
-#endif
-}
 
 #ifndef __OPTIMIZE_SIZE__
 
@@ -267,56 +265,56 @@ DUO_INLINE void duo_fetch(const void *line, size_t bytes)
  * stores reach memory in order, and all of them wait while a line is still with the receiver. So hardly
  * anything is stored besides the message.
  */
-typedef struct duo_way {
+typedef struct duo_cursor {
     duo_session *session;
     duo_side *side;
     const duo_shape *shape;
     /* Epoch and slot of the message. */
     uint64_t count;
     duo_line *line;
-    char *place;
+    char *slot;
     /* As receiver: the word that has the message. */
     uint64_t word;
     /* In a lane: whether this line has no further number. */
     bool is_last;
-} duo_way;
+} duo_cursor;
 
 /* Finds the side of an endpoint. False if the endpoint is used, or if only the library may use its session. */
-DUO_INLINE bool duo_find(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known)
+DUO_INLINE bool duo_find(duo_cursor *cursor, duo_endpoint from, duo_role role, const duo_shape *known)
 {
 #ifdef DUO_CHECKED
-    (void)way, (void)from, (void)role, (void)known;
+    (void)cursor, (void)from, (void)role, (void)known;
     return false;
 #else
     /* A zeroed endpoint has turn 0; in other turns DUO_TURN_APART is the sign bit. */
     if (!DUO_LIKELY((int64_t)from.turn > 0)) return false;
     duo_side *side = &from.session->sides[role];
     if (!DUO_LIKELY(duo_atomic_load(&side->turn, memory_order_relaxed) == from.turn)) return false;
-    way->session = from.session;
-    way->side = side;
-    way->shape = known != NULL ? known : &from.session->shape;
-    way->count = (from.turn + side->base) >> 1;
-    way->line = side->line;
-    return way->shape->pitch == DUO_LINE;
+    cursor->session = from.session;
+    cursor->side = side;
+    cursor->shape = known != NULL ? known : &from.session->shape;
+    cursor->count = (from.turn + side->base) >> 1;
+    cursor->line = side->line;
+    return cursor->shape->pitch == DUO_LINE;
 #endif
 }
 
 /* The slot in its line, from 0. */
-DUO_INLINE uint64_t duo_place_of(const duo_way *way)
+DUO_INLINE uint64_t duo_slot_of(const duo_cursor *cursor)
 {
-    return way->shape->per_line == 1 ? 0 : way->count & 7;
+    return cursor->shape->per_line == 1 ? 0 : cursor->count & 7;
 }
 
 /* Whether its line has no slot after this one. */
-DUO_INLINE bool duo_ends_line(const duo_way *way)
+DUO_INLINE bool duo_ends_line(const duo_cursor *cursor)
 {
-    return duo_place_of(way) + 1 == way->shape->per_line;
+    return duo_slot_of(cursor) + 1 == cursor->shape->per_line;
 }
 
 /* Whether every run of the session has one message: then the rest of a position hardly changes. */
-DUO_INLINE bool duo_alternates(const duo_way *way)
+DUO_INLINE bool duo_alternates(const duo_cursor *cursor)
 {
-    return way->shape->per_line == 1 && way->shape->lines == 1 && !way->shape->unbounded;
+    return cursor->shape->per_line == 1 && cursor->shape->lines == 1 && !cursor->shape->unbounded;
 }
 
 /*
@@ -324,71 +322,71 @@ DUO_INLINE bool duo_alternates(const duo_way *way)
  * receiver has to report and for which the sender may have to wait; for a sender, to the last line that
  * is ready; or to epochs that restart.
  */
-DUO_INLINE bool duo_steps_far(const duo_way *way, duo_edge edge, bool sends)
+DUO_INLINE bool duo_steps_far(const duo_cursor *cursor, duo_edge edge, bool sends)
 {
-    if (edge == DUO_TURN) return way->count >> 3 >= DUO_RENEWAL;
-    if (DUO_LIKELY(!duo_ends_line(way))) return false;
-    uint64_t next = (way->side->at & DUO_AT_LINES) + 1;
-    if (next == way->shape->segment || next == way->shape->lines) return true;
-    return sends && way->shape->ready < way->shape->lines && next + 1 == way->shape->ready;
+    if (edge == DUO_TURN) return cursor->count >> 3 >= DUO_RENEWAL;
+    if (DUO_LIKELY(!duo_ends_line(cursor))) return false;
+    uint64_t next = (cursor->side->at & DUO_AT_LINES) + 1;
+    if (next == cursor->shape->segment || next == cursor->shape->lines) return true;
+    return sends && cursor->shape->ready < cursor->shape->lines && next + 1 == cursor->shape->ready;
 }
 
 /* The position in one number. */
-DUO_INLINE uint64_t duo_at(const duo_way *way)
+DUO_INLINE uint64_t duo_at(const duo_cursor *cursor)
 {
-    return (way->side->at & (DUO_AT_PLACE - 1)) | way->count << 40;
+    return (cursor->side->at & (DUO_AT_SLOT - 1)) | cursor->count << 40;
 }
 
 /* Makes the endpoint a used one. The endpoint that this returns is valid once the side is at the next position. */
-DUO_INLINE duo_endpoint duo_use_up(const duo_way *way, duo_endpoint from)
+DUO_INLINE duo_endpoint duo_use_up(const duo_cursor *cursor, duo_endpoint from)
 {
-    duo_atomic_store(&way->side->turn, from.turn + 2, memory_order_relaxed);
-    duo_endpoint next = {way->session, from.turn + 2};
+    duo_atomic_store(&cursor->side->turn, from.turn + 2, memory_order_relaxed);
+    duo_endpoint next = {cursor->session, from.turn + 2};
     return next;
 }
 
 /* Steps past a message that keeps the direction. */
-DUO_INLINE duo_endpoint duo_go_on(const duo_way *way, duo_endpoint from, bool stays)
+DUO_INLINE duo_endpoint duo_go_on(const duo_cursor *cursor, duo_endpoint from, bool stays)
 {
-    duo_side *side = way->side;
+    duo_side *side = cursor->side;
     if (!stays) side->at &= ~DUO_AT_STAYS;
-    if (!DUO_LIKELY(!duo_ends_line(way))) {
+    if (!DUO_LIKELY(!duo_ends_line(cursor))) {
         side->at++;
-        side->line = (duo_line *)(void *)((char *)way->line + DUO_LINE);
-        side->base = 2 * (way->count & ~UINT64_C(7)) - (from.turn + 2);
+        side->line = (duo_line *)(void *)((char *)cursor->line + DUO_LINE);
+        side->base = 2 * (cursor->count & ~UINT64_C(7)) - (from.turn + 2);
     }
-    return duo_use_up(way, from);
+    return duo_use_up(cursor, from);
 }
 
 /* Steps past a message that turns the direction. `others` are the parts of a position that this does not change. */
-DUO_INLINE duo_endpoint duo_turn_on(const duo_way *way, duo_endpoint from, bool stays, uint64_t others)
+DUO_INLINE duo_endpoint duo_turn_on(const duo_cursor *cursor, duo_endpoint from, bool stays, uint64_t others)
 {
-    duo_side *side = way->side;
+    duo_side *side = cursor->side;
     side->at = others | (stays ? DUO_AT_STAYS : 0);
-    side->base = 2 * ((way->count | 7) + 1) - (from.turn + 2);
-    if (way->shape->lines > 1) side->line = (duo_line *)(void *)way->session->ring;
-    return duo_use_up(way, from);
+    side->base = 2 * ((cursor->count | 7) + 1) - (from.turn + 2);
+    if (cursor->shape->lines > 1) side->line = (duo_line *)(void *)cursor->session->ring;
+    return duo_use_up(cursor, from);
 }
 
 /*
  * Whether a message that consists of plain bytes and is not the last can be sent here and now. If so,
- * its entries go to `way->place`, and `duo_publish` is next. If not, use `duo_send`. `known` is NULL if
+ * its entries go to `cursor->slot`, and `duo_publish` is next. If not, use `duo_send`. `known` is NULL if
  * the shape is not known.
  */
-DUO_INLINE bool duo_may_send(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known,
+DUO_INLINE bool duo_may_send(duo_cursor *cursor, duo_endpoint from, duo_role role, const duo_shape *known,
                              duo_edge edge)
 {
-    if (!DUO_LIKELY(duo_find(way, from, role, known))) return false;
-    if (!DUO_LIKELY(!duo_steps_far(way, edge, true))) return false;
-    way->place = way->line->payloads + duo_place_of(way) * way->shape->stride;
+    if (!DUO_LIKELY(duo_find(cursor, from, role, known))) return false;
+    if (!DUO_LIKELY(!duo_steps_far(cursor, edge, true))) return false;
+    cursor->slot = cursor->line->payloads + duo_slot_of(cursor) * cursor->shape->stride;
     return true;
 }
 
 /* Before the library answers a receiver, it needs the position; it may also give the session back. */
-DUO_INLINE void duo_stop(const duo_way *way, duo_endpoint from)
+DUO_INLINE void duo_stop(const duo_cursor *cursor, duo_endpoint from)
 {
-    way->side->at = duo_at(way);
-    (void)duo_use_up(way, from);
+    cursor->side->at = duo_at(cursor);
+    (void)duo_use_up(cursor, from);
 }
 
 /*
@@ -396,57 +394,41 @@ DUO_INLINE void duo_stop(const duo_way *way, duo_endpoint from)
  * state. `begins` says whether no message of the state keeps the direction, `stays` whether a message of
  * the next state does.
  */
-DUO_INLINE duo_status duo_publish_here(const duo_way *way, duo_endpoint from, duo_role role,
+DUO_INLINE duo_status duo_publish_here(const duo_cursor *cursor, duo_endpoint from, duo_role role,
                                        duo_edge edge, unsigned index, bool begins, bool stays,
                                        duo_endpoint *next)
 {
-    DUO_ATOMIC uint64_t *place = &way->line->word;
-    uint64_t word = (way->count + 1) << 40;
-    unsigned index_bits = way->shape->index_bits;
-    if (index_bits > 0 && duo_place_of(way) > 0)
-        word |= duo_atomic_load(place, memory_order_relaxed) & DUO_WORD_INDEXES;
-    if (index > 0) word |= (uint64_t)index << (4 + duo_place_of(way) * index_bits);
+    uint64_t word = duo_word_with(cursor->line, cursor->count, duo_slot_of(cursor), index, cursor->shape->index_bits);
     if (edge == DUO_TURN) word |= duo_processor();
-    bool is_taken = true;
-    if (edge == DUO_TURN && begins && duo_place_of(way) == 0 &&
-        (duo_alternates(way) || (way->side->at & (DUO_AT_LAP | DUO_AT_LINES)) == 0)) {
-        uint64_t before = duo_atomic_exchange(place, word, memory_order_acq_rel);
-        if (!DUO_LIKELY((before & DUO_WORD_FLAGS) == 0)) {
-            duo_stop(way, from);
-            is_taken = duo_answer_in_word(way->session, way->side, before);
+    const bool swaps = edge == DUO_TURN && begins && duo_slot_of(cursor) == 0 &&
+                       (duo_alternates(cursor) || (cursor->side->at & (DUO_AT_LAP | DUO_AT_LINES)) == 0);
+    uint64_t asked = duo_publish_word(cursor->line, word, swaps, &cursor->session->signals[role ^ 1].flags);
+    if (!DUO_LIKELY(asked == 0)) {
+        duo_stop(cursor, from);
+        if (!duo_answer(cursor->session, cursor->side, swaps, asked)) {
+            duo_endpoint none = {NULL, 0};
+            *next = none;
+            return DUO_CLOSED;
         }
-    } else {
-        duo_atomic_store(place, word, memory_order_release);
-        duo_signal_fence(memory_order_seq_cst);
-        DUO_ATOMIC uint64_t *flags = &way->session->signals[role ^ 1].flags;
-        if (!DUO_LIKELY(duo_atomic_load(flags, memory_order_acquire) == 0)) {
-            duo_stop(way, from);
-            is_taken = duo_answer(way->session, way->side);
-        }
-    }
-    if (!DUO_LIKELY(is_taken)) {
-        duo_endpoint none = {NULL, 0};
-        *next = none;
-        return DUO_CLOSED;
     }
     if (edge == DUO_STAY) {
-        if (way->shape->unbounded && !DUO_LIKELY(!duo_ends_line(way)))
-            duo_foresee(way->line, DUO_LINES_AHEAD * DUO_LINE);
-        *next = duo_go_on(way, from, stays);
+        if (cursor->shape->unbounded && !DUO_LIKELY(!duo_ends_line(cursor)))
+            duo_prefetch_write(cursor->line, DUO_LINES_AHEAD * DUO_LINE);
+        *next = duo_go_on(cursor, from, stays);
     } else {
-        uint64_t others = way->side->at & (DUO_AT_PROCESSORS | DUO_AT_SWAPS);
-        *next = duo_turn_on(way, from, stays, others);
+        uint64_t others = cursor->side->at & (DUO_AT_PROCESSORS | DUO_AT_SWAPS);
+        *next = duo_turn_on(cursor, from, stays, others);
     }
     return DUO_OK;
 }
 
 /* The same where it is known whether the line has a further slot, so that this is checked only once. */
-DUO_INLINE duo_status duo_publish(const duo_way *way, duo_endpoint from, duo_role role, duo_edge edge,
+DUO_INLINE duo_status duo_publish(const duo_cursor *cursor, duo_endpoint from, duo_role role, duo_edge edge,
                                   unsigned index, bool begins, bool stays, duo_endpoint *next)
 {
-    if (edge == DUO_STAY && !DUO_LIKELY(!duo_ends_line(way)))
-        return duo_publish_here(way, from, role, edge, index, begins, stays, next);
-    return duo_publish_here(way, from, role, edge, index, begins, stays, next);
+    if (edge == DUO_STAY && !DUO_LIKELY(!duo_ends_line(cursor)))
+        return duo_publish_here(cursor, from, role, edge, index, begins, stays, next);
+    return duo_publish_here(cursor, from, role, edge, index, begins, stays, next);
 }
 
 /* Whether a word has the message of this epoch and slot: see position.h. */
@@ -456,31 +438,44 @@ DUO_INLINE bool duo_word_has(uint64_t word, uint64_t count)
 }
 
 /*
- * Whether the message of a state that has only one, which consists of plain bytes and is not the last,
- * can be received here and now. If so, its entries are at `way->place`, and `duo_taken` is next. If not,
- * use `duo_recv`.
+ * Finds the next message. Returns its tag, as users see it; 0 if it does not arrive at once, or if only the library may
+ * receive it. If it consists of plain bytes and `duo_may_step` allows its step, its entries are at `cursor->slot`, and
+ * `duo_taken` is next. If not, use `duo_recv`.
  */
-DUO_INLINE bool duo_may_recv(duo_way *way, duo_endpoint from, duo_role role, const duo_shape *known,
+DUO_INLINE unsigned duo_arrived_tag(duo_cursor *cursor, duo_endpoint from, duo_role role, const duo_shape *known,
+                                    uint64_t wait)
+{
+    if (!DUO_LIKELY(duo_find(cursor, from, role, known))) return 0;
+    cursor->word = duo_atomic_load(&cursor->line->word, memory_order_acquire);
+    if (!duo_word_has(cursor->word, cursor->count)) {
+        if (wait == DUO_AT_ONCE) return 0;
+        cursor->word = duo_spin(cursor->line, duo_at(cursor));
+        if (cursor->word == 0) return 0;
+    }
+    cursor->slot = cursor->line->payloads + duo_slot_of(cursor) * cursor->shape->stride;
+    unsigned bits = cursor->shape->index_bits;
+    return ((unsigned)(cursor->word >> (4 + duo_slot_of(cursor) * bits)) & ((1U << bits) - 1)) + 1;
+}
+
+/* Whether the step after the message that was found can be taken here. */
+DUO_INLINE bool duo_may_step(const duo_cursor *cursor, duo_edge edge)
+{
+    return DUO_LIKELY(!duo_steps_far(cursor, edge, false));
+}
+
+/* Both, for a state that has only one message, which consists of plain bytes and is not the last. */
+DUO_INLINE bool duo_may_recv(duo_cursor *cursor, duo_endpoint from, duo_role role, const duo_shape *known,
                              duo_edge edge, uint64_t wait)
 {
-    if (!DUO_LIKELY(duo_find(way, from, role, known))) return false;
-    way->word = duo_atomic_load(&way->line->word, memory_order_acquire);
-    if (!duo_word_has(way->word, way->count)) {
-        if (wait == DUO_AT_ONCE) return false;
-        way->word = duo_look_out(way->line, duo_at(way));
-        if (way->word == 0) return false;
-    }
-    if (!DUO_LIKELY(!duo_steps_far(way, edge, false))) return false;
-    way->place = way->line->payloads + duo_place_of(way) * way->shape->stride;
-    return true;
+    return duo_arrived_tag(cursor, from, role, known, wait) != 0 && duo_may_step(cursor, edge);
 }
 
 /* Frees the slot of a message whose entries were copied; returns the endpoint that follows. */
-DUO_INLINE duo_endpoint duo_taken(const duo_way *way, duo_endpoint from, duo_edge edge, bool stays)
+DUO_INLINE duo_endpoint duo_taken(const duo_cursor *cursor, duo_endpoint from, duo_edge edge, bool stays)
 {
-    if (edge == DUO_STAY) return duo_go_on(way, from, stays);
-    uint64_t others = (way->word & DUO_AT_PROCESSORS) | (way->side->at & DUO_AT_SWAPS);
-    return duo_turn_on(way, from, stays, others);
+    if (edge == DUO_STAY) return duo_go_on(cursor, from, stays);
+    uint64_t others = (cursor->word & DUO_AT_PROCESSORS) | (cursor->side->at & DUO_AT_SWAPS);
+    return duo_turn_on(cursor, from, stays, others);
 }
 
 #endif

@@ -5,7 +5,7 @@
  * Both `duo_select` and `duo_ports` report which endpoint is ready and consume nothing: its next `_try_recv` (or
  * `_recv`) returns a message, or reports how the session ended, without waiting. A ready endpoint stays ready, since
  * only its owner receives from it. A sending endpoint is ready when its next `_try_send_M` does not return DUO_FULL;
- * between processes this holds for messages of up to half the region's `room` and 3 MiB.
+ * between processes this holds for messages of up to half the region's `space` and 3 MiB.
  *
  * Endpoints whose peer is in this process can be combined with endpoints whose peer is in another one. Each wait that
  * does not find anything at once checks all endpoints of the second kind, and sleeps on up to 127 of them in one
@@ -27,14 +27,14 @@ extern "C" {
  * A sending endpoint in the form that both functions expect, to wait for free space. Receiving endpoints do not
  * compile. Where a sender never waits, in bounded runs within a process, the endpoint is ready at once.
  */
-#define DUO_ROOM(endpoint) duo_awaiting_room((endpoint).sends)
+#define DUO_WRITABLE(endpoint) duo_writable((endpoint).sends)
 
 /* In a turn that is passed to these functions: wait for free space, not for a message. */
-#define DUO_TURN_ROOM (UINT64_C(1) << 59)
+#define DUO_TURN_WRITABLE (UINT64_C(1) << 59)
 
-static inline duo_endpoint duo_awaiting_room(duo_endpoint sender)
+static inline duo_endpoint duo_writable(duo_endpoint sender)
 {
-    sender.turn |= DUO_TURN_ROOM;
+    sender.turn |= DUO_TURN_WRITABLE;
     return sender;
 }
 

@@ -27,7 +27,7 @@ DUO_MUST_CHECK duo_status duo_share(duo_endpoint from, const duo_state *state,
                                     duo_shared **shared);
 
 /* Adds a holder and returns `shared`. */
-duo_shared *duo_shared_hold(duo_shared *shared);
+duo_shared *duo_shared_retain(duo_shared *shared);
 
 /* Removes a holder. The last one closes the session. NULL is ignored. */
 void duo_shared_release(duo_shared *shared);

@@ -54,23 +54,23 @@ typedef struct duo_shm_options {
 } duo_shm_options;
 
 /*
- * Creates an unnamed region, for a child process or to be sent over a socket. `room` is the number of bytes for long
+ * Creates an unnamed region, for a child process or to be sent over a socket. `space` is the number of bytes for long
  * messages, rounded up to a power of two of at least 4 KiB; 0 means 256 KiB. A longer message is sent in parts. All of
  * the memory is reserved at once. `region` receives a descriptor that is closed on exec; the caller closes it once
  * both sides are attached, or at any other time. DUO_SYSTEM: see `errno`, which is ENOSPC if there is not enough
  * memory.
  */
-DUO_MUST_CHECK duo_status duo_shm_create(size_t room, int *region);
+DUO_MUST_CHECK duo_status duo_shm_create(size_t space, int *region);
 
 /*
  * Opens the region with this name (in the form that `shm_open` expects: "/name"), and creates it if it does not
- * exist; `room` matters only for the process that creates it. Only processes of the same user can open it. A name
+ * exist; `space` matters only for the process that creates it. Only processes of the same user can open it. A name
  * that another user has taken, or that others may open, results in DUO_SYSTEM with EACCES. The name remains until
  * `duo_shm_unlink`. If its session is over, because both sides have closed it or their processes have ended, the
  * next call with this name creates the region again. As long as a process has a side, the region belongs to that
  * process's session.
  */
-DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t room, int *region);
+DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t space, int *region);
 
 /* Removes the name; processes that have opened the region are not affected. */
 DUO_MUST_CHECK duo_status duo_shm_unlink(const char *name);

@@ -359,13 +359,15 @@ DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, ui
  * of them go through the library.
  */
 #if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__)
-typedef struct duo_way {
-    char *place;
-} duo_way;
-#define duo_may_send(way, from, role, known, edge) ((way)->place = NULL, false)
-#define duo_publish(way, from, role, edge, index, begins, stays, next) DUO_USED
-#define duo_may_recv(way, from, role, known, edge, wait) ((way)->place = NULL, false)
-#define duo_taken(way, from, edge, stays) (from)
+typedef struct duo_cursor {
+    char *slot;
+} duo_cursor;
+#define duo_may_send(cursor, from, role, known, edge) ((cursor)->slot = NULL, false)
+#define duo_publish(cursor, from, role, edge, index, begins, stays, next) DUO_USED
+#define duo_arrived_tag(cursor, from, role, known, wait) ((cursor)->slot = NULL, 0u)
+#define duo_may_step(cursor, edge) false
+#define duo_may_recv(cursor, from, role, known, edge, wait) ((cursor)->slot = NULL, false)
+#define duo_taken(cursor, from, edge, stays) (from)
 #define duo_send_apart duo_send
 #else
 

@@ -33,12 +33,12 @@ static void there_or_not(void)
     numbers_server_stream_t in;
     numbers_client_stream_t out;
     CHECK(numbers_init(&in, &out) == DUO_OK);
-    duo_endpoint asked[] = {DUO_ROOM(out)};
+    duo_endpoint asked[] = {DUO_WRITABLE(out)};
     size_t which;
     CHECK(duo_select(asked, 1, DUO_AT_ONCE, &which) == DUO_OK);
     uint64_t sent = fill(&out);
     CHECK(duo_select(asked, 1, DUO_AT_ONCE, &which) == DUO_USED);
-    asked[0] = DUO_ROOM(out);
+    asked[0] = DUO_WRITABLE(out);
     CHECK(duo_select(asked, 1, DUO_AT_ONCE, &which) == DUO_EMPTY);
     CHECK(duo_select(asked, 1, MOMENT, &which) == DUO_EMPTY);
 
@@ -54,21 +54,21 @@ static void there_or_not(void)
     sent = fill(&out);
 
     /* Removed, used, and closed while it is in the set. */
-    CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, &place) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_WRITABLE(out), &out, &place) == DUO_OK);
     CHECK(duo_ports_remove(ports, place));
-    CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, &place) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_WRITABLE(out), &out, &place) == DUO_OK);
     CHECK(numbers_client_stream_try_send_send(out, 9, &out) == DUO_FULL);
     read_some(&in, 0, sent);
     CHECK(duo_ports_wait(ports, MOMENT, &with) == DUO_EMPTY && duo_ports_remove(ports, place));
     fill(&out);
-    CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, NULL) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_WRITABLE(out), &out, NULL) == DUO_OK);
     CHECK(numbers_client_stream_close(out) == DUO_OK);
     CHECK(numbers_server_stream_close(in) == DUO_OK);
 
     /* For a waiting sender, a receiver that closes is as good as free slots. */
     CHECK(numbers_init(&in, &out) == DUO_OK);
     fill(&out);
-    CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, NULL) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_WRITABLE(out), &out, NULL) == DUO_OK);
     CHECK(numbers_server_stream_close(in) == DUO_OK);
     CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK && with == &out);
     CHECK(numbers_client_stream_try_send_send(out, 9, &out) == DUO_CLOSED);
@@ -76,7 +76,7 @@ static void there_or_not(void)
     /* Freeing a set leaves the endpoint as it is. */
     CHECK(numbers_init(&in, &out) == DUO_OK);
     sent = fill(&out);
-    CHECK(duo_ports_add(ports, DUO_ROOM(out), &out, NULL) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_WRITABLE(out), &out, NULL) == DUO_OK);
     duo_ports_free(ports);
     read_some(&in, 0, sent);
     CHECK(numbers_client_stream_try_send_send(out, 0, &out) == DUO_OK);
@@ -92,7 +92,7 @@ static void *read_on(void *context)
     for (uint64_t i = 0; i < MESSAGES; i++) {
         CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == i);
         in = got.as.send.next;
-        if (i % 10007 == 0) doze();
+        if (i % 10007 == 0) take_a_moment();
     }
     CHECK(numbers_server_stream_recv(in, &got) == DUO_CLOSED);
     return NULL;
@@ -141,14 +141,14 @@ static void many_readers(way by)
         CHECK(numbers_init(&here->in, &here->out) == DUO_OK);
         CHECK(!send_some(here));
         here->thread = start(i == 0 ? read_and_leave : read_on, &here->in);
-        if (by != BY_SELECT) CHECK(duo_ports_add(ports, DUO_ROOM(here->out), here, NULL) == DUO_OK);
+        if (by != BY_SELECT) CHECK(duo_ports_add(ports, DUO_WRITABLE(here->out), here, NULL) == DUO_OK);
     }
     reader *open[READERS];
     size_t left = READERS;
     for (size_t i = 0; i < READERS; i++) open[i] = &readers[i];
     while (left > 0) {
         duo_endpoint asked[READERS];
-        for (size_t i = 0; i < left; i++) asked[i] = DUO_ROOM(open[i]->out);
+        for (size_t i = 0; i < left; i++) asked[i] = DUO_WRITABLE(open[i]->out);
         size_t which = 0;
         void *with = NULL;
         struct pollfd polled = {descriptor, POLLIN, 0};
@@ -168,7 +168,7 @@ static void many_readers(way by)
             while (open[which] != with) which++;
         reader *ready = open[which];
         if (send_some(ready)) open[which] = open[--left];
-        else if (by != BY_SELECT) CHECK(duo_ports_add(ports, DUO_ROOM(ready->out), ready, NULL) == DUO_OK);
+        else if (by != BY_SELECT) CHECK(duo_ports_add(ports, DUO_WRITABLE(ready->out), ready, NULL) == DUO_OK);
     }
     for (int i = 0; i < READERS; i++) finish(readers[i].thread);
     duo_ports_free(ports);
@@ -195,7 +195,7 @@ static void used_by_another(bool is_removed)
         CHECK(ports != NULL && numbers_init(&here.in, &here.out) == DUO_OK);
         CHECK(!send_some(&here));
         here.thread = start(read_on, &here.in);
-        CHECK(duo_ports_add(ports, DUO_ROOM(here.out), &here, &place) == DUO_OK);
+        CHECK(duo_ports_add(ports, DUO_WRITABLE(here.out), &here, &place) == DUO_OK);
         pthread_t user = start(use_it, &here);
         if (is_removed) (void)duo_ports_remove(ports, place);
         else (void)!duo_ports_wait(ports, MOMENT, &with);

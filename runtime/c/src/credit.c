@@ -5,22 +5,23 @@
  * only at the beginning of a segment that it has filled before in this run. A turn proves that the whole ring is
  * empty, so a dialogue never gets here. Both sides change the credit only by read-modify-writes:
  *
- * - ROOM_WAITS is set by a sender that waits for free slots; a receiver that reports or disconnects clears it and
+ * - CREDIT_WAITS is set by a sender that waits for free slots; a receiver that reports or disconnects clears it and
  *   wakes the sender. The two changes are ordered: if the report is second, it finds the flag; if it is first, the
  *   sender's compare-and-swap fails and finds the free slots.
- * - ROOM_RINGS is set by a sender that has a bell installed until there are free slots; a receiver that reports or
- *   disconnects clears it and rings, and a sender that uses its endpoint clears it itself. Ordered like ROOM_WAITS.
- * - ROOM_LEAVING is set by a receiver that is reading its last messages and will then be gone: no more free slots are
+ * - CREDIT_ARMED is set by a sender that has a notifier installed until there are free slots; a receiver that reports
+ *   or disconnects clears it and notifies, and a sender that uses its endpoint clears it itself. Ordered like
+ *   CREDIT_WAITS.
+ * - CREDIT_LEAVING is set by a receiver that is reading its last messages and will then be gone: no more free slots are
  *   granted, so a sender cannot keep it reading forever.
- * - ROOM_ORPHANED is set by a sender that disconnects while the ring is full. The receiver finds it when it reports
- *   the segment that the sender would have filled next, and writes CLOSED there on behalf of the sender.
+ * - CREDIT_SENDER_GONE is set by a sender that disconnects while the ring is full. The receiver finds it when it
+ *   reports the segment that the sender would have filled next, and writes CLOSED there on behalf of the sender.
  */
 #include "ring.h"
 
-#define ROOM_WAITS UINT64_C(1)
-#define ROOM_LEAVING UINT64_C(2)
-#define ROOM_ORPHANED UINT64_C(4)
-#define ROOM_RINGS UINT64_C(8)
+#define CREDIT_WAITS UINT64_C(1)
+#define CREDIT_LEAVING UINT64_C(2)
+#define CREDIT_SENDER_GONE UINT64_C(4)
+#define CREDIT_ARMED UINT64_C(8)
 
 /* Segments are numbered across all epochs: twice the epoch, plus one for the second half. */
 enum { NUMBER_SHIFT = 8 };
@@ -33,16 +34,16 @@ static bool emptied_enough(uint64_t credit, uint64_t at)
     return (((credit >> NUMBER_SHIFT) - needed) & SEGMENT_NUMBERS) < 2;
 }
 
-duo_room duo_look_for_room(duo_session *session, const duo_side *side, uint64_t *credit)
+duo_credit duo_check_credit(duo_session *session, const duo_side *side, uint64_t *credit)
 {
-    if (!needs_room(session, side->at)) return DUO_ROOM_FREE;
+    if (!needs_credit(session, side->at)) return DUO_CREDIT_FREE;
     *credit = duo_atomic_load(&session->credit, memory_order_acquire);
-    if (*credit & ROOM_LEAVING) return DUO_ROOM_LEAVING;
-    if (emptied_enough(*credit, side->at)) return DUO_ROOM_FREE;
-    return duo_was_left(side) ? DUO_ROOM_LEAVING : DUO_ROOM_FULL;
+    if (*credit & CREDIT_LEAVING) return DUO_CREDIT_LEAVING;
+    if (emptied_enough(*credit, side->at)) return DUO_CREDIT_FREE;
+    return duo_was_left(side) ? DUO_CREDIT_LEAVING : DUO_CREDIT_FULL;
 }
 
-static bool say(duo_session *session, uint64_t *credit, uint64_t flag)
+static bool set_flag(duo_session *session, uint64_t *credit, uint64_t flag)
 {
     if (*credit & flag) return true;
     uint64_t waiting = *credit | flag;
@@ -53,30 +54,30 @@ static bool say(duo_session *session, uint64_t *credit, uint64_t flag)
     return true;
 }
 
-bool duo_say_waiting(duo_session *session, uint64_t *credit)
+bool duo_announce_wait(duo_session *session, uint64_t *credit)
 {
-    return say(session, credit, ROOM_WAITS);
+    return set_flag(session, credit, CREDIT_WAITS);
 }
 
-bool duo_has_room(duo_session *session, const duo_side *side)
+bool duo_has_credit(duo_session *session, const duo_side *side)
 {
     uint64_t credit;
-    return duo_look_for_room(session, side, &credit) != DUO_ROOM_FULL;
+    return duo_check_credit(session, side, &credit) != DUO_CREDIT_FULL;
 }
 
-bool duo_hang_for_room(duo_session *session, const duo_side *side)
+bool duo_arm_credit(duo_session *session, const duo_side *side)
 {
     uint64_t credit;
-    while (duo_look_for_room(session, side, &credit) == DUO_ROOM_FULL)
-        if (say(session, &credit, ROOM_RINGS)) return true;
+    while (duo_check_credit(session, side, &credit) == DUO_CREDIT_FULL)
+        if (set_flag(session, &credit, CREDIT_ARMED)) return true;
     return false;
 }
 
-bool duo_unhang_for_room(duo_session *session)
+bool duo_disarm_credit(duo_session *session)
 {
     uint64_t credit = duo_atomic_load(&session->credit, memory_order_acquire);
-    while (credit & ROOM_RINGS) {
-        if (duo_atomic_compare_exchange_weak(&session->credit, &credit, credit & ~ROOM_RINGS,
+    while (credit & CREDIT_ARMED) {
+        if (duo_atomic_compare_exchange_weak(&session->credit, &credit, credit & ~CREDIT_ARMED,
                                              memory_order_acq_rel, memory_order_acquire))
             return true;
     }
@@ -84,13 +85,13 @@ bool duo_unhang_for_room(duo_session *session)
 }
 
 /*
- * After the receiver, whose side this is, has changed the credit: rings and wakes a sender that had asked for it
+ * After the receiver, whose side this is, has changed the credit: notifies and wakes a sender that had asked for it
  * before.
  */
 static void answer_sender(duo_session *session, const duo_side *side, uint64_t before)
 {
-    if (before & ROOM_RINGS) duo_ring_bell(&session->sides[role_of(side) ^ 1]);
-    if (before & ROOM_WAITS) duo_wake(&session->credit, DUO_LOW_HALF);
+    if (before & CREDIT_ARMED) duo_notify(&session->sides[role_of(side) ^ 1]);
+    if (before & CREDIT_WAITS) duo_wake(&session->credit, DUO_LOW_HALF);
 }
 
 static void report(duo_session *session, const duo_side *side, uint64_t which, size_t start)
@@ -99,10 +100,10 @@ static void report(duo_session *session, const duo_side *side, uint64_t which, s
     uint64_t number = (epoch_of(at) << 1 | which) & SEGMENT_NUMBERS;
     uint64_t credit = duo_atomic_load(&session->credit, memory_order_relaxed);
     while (!duo_atomic_compare_exchange_weak(
-        &session->credit, &credit, number << NUMBER_SHIFT | (credit & ROOM_LEAVING),
+        &session->credit, &credit, number << NUMBER_SHIFT | (credit & CREDIT_LEAVING),
         memory_order_acq_rel, memory_order_relaxed))
         continue;
-    if (credit & ROOM_ORPHANED) {
+    if (credit & CREDIT_SENDER_GONE) {
         /* The sender stopped before this segment, one lap later, and is gone: only this side uses the line. */
         duo_line *line = (duo_line *)(void *)(session->ring + start * session->shape.pitch);
         uint64_t closed = (epoch_of(at) + 1) << EPOCH_SHIFT | CLOSED;
@@ -118,13 +119,13 @@ void duo_report_emptied(duo_session *session, const duo_side *side)
     else if (emptied == session->shape.lines) report(session, side, 1, session->shape.segment);
 }
 
-bool duo_is_orphaned(duo_session *session, const duo_side *side)
+bool duo_defer_close(duo_session *session, const duo_side *side)
 {
-    if (!needs_room(session, side->at)) return false;
+    if (!needs_credit(session, side->at)) return false;
     uint64_t credit = duo_atomic_load(&session->credit, memory_order_acquire);
     while (!emptied_enough(credit, side->at)) {
         if (duo_atomic_compare_exchange_weak(&session->credit, &credit,
-                                             (credit & ~ROOM_WAITS) | ROOM_ORPHANED,
+                                             (credit & ~CREDIT_WAITS) | CREDIT_SENDER_GONE,
                                              memory_order_acq_rel, memory_order_acquire))
             return true;
     }
@@ -135,7 +136,7 @@ void duo_announce_leaving(duo_session *session, const duo_side *side)
 {
     uint64_t said = duo_atomic_load(&session->credit, memory_order_relaxed);
     while (!duo_atomic_compare_exchange_weak(&session->credit, &said,
-                                             (said & ~(ROOM_WAITS | ROOM_RINGS)) | ROOM_LEAVING,
+                                             (said & ~(CREDIT_WAITS | CREDIT_ARMED)) | CREDIT_LEAVING,
                                              memory_order_acq_rel, memory_order_relaxed))
         continue;
     answer_sender(session, side, said);

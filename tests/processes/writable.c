@@ -17,7 +17,7 @@ static void add_up(int region)
     for (uint64_t i = 0; flow_server_flow_recv(server, &got) == DUO_OK; i++) {
         CHECK(got.as.number.value == i);
         server = got.as.number.next;
-        if (i % 5000 == 0) doze();
+        if (i % 5000 == 0) take_a_moment();
     }
 }
 
@@ -67,11 +67,11 @@ static void by_select(void)
     reader readers[CHILDREN];
     for (int i = 0; i < CHILDREN; i++) {
         readers[i] = meet();
-        duo_endpoint asked[] = {DUO_ROOM(readers[i].out)};
+        duo_endpoint asked[] = {DUO_WRITABLE(readers[i].out)};
         size_t which;
         CHECK(duo_select(asked, 1, DUO_AT_ONCE, &which) == DUO_OK && which == 0);
         CHECK(!send_some(&readers[i]));
-        asked[0] = DUO_ROOM(readers[i].out);
+        asked[0] = DUO_WRITABLE(readers[i].out);
         CHECK(duo_select(asked, 1, DUO_AT_ONCE, &which) == DUO_EMPTY);
         CHECK(duo_select(asked, 1, 2000000, &which) == DUO_EMPTY);
     }
@@ -84,7 +84,7 @@ static void by_select(void)
         for (int i = 0; i < CHILDREN; i++) {
             if (readers[i].sent == MESSAGES) continue;
             of[count] = &readers[i];
-            asked[count++] = DUO_ROOM(readers[i].out);
+            asked[count++] = DUO_WRITABLE(readers[i].out);
         }
         CHECK(duo_select(asked, count, DUO_FOREVER, &which) == DUO_OK);
         uint64_t before = of[which]->sent;
@@ -110,8 +110,8 @@ static void by_set(bool by_descriptor)
     for (int i = 0; i < CHILDREN; i++) {
         readers[i] = meet();
         CHECK(!send_some(&readers[i]));
-        CHECK(duo_ports_add(ports, DUO_ROOM(readers[i].out), &readers[i], NULL) == DUO_OK);
-        CHECK(duo_ports_add(ports, DUO_ROOM(readers[i].out), &readers[i], NULL) == DUO_USED);
+        CHECK(duo_ports_add(ports, DUO_WRITABLE(readers[i].out), &readers[i], NULL) == DUO_OK);
+        CHECK(duo_ports_add(ports, DUO_WRITABLE(readers[i].out), &readers[i], NULL) == DUO_USED);
     }
     for (int i = 0; i < CHILDREN; i++) CHECK(kill(readers[i].child, SIGCONT) == 0);
     uint64_t asked = 0;
@@ -136,7 +136,7 @@ static void by_set(bool by_descriptor)
         }
         reader *ready = with;
         if (send_some(ready)) left -= 1;
-        else CHECK(duo_ports_add(ports, DUO_ROOM(ready->out), ready, NULL) == DUO_OK);
+        else CHECK(duo_ports_add(ports, DUO_WRITABLE(ready->out), ready, NULL) == DUO_OK);
     }
     duo_ports_free(ports);
     for (int i = 0; i < CHILDREN; i++) part(&readers[i]);
@@ -147,7 +147,7 @@ static void by_set(bool by_descriptor)
 }
 
 /*
- * A ready endpoint takes a message of half the region's room without waiting, and one that was given up is no
+ * A ready endpoint takes a message of half the region's space without waiting, and one that was given up is no
  * obstacle.
  */
 static void serve_when_told(int region)
@@ -172,7 +172,7 @@ static void long_messages(void)
     CHECK(talk_client_ask_try_send_page(client, half, &client) == DUO_FULL);
     CHECK(kill(child, SIGCONT) == 0);
     for (int i = 0; i < 500; i++) {
-        duo_endpoint asked[] = {DUO_ROOM(client)};
+        duo_endpoint asked[] = {DUO_WRITABLE(client)};
         size_t which;
         CHECK(duo_select(asked, 1, DUO_FOREVER, &which) == DUO_OK);
         CHECK(talk_client_ask_try_send_page(client, half, &client) == DUO_OK);
@@ -189,7 +189,7 @@ static void killed(bool in_set)
 {
     reader gone = meet();
     CHECK(!send_some(&gone));
-    duo_endpoint asked[] = {DUO_ROOM(gone.out)};
+    duo_endpoint asked[] = {DUO_WRITABLE(gone.out)};
     kill_child(gone.child);
     duo_ports *ports = duo_ports_new();
     void *with;
@@ -213,7 +213,7 @@ static void used_in_a_set(void)
     duo_ports *ports = duo_ports_new();
     duo_port place;
     void *with;
-    CHECK(ports != NULL && duo_ports_add(ports, DUO_ROOM(to.out), &to, &place) == DUO_OK);
+    CHECK(ports != NULL && duo_ports_add(ports, DUO_WRITABLE(to.out), &to, &place) == DUO_OK);
     CHECK(duo_ports_descriptor(ports) >= 0);
     CHECK(flow_client_flow_try_send_number(to.out, 0, &to.out) == DUO_FULL);
     CHECK(kill(to.child, SIGCONT) == 0);
@@ -228,7 +228,7 @@ static void used_in_a_set(void)
 
 static void serve_late(int region)
 {
-    doze();
+    take_a_moment();
     serve(region);
 }
 
@@ -239,7 +239,7 @@ static void before_the_peer(bool in_set)
     const duo_shm_options options = {.at_once = true};
     talk_client_ask_t client;
     CHECK(talk_client_attach(region, &options, &client) == DUO_OK);
-    duo_endpoint asked[] = {DUO_ROOM(client)};
+    duo_endpoint asked[] = {DUO_WRITABLE(client)};
     size_t which;
     void *with;
     CHECK(duo_select(asked, 1, 1000000, &which) == DUO_EMPTY);
@@ -268,7 +268,7 @@ static void within_a_process(void)
     bump_client_ask_t client;
     bump_client_answer_t waiting;
     CHECK(bump_init(&server, &client) == DUO_OK);
-    duo_endpoint asked[] = {DUO_READY(server), DUO_ROOM(client)};
+    duo_endpoint asked[] = {DUO_READY(server), DUO_WRITABLE(client)};
     size_t which;
     CHECK(duo_select(asked, 2, DUO_FOREVER, &which) == DUO_OK && which == 1);
     CHECK(bump_client_ask_send_number(client, 1, &waiting) == DUO_OK);
