@@ -89,7 +89,7 @@ static void signal_descriptor(duo_ports *ports)
     while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
-static void ring(duo_bell *bell)
+static void ring_port(duo_bell *bell)
 {
     node *rung = (node *)(void *)bell;
     duo_ports *ports = rung->ports;
@@ -267,7 +267,7 @@ static node *new_node(duo_ports *ports)
     }
     made = duo_allocate(sizeof *made);
     if (made == NULL) return NULL;
-    *made = (node){.bell = {ring}, .ports = ports, .older = ports->newest};
+    *made = (node){.bell = {ring_port}, .ports = ports, .older = ports->newest};
     ports->newest = made;
     return made;
 }
@@ -341,7 +341,7 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
 }
 
 /* Spins and yields for a while; false if no bell was rung. */
-static bool polls(duo_ports *ports)
+static bool polls_ports(duo_ports *ports)
 {
     size_t checks = ports->watch != NULL ? 1 + ports->count : 1;
     duo_backoff backoff = duo_backoff_begin(true);
@@ -382,7 +382,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
         }
         if (is_news || confirm(ports)) continue;
         if (!in_time || ports->count == 0) return DUO_EMPTY;
-        if (!polls(ports)) {
+        if (!polls_ports(ports)) {
             duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
             if (duo_atomic_load(&ports->rung, memory_order_acquire) == NULL)
                 in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);

@@ -12,18 +12,16 @@
 
 #include "futex.h"
 
-#define NANOSECONDS UINT64_C(1000000000)
-
 uint64_t duo_shm_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * DUO_SHM_SECOND + (uint64_t)now.tv_nsec;
 }
 
 void duo_shm_sleep(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait)
 {
-    struct timespec limit = {(time_t)(wait / NANOSECONDS), (long)(wait % NANOSECONDS)};
+    struct timespec limit = {(time_t)(wait / DUO_SHM_SECOND), (long)(wait % DUO_SHM_SECOND)};
     duo_futex((uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit);
 }
 
@@ -66,7 +64,7 @@ static bool shares_processor(duo_shm *shm)
 }
 
 /* Spins and yields for a while; false if what is awaited has not come. */
-static bool polls(duo_shm *shm, duo_shm_look *look)
+static bool polls_region(duo_shm *shm, duo_shm_look *look)
 {
     duo_backoff backoff = duo_backoff_begin(!shares_processor(shm));
     while (duo_backoff_pass(&backoff, 1)) {
@@ -95,7 +93,7 @@ bool duo_shm_has_died(duo_shm *shm)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    uint64_t coarse = (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+    uint64_t coarse = (uint64_t)now.tv_sec * DUO_SHM_SECOND + (uint64_t)now.tv_nsec;
     /* This clock is some milliseconds behind the other one. */
     if (coarse < shm->looked_after + DUO_SHM_PERIOD) return shm->is_dead;
     shm->looked_after = coarse;
@@ -117,7 +115,7 @@ static uint32_t announce_sleep(duo_shm *shm)
 duo_status duo_shm_await(duo_shm *shm, duo_shm_look *look, uint64_t wait)
 {
     if (look(shm)) return DUO_OK;
-    if (wait != DUO_AT_ONCE && polls(shm, look)) return DUO_OK;
+    if (wait != DUO_AT_ONCE && polls_region(shm, look)) return DUO_OK;
     uint64_t now = duo_shm_now();
     uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
     for (;;) {

@@ -31,7 +31,6 @@
 #define SYS_futex_waitv 449
 #endif
 
-#define NANOSECONDS UINT64_C(1000000000)
 /* How long a sleep lasts that does not notice everything. */
 #define SHORT_PERIOD UINT64_C(1000000)
 
@@ -44,22 +43,22 @@ enum {
 };
 
 /* `struct futex_waitv`, which old systems do not have. */
-typedef struct place {
+typedef struct futex_word {
     uint64_t expected;
     uint64_t address;
     uint32_t flags;
     uint32_t reserved;
-} place;
+} futex_word;
 
 /* Words to sleep on; the first belongs to this process. */
-typedef struct bed {
-    place places[1 + MOST];
+typedef struct watch_bed {
+    futex_word places[1 + MOST];
     unsigned count;
     /* There are more words than fit into it. */
     bool is_small;
     /* Some of the sleepers need the barrier. */
     bool is_light;
-} bed;
+} watch_bed;
 
 struct duo_watch {
     duo_shm *first;
@@ -70,16 +69,16 @@ struct duo_watch {
     pthread_t thread;
 };
 
-static void make_bed(bed *made, DUO_ATOMIC uint64_t *word, uint64_t expected)
+static void make_bed(watch_bed *made, DUO_ATOMIC uint64_t *word, uint64_t expected)
 {
     made->count = 1;
     made->is_small = made->is_light = false;
     uint64_t address = (uint64_t)(uintptr_t)duo_half_of(word, DUO_LOW_HALF);
-    made->places[0] = (place){(uint32_t)expected, address, OF_32_BITS | OF_THIS_PROCESS, 0};
+    made->places[0] = (futex_word){(uint32_t)expected, address, OF_32_BITS | OF_THIS_PROCESS, 0};
 }
 
 /* Announces that this process sleeps on the flags of a side. */
-static void lie_down(bed *made, duo_shm *shm)
+static void lie_down(watch_bed *made, duo_shm *shm)
 {
     if (made->count == 1 + MOST) {
         made->is_small = true;
@@ -88,7 +87,7 @@ static void lie_down(bed *made, duo_shm *shm)
     uint32_t before =
         duo_atomic_fetch_or(&shm->own->flags, DUO_SHM_ASLEEP, memory_order_acq_rel);
     uint64_t address = (uint64_t)(uintptr_t)&shm->own->flags;
-    made->places[made->count++] = (place){before | DUO_SHM_ASLEEP, address, OF_32_BITS, 0};
+    made->places[made->count++] = (futex_word){before | DUO_SHM_ASLEEP, address, OF_32_BITS, 0};
     /* A side that has not met its peer may do so in the check that follows, and needs the barrier from then on. */
     if (!shm->heavy || !shm->is_met) made->is_light = true;
 }
@@ -100,25 +99,25 @@ static void get_up(duo_shm *shm)
 }
 
 /* Between the announcements and the last check. */
-static void settle_down(const bed *made)
+static void settle_down(const watch_bed *made)
 {
     if (made->is_light) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
 static struct timespec at(uint64_t nanoseconds)
 {
-    return (struct timespec){(time_t)(nanoseconds / NANOSECONDS), (long)(nanoseconds % NANOSECONDS)};
+    return (struct timespec){(time_t)(nanoseconds / DUO_SHM_SECOND), (long)(nanoseconds % DUO_SHM_SECOND)};
 }
 
 /* Sleeps until one of the words has changed, or until `end`; false if the system does not allow it. */
-static bool sleep_on_all(const bed *made, uint64_t end)
+static bool sleep_on_all(const watch_bed *made, uint64_t end)
 {
 #if defined(DUO_NO_FUTEX) || defined(DUO_NO_FUTEX_WAITV)
     (void)made, (void)end;
     return false;
 #else
     /* The call expects 64 bits for each, whatever `struct timespec` has. */
-    int64_t until[2] = {(int64_t)(end / NANOSECONDS), (int64_t)(end % NANOSECONDS)};
+    int64_t until[2] = {(int64_t)(end / DUO_SHM_SECOND), (int64_t)(end % DUO_SHM_SECOND)};
     long ended = syscall(SYS_futex_waitv, made->places, made->count, 0, until, CLOCK_MONOTONIC);
     /* Any other error (a filter, no memory, a word that is gone) would occur again at once. */
     return ended >= 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
@@ -126,7 +125,7 @@ static bool sleep_on_all(const bed *made, uint64_t end)
 }
 
 /* Sleeps for a period, or until `end` if that is earlier. */
-static void sleep_in(const bed *made, uint64_t end)
+static void sleep_in(const watch_bed *made, uint64_t end)
 {
     uint64_t now = duo_shm_now();
     uint64_t most = made->is_small ? SHORT_PERIOD : DUO_SHM_PERIOD;
@@ -141,7 +140,7 @@ static uint64_t end_of(const struct timespec *deadline)
     if (deadline == NULL) return UINT64_MAX;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t left = (int64_t)(deadline->tv_sec - now.tv_sec) * (int64_t)NANOSECONDS +
+    int64_t left = (int64_t)(deadline->tv_sec - now.tv_sec) * (int64_t)DUO_SHM_SECOND +
                    (deadline->tv_nsec - now.tv_nsec);
     return left > 0 ? duo_shm_now() + (uint64_t)left : 0;
 }
@@ -164,7 +163,7 @@ bool duo_shm_is_ready(duo_endpoint asked)
 bool duo_shm_doze(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                   const struct timespec *deadline)
 {
-    bed made;
+    watch_bed made;
     uint64_t end = end_of(deadline);
     bool is_there = false, is_unfinished = false;
     make_bed(&made, word, 0);
@@ -193,16 +192,16 @@ static void strike(duo_shm *shm)
 }
 
 /* The result of checking the sides of a watch. */
-typedef enum look { NOTHING, UNFINISHED, NEWS } look;
+typedef enum watch_news { NO_NEWS, UNFINISHED, NEWS } watch_news;
 
 /* Rings the bells of all that are ready, under the lock. */
-static look ring_ready(duo_watch *watch)
+static watch_news ring_ready(duo_watch *watch)
 {
-    look seen = NOTHING;
+    watch_news seen = NO_NEWS;
     for (duo_shm *shm = watch->first, *next; shm != NULL; shm = next) {
         next = shm->next_watched;
         if (!is_ready(shm, shm->asks_room)) {
-            if (shm->is_unfinished && seen == NOTHING) seen = UNFINISHED;
+            if (shm->is_unfinished && seen == NO_NEWS) seen = UNFINISHED;
             continue;
         }
         duo_side *side = &shm->remote.session.sides[shm->role];
@@ -217,11 +216,11 @@ static look ring_ready(duo_watch *watch)
 /* Called under the lock, which is released during the sleep. */
 static void sleep_once(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected, uint64_t end)
 {
-    bed made;
+    watch_bed made;
     make_bed(&made, word, expected);
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) lie_down(&made, shm);
     settle_down(&made);
-    look seen = ring_ready(watch);
+    watch_news seen = ring_ready(watch);
     if (seen != NEWS) {
         duo_shm_unlock();
         /* Others may be waiting for the lock. */

@@ -99,12 +99,12 @@ void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half)
 
 enum { BEDS = 16 };
 
-typedef struct bed {
+typedef struct wait_bed {
     pthread_mutex_t lock;
     pthread_cond_t woken;
-} bed;
+} wait_bed;
 
-static bed beds[BEDS];
+static wait_bed beds[BEDS];
 static pthread_once_t are_made = PTHREAD_ONCE_INIT;
 
 static void make_beds(void)
@@ -121,14 +121,14 @@ static void make_beds(void)
     pthread_condattr_destroy(&how);
 }
 
-static bed *bed_of(DUO_ATOMIC uint64_t *word)
+static wait_bed *bed_of(DUO_ATOMIC uint64_t *word)
 {
     pthread_once(&are_made, make_beds);
     return &beds[((uintptr_t)word / DUO_LINE) % BEDS];
 }
 
 /* Waits to be woken, or until a time of the monotonic clock; `ETIMEDOUT` once that has passed. */
-static int wait_until(bed *here, const struct timespec *deadline)
+static int wait_until(wait_bed *here, const struct timespec *deadline)
 {
 #ifdef __APPLE__
     /* Conditions on this system support only the time of day and relative times. */
@@ -154,7 +154,7 @@ static int wait_until(bed *here, const struct timespec *deadline)
 bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)half;
-    bed *here = bed_of(word);
+    wait_bed *here = bed_of(word);
     int ended = 0;
     pthread_mutex_lock(&here->lock);
     if (duo_atomic_load(word, memory_order_acquire) == expected) {
@@ -168,7 +168,7 @@ bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const
 void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half)
 {
     (void)half;
-    bed *here = bed_of(word);
+    wait_bed *here = bed_of(word);
     pthread_mutex_lock(&here->lock);
     pthread_cond_broadcast(&here->woken);
     pthread_mutex_unlock(&here->lock);
@@ -178,7 +178,7 @@ void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half)
 
 #endif
 
-static bool is_before(const struct timespec *one, const struct timespec *other)
+static bool is_earlier(const struct timespec *one, const struct timespec *other)
 {
     return one->tv_sec != other->tv_sec ? one->tv_sec < other->tv_sec : one->tv_nsec < other->tv_nsec;
 }
@@ -187,7 +187,7 @@ bool duo_is_past(const struct timespec *deadline)
 {
     if (deadline == NULL) return false;
     struct timespec now = duo_deadline(0);
-    return !is_before(&now, deadline);
+    return !is_earlier(&now, deadline);
 }
 
 struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause)
@@ -195,7 +195,7 @@ struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *paus
     if (*pause == 0) *pause = FIRST_PAUSE;
     struct timespec end = duo_deadline(*pause);
     if (*pause < LONGEST_PAUSE) *pause *= 2;
-    return deadline != NULL && is_before(deadline, &end) ? *deadline : end;
+    return deadline != NULL && is_earlier(deadline, &end) ? *deadline : end;
 }
 
 bool duo_wait_a_while(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,

@@ -16,8 +16,11 @@
 #include <stdalign.h>
 #include <string.h>
 
-#include "duologue/atomic.h"
 #include "duologue/tables.h"
+
+#ifndef __cplusplus
+
+#include "duologue/atomic.h"
 
 #if defined(__GNUC__)
 #define DUO_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -482,6 +485,8 @@ DUO_INLINE duo_endpoint duo_taken(const duo_way *way, duo_endpoint from, duo_edg
     uint64_t others = (way->word & DUO_AT_PROCESSORS) | (way->side->at & DUO_AT_SWAPS);
     return duo_turn_on(way, from, stays, others);
 }
+
+#endif
 
 #endif
 
