@@ -203,6 +203,7 @@ impl Diagnostic {
 
 /// A number with its noun: `1 error`, `2 errors`.
 #[must_use]
+#[doc(hidden)]
 pub fn counted(many: usize, thing: &str) -> String {
     let plural = if many == 1 { "" } else { "s" };
     format!("{many} {thing}{plural}")

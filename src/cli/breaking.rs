@@ -193,7 +193,7 @@ fn text(verdict: &Verdict, terminal: &Terminal) -> String {
                 styled(ERROR, "UNSOUND")
             }
         };
-        let head = format_args!("{:16}{:12}new server", "", "old server");
+        let head = format!("{:16}{:12}new server", "", "old server");
         text += &format!("{}\n", styled(QUIET, head));
         let mut row = |name: &str, with_old: bool, with_new: bool| {
             let with_old = cell(with_old) + if with_old { "       " } else { "     " };

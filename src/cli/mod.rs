@@ -197,7 +197,7 @@ fn show(answer: &clap::Error) -> u8 {
         Ok(()) => u8::try_from(answer.exit_code()).unwrap_or(2),
         Err(error) => {
             let style = terminal::ERROR;
-            let words = format_args!("{style}error{style:#}: cannot print: {error}\n");
+            let words = format!("{style}error{style:#}: cannot print: {error}\n");
             // If that fails too, only the exit code can report it.
             let _ = write!(anstream::stderr().lock(), "{words}");
             3

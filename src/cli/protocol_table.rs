@@ -28,7 +28,7 @@ pub fn overview(checked: &CheckedProgram, shown: usize, terminal: &Terminal) -> 
         }
     }
     if all.len() > listed.len() {
-        let more = format_args!("  and {} more; -v shows all", all.len() - listed.len());
+        let more = format!("  and {} more; -v shows all", all.len() - listed.len());
         let _ = writeln!(text, "{}", styled(QUIET, more));
     }
     text

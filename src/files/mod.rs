@@ -16,6 +16,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The largest file that is read, in bytes.
+#[doc(hidden)]
 pub const LARGEST: u64 = 64 << 20;
 
 /// The files of this machine.
@@ -41,6 +42,7 @@ impl Files for Disk {
 ///
 /// # Errors
 /// The system's error, or what it is instead of a file.
+#[doc(hidden)]
 pub fn open(path: &Path) -> io::Result<File> {
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
@@ -80,6 +82,7 @@ fn special(_: fs::FileType) -> &'static str {
 ///
 /// # Errors
 /// The system's error, or that there are more than [`LARGEST`] bytes.
+#[doc(hidden)]
 pub fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = from.take(LARGEST + 1).read_to_end(&mut bytes)?;
@@ -94,6 +97,7 @@ pub fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// A file that cannot be written; in that case no file has changed, unless the last step, the renaming, failed halfway.
+#[doc(hidden)]
 pub fn replace<P: AsRef<Path>, T: AsRef<str>>(
     files: &[(P, T)],
 ) -> Result<(), (PathBuf, io::Error)> {

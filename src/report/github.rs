@@ -65,6 +65,7 @@ pub fn summary(diagnostics: &[Diagnostic], sources: &Sources) -> String {
 
 /// A Markdown table of the verdict on each protocol, for `$GITHUB_STEP_SUMMARY`; empty if there are none.
 #[must_use]
+#[doc(hidden)]
 pub fn verdicts(verdicts: &[Verdict]) -> String {
     if verdicts.is_empty() {
         return String::new();

@@ -90,6 +90,7 @@ pub fn json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
 
 /// The findings of a comparison of versions as JSON, with the verdict on each protocol; ends with a line break.
 #[must_use]
+#[doc(hidden)]
 pub fn json_of_versions(
     diagnostics: &[Diagnostic],
     sources: &Sources,

@@ -1,5 +1,6 @@
 //! The C target: the shim, the generated code, and the programs that use it.
 
+mod amalgamation;
 mod analysis;
 pub mod cmake;
 mod firmware;

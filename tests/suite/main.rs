@@ -18,6 +18,7 @@ mod format;
 mod fuzz;
 mod generation;
 mod layers;
+mod oldest;
 mod outputs;
 mod packages;
 mod pages;

@@ -1,4 +1,4 @@
-//! The recipes in `docs/building.md` for make, Meson, Mill and Maven, taken from the page and run where `DUOLOGUE_TEST_WITH` names
+//! The recipes in `docs/building.md` for make, Meson, Mill, Maven and no build system, taken from the page and run where `DUOLOGUE_TEST_WITH` names
 //! `cmake`, `meson`, `mill` or `maven-recipe`.
 
 use crate::c::cmake::{installed, tool};
@@ -132,6 +132,38 @@ fn make() {
     let refused = run().expect_err("a protocol is wrong");
     assert!(refused.contains("thermostat.proto:6:17"), "{refused}");
     assert!(refused.contains("nothing can be generated"), "{refused}");
+}
+
+/// The runtime as two files, made in a copy of the repository's folder and compiled by one command.
+#[test]
+fn two_files() {
+    if !is_named("cmake") {
+        return;
+    }
+    let folder = scratch("two-files");
+    let (clone, source) = (folder.join("clone"), folder.join("example"));
+    for part in ["runtime/c", "LICENSE-MIT"] {
+        let to = clone.join(part);
+        fs::create_dir_all(to.parent().expect("it is in a folder")).expect("it can be made");
+        copy(&repository().join(part), &to);
+    }
+    tool("cmake", "cmake");
+    let run = |folder: &Path, commands: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-e", "-c", commands]).env("PATH", path());
+        succeed(shell.current_dir(folder)).unwrap_or_else(|failure| panic!("{failure}"))
+    };
+    run(&clone, &text("Two files in C", "sh"));
+    thermostat(&source);
+    for name in ["duologue.h", "duologue.c"] {
+        copy(&clone.join("build").join(name), &source.join(name));
+    }
+    run(
+        &source,
+        &text("Two files in C", "console").replace("$ ", ""),
+    );
+    let told = succeed(&mut Command::new(source.join("thermostat")));
+    assert_eq!(told.expect("it runs"), "21 degrees, in 4 bytes\n");
 }
 
 /// An empty project in Scala, with the runtime.

@@ -88,7 +88,7 @@ enum { UNKNOWN, THERE, MISSING, UNWANTED, LOST };
  * Two threads may query the call at once: the first result counts. Every state except LOST may be read late: it
  * only determines how the messages of a session that begins now are published.
  */
-static DUO_ATOMIC int state;
+static DUO_ATOMIC int barrier_state;
 
 static bool call(int command)
 {
@@ -97,13 +97,13 @@ static bool call(int command)
 
 static bool replace(int known, int next)
 {
-    return duo_atomic_compare_exchange_strong(&state, &known, next, memory_order_relaxed,
+    return duo_atomic_compare_exchange_strong(&barrier_state, &known, next, memory_order_relaxed,
                                               memory_order_relaxed);
 }
 
 bool duo_barrier_is_unwanted(void)
 {
-    if (duo_atomic_load(&state, memory_order_relaxed) == UNWANTED) return true;
+    if (duo_atomic_load(&barrier_state, memory_order_relaxed) == UNWANTED) return true;
     const char *value = getenv("DUOLOGUE_NO_MEMBARRIER");
     return value != NULL && value[0] != 0 && strcmp(value, "0") != 0;
 }
@@ -112,18 +112,18 @@ static bool ask(void)
 {
     bool is_there = !duo_barrier_is_unwanted() && call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED);
     replace(UNKNOWN, is_there ? THERE : MISSING);
-    return duo_atomic_load(&state, memory_order_relaxed) == THERE;
+    return duo_atomic_load(&barrier_state, memory_order_relaxed) == THERE;
 }
 
 bool duo_has_barrier(void)
 {
-    int known = duo_atomic_load(&state, memory_order_relaxed);
+    int known = duo_atomic_load(&barrier_state, memory_order_relaxed);
     return known == UNKNOWN ? ask() : known == THERE;
 }
 
 bool duo_barrier_is_lost(void)
 {
-    return duo_atomic_load(&state, memory_order_relaxed) == LOST;
+    return duo_atomic_load(&barrier_state, memory_order_relaxed) == LOST;
 }
 
 bool duo_barrier(void)
@@ -134,7 +134,7 @@ bool duo_barrier(void)
      */
     if (!duo_barrier_is_lost()) {
         if (call(PRIVATE_EXPEDITED) || (call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED))) return true;
-        duo_atomic_store(&state, LOST, memory_order_relaxed);
+        duo_atomic_store(&barrier_state, LOST, memory_order_relaxed);
     }
     duo_full_fence();
     return false;
@@ -151,7 +151,7 @@ void duo_without_membarrier(void)
  */
 #define GRACE 50000
 
-static int64_t now(void)
+static int64_t time_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -161,7 +161,7 @@ static int64_t now(void)
 /* A sleep this short would take several times as long, and thousands of sessions may end in a row. */
 void duo_grace(void)
 {
-    for (int64_t start = now(); now() - start < GRACE;) continue;
+    for (int64_t start = time_now(); time_now() - start < GRACE;) continue;
     duo_full_fence();
 }
 

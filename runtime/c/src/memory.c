@@ -41,7 +41,7 @@ static void unlock_pool(void)
  * Registered before `main`: at the first use another thread might be in the middle of a fork, and its child would find
  * the lock held.
  */
-__attribute__((constructor)) static void guard(void)
+__attribute__((constructor)) static void guard_pools(void)
 {
     (void)pthread_atfork(lock_pool, unlock_pool, unlock_pool);
 }
@@ -50,34 +50,34 @@ __attribute__((constructor)) static void guard(void)
 /* How many sessions in the pool keep their rings, and the largest size of such a ring. */
 enum { MOST_RINGS = 32, LARGEST_KEPT = 2 * DUO_RING };
 
-static duo_memory memory = {malloc, aligned_alloc, free};
+static duo_memory functions = {malloc, aligned_alloc, free};
 
 void duo_use_memory(duo_memory replacement)
 {
-    memory = replacement;
+    functions = replacement;
 }
 
 void *duo_allocate(size_t size)
 {
-    return memory.allocate(size);
+    return functions.allocate(size);
 }
 
 void *duo_allocate_aligned(size_t alignment, size_t size)
 {
-    return memory.allocate_aligned(alignment, size);
+    return functions.allocate_aligned(alignment, size);
 }
 
 void duo_release(void *block)
 {
-    memory.release(block);
+    functions.release(block);
 }
 
 /* Sessions that can be reused, without and with a ring outside their struct. */
-static duo_session *plain, *ringed;
+static duo_session *ringless, *ringed;
 static unsigned ringed_count;
 /* How many have been allocated and not freed. */
-static size_t made;
-static duo_emptier *other;
+static size_t sessions_made;
+static duo_emptier *other_pools;
 
 static duo_session *take(duo_session **pool)
 {
@@ -91,14 +91,14 @@ static duo_session *take(duo_session **pool)
 static duo_session *from_pool(bool wants_ring)
 {
     lock_pool();
-    duo_session *session = take(wants_ring ? &ringed : &plain);
-    if (session == NULL) session = take(wants_ring ? &plain : &ringed);
+    duo_session *session = take(wants_ring ? &ringed : &ringless);
+    if (session == NULL) session = take(wants_ring ? &ringless : &ringed);
     unlock_pool();
     if (session != NULL) return session;
-    session = memory.allocate_aligned(DUO_LINE, sizeof *session);
+    session = functions.allocate_aligned(DUO_LINE, sizeof *session);
     if (session == NULL) return NULL;
     lock_pool();
-    made += 1;
+    sessions_made += 1;
     unlock_pool();
     memset(session, 0, sizeof *session);
     session->is_pooled = true;
@@ -113,7 +113,7 @@ static size_t size_of_ring(const duo_session *session)
 
 static void drop_ring(duo_session *session)
 {
-    if (session->ring != session->inline_ring) memory.release(session->ring);
+    if (session->ring != session->inline_ring) functions.release(session->ring);
     session->ring = session->inline_ring;
     /* No ring has this shape. */
     session->shape.lines = 0;
@@ -130,7 +130,7 @@ void duo_to_pool(duo_session *session)
         if (ringed_count == MOST_RINGS) one_too_many = take(&ringed);
         ringed_count += 1;
     }
-    duo_session **pool = has_ring ? &ringed : &plain;
+    duo_session **pool = has_ring ? &ringed : &ringless;
     session->next_free = *pool;
     *pool = session;
     unlock_pool();
@@ -142,27 +142,27 @@ void duo_to_pool(duo_session *session)
 void duo_empty_too(duo_emptier *emptier)
 {
     lock_pool();
-    other = emptier;
+    other_pools = emptier;
     unlock_pool();
 }
 
 size_t duo_shutdown(void)
 {
     lock_pool();
-    duo_session *gone[] = {plain, ringed};
-    plain = ringed = NULL;
+    duo_session *gone[] = {ringless, ringed};
+    ringless = ringed = NULL;
     ringed_count = 0;
     for (size_t i = 0; i < 2; i++)
-        for (const duo_session *session = gone[i]; session != NULL; session = session->next_free) made -= 1;
-    size_t living = made;
-    duo_emptier *emptier = other;
+        for (const duo_session *session = gone[i]; session != NULL; session = session->next_free) sessions_made -= 1;
+    size_t living = sessions_made;
+    duo_emptier *emptier = other_pools;
     unlock_pool();
     for (size_t i = 0; i < 2; i++) {
         while (gone[i] != NULL) {
             duo_session *session = gone[i];
             gone[i] = session->next_free;
             drop_ring(session);
-            memory.release(session);
+            functions.release(session);
         }
     }
     return living + (emptier != NULL ? emptier() : 0);
@@ -180,7 +180,7 @@ duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endp
     bool was_used = duo_is_shape(&session->shape, &shape);
     if (!was_used) {
         drop_ring(session);
-        if (wants_ring) session->ring = memory.allocate_aligned(DUO_LINE, size);
+        if (wants_ring) session->ring = functions.allocate_aligned(DUO_LINE, size);
         if (session->ring == NULL) {
             session->ring = session->inline_ring;
             duo_to_pool(session);

@@ -3,13 +3,13 @@
 #include "ring.h"
 
 /* What a wait is for: a message, or free slots. */
-typedef struct awaited {
+typedef struct parked_wait {
     duo_session *session;
     const duo_side *side;
     bool is_for_credit;
 } awaited;
 
-static inline bool is_over(const awaited *what)
+static inline bool is_over(const parked_wait *what)
 {
     if (!what->is_for_credit) return duo_is_ready(what->side);
     uint64_t credit;
@@ -49,7 +49,7 @@ uint64_t duo_spin(const duo_line *line, uint64_t at)
 #endif
 
 /* Spins and yields for a while; false if what is awaited has not come. */
-static bool polls(const awaited *what)
+static bool polls_side(const parked_wait *what)
 {
     duo_backoff backoff = duo_backoff_begin(!is_on_this_processor(what->side->at));
     while (duo_backoff_pass(&backoff, 1)) {
@@ -110,8 +110,8 @@ bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait)
 {
     if (duo_is_ready(side)) return true;
     if (wait == DUO_AT_ONCE) return false;
-    awaited what = {session, side, false};
-    if (polls(&what)) return true;
+    parked_wait what = {session, side, false};
+    if (polls_side(&what)) return true;
     struct timespec deadline = {0};
     if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
     const struct timespec *until = wait == DUO_FOREVER ? NULL : &deadline;
@@ -124,9 +124,9 @@ duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait)
     uint64_t credit;
     struct timespec deadline = {0};
     if (wait != DUO_AT_ONCE && wait != DUO_FOREVER) deadline = duo_deadline(wait);
-    awaited what = {session, side, true};
+    parked_wait what = {session, side, true};
     bool in_time = wait != DUO_AT_ONCE;
-    if (in_time) (void)polls(&what);
+    if (in_time) (void)polls_side(&what);
     for (;;) {
         switch (duo_check_credit(session, side, &credit)) {
         case DUO_CREDIT_FREE: return DUO_OK;

@@ -18,15 +18,15 @@ const duo_type duo_text_type = {DUO_TEXT, true, false, true, 1, NULL, NULL, 0, 0
 const duo_type duo_bytes_type = DUO_LIST_TYPE(false, false, 1, NULL);
 
 /* How text, bytes and every generated list begin. */
-typedef struct list {
+typedef struct list_view {
     void *data;
     size_t size;
-} list;
+} list_view;
 
 /* Why a value is walked through. Parts that do not matter for that reason are skipped. */
-typedef enum reason { SPREADS, MOVES, CHECKS } reason;
+typedef enum walk_reason { SPREADS, MOVES, CHECKS } walk_reason;
 
-static bool matters(const duo_type *type, reason why)
+static bool matters(const duo_type *type, walk_reason why)
 {
     switch (why) {
     case SPREADS: return type->spreads;
@@ -47,14 +47,14 @@ static bool is_list(const duo_type *type)
  */
 typedef bool visitor(const duo_type *type, char *value, void *context);
 
-static bool walk(const duo_type *type, char *value, reason why, visitor *visit, void *context)
+static bool walk(const duo_type *type, char *value, walk_reason why, visitor *visit, void *context)
 {
     if (!matters(type, why)) return true;
     switch (type->kind) {
     case DUO_LIST: {
         if (!visit(type, value, context)) return false;
         if (type->element == NULL || !matters(type->element, why)) return true;
-        list items;
+        list_view items;
         memcpy(&items, value, sizeof items);
         for (size_t i = 0; i < items.size; i++) {
             char *item = (char *)items.data + i * type->size;
@@ -98,7 +98,7 @@ static bool is_sound(const duo_type *type, char *value, void *context)
     if (type->kind == DUO_ENUM) return duo_is_tag(tag_at(value, type->size), type->variants);
 #ifndef DUO_NO_MALLOC
     if (type->kind == DUO_TEXT) {
-        list text;
+        list_view text;
         memcpy(&text, value, sizeof text);
         return duo_is_utf8(text.data, text.size);
     }
@@ -126,7 +126,7 @@ static bool add_size(const duo_type *type, char *value, void *context)
 {
     size_t *used = context;
     if (!is_list(type)) return true;
-    list items;
+    list_view items;
     memcpy(&items, value, sizeof items);
     *used += padding(type, *used);
     /* Items are in memory once, but many lists may be views of the same items. */
@@ -150,7 +150,7 @@ static bool copy_list(const duo_type *type, char *value, void *context)
 {
     space *left = context;
     if (!is_list(type)) return true;
-    list items;
+    list_view items;
     memcpy(&items, value, sizeof items);
     size_t size = items.size * type->size;
     left->used += padding(type, left->used);
@@ -216,7 +216,7 @@ static bool is_zero(const char *value, size_t size)
     return true;
 }
 
-static bool destroy(const duo_type *type, char *value, void *context)
+static bool destroy_part(const duo_type *type, char *value, void *context)
 {
     (void)context;
     if (type->kind == DUO_ENDPOINT) {
@@ -231,5 +231,5 @@ static bool destroy(const duo_type *type, char *value, void *context)
 
 void duo_destroy(const duo_type *type, void *value)
 {
-    walk(type, value, MOVES, destroy, NULL);
+    walk(type, value, MOVES, destroy_part, NULL);
 }

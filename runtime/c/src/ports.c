@@ -382,7 +382,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
         }
         if (is_news || confirm(ports)) continue;
         if (!in_time || ports->count == 0) return DUO_EMPTY;
-        if (!polls(ports)) {
+        if (!polls_ports(ports)) {
             duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
             if (duo_atomic_load(&ports->notified, memory_order_acquire) == NULL)
                 in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);

@@ -240,14 +240,6 @@ duo_status duo_send(duo_endpoint from, const duo_message *message, const void *e
     return send_within(from, message, entries, wait, next);
 }
 
-/* Zeroes the tag where no message was received. */
-static duo_status nothing(duo_status status, void *message)
-{
-    arrival none = {0, NULL};
-    memcpy(message, &none, sizeof none);
-    return status;
-}
-
 /* Steps past a message of the peer that is not the last. */
 static inline void step_in(duo_session *session, duo_side *side, uint64_t word,
                            const duo_message *message)

@@ -314,7 +314,8 @@ static inline uint32_t duo_shm_peer_flags(const duo_shm *shm)
     return duo_atomic_load(&shm->peer->flags, memory_order_relaxed);
 }
 
-/* The longest sleep, in nanoseconds. */
+/* In nanoseconds: a second, and the longest sleep. */
+#define DUO_SHM_SECOND UINT64_C(1000000000)
 #define DUO_SHM_PERIOD UINT64_C(100000000)
 
 #endif

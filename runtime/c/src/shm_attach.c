@@ -35,7 +35,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static duo_shm *pool;
 static duo_shm *attached;
 /* How many have been allocated and not freed. */
-static size_t made;
+static size_t sides_made;
 
 void duo_shm_lock(void)
 {
@@ -63,8 +63,8 @@ static size_t empty_pool(void)
     duo_shm_lock();
     duo_shm *gone = pool;
     pool = NULL;
-    for (const duo_shm *shm = gone; shm != NULL; shm = shm->next_free) made -= 1;
-    size_t living = made;
+    for (const duo_shm *shm = gone; shm != NULL; shm = shm->next_free) sides_made -= 1;
+    size_t living = sides_made;
     duo_shm_unlock();
     while (gone != NULL) {
         duo_shm *shm = gone;
@@ -78,14 +78,14 @@ static size_t empty_pool(void)
  * A child process does not have the thread that may have held the lock, so the thread that forks holds it, as in
  * memory.c.
  */
-__attribute__((constructor)) static void guard(void)
+__attribute__((constructor)) static void guard_sides(void)
 {
     duo_empty_too(empty_pool);
     (void)pthread_atfork(duo_shm_lock, duo_shm_unlock, be_child);
 }
 
 /* A side whose turns continue where they were; NULL if memory ran out. */
-static duo_shm *from_pool(void)
+static duo_shm *side_from_pool(void)
 {
     duo_shm_lock();
     duo_shm *shm = pool;
@@ -96,7 +96,7 @@ static duo_shm *from_pool(void)
     if (shm == NULL) return NULL;
     memset(shm, 0, sizeof *shm);
     duo_shm_lock();
-    made += 1;
+    sides_made += 1;
     duo_shm_unlock();
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++)
         duo_atomic_init(&shm->remote.session.sides[role].turn, DUO_REMOTE + 2 + role);
@@ -365,7 +365,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     return DUO_SYSTEM;
 #endif
     if (options == NULL) options = &usual;
-    duo_shm *shm = from_pool();
+    duo_shm *shm = side_from_pool();
     if (shm == NULL) return DUO_NO_MEMORY;
     shm->protocol = protocol;
     shm->lock = -1;

@@ -8,11 +8,6 @@
 #include "tag.h"
 #include "wire.h"
 
-static inline bool is_little_endian(void)
-{
-    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-}
-
 /* Makes sure that what was copied out of the region is not read there again, whatever the compiler would prefer. */
 static inline void copied(void)
 {
@@ -176,7 +171,7 @@ static inline bool has_line(duo_shm *shm)
 }
 
 /* Publishes the line's word, and wakes the peer. False if the peer has disconnected in one of these ways. */
-static inline bool publish(duo_shm *shm, uint64_t word, uint32_t ways)
+static inline bool publish_line(duo_shm *shm, uint64_t word, uint32_t ways)
 {
     shm->word = word;
     uint32_t flags = duo_shm_publish_word(shm, word);

@@ -62,7 +62,7 @@ static bool end_fragment(outgoing *out)
     shm->byte_at += whole(out->size);
     out->left -= out->size;
     uint64_t more = out->left > 0 ? DUO_SHM_MORE : 0;
-    if (!publish(shm, shm->parity | out->word | more | DUO_SHM_FULL, out->ways)) {
+    if (!publish_line(shm, shm->parity | out->word | more | DUO_SHM_FULL, out->ways)) {
         out->status = DUO_CLOSED;
         return false;
     }
@@ -97,7 +97,7 @@ duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait)
     if (status != DUO_OK) return status;
     memset(shm->line->cells, 0, 2 * sizeof(uint64_t));
     uint64_t word = shm->parity | DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT | DUO_SHM_FULL;
-    if (!publish(shm, word, DUO_SHM_LEFT | DUO_SHM_DONE)) return DUO_CLOSED;
+    if (!publish_line(shm, word, DUO_SHM_LEFT | DUO_SHM_DONE)) return DUO_CLOSED;
     shm->is_withdrawn = false;
     begin_line(shm);
     return DUO_OK;

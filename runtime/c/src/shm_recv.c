@@ -25,13 +25,6 @@ enum {
     MANY_FAILED = 8
 };
 
-static duo_status nothing(duo_status status, void *message)
-{
-    const arrival none = {0, NULL};
-    memcpy(message, &none, sizeof none);
-    return status;
-}
-
 /* The number of zeros below the lowest bit of a word that is not 0. */
 static inline unsigned lowest(uint64_t word)
 {
@@ -50,7 +43,7 @@ static inline bool is_fresh(const duo_shm *shm, uint64_t word)
            ((word >> DUO_SHM_COUNT_SHIFT) & 7) > shm->count;
 }
 
-static bool has_message(duo_shm *shm)
+static bool line_has_message(duo_shm *shm)
 {
     return is_fresh(shm, duo_atomic_load(&shm->line->word, memory_order_acquire));
 }
@@ -140,7 +133,7 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
     shm->is_unfinished = false;
     for (unsigned parts = 0;; parts++) {
         if (shm->is_arriving && shm->arrived == shm->arriving_size) return DUO_OK;
-        duo_status status = duo_shm_await(shm, has_message, duo_shm_left(until));
+        duo_status status = duo_shm_await(shm, line_has_message, duo_shm_left(until));
         if (status != DUO_OK) return status;
         uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         if (!shm->is_arriving && !(word & DUO_SHM_LONG)) return DUO_OK;

@@ -114,7 +114,7 @@ static inline bool is_open(const duo_shm *shm)
 }
 
 /* A number has filled its line: more may follow it. */
-static inline void go_on(duo_shm *shm, duo_endpoint from, const duo_message *message, unsigned follow)
+static inline void lane_goes_on(duo_shm *shm, duo_endpoint from, const duo_message *message, unsigned follow)
 {
     begin_line(shm);
     /* The next message is then sent the usual way, which waits for free lines, or closes the session. */
@@ -134,7 +134,7 @@ void duo_lane_go_on(duo_endpoint next)
     const duo_message *message = shm->remote.lane.of;
     duo_endpoint from = {next.session, next.turn - 2};
     settle_lines(shm);
-    go_on(shm, from, message, wire_of(shm, message)->follow);
+    lane_goes_on(shm, from, message, wire_of(shm, message)->follow);
 }
 
 /* After a message was sent: the peer sleeps, or has disconnected. */
@@ -171,7 +171,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     shm->cells = cells + 1;
     follow_at_once(from, (char *)next);
     if (message->edge == DUO_TURN) duo_shm_begin_run(shm, from.turn + 2);
-    else if (is_full) go_on(shm, from, message, wire->follow);
+    else if (is_full) lane_goes_on(shm, from, message, wire->follow);
     else expect_numbers(shm, from, message, wire->follow);
     if (flags == 0) return DUO_OK;
     duo_status status = answer(shm, flags);

@@ -12,18 +12,16 @@
 
 #include "futex.h"
 
-#define NANOSECONDS UINT64_C(1000000000)
-
 uint64_t duo_shm_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * DUO_SHM_SECOND + (uint64_t)now.tv_nsec;
 }
 
 void duo_shm_futex_wait(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait)
 {
-    struct timespec limit = {(time_t)(wait / NANOSECONDS), (long)(wait % NANOSECONDS)};
+    struct timespec limit = {(time_t)(wait / DUO_SHM_SECOND), (long)(wait % DUO_SHM_SECOND)};
     duo_futex((uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit);
 }
 
@@ -95,7 +93,7 @@ bool duo_shm_has_died(duo_shm *shm)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    uint64_t coarse = (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+    uint64_t coarse = (uint64_t)now.tv_sec * DUO_SHM_SECOND + (uint64_t)now.tv_nsec;
     /* This clock is some milliseconds behind the other one. */
     if (coarse < shm->peer_checked_at + DUO_SHM_PERIOD) return shm->is_dead;
     shm->peer_checked_at = coarse;

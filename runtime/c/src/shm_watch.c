@@ -31,7 +31,6 @@
 #define SYS_futex_waitv 449
 #endif
 
-#define NANOSECONDS UINT64_C(1000000000)
 /* How long a sleep lasts that does not notice everything. */
 #define SHORT_PERIOD UINT64_C(1000000)
 
@@ -107,7 +106,7 @@ static void run_barrier(const wait_list *made)
 
 static struct timespec at(uint64_t nanoseconds)
 {
-    return (struct timespec){(time_t)(nanoseconds / NANOSECONDS), (long)(nanoseconds % NANOSECONDS)};
+    return (struct timespec){(time_t)(nanoseconds / DUO_SHM_SECOND), (long)(nanoseconds % DUO_SHM_SECOND)};
 }
 
 /* Sleeps until one of the words has changed, or until `end`; false if the system does not allow it. */
@@ -141,7 +140,7 @@ static uint64_t end_of(const struct timespec *deadline)
     if (deadline == NULL) return UINT64_MAX;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t left = (int64_t)(deadline->tv_sec - now.tv_sec) * (int64_t)NANOSECONDS +
+    int64_t left = (int64_t)(deadline->tv_sec - now.tv_sec) * (int64_t)DUO_SHM_SECOND +
                    (deadline->tv_nsec - now.tv_nsec);
     return left > 0 ? duo_shm_now() + (uint64_t)left : 0;
 }

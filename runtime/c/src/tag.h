@@ -20,6 +20,14 @@ typedef struct arrival {
     void *block;
 } arrival;
 
+/* Zeroes the tag where no message was received. */
+static inline duo_status nothing(duo_status status, void *message)
+{
+    arrival none = {0, NULL};
+    memcpy(message, &none, sizeof none);
+    return status;
+}
+
 /* Reads a tag of `size` bytes. */
 static inline unsigned tag_at(const void *place, size_t size)
 {

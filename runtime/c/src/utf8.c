@@ -65,7 +65,7 @@ typedef struct escaped {
 } escaped;
 
 /* Writes all of these bytes, or none of them. */
-static void add(escaped *to, const char *bytes, size_t size)
+static void append_escaped(escaped *to, const char *bytes, size_t size)
 {
     /* The last byte is the terminating zero. */
     to->is_full = to->is_full || to->space == 0 || to->size + size > to->space - 1;
@@ -80,21 +80,21 @@ static void add_byte(escaped *to, uint8_t byte)
 {
     static const char digits[] = "0123456789abcdef";
     const char all[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-    add(to, all, sizeof all);
+    append_escaped(to, all, sizeof all);
 }
 
 static void add_ascii(escaped *to, uint8_t byte)
 {
     char plain = (char)byte;
     switch (byte) {
-    case '\\': add(to, "\\\\", 2); break;
-    case '"': add(to, "\\\"", 2); break;
-    case '\n': add(to, "\\n", 2); break;
-    case '\r': add(to, "\\r", 2); break;
-    case '\t': add(to, "\\t", 2); break;
+    case '\\': append_escaped(to, "\\\\", 2); break;
+    case '"': append_escaped(to, "\\\"", 2); break;
+    case '\n': append_escaped(to, "\\n", 2); break;
+    case '\r': append_escaped(to, "\\r", 2); break;
+    case '\t': append_escaped(to, "\\t", 2); break;
     default:
         if (byte < 0x20 || byte == 0x7f) add_byte(to, byte);
-        else add(to, &plain, 1);
+        else append_escaped(to, &plain, 1);
     }
 }
 
@@ -118,7 +118,7 @@ size_t duo_str_escape(char *place, size_t space, duo_str text)
         size_t length = character(bytes + at, text.size - at);
         /* U+0080 to U+009F are control characters. */
         bool is_shown = length > 0 && !(bytes[at] == 0xc2 && bytes[at + 1] < 0xa0);
-        if (is_shown) add(&to, text.data + at, length);
+        if (is_shown) append_escaped(&to, text.data + at, length);
         else add_byte(&to, bytes[at]);
         at += is_shown ? length : 1;
     }

@@ -178,7 +178,7 @@ void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half)
 
 #endif
 
-static bool is_before(const struct timespec *one, const struct timespec *other)
+static bool is_earlier(const struct timespec *one, const struct timespec *other)
 {
     return one->tv_sec != other->tv_sec ? one->tv_sec < other->tv_sec : one->tv_nsec < other->tv_nsec;
 }
@@ -187,7 +187,7 @@ bool duo_is_past(const struct timespec *deadline)
 {
     if (deadline == NULL) return false;
     struct timespec now = duo_deadline(0);
-    return !is_before(&now, deadline);
+    return !is_earlier(&now, deadline);
 }
 
 struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause)
@@ -195,7 +195,7 @@ struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *paus
     if (*pause == 0) *pause = FIRST_PAUSE;
     struct timespec end = duo_deadline(*pause);
     if (*pause < LONGEST_PAUSE) *pause *= 2;
-    return deadline != NULL && is_before(deadline, &end) ? *deadline : end;
+    return deadline != NULL && is_earlier(deadline, &end) ? *deadline : end;
 }
 
 bool duo_wait_a_while(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,

@@ -8,24 +8,16 @@
 #include "utf8.h"
 
 /* How text, bytes and every generated list begin. */
-typedef struct list {
+typedef struct wire_items {
     const char *data;
     size_t size;
-} list;
+} wire_items;
 
 /*
  * The number of items that take no bytes (structs without fields, or of such structs) is not limited
  * by the bytes that are there. They are not walked through, either.
  */
 enum { MOST_EMPTY = UINT16_MAX };
-
-static bool is_little_endian(void)
-{
-    const uint16_t one = 1;
-    uint8_t low;
-    memcpy(&low, &one, 1);
-    return low == 1;
-}
 
 static size_t count_size(uint64_t count)
 {
@@ -34,9 +26,9 @@ static size_t count_size(uint64_t count)
     return size;
 }
 
-static list list_of(const char *value)
+static wire_items list_of(const char *value)
 {
-    list items;
+    wire_items items;
     memcpy(&items, value, sizeof items);
     return items;
 }
@@ -52,19 +44,19 @@ static bool is_some(const char *value)
  * More space than any memory has. Rounded up, or added once to another such size, it is still far from
  * overflowing a `size_t`; a product is compared with it by a division, before it is computed.
  */
-#define MUCH (SIZE_MAX / 4)
+#define WIRE_MUCH (SIZE_MAX / 4)
 
 /* Adds a number of bytes; false if no memory has that many. Many texts may be views of the same bytes. */
-static bool add(size_t *size, size_t more)
+static bool add_bytes(size_t *size, size_t more)
 {
-    if (more > MUCH || *size > MUCH - more) return false;
+    if (more > WIRE_MUCH || *size > WIRE_MUCH - more) return false;
     *size += more;
     return true;
 }
 
 static duo_status add_count(size_t *size, size_t count)
 {
-    return add(size, count_size(count)) ? DUO_OK : DUO_TOO_LARGE;
+    return add_bytes(size, count_size(count)) ? DUO_OK : DUO_TOO_LARGE;
 }
 
 static duo_status measure(const duo_wire *wire, const char *value, size_t depth, size_t *size);
@@ -82,13 +74,13 @@ static duo_status measure_parts(const duo_wire *wire, const char *value, unsigne
     return DUO_OK;
 }
 
-static duo_status measure_list(const duo_wire *item, list items, size_t depth, size_t *size)
+static duo_status measure_list(const duo_wire *item, wire_items items, size_t depth, size_t *size)
 {
     duo_status status = add_count(size, items.size);
     if (depth == DUO_WIRE_DEPTH) return DUO_TOO_LARGE;
     if (item->least == 0) return items.size <= MOST_EMPTY ? status : DUO_TOO_LARGE;
     if (item->kind == DUO_WIRE_NUMBER || item->kind == DUO_WIRE_BOOL) {
-        bool fits = items.size <= MUCH / item->size && add(size, items.size * item->size);
+        bool fits = items.size <= WIRE_MUCH / item->size && add_bytes(size, items.size * item->size);
         return fits ? status : DUO_TOO_LARGE;
     }
     for (size_t i = 0; i < items.size && status == DUO_OK; i++)
@@ -100,11 +92,11 @@ static duo_status measure(const duo_wire *wire, const char *value, size_t depth,
 {
     switch (wire->kind) {
     case DUO_WIRE_NUMBER:
-    case DUO_WIRE_BOOL: return add(size, wire->size) ? DUO_OK : DUO_TOO_LARGE;
+    case DUO_WIRE_BOOL: return add_bytes(size, wire->size) ? DUO_OK : DUO_TOO_LARGE;
     case DUO_WIRE_TEXT:
     case DUO_WIRE_BYTES: {
-        list bytes = list_of(value);
-        if (!add(size, bytes.size)) return DUO_TOO_LARGE;
+        wire_items bytes = list_of(value);
+        if (!add_bytes(size, bytes.size)) return DUO_TOO_LARGE;
         bool is_text = wire->kind == DUO_WIRE_TEXT;
         if (is_text && !duo_is_utf8((const uint8_t *)bytes.data, bytes.size)) return DUO_INVALID;
         return add_count(size, bytes.size);
@@ -177,11 +169,11 @@ static bool encode(const duo_wire *wire, const char *value, duo_wire_writer *wri
     }
     case DUO_WIRE_TEXT:
     case DUO_WIRE_BYTES: {
-        list bytes = list_of(value);
+        wire_items bytes = list_of(value);
         return put_count(writer, bytes.size) && put(writer, bytes.data, bytes.size);
     }
     case DUO_WIRE_LIST: {
-        list items = list_of(value);
+        wire_items items = list_of(value);
         const duo_wire *item = wire->parts->wire;
         if (!put_count(writer, items.size)) return false;
         if (item->kind == DUO_WIRE_NUMBER && is_little_endian())
@@ -247,7 +239,7 @@ static bool take_count(reader *from, uint64_t *count)
     return false;
 }
 
-static size_t aligned(size_t size)
+static size_t wire_aligned(size_t size)
 {
     return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
@@ -351,7 +343,7 @@ static void decode(const duo_wire *wire, builder *from, char *value)
     case DUO_WIRE_TEXT:
     case DUO_WIRE_BYTES: {
         size_t size = (size_t)next_count(from);
-        list bytes = {(const char *)from->at, size};
+        wire_items bytes = {(const char *)from->at, size};
         from->at += size;
         memcpy(value, &bytes, sizeof bytes);
         return;

@@ -2,10 +2,20 @@
 #ifndef DUOLOGUE_WIRE_ROOM_H
 #define DUOLOGUE_WIRE_ROOM_H
 
+#include <string.h>
+
 #include "duologue/wire.h"
 
 /* The deepest nesting of lists; deeper values are neither sent nor received. */
 enum { DUO_WIRE_DEPTH = 256 };
+
+static inline bool is_little_endian(void)
+{
+    const uint16_t one = 1;
+    uint8_t low;
+    memcpy(&low, &one, 1);
+    return low == 1;
+}
 
 /* Where encoded bytes go. `more` provides space when `at` has reached `end`; false if there is none. */
 typedef struct duo_wire_writer {

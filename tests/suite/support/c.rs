@@ -53,8 +53,16 @@ impl Compiler {
         all
     }
 
-    /// A command for a C source, or for C++.
+    /// A command for a C source, or for C++, that finds the shim's headers.
     pub fn command(self, cpp: bool) -> Command {
+        let mut command = self.strict(cpp);
+        command.arg("-I").arg(runtime().join("include"));
+        command.args(["-gdwarf-4", "-pthread", "-D_POSIX_C_SOURCE=200809L"]);
+        command
+    }
+
+    /// A command with the warnings, and nothing else.
+    pub fn strict(self, cpp: bool) -> Command {
         let found = match (self, cpp) {
             (Compiler::Gcc, false) => installed(&["gcc".into()], "gcc"),
             (Compiler::Gcc, true) => installed(&["g++".into()], "g++"),
@@ -66,8 +74,6 @@ impl Compiler {
         if cpp && self == Compiler::Gcc {
             command.arg("-Wuseless-cast");
         }
-        command.arg("-I").arg(runtime().join("include"));
-        command.args(["-gdwarf-4", "-pthread", "-D_POSIX_C_SOURCE=200809L"]);
         command
     }
 }

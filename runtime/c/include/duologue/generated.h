@@ -5,10 +5,7 @@
 #ifndef DUOLOGUE_GENERATED_H
 #define DUOLOGUE_GENERATED_H
 
-#include "duologue/tables.h"
-
-#if !defined(__cplusplus) && !defined(__OPTIMIZE_SIZE__)
 #include "duologue/pipe.h"
-#endif
+#include "duologue/tables.h"
 
 #endif

@@ -16,7 +16,6 @@
 #include <stdalign.h>
 #include <string.h>
 
-#include "duologue/atomic.h"
 #include "duologue/tables.h"
 
 enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
@@ -477,6 +476,8 @@ DUO_INLINE duo_endpoint duo_taken(const duo_cursor *cursor, duo_endpoint from, d
     uint64_t others = (cursor->word & DUO_AT_PROCESSORS) | (cursor->side->at & DUO_AT_SWAPS);
     return duo_turn_on(cursor, from, stays, others);
 }
+
+#endif
 
 #endif
 

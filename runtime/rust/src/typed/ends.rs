@@ -60,7 +60,7 @@ impl<S> Drop for Receiver<S> {
 
 /// A message of state `S` that was found but has not been taken yet.
 ///
-/// Only [`State::open`] gets one. If it is dropped instead of taken, which generated code never does, the message and
+/// Only `State::open`, which generated code implements, gets one. If it is dropped instead of taken, which generated code never does, the message and
 /// its session are leaked: the runtime does not know the payload's type.
 pub struct Branch<S> {
     pub(super) pipe: Pipe,
