@@ -7,7 +7,7 @@ typedef struct parked_wait {
     duo_session *session;
     const duo_side *side;
     bool is_for_credit;
-} awaited;
+} parked_wait;
 
 static inline bool is_over(const parked_wait *what)
 {
@@ -48,7 +48,7 @@ uint64_t duo_spin(const duo_line *line, uint64_t at)
 
 #endif
 
-/* Spins and yields for a while; false if what is awaited has not come. */
+/* Spins and yields for a while; false if what is parked_wait has not come. */
 static bool polls_side(const parked_wait *what)
 {
     duo_backoff backoff = duo_backoff_begin(!is_on_this_processor(what->side->at));

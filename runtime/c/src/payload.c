@@ -141,14 +141,14 @@ bool duo_spread(const duo_type *type, void *value, size_t *size)
     return walk(type, value, SPREADS, add_size, size);
 }
 
-typedef struct space {
+typedef struct copy_block {
     char *start;
     size_t used;
-} space;
+} copy_block;
 
 static bool copy_list(const duo_type *type, char *value, void *context)
 {
-    space *left = context;
+    copy_block *left = context;
     if (!is_list(type)) return true;
     list_view items;
     memcpy(&items, value, sizeof items);
@@ -164,7 +164,7 @@ static bool copy_list(const duo_type *type, char *value, void *context)
 
 void duo_copy(const duo_type *type, void *value, char *place)
 {
-    space left = {place, 0};
+    copy_block left = {place, 0};
     walk(type, value, SPREADS, copy_list, &left);
 }
 

@@ -89,7 +89,7 @@ static void signal_descriptor(duo_ports *ports)
     while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
-static void notify(duo_notifier *notifier)
+static void notify_port(duo_notifier *notifier)
 {
     node *notified = (node *)(void *)notifier;
     duo_ports *ports = notified->ports;
@@ -267,7 +267,7 @@ static node *new_node(duo_ports *ports)
     }
     made = duo_allocate(sizeof *made);
     if (made == NULL) return NULL;
-    *made = (node){.notifier = {notify}, .ports = ports, .older = ports->newest};
+    *made = (node){.notifier = {notify_port}, .ports = ports, .older = ports->newest};
     ports->newest = made;
     return made;
 }
@@ -341,7 +341,7 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
 }
 
 /* Spins and yields for a while; false if no notifier was called. */
-static bool polls(duo_ports *ports)
+static bool polls_ports(duo_ports *ports)
 {
     size_t checks = ports->watch != NULL ? 1 + ports->count : 1;
     duo_backoff backoff = duo_backoff_begin(true);

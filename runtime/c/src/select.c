@@ -8,7 +8,7 @@ typedef struct select_notifier {
     alignas(8) DUO_ATOMIC uint64_t notified;
 } select_notifier;
 
-static void notify(duo_notifier *notifier)
+static void notify_select(duo_notifier *notifier)
 {
     select_notifier *waiting = (select_notifier *)(void *)notifier;
     duo_atomic_store(&waiting->notified, 1, memory_order_release);
@@ -16,7 +16,7 @@ static void notify(duo_notifier *notifier)
 }
 
 /* Checks all endpoints once, beginning at `first`: DUO_OK, DUO_EMPTY or DUO_USED. */
-static duo_status check_all(const duo_endpoint *endpoints, size_t count, size_t first, size_t *which)
+static duo_status check_once(const duo_endpoint *endpoints, size_t count, size_t first, size_t *which)
 {
     for (size_t i = 0; i < count; i++) {
         *which = (first + i) % count;
@@ -71,7 +71,7 @@ static size_t first_remote(const duo_endpoint *endpoints, size_t count)
 static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline,
                  uint64_t *pause)
 {
-    select_notifier notifier = {{notify}, 0};
+    select_notifier notifier = {{notify_select}, 0};
     bool is_unseen = false, in_time = true;
     size_t armed = arm_all(endpoints, count, &notifier, &is_unseen);
     /* One barrier for all: a sender sees the notifier, or the message is seen here. Without it, check again soon. */
@@ -114,18 +114,18 @@ duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait
 {
     if (count == 0) return DUO_EMPTY;
     size_t first = index_to_begin(count);
-    duo_status status = check_all(endpoints, count, first, which);
+    duo_status status = check_once(endpoints, count, first, which);
     if (wait == DUO_AT_ONCE) return status;
     duo_backoff backoff = duo_backoff_begin(true);
     while (status == DUO_EMPTY && duo_backoff_pass(&backoff, count))
-        status = check_all(endpoints, count, first, which);
+        status = check_once(endpoints, count, first, which);
     struct timespec deadline = {0};
     if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
     bool in_time = true;
     uint64_t pause = 0;
     while (status == DUO_EMPTY && in_time) {
         in_time = sleep_until_notified(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline, &pause);
-        status = check_all(endpoints, count, first, which);
+        status = check_once(endpoints, count, first, which);
     }
     return status;
 }

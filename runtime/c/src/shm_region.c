@@ -182,7 +182,7 @@ static duo_status look_at(int region, shape *found)
  * process has one. This process then holds all of the head's locks, so no other process attaches meanwhile, and no
  * process in a session has mapped the file. DUO_CLOSED: the name was removed.
  */
-static duo_status make_ready(int region, size_t space, bool *is_made)
+static duo_status make_region(int region, size_t space, bool *is_made)
 {
     shape found;
     duo_status status = lock_head(region);
@@ -205,7 +205,7 @@ duo_status duo_shm_open(const char *name, size_t space, int *region)
             return give_up(opened, DUO_SYSTEM);
         }
         bool is_made = false;
-        duo_status status = make_ready(opened, space, &is_made);
+        duo_status status = make_region(opened, space, &is_made);
         if (status == DUO_OK) {
             unlock(opened);
             *region = opened;

@@ -64,7 +64,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         word += UINT64_C(1) << DUO_SHM_COUNT_SHIFT;
         bool is_full = shm->count == DUO_SHM_CELLS || shm->cells + wire->follow > DUO_SHM_CELLS;
         if (is_full) word |= DUO_SHM_FULL;
-        if (!publish(shm, word, useless_after(message))) return duo_shm_end(shm, DUO_CLOSED, next);
+        if (!publish_line(shm, word, useless_after(message))) return duo_shm_end(shm, DUO_CLOSED, next);
         if (message->edge == DUO_STAY) {
             if (is_full) begin_line(shm);
             follow(from, next);

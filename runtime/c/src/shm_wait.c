@@ -64,7 +64,7 @@ static bool shares_processor(duo_shm *shm)
 }
 
 /* Spins and yields for a while; false if what is awaited has not come. */
-static bool polls(duo_shm *shm, duo_shm_check *check)
+static bool polls_region(duo_shm *shm, duo_shm_check *check)
 {
     duo_backoff backoff = duo_backoff_begin(!shares_processor(shm));
     while (duo_backoff_pass(&backoff, 1)) {
@@ -115,7 +115,7 @@ static uint32_t announce_sleep(duo_shm *shm)
 duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait)
 {
     if (check(shm)) return DUO_OK;
-    if (wait != DUO_AT_ONCE && polls(shm, check)) return DUO_OK;
+    if (wait != DUO_AT_ONCE && polls_region(shm, check)) return DUO_OK;
     uint64_t now = duo_shm_now();
     uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
     for (;;) {

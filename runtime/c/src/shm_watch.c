@@ -117,7 +117,7 @@ static bool sleep_on_all(const wait_list *made, uint64_t end)
     return false;
 #else
     /* The call expects 64 bits for each, whatever `struct timespec` has. */
-    int64_t until[2] = {(int64_t)(end / NANOSECONDS), (int64_t)(end % NANOSECONDS)};
+    int64_t until[2] = {(int64_t)(end / DUO_SHM_SECOND), (int64_t)(end % DUO_SHM_SECOND)};
     long ended = syscall(SYS_futex_waitv, made->words, made->count, 0, until, CLOCK_MONOTONIC);
     /* Any other error (a filter, no memory, a word that is gone) would occur again at once. */
     return ended >= 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
@@ -192,16 +192,16 @@ static void unlink_side(duo_shm *shm)
 }
 
 /* The result of checking the sides of a watch. */
-typedef enum found { NOTHING, UNFINISHED, NEWS } found;
+typedef enum watch_news { NO_NEWS, UNFINISHED, NEWS } watch_news;
 
 /* Calls the notifiers of all that are ready, under the lock. */
-static found notify_ready(duo_watch *watch)
+static watch_news notify_ready(duo_watch *watch)
 {
-    found seen = NOTHING;
+    watch_news seen = NO_NEWS;
     for (duo_shm *shm = watch->first, *next; shm != NULL; shm = next) {
         next = shm->next_watched;
         if (!is_ready(shm, shm->asks_writable)) {
-            if (shm->is_unfinished && seen == NOTHING) seen = UNFINISHED;
+            if (shm->is_unfinished && seen == NO_NEWS) seen = UNFINISHED;
             continue;
         }
         duo_side *side = &shm->remote.session.sides[shm->role];
@@ -220,7 +220,7 @@ static void sleep_once(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t exp
     begin_wait_list(&made, word, expected);
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) announce_sleep(&made, shm);
     run_barrier(&made);
-    found seen = notify_ready(watch);
+    watch_news seen = notify_ready(watch);
     if (seen != NEWS) {
         duo_shm_unlock();
         /* Others may be waiting for the lock. */

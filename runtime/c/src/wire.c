@@ -266,9 +266,9 @@ static bool check(const duo_wire *wire, reader *from, size_t depth)
         if (depth == DUO_WIRE_DEPTH || !take_count(from, &count)) return false;
         if (count > (item->least > 0 ? left(from) / item->least : MOST_EMPTY)) return false;
         /* The count was compared with the remaining bytes, but one byte there may be many in memory. */
-        if (item->size != 0 && count > MUCH / item->size) return false;
-        size_t space = aligned((size_t)count * item->size);
-        if (space > MUCH || from->space > MUCH - space) return false;
+        if (item->size != 0 && count > WIRE_MUCH / item->size) return false;
+        size_t space = wire_aligned((size_t)count * item->size);
+        if (space > WIRE_MUCH || from->space > WIRE_MUCH - space) return false;
         from->space += space;
         if (item->kind == DUO_WIRE_NUMBER) {
             from->at += count * item->size;
@@ -352,8 +352,8 @@ static void decode(const duo_wire *wire, builder *from, char *value)
         const duo_wire *item = wire->parts->wire;
         size_t count = (size_t)next_count(from);
         char *place = from->space;
-        from->space += aligned(count * item->size);
-        list items = {place, count};
+        from->space += wire_aligned(count * item->size);
+        wire_items items = {place, count};
         memcpy(value, &items, sizeof items);
         if (item->kind == DUO_WIRE_NUMBER && is_little_endian() && count > 0) {
             memcpy(place, from->at, count * item->size);

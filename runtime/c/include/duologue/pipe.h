@@ -18,6 +18,10 @@
 
 #include "duologue/tables.h"
 
+#ifndef __cplusplus
+
+#include "duologue/atomic.h"
+
 enum { DUO_LINE = 64, DUO_INLINE_RING = 2 * DUO_LINE };
 
 /*
