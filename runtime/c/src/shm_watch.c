@@ -78,7 +78,7 @@ static void begin_wait_list(wait_list *made, DUO_ATOMIC uint64_t *word, uint64_t
 }
 
 /* Announces that this process sleeps on the flags of a side. */
-static void announce_sleep(wait_list *made, duo_shm *shm)
+static void announce_watched_sleep(wait_list *made, duo_shm *shm)
 {
     if (made->count == 1 + MOST) {
         made->is_truncated = true;
@@ -168,7 +168,7 @@ bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     bool is_there = false, is_unfinished = false;
     begin_wait_list(&made, word, 0);
     for (size_t i = 0; i < count; i++)
-        if (duo_is_remote(endpoints[i])) announce_sleep(&made, shm_of(endpoints[i]));
+        if (duo_is_remote(endpoints[i])) announce_watched_sleep(&made, shm_of(endpoints[i]));
     run_barrier(&made);
     for (size_t i = 0; i < count && !is_there; i++) {
         if (!duo_is_remote(endpoints[i])) continue;
@@ -218,7 +218,7 @@ static void sleep_once(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t exp
 {
     wait_list made;
     begin_wait_list(&made, word, expected);
-    for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) announce_sleep(&made, shm);
+    for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) announce_watched_sleep(&made, shm);
     run_barrier(&made);
     watch_news seen = notify_ready(watch);
     if (seen != NEWS) {
