@@ -132,6 +132,10 @@ impl Sizes {
     /// Whether values are integers or floating point numbers.
     #[must_use]
     pub fn is_number(&self, ty: &Type) -> bool {
+        self.is_number_with(ty, &[])
+    }
+
+    fn is_number_with(&self, ty: &Type, arguments: &[Type]) -> bool {
         match ty {
             Type::Builtin(builtin) => match builtin {
                 Builtin::U8
@@ -147,11 +151,11 @@ impl Sizes {
                 Builtin::Bool | Builtin::Str | Builtin::Bytes => false,
             },
             Type::Named(id) => self.numbers[id.index()],
-            Type::List(_)
-            | Type::Option(_)
-            | Type::Tuple(_)
-            | Type::Parameter(_)
-            | Type::Endpoint(_) => false,
+            Type::Parameter(index) => {
+                let argument = arguments.get(*index as usize);
+                argument.is_some_and(|argument| self.is_number(argument))
+            }
+            Type::List(_) | Type::Option(_) | Type::Tuple(_) | Type::Endpoint(_) => false,
         }
     }
 
@@ -175,7 +179,7 @@ impl Sizes {
         for entry in &message.entries {
             let size = self.with_arguments(&entry.ty, arguments);
             encoding.size = encoding.size.and(size);
-            encoding.is_numbers &= self.is_number(argument_of(&entry.ty, arguments));
+            encoding.is_numbers &= self.is_number_with(&entry.ty, arguments);
         }
         encoding
     }
@@ -194,10 +198,10 @@ impl Sizes {
             }
             Type::Tuple(items) => self.all(items, arguments),
             Type::Named(id) => self.declared[id.index()],
-            Type::Parameter(_) => match argument_of(ty, arguments) {
-                Type::Parameter(_) => Size::UNKNOWN,
-                argument => self.of_type(argument),
-            },
+            Type::Parameter(index) => {
+                let argument = arguments.get(*index as usize);
+                argument.map_or(Size::UNKNOWN, |argument| self.of_type(argument))
+            }
             // An obstacle: it has no encoding.
             Type::Endpoint(_) => Size::UNKNOWN,
         }
@@ -234,20 +238,6 @@ const COUNTED: Size = Size {
     least: 1,
     most: None,
 };
-
-/// The argument that a type parameter stands for, if there is one; other types stand for themselves.
-fn argument_of<'t>(ty: &'t Type, arguments: &'t [Type]) -> &'t Type {
-    let argument = match ty {
-        Type::Parameter(index) => arguments.get(*index as usize),
-        Type::Builtin(_)
-        | Type::List(_)
-        | Type::Option(_)
-        | Type::Tuple(_)
-        | Type::Named(_)
-        | Type::Endpoint(_) => None,
-    };
-    argument.unwrap_or(ty)
-}
 
 fn of_builtin(builtin: Builtin) -> Size {
     match builtin {

@@ -40,7 +40,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("fingerprint", &["relation"]),
     ("wire", &["protocol", "relation", "fingerprint"]),
-    ("endpoint", &["protocol", "check"]),
+    ("endpoint", &["protocol"]),
     (
         "target",
         &[

@@ -10,7 +10,7 @@ impl UnitView<'_> {
     /// Whether sessions can live in the caller's memory.
     pub fn fits_in(&self) -> bool {
         self.unit.kind != Kind::Mentioned
-            && self.state(0).direction.is_some()
+            && self.state(0).active_side().is_some()
             && self.allocates().is_none()
     }
 
@@ -82,12 +82,7 @@ impl UnitView<'_> {
         let mut seen = BTreeSet::new();
         let mut open = vec![index];
         while let Some(at) = open.pop() {
-            let state = self.state(at);
-            let next = state
-                .messages
-                .iter()
-                .filter_map(|message| self.next(at, message));
-            for next in next.filter(|next| self.state(*next).direction == state.direction) {
+            for next in self.run_after(at) {
                 if next == index {
                     return true;
                 }

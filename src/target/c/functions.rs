@@ -319,7 +319,8 @@ impl UnitView<'_> {
             "static inline duo_status {}",
             self.unit.of_state(index, close)
         );
-        let body = if handle == "over" {
+        let activity = Activity::of(self.state(index).direction, side);
+        let body = if activity == Activity::Over {
             vec![
                 "    (void)self;".to_owned(),
                 "    return DUO_OK;".to_owned(),

@@ -2,6 +2,7 @@
 
 use super::spelling;
 use super::view::{UnitView, handle};
+use crate::endpoint::Edge;
 use crate::protocol::{Builtin, Entry, Message, Side, Type};
 
 impl UnitView<'_> {
@@ -116,7 +117,7 @@ impl UnitView<'_> {
         };
         self.leaves
             && message.entries.len() <= 7
-            && self.edge(index, message) == "DUO_TURN"
+            && self.edge(index, message) == Edge::Turn
             && message.entries.iter().all(is_number)
     }
 

@@ -5,6 +5,7 @@ use super::names::{OfState, OfType};
 use super::spelling;
 use super::types::{Types, is_bare};
 use super::view::{UnitView, handle};
+use crate::endpoint::Edge;
 use crate::protocol::{Definition, Message, Side, Type, TypeId, Variant};
 
 /// What the runtime needs to know about such a message.
@@ -119,13 +120,13 @@ impl UnitView<'_> {
             tags(self.types, &ty, &parameter, &mut left)
         });
         let conditions: Option<Vec<Vec<String>>> = conditions.collect();
-        (is_plain && edge != "DUO_END").then(|| Plain {
+        (is_plain && edge != Edge::End).then(|| Plain {
             message,
             role: match side {
                 Side::Client => "DUO_CLIENT",
                 Side::Server => "DUO_SERVER",
             },
-            edge,
+            edge: self.edge_name(index, message),
             shape: if self.begun[index] {
                 self.shape_table()
             } else {

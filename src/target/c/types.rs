@@ -192,7 +192,7 @@ impl<'a> Types<'a> {
     /// Whether the session is over for an endpoint of this type.
     pub fn is_over(&self, endpoint: &EndpointType) -> bool {
         let protocol = self.program.protocol(endpoint.protocol);
-        protocol.state(endpoint.state).direction.is_none()
+        protocol.state(endpoint.state).active_side().is_none()
     }
 
     /// The destructor in the C line of an external type, if it has one.

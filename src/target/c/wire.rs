@@ -141,7 +141,7 @@ impl<'a> WireView<'a> {
         let mut counts = Vec::new();
         for index in 0..view.unit.states.len() {
             let state = view.state(index);
-            counts.push(match state.direction {
+            counts.push(match state.active_side() {
                 Some(_) => state.messages.len().to_string(),
                 None => "0".to_owned(),
             });

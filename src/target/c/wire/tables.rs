@@ -4,6 +4,7 @@ use super::super::names::Own;
 use super::super::spelling;
 use super::super::types::is_bare;
 use super::super::view::UnitView;
+use crate::endpoint::Edge;
 use crate::protocol::{Builtin, Definition, Message, Type, TypeId};
 use crate::wire::{Encoding, Sizes};
 use std::collections::BTreeMap;
@@ -43,11 +44,8 @@ impl<'a> Wires<'a> {
     /// the same line.
     pub fn message(&mut self, index: usize, message: &Message, encoding: Encoding) -> [String; 3] {
         let next = self.view.next(index, message);
-        let own = self.view.state(index).direction;
-        let follow = match next {
-            Some(next) if self.view.state(next).direction == own => self.cells(next),
-            Some(_) | None => 0,
-        };
+        let next = next.filter(|_| self.view.edge(index, message) == Edge::Stay);
+        let follow = next.map_or(0, |next| self.cells(next));
         if message.entries.is_empty() {
             return ["NULL".to_owned(), "0".to_owned(), follow.to_string()];
         }
