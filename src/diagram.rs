@@ -1,14 +1,14 @@
 //! Protocols as diagrams: which side sends in which state, and where each message leads.
 
 use crate::graph::{StateGraph, Step};
-use crate::protocol::{Direction, Message, Next, Protocol, Side, State};
+use crate::protocol::{Message, Next, Protocol, Side, State};
 use crate::source::Sources;
 use std::fmt::Write;
 
 /// Which side sends in a state.
 fn turn(state: &State) -> String {
-    match state.direction {
-        Some(direction) => format!("{} sends", direction.active_side().word()),
+    match state.active_side() {
+        Some(active) => format!("{} sends", active.word()),
         None => "over".to_owned(),
     }
 }
@@ -19,7 +19,7 @@ pub fn dot(protocol: &Protocol, sources: &Sources) -> String {
     let node = |state: Option<_>| match state.map(|id| protocol.state(id)) {
         None => "shape=doublecircle width=0.15 label=\"\"".to_owned(),
         Some(state) => {
-            let colour = match state.direction.map(Direction::active_side) {
+            let colour = match state.active_side() {
                 Some(Side::Client) => "#dceeff",
                 Some(Side::Server) => "#ffeeda",
                 None => "#eeeeee",

@@ -1,7 +1,9 @@
-//! One side of a checked protocol: what it may do in each state.
+//! One side of a protocol: what it may do in each state, and what follows. Targets ask here and derive nothing of it again.
 
-use crate::check::CheckedProtocol;
-use crate::protocol::{Direction, Side, StateId};
+use crate::protocol::{Direction, Next, Protocol, Side, State, StateId};
+
+/// How many messages of an unbounded run always fit, so that its sender does not have to wait for a free slot.
+pub const ALWAYS_FIT: u32 = 64;
 
 /// What a side does in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +28,34 @@ impl Activity {
     }
 }
 
-/// One side of a checked protocol.
+/// Which side is active after a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// The same side: its run goes on.
+    Stay,
+    /// The other side.
+    Turn,
+    /// Neither: the session is over.
+    End,
+}
+
+impl Edge {
+    /// What a message of `state` does that leads to `next`; `None` stands for `!`.
+    #[must_use]
+    pub fn of(state: &State, next: Option<&State>) -> Edge {
+        match next.and_then(State::active_side) {
+            None => Edge::End,
+            after if after == state.active_side() => Edge::Stay,
+            Some(_) => Edge::Turn,
+        }
+    }
+}
+
+/// One side of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint<'a> {
     /// The protocol.
-    pub protocol: CheckedProtocol<'a>,
+    pub protocol: &'a Protocol,
     /// The side.
     pub side: Side,
 }
@@ -38,7 +63,7 @@ pub struct Endpoint<'a> {
 impl<'a> Endpoint<'a> {
     /// The side of `protocol` that `side` names.
     #[must_use]
-    pub fn of(protocol: CheckedProtocol<'a>, side: Side) -> Endpoint<'a> {
+    pub fn of(protocol: &'a Protocol, side: Side) -> Endpoint<'a> {
         Endpoint { protocol, side }
     }
 
@@ -54,13 +79,60 @@ impl<'a> Endpoint<'a> {
     /// What this side does in a state.
     #[must_use]
     pub fn activity(&self, state: StateId) -> Activity {
-        Activity::of(self.protocol.protocol().state(state).direction, self.side)
+        Activity::of(self.protocol.state(state).direction, self.side)
     }
 
     /// Whether many senders can share this side's endpoint of a state: it sends there, and the endpoint that follows is
     /// always the same.
     #[must_use]
     pub fn can_be_shared(&self, state: StateId) -> bool {
-        self.activity(state) == Activity::Sends && self.protocol.protocol().always_returns(state)
+        self.activity(state) == Activity::Sends && self.protocol.always_returns(state)
     }
+}
+
+/// The state that follows a message; `None` if that is `!`.
+#[must_use]
+pub fn next<'a>(protocol: &'a Protocol, next: &Next) -> Option<&'a State> {
+    match next {
+        Next::End => None,
+        Next::State { state, .. } => Some(protocol.state(*state)),
+    }
+}
+
+/// Whether a message of a state may be followed by another in the same direction.
+#[must_use]
+pub fn may_stay(protocol: &Protocol, state: &State) -> bool {
+    let mut messages = state.messages.iter();
+    messages.any(|message| Edge::of(state, next(protocol, &message.next)) == Edge::Stay)
+}
+
+/// The states in which a sender may find that no slot is free: those on a cycle in one direction or after one, and those that a run
+/// of at least [`ALWAYS_FIT`] messages leads to. `states` are the ones that sessions reach, of `count` in all, and `run` gives for
+/// each the states that continue its run.
+#[must_use]
+pub fn waiting_states<I: Iterator<Item = usize>>(
+    count: usize,
+    states: &[usize],
+    run: impl Fn(usize) -> I,
+) -> Vec<bool> {
+    // States without a predecessor in their run are removed one after the other; those that remain are on a cycle or after one.
+    let mut before = vec![0usize; count];
+    for state in states {
+        run(*state).for_each(|next| before[next] += 1);
+    }
+    let mut sent = vec![0u32; count];
+    let mut waits = vec![true; count];
+    let mut free = states.to_vec();
+    free.retain(|state| before[*state] == 0);
+    while let Some(state) = free.pop() {
+        waits[state] = sent[state] >= ALWAYS_FIT;
+        for next in run(state) {
+            sent[next] = sent[next].max(sent[state].saturating_add(1));
+            before[next] -= 1;
+            if before[next] == 0 {
+                free.push(next);
+            }
+        }
+    }
+    waits
 }

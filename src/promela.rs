@@ -79,10 +79,7 @@ fn process(
     let _ = writeln!(text, "\nactive proctype {}() {{", side.word());
     for (index, state) in protocol.states.iter().enumerate() {
         let _ = write!(text, "S{index}: /* {} */", state.name);
-        let is_active = state
-            .direction
-            .map(|direction| direction.active_side() == side);
-        let Some(is_active) = is_active else {
+        let Some(is_active) = state.active_side().map(|active| active == side) else {
             text.push_str("\n    goto over;\n");
             continue;
         };

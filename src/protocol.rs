@@ -301,6 +301,14 @@ pub struct State {
     pub span: Span,
 }
 
+impl State {
+    /// The side that sends; `None` in a terminal state.
+    #[must_use]
+    pub fn active_side(&self) -> Option<Side> {
+        self.direction.map(Direction::active_side)
+    }
+}
+
 /// A type parameter of a state.
 #[derive(Debug)]
 pub struct Parameter {

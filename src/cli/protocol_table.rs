@@ -4,7 +4,7 @@
 use super::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::graph::Capacity;
-use duologue::protocol::{Direction, Next, Side, State};
+use duologue::protocol::{Next, Side, State};
 use duologue::report::counted;
 use std::fmt::Write;
 
@@ -65,14 +65,13 @@ fn map(protocol: CheckedProtocol<'_>, terminal: &Terminal) -> String {
     let width = width.unwrap_or(0);
     let mut text = String::new();
     for state in states {
-        let (style, client, server) =
-            match (state.direction.map(Direction::active_side), terminal.ascii) {
-                (Some(Side::Client), false) => (CLIENT, "client \u{25b6}", ""),
-                (Some(Side::Server), false) => (SERVER, "", "\u{25c0} server"),
-                (Some(Side::Client), true) => (CLIENT, "client >", ""),
-                (Some(Side::Server), true) => (SERVER, "", "< server"),
-                (None, _) => (QUIET, "", "over"),
-            };
+        let (style, client, server) = match (state.active_side(), terminal.ascii) {
+            (Some(Side::Client), false) => (CLIENT, "client \u{25b6}", ""),
+            (Some(Side::Server), false) => (SERVER, "", "\u{25c0} server"),
+            (Some(Side::Client), true) => (CLIENT, "client >", ""),
+            (Some(Side::Server), true) => (SERVER, "", "< server"),
+            (None, _) => (QUIET, "", "over"),
+        };
         let speaker = styled(style, format_args!("{client}{server}"));
         let name = format!("{:width$}", state.name.text());
         let _ = writeln!(text, "      {name}  {speaker}  {}", messages(state));

@@ -39,7 +39,8 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("fingerprint", &["relation"]),
-    ("endpoint", &["protocol", "check"]),
+    ("wire", &["protocol", "relation", "fingerprint"]),
+    ("endpoint", &["protocol"]),
     (
         "target",
         &[
@@ -50,6 +51,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "relation",
             "check",
             "fingerprint",
+            "wire",
             "endpoint",
         ],
     ),

@@ -1,6 +1,6 @@
 //! Why sessions of a protocol need an allocator, for devices that have none.
 
-use super::units::{Kind, parts_of};
+use super::units::Kind;
 use super::view::UnitView;
 use crate::graph::Capacity;
 use crate::protocol::{Builtin, Type};
@@ -10,7 +10,7 @@ impl UnitView<'_> {
     /// Whether sessions can live in the caller's memory.
     pub fn fits_in(&self) -> bool {
         self.unit.kind != Kind::Mentioned
-            && self.state(0).direction.is_some()
+            && self.state(0).active_side().is_some()
             && self.allocates().is_none()
     }
 
@@ -68,7 +68,7 @@ impl UnitView<'_> {
             Type::Tuple(items) => items.iter().find_map(|item| self.outside(item)),
             Type::Named(id) => {
                 let declared = types.program.ty(*id);
-                match parts_of(&declared.definition).as_slice() {
+                match declared.definition.parts().as_slice() {
                     [] => Some(format!("values of the host type `{}`", declared.name)),
                     parts => parts.iter().find_map(|part| self.outside(part)),
                 }
@@ -82,12 +82,7 @@ impl UnitView<'_> {
         let mut seen = BTreeSet::new();
         let mut open = vec![index];
         while let Some(at) = open.pop() {
-            let state = self.state(at);
-            let next = state
-                .messages
-                .iter()
-                .filter_map(|message| self.next(at, message));
-            for next in next.filter(|next| self.state(*next).direction == state.direction) {
+            for next in self.run_after(at) {
                 if next == index {
                     return true;
                 }

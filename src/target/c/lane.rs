@@ -1,6 +1,7 @@
 //! Numbers that are sent between processes, which the header also writes to the region and reads from it without a call.
 
 use super::view::UnitView;
+use crate::endpoint::Edge;
 use crate::protocol::{Builtin, Entry, Message, Type};
 
 /// The header checks for at most this many messages of a state that turn the direction; the library finds the others.
@@ -45,7 +46,7 @@ impl UnitView<'_> {
         let mut entries = message.entries.iter();
         self.leaves
             && message.entries.len() <= 7
-            && self.edge(index, message) == "DUO_TURN"
+            && self.edge(index, message) == Edge::Turn
             && entries.all(|entry| self.is_number(index, entry))
     }
 

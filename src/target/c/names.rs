@@ -7,7 +7,8 @@
 use super::types::Types;
 use super::units::{Kind, Unit, UnitState};
 use super::{library, spelling};
-use crate::protocol::{Direction, Message, Program, Protocol, Side, State, TypeId};
+use crate::endpoint::{Activity, Endpoint};
+use crate::protocol::{Message, Program, Protocol, Side, State, TypeId};
 use std::collections::{BTreeSet, HashSet};
 
 /// What a unit declares once.
@@ -203,29 +204,33 @@ pub fn of_state<'p>(
         if travels {
             names.push(OfState::Function(side, "take"));
         }
-        let sender = state.direction.map(Direction::active_side);
-        if sender == Some(side) {
-            let is_shared = protocol.always_returns(id);
-            let verbs: &[&str] = match is_shared {
-                true => &["send", "try_send", "shared_send", "shared_try_send"],
-                false => &["send", "try_send"],
-            };
-            for message in &state.messages {
-                let send = |verb: &&'static str| OfState::Send(side, verb, message);
-                names.extend(verbs.iter().map(send));
-                names.extend(shm.then_some("send_within").iter().map(send));
+        let endpoint = Endpoint::of(protocol, side);
+        match endpoint.activity(id) {
+            Activity::Sends => {
+                let is_shared = endpoint.can_be_shared(id);
+                let verbs: &[&str] = match is_shared {
+                    true => &["send", "try_send", "shared_send", "shared_try_send"],
+                    false => &["send", "try_send"],
+                };
+                for message in &state.messages {
+                    let send = |verb: &&'static str| OfState::Send(side, verb, message);
+                    names.extend(verbs.iter().map(send));
+                    names.extend(shm.then_some("send_within").iter().map(send));
+                }
+                if is_shared {
+                    names.push(OfState::Shared(side));
+                    let functions = ["share", "shared_retain", "shared_release"];
+                    names.extend(functions.map(|name| OfState::Function(side, name)));
+                }
             }
-            if is_shared {
-                names.push(OfState::Shared(side));
-                let functions = ["share", "shared_retain", "shared_release"];
+            Activity::Receives => {
+                let functions = ["recv", "try_recv", "recv_within"];
                 names.extend(functions.map(|name| OfState::Function(side, name)));
             }
-        } else if sender.is_some() {
-            let functions = ["recv", "try_recv", "recv_within"];
-            names.extend(functions.map(|name| OfState::Function(side, name)));
+            Activity::Over => {}
         }
     }
-    if state.direction.is_some() {
+    if state.active_side().is_some() {
         names.extend([OfState::Received, OfState::Tag, OfState::Free]);
         if state.messages.is_empty() {
             names.push(OfState::Nothing);

@@ -5,6 +5,7 @@ use super::names::OfType;
 use super::spelling;
 use super::types::{Types, is_bare};
 use super::view::UnitView;
+use crate::endpoint::Edge;
 use crate::protocol::{Definition, Message, Type, TypeId, Variant};
 
 /// What the header needs to know about such a message.
@@ -113,9 +114,8 @@ impl UnitView<'_> {
             tags(self.types, &ty, &parameter, &mut left)
         });
         let conditions: Option<Vec<Vec<String>>> = conditions.collect();
-        let edge = self.edge(index, message);
-        (edge != "DUO_END").then(|| Plain {
-            edge,
+        (self.edge(index, message) != Edge::End).then(|| Plain {
+            edge: self.edge_name(index, message),
             stays: self.stays(next),
             conditions: conditions.map(|all| all.concat()),
         })

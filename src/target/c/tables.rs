@@ -6,6 +6,7 @@ use super::spelling;
 use super::types::Facts;
 use super::units::Kind;
 use super::view::{UnitView, render};
+use crate::endpoint::Edge;
 use crate::graph::Capacity;
 use crate::protocol::{Message, Side, Type};
 use askama::Template;
@@ -175,7 +176,7 @@ impl UnitView<'_> {
         };
         let next = self.next(index, message);
         let size = self.size(index, message);
-        let edge = self.edge(index, message);
+        let edge = self.edge_name(index, message);
         let next = next.map_or_else(|| "NULL".to_owned(), |next| self.table(next));
         let parts = [layout, size, next, edge.to_owned(), position.to_string()];
         rows.push_str(&spelling::wrapped("    {", &parts, "},\n"));
@@ -194,26 +195,25 @@ impl UnitView<'_> {
     /// Whether a state has messages that keep the direction.
     pub fn stays(&self, index: usize) -> bool {
         let mut messages = self.state(index).messages.iter();
-        messages.any(|message| self.edge(index, message) == "DUO_STAY")
+        messages.any(|message| self.edge(index, message) == Edge::Stay)
     }
 
     /// Which side is active after a message, as the runtime's constant.
-    pub fn edge(&self, index: usize, message: &Message) -> &'static str {
-        let next = self.next(index, message);
-        match next.map(|next| self.state(next).direction) {
-            None | Some(None) => "DUO_END",
-            Some(direction) if direction == self.state(index).direction => "DUO_STAY",
-            Some(_) => "DUO_TURN",
+    pub fn edge_name(&self, index: usize, message: &Message) -> &'static str {
+        match self.edge(index, message) {
+            Edge::End => "DUO_END",
+            Edge::Stay => "DUO_STAY",
+            Edge::Turn => "DUO_TURN",
         }
     }
 
     fn state_row(&self, index: usize, rows: &mut String) {
         let state = self.state(index);
         let name = self.received(index);
-        let row = match state.direction {
+        let row = match state.active_side() {
             None => ["NULL", "0", "DUO_CLIENT", "false", "0"].map(str::to_owned),
-            Some(direction) => {
-                let sender = match direction.active_side() {
+            Some(active) => {
+                let sender = match active {
                     Side::Client => "DUO_CLIENT",
                     Side::Server => "DUO_SERVER",
                 };
@@ -222,16 +222,11 @@ impl UnitView<'_> {
                 } else {
                     format!("&{}[{}]", self.unit.ours(Own::Messages), self.starts[index])
                 };
-                let mut edges = state
-                    .messages
-                    .iter()
-                    .map(|message| self.edge(index, message));
-                let stays = edges.any(|edge| edge == "DUO_STAY");
                 [
                     messages,
                     format!("offsetof({name}, as)"),
                     sender.to_owned(),
-                    stays.to_string(),
+                    self.stays(index).to_string(),
                     format!("DUO_TAG_SIZE({name})"),
                 ]
             }

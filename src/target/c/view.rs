@@ -8,14 +8,11 @@ use super::spelling;
 use super::types::Types;
 use super::units::{Kind, Unit, canonical};
 use crate::check::CheckedProgram;
-use crate::endpoint::Activity;
+use crate::endpoint::{self, ALWAYS_FIT, Activity, Edge, Endpoint};
 use crate::graph::Capacity;
 use crate::protocol::{Direction, Entry, Message, Next, Protocol, Side, State, Type};
 use askama::Template;
 use std::collections::BTreeSet;
-
-/// How many messages of an unbounded run always fit in its ring; small messages leave space for more.
-const ROOM: u32 = 64;
 
 /// A header and source under construction.
 pub struct UnitView<'a> {
@@ -152,7 +149,9 @@ impl<'a> UnitView<'a> {
             view.begun = view.begun_states();
         }
         if view.capacity == Capacity::Unbounded {
-            view.may_wait = view.waiting_states();
+            let own: Vec<usize> = view.own_states().collect();
+            let run = |index| view.run_after(index);
+            view.may_wait = endpoint::waiting_states(unit.states.len(), &own, run);
         }
         view
     }
@@ -170,39 +169,17 @@ impl<'a> UnitView<'a> {
         begun
     }
 
-    /// The states in which the ring may be full: those on a cycle in one direction or after one, and those that a run of at
-    /// least [`ROOM`] messages leads to. States without a predecessor in their run are removed one after the other; those that
-    /// remain are on a cycle or after one. A state that no session reaches is not part of any run.
-    fn waiting_states(&self) -> Vec<bool> {
-        let count = self.unit.states.len();
-        let follows = |index: usize| {
-            let state = self.state(index);
-            let next = state
-                .messages
-                .iter()
-                .filter_map(move |message| self.next(index, message));
-            next.filter(move |next| self.state(*next).direction == state.direction)
-        };
-        let mut before = vec![0usize; count];
-        self.own_states()
-            .for_each(|index| follows(index).for_each(|next| before[next] += 1));
-        let mut said = vec![0u32; count];
-        let mut waits = vec![true; count];
-        let mut free: Vec<usize> = self
-            .own_states()
-            .filter(|index| before[*index] == 0)
-            .collect();
-        while let Some(index) = free.pop() {
-            waits[index] = said[index] >= ROOM;
-            for next in follows(index) {
-                said[next] = said[next].max(said[index].saturating_add(1));
-                before[next] -= 1;
-                if before[next] == 0 {
-                    free.push(next);
-                }
-            }
-        }
-        waits
+    /// The states that continue the run of a state.
+    pub fn run_after(&self, index: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let messages = self.state(index).messages.iter();
+        let staying = messages.filter(move |own| self.edge(index, own) == Edge::Stay);
+        staying.filter_map(move |own| self.next(index, own))
+    }
+
+    /// Which side is active after a message.
+    pub fn edge(&self, index: usize, message: &Message) -> Edge {
+        let next = self.next(index, message);
+        Edge::of(self.state(index), next.map(|next| self.state(next)))
     }
 
     /// The text of the header.
@@ -232,9 +209,9 @@ impl<'a> UnitView<'a> {
         }
         text.push_str(&declarations.text);
         for index in 0..self.unit.states.len() {
-            if let Some(direction) = self.state(index).direction {
+            if let Some(active) = self.state(index).active_side() {
                 render(
-                    &self.message_type(index, direction, &declarations),
+                    &self.message_type(index, active.dual(), &declarations),
                     &mut text,
                 );
             }
@@ -266,7 +243,9 @@ impl<'a> UnitView<'a> {
 
     /// Whether several senders can share the sending endpoint of a state.
     pub fn can_be_shared(&self, index: usize) -> bool {
-        self.protocol.always_returns(self.unit.states[index].state)
+        let id = self.unit.states[index].state;
+        let active = self.state(index).active_side();
+        active.is_some_and(|side| Endpoint::of(self.protocol, side).can_be_shared(id))
     }
 
     /// The type of a received message.
@@ -342,7 +321,8 @@ impl<'a> UnitView<'a> {
             capacity_name: self.capacity_name(),
             capacity: match self.capacity {
                 Capacity::Bounded(most) => most,
-                Capacity::Unbounded => ROOM,
+                // Small messages leave space for more.
+                Capacity::Unbounded => ALWAYS_FIT,
             },
             prefix: self.unit.prefix.clone(),
             refusal: self.refusal(),
@@ -358,10 +338,11 @@ impl<'a> UnitView<'a> {
 
     fn endpoint(&self, index: usize, side: Side) -> EndpointView {
         let state = self.state(index);
+        let activity = Activity::of(state.direction, side);
         let handle = handle(state.direction, side);
-        let does = match state.direction {
-            Some(_) => format!("it {handle}."),
-            None => "the session is over.".to_owned(),
+        let does = match activity {
+            Activity::Sends | Activity::Receives => format!("it {handle}."),
+            Activity::Over => "the session is over.".to_owned(),
         };
         let mut docs = state.docs.clone();
         docs.push(format!("The {} in state `{}`: {does}", side.word(), state.name).into());
@@ -370,20 +351,13 @@ impl<'a> UnitView<'a> {
             name: self.endpoint_type(index, side),
             handle,
             travels: self.unit.states[index].travels,
-            shared: (Activity::of(state.direction, side) == Activity::Sends
-                && self.can_be_shared(index))
-            .then(|| self.unit.of_state(index, OfState::Shared(side))),
+            shared: (activity == Activity::Sends && self.can_be_shared(index))
+                .then(|| self.unit.of_state(index, OfState::Shared(side))),
         }
     }
 
-    fn message_type(
-        &self,
-        index: usize,
-        direction: Direction,
-        declarations: &Declarations,
-    ) -> StateView {
+    fn message_type(&self, index: usize, receiver: Side, declarations: &Declarations) -> StateView {
         let state = self.state(index);
-        let receiver = direction.active_side().dual();
         let messages = state
             .messages
             .iter()

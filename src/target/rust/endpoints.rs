@@ -61,7 +61,7 @@ impl States<'_> {
             .iter()
             .map(|message| message.name.text())
             .collect();
-        let activity = Endpoint::of(self.checked, side).activity(id);
+        let activity = Endpoint::of(self.protocol(), side).activity(id);
         let (sentence, declaration) = match activity {
             Activity::Sends => {
                 let inner = Piece::angle("pub(super) ::duologue::Sender", vec![marker]);
@@ -117,7 +117,7 @@ impl States<'_> {
         let send = Piece::call(format!(".send::<{index}>"), vec![sent]);
         let mut calls = vec![send];
         if let Next::State { state, .. } = &message.next
-            && Endpoint::of(self.checked, side).activity(*state) == Activity::Sends
+            && Endpoint::of(self.protocol(), side).activity(*state) == Activity::Sends
         {
             let wrap = type_name(&self.protocol().state(*state).name);
             calls.push(Piece::call(".map", vec![Piece::word(wrap)]));

@@ -38,7 +38,7 @@ impl InstanceView {
         let inner = here.inside(1);
         let inner_path = inner.protocol(instance.protocol);
         let endpoints = |side: Side| {
-            let end = Endpoint::of(checked.protocol(instance.protocol), side);
+            let end = Endpoint::of(protocol, side);
             let mut all = Vec::new();
             for (id, (state, arguments)) in protocol.state_ids().zip(&states) {
                 let mut names = vec![type_name(&state.name)];
@@ -88,7 +88,7 @@ impl InstanceView {
             init: arguments.laid_out(4, 4, 2) + "()",
             messages: states
                 .iter()
-                .filter(|(state, _)| state.direction.is_some())
+                .filter(|(state, _)| state.active_side().is_some())
                 .map(message)
                 .collect(),
             client: endpoints(Side::Client),

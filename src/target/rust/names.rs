@@ -4,6 +4,7 @@ use super::shared::{method_names, shared_name};
 use super::spelling::{module_name, type_name, value_name};
 use super::{packages, state_names};
 use crate::check::{Scope, Spelled};
+use crate::endpoint::Endpoint;
 use crate::name::Name;
 use crate::protocol::{Definition, Program, Protocol, Side};
 use crate::target::{Names, Options};
@@ -149,7 +150,7 @@ fn endpoint_spellings(
                 hand_over(scope(place(&type_name(&state.name)), plain));
                 hand_over(scope(place(&shared), many));
             }
-            if protocol.always_returns(id) {
+            if Endpoint::of(protocol, side).can_be_shared(id) {
                 endpoints.names.push(spelled(shared, &state.name, "state"));
             }
         }

@@ -86,7 +86,7 @@ const FORMS: [Form; 3] = [
 impl States<'_> {
     /// The shared sender of a side's endpoint, if it can be shared.
     pub(super) fn shared(self, id: StateId, side: Side) -> Option<SharedView> {
-        if !Endpoint::of(self.checked, side).can_be_shared(id) {
+        if !Endpoint::of(self.protocol(), side).can_be_shared(id) {
             return None;
         }
         let state = self.protocol().state(id);

@@ -3,7 +3,7 @@
 use super::layout::{Piece, definition, implementation};
 use super::spelling::type_name;
 use super::view::{States, payload, slot_of, words};
-use crate::endpoint::{Activity, Endpoint};
+use crate::endpoint::{self, Activity, Edge, Endpoint};
 use crate::protocol::{Message, Next, Side, State, Type};
 
 /// A state and its messages as the runtime sees them.
@@ -61,15 +61,9 @@ impl States<'_> {
         let path = path.chain([self.protocol().name.text(), state.name.text()]);
         let name = format!("\"{}\"", path.collect::<Vec<_>>().join("."));
         let message = Piece::word(format!("super::{}", self.enum_name(state, &names)));
-        let stays = state.messages.iter().any(|message| match message.next {
-            Next::State { state: next, .. } => {
-                self.protocol().state(next).direction == state.direction
-            }
-            Next::End => false,
-        });
         let session = starts.map(|starts| {
             let starts: Vec<String> = starts.into_iter().map(|at| names[at].clone()).collect();
-            let is_first = state.direction == self.protocol().start().direction;
+            let is_first = state.active_side() == self.protocol().start().active_side();
             let values = vec![
                 Piece::word(slot_of("slot", &starts).flat() + "()"),
                 Piece::word("super::CAPACITY"),
@@ -80,11 +74,11 @@ impl States<'_> {
         });
         StateView {
             declaration,
-            is_terminal: state.direction.is_none(),
+            is_terminal: state.active_side().is_none(),
             head: head("State"),
             message: definition(8, "type Message", &message),
             name: definition(8, "const NAME: &'static str", &Piece::word(name)),
-            stays,
+            stays: endpoint::may_stay(self.protocol(), state),
             session,
             arms: state.messages.iter().enumerate().map(arm).collect(),
         }
@@ -125,9 +119,7 @@ impl States<'_> {
         head: String,
     ) -> ArmView {
         let here = self.here.inside(1);
-        let receiver = state
-            .direction
-            .map_or(Side::Client, |direction| direction.active_side().dual());
+        let receiver = state.active_side().map_or(Side::Client, Side::dual);
         let payloads = self.entries(message, names, here);
         let mut fields: Vec<Piece> = match payloads.len() {
             0 => Vec::new(),
@@ -144,12 +136,12 @@ impl States<'_> {
                 arguments,
             } => {
                 let to = self.protocol().state(*id);
-                let kind = match to.direction {
-                    None => "Finish",
-                    same if same == state.direction => "Stay",
-                    _ => "Turn",
+                let kind = match Edge::of(state, Some(to)) {
+                    Edge::End => "Finish",
+                    Edge::Stay => "Stay",
+                    Edge::Turn => "Turn",
                 };
-                let endpoint = Endpoint::of(self.checked, receiver);
+                let endpoint = Endpoint::of(self.protocol(), receiver);
                 fields.push(match endpoint.activity(*id) {
                     Activity::Sends => {
                         let wrap = format!("super::{}::{}", receiver.word(), type_name(&to.name));

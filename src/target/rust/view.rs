@@ -8,7 +8,7 @@ use super::spelling::{Here, parameter_names, type_name};
 use super::table::StateView;
 use crate::check::CheckedProtocol;
 use crate::graph::Capacity;
-use crate::protocol::{Direction, Message, Next, Protocol, Side, State, StateId, Type};
+use crate::protocol::{Message, Next, Protocol, Side, State, StateId, Type};
 use crate::target::Options;
 use askama::Template;
 use std::collections::BTreeSet;
@@ -125,7 +125,7 @@ impl<'a> States<'a> {
     /// The enums of all states that have a direction.
     pub(super) fn messages(self) -> impl Iterator<Item = MessagesView> + use<'a> {
         let states = self.protocol().states.iter();
-        states.filter_map(move |state| Some(self.enum_of(state, state.direction?)))
+        states.filter_map(move |state| Some(self.enum_of(state, state.active_side()?.dual())))
     }
 
     pub(super) fn tables(self) -> impl Iterator<Item = StateView> + use<'a> {
@@ -158,7 +158,7 @@ impl<'a> States<'a> {
             Piece::angle(path, words(&names))
         };
         let result = Piece::round("", vec![end(Side::Server), end(Side::Client)]);
-        let pair = match start.direction.map(Direction::active_side) {
+        let pair = match start.active_side() {
             Some(Side::Client) => format!("(second, client::{}(first))", type_name(&start.name)),
             Some(Side::Server) => format!("(server::{}(first), second)", type_name(&start.name)),
             None => String::new(),
@@ -180,7 +180,7 @@ impl<'a> States<'a> {
                 &self.bounds(start, self.here.inside(1)),
             ),
             slot_call: slot_of("state::slot", &names).laid_out(4, 15, 3),
-            is_over: start.direction.is_none(),
+            is_over: start.active_side().is_none(),
             pair,
         }
     }
@@ -209,8 +209,7 @@ impl<'a> States<'a> {
         all.map(line).collect()
     }
 
-    fn enum_of(self, state: &State, direction: Direction) -> MessagesView {
-        let receiver = direction.active_side().dual();
+    fn enum_of(self, state: &State, receiver: Side) -> MessagesView {
         let names = self.parameters(state);
         let sentence = format!(
             "What the {} receives in state `{}`.",

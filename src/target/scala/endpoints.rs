@@ -5,7 +5,7 @@ use super::payload::{Number, check, moved, number, tuple};
 use super::place::{GENERATED, nested, tuple_paths};
 use super::spelling;
 use super::view::Writer;
-use crate::endpoint::Activity;
+use crate::endpoint::{self, Activity, Edge};
 use crate::protocol::{Message, Next, Side, State, StateId, Type};
 use askama::Template;
 
@@ -287,13 +287,11 @@ impl Writer<'_> {
 
     /// The runtime's method for a message, by which side is active after it.
     fn then(&self, state: &State, message: &Message) -> &'static str {
-        match &message.next {
-            Next::End => "end",
-            Next::State { state: next, .. } => match self.state(*next).direction {
-                None => "end",
-                next if next == state.direction => "stay",
-                Some(_) => "turn",
-            },
+        let next = endpoint::next(self.endpoint.protocol, &message.next);
+        match Edge::of(state, next) {
+            Edge::End => "end",
+            Edge::Stay => "stay",
+            Edge::Turn => "turn",
         }
     }
 

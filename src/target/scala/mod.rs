@@ -13,7 +13,6 @@ mod whole;
 pub use names::spellings;
 
 use crate::check::{CheckedProgram, CheckedProtocol};
-use crate::endpoint::Endpoint;
 use crate::protocol::{Definition, File, FileId, InstanceId, Side};
 use crate::target::{Generated, Options, OutputFile};
 use askama::DynTemplate;
@@ -60,11 +59,11 @@ fn protocol_file(checked: CheckedProtocol, whole: &Whole) -> OutputFile {
     let protocol = checked.protocol();
     let mut text = head(whole, protocol.file);
     let place = Place::of_protocol(whole, protocol);
-    let mut writer = Writer::new(place, Endpoint::of(checked, Side::Client));
+    let mut writer = Writer::new(place, checked);
     write(&mut text, &writer.protocol());
     for id in protocol
         .state_ids()
-        .filter(|id| protocol.state(*id).direction.is_some())
+        .filter(|id| protocol.state(*id).active_side().is_some())
     {
         writer.enter(id);
         write(&mut text, &writer.messages(id));

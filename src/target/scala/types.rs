@@ -283,7 +283,7 @@ impl InstanceView {
                 arguments: arguments.clone(),
             };
             endpoints.push(alias());
-            if state.direction.is_some() {
+            if state.active_side().is_some() {
                 messages.push(alias());
             }
         }

@@ -3,6 +3,7 @@
 use super::layout::{declaration, docs, extended, typed};
 use super::place::{GENERATED, Place, RUNTIME, type_arguments};
 use super::spelling;
+use crate::check::CheckedProtocol;
 use crate::endpoint::{Activity, Endpoint};
 use crate::graph::Capacity;
 use crate::protocol::{Entry, Message, Next, Side, State, StateId};
@@ -48,15 +49,19 @@ pub struct MessageView {
 /// One protocol, while its pieces are generated.
 pub struct Writer<'a> {
     pub place: Place<'a>,
+    checked: CheckedProtocol<'a>,
     pub endpoint: Endpoint<'a>,
     pub object: String,
 }
 
 impl<'a> Writer<'a> {
-    pub fn new(place: Place<'a>, endpoint: Endpoint<'a>) -> Writer<'a> {
-        let object = spelling::object_name(endpoint.protocol.protocol().name.text());
+    /// Starts with the client's side.
+    pub fn new(place: Place<'a>, checked: CheckedProtocol<'a>) -> Writer<'a> {
+        let endpoint = Endpoint::of(checked.protocol(), Side::Client);
+        let object = spelling::object_name(endpoint.protocol.name.text());
         Writer {
             place,
+            checked,
             endpoint,
             object,
         }
@@ -73,12 +78,12 @@ impl<'a> Writer<'a> {
     }
 
     pub fn state(&self, id: StateId) -> &'a State {
-        self.endpoint.protocol.protocol().state(id)
+        self.endpoint.protocol.state(id)
     }
 
     /// The object that holds a side's endpoints.
     pub fn side_object(&self, side: Side) -> &'static str {
-        let id = self.endpoint.protocol.id();
+        let id = self.checked.id();
         self.place.whole.side_object(id, side)
     }
 
@@ -88,7 +93,7 @@ impl<'a> Writer<'a> {
     }
 
     pub fn protocol(&mut self) -> ProtocolView {
-        let protocol = self.endpoint.protocol.protocol();
+        let protocol = self.endpoint.protocol;
         self.enter(StateId::new(0));
         self.place.hide(std::iter::empty());
         let start = format!(
@@ -96,7 +101,7 @@ impl<'a> Writer<'a> {
             spelling::type_name(protocol.start().name.text()),
             self.place.parameter_list()
         );
-        let capacity = match self.endpoint.protocol.capacity() {
+        let capacity = match self.checked.capacity() {
             Capacity::Bounded(messages) => messages.max(1),
             Capacity::Unbounded => 0,
         };
@@ -154,9 +159,7 @@ impl<'a> Writer<'a> {
         self.place.hide(names);
         let mut fields = self.fields(message);
         if let Some(next) = self.next(message) {
-            let receiver = state
-                .direction
-                .map_or(Side::Client, |direction| direction.active_side().dual());
+            let receiver = state.active_side().map_or(Side::Client, Side::dual);
             let side = self.side_object(receiver);
             let path = if fields
                 .iter()

@@ -127,7 +127,7 @@ fn two_files_are_the_runtime() {
         )
         .expect("it can be written");
         let mut compile = compiler.strict(true);
-        compile.arg("-I").arg(&generated);
+        compile.arg("-I").arg(&generated).arg("-I").arg(&folder);
         succeed(compile.arg("-fsyntax-only").arg(&program)).expect("the header is C++ too");
     }
 }
