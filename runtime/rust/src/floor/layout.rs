@@ -102,7 +102,7 @@ impl Layout {
             size < 1 << 31 && align < 1 << 29,
             "a payload is too large for a ring"
         );
-        let stride = up(size, align);
+        let stride = size.next_multiple_of(align);
         let offset = first_payload(align);
         let index_bits = match messages {
             0 | 1 => 0,
@@ -123,16 +123,10 @@ impl Layout {
             // The line of a short run has exactly as many slots as the run has messages.
             per_line = least(per_line, longest);
         }
-        if per_line == 0 {
-            per_line = 1;
-        }
-        let line_align = if align > CACHE_LINE {
-            align
-        } else {
-            CACHE_LINE
-        };
-        let pitch = up(offset + per_line * stride, line_align);
-        let first = up(HEADER, line_align);
+        per_line = most(per_line, 1);
+        let line_align = most(align, CACHE_LINE);
+        let pitch = (offset + per_line * stride).next_multiple_of(line_align);
+        let first = HEADER.next_multiple_of(line_align);
         let (lines, segment) = match capacity {
             Capacity::Bounded(longest) => (longest.div_ceil(per_line), 0),
             Capacity::Unbounded => {
@@ -141,7 +135,7 @@ impl Layout {
                 (lines, segment)
             }
         };
-        let lines = if lines == 0 { 1 } else { lines };
+        let lines = most(lines, 1);
         assert!(
             lines <= MAX_LINES && lines <= (u32::MAX as usize - first) / pitch,
             "a run is too long for a ring"
@@ -244,14 +238,10 @@ impl Layout {
     /// The size and the alignment of the block.
     #[inline]
     pub(crate) const fn block(&self) -> (usize, usize) {
-        let align = if self.align as usize > CACHE_LINE {
-            self.align as usize
-        } else {
-            CACHE_LINE
-        };
+        let lines = self.lines as usize * self.pitch as usize;
         (
-            self.first as usize + self.lines as usize * self.pitch as usize,
-            align,
+            self.first as usize + lines,
+            most(self.align as usize, CACHE_LINE),
         )
     }
 }
@@ -262,12 +252,6 @@ const _: () = assert!(size_of::<AtomicU64>().is_power_of_two());
 #[inline]
 const fn first_payload(align: usize) -> usize {
     most(size_of::<AtomicU64>(), align)
-}
-
-/// Rounds up to a multiple of a power of two.
-#[inline]
-const fn up(size: usize, align: usize) -> usize {
-    (size + align - 1) & !(align - 1)
 }
 
 #[inline]

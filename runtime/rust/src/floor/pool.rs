@@ -1,16 +1,14 @@
 //! Blocks of ended sessions, kept by each thread for its next ones: aligned allocation is the most expensive part of a
 //! short session.
 //!
-//! A block belongs to the list of one thread, to a session, or to an exchange, never to two of these at once. It may
-//! end up in the list of a different thread than it was taken from. A list is bounded, and its blocks are freed when
-//! its thread exits.
+//! A block belongs to the list of one thread, to a session, or to an exchange, never to two of these at once. A list is
+//! bounded, and its blocks are freed when its thread exits.
 //!
 //! If one thread begins sessions and another ends them, the list of the first is always empty and that of the other is
-//! always full. So there is an exchange for each class, which holds one *batch* of blocks. A thread that has two
-//! batches leaves one there if the exchange is empty, and a thread that has no blocks takes it. Each of these is a
-//! single change of a pointer, from or to null, so a block belongs to only one of them at any time. The thread that
-//! takes the blocks sees what was done with them before they were left (Release, Acquire). The blocks in an exchange
-//! are kept until the process exits.
+//! always full. So there is an exchange for each class, which holds one *batch* of blocks until another thread takes
+//! it. A thread that has two batches leaves one there if the exchange is empty, and a thread that has no blocks takes
+//! it. Each of these is a single change of a pointer, from or to null, so a block belongs to only one of them at any
+//! time. The thread that takes the blocks sees what was done with them before they were left (Release, Acquire).
 
 use std::alloc::{dealloc, Layout};
 use std::cell::Cell;
@@ -76,7 +74,6 @@ struct Exchange(AtomicPtr<Link>);
 static EXCHANGES: [Exchange; CLASSES] = [const { Exchange(AtomicPtr::new(null_mut())) }; CLASSES];
 
 impl Exchange {
-    #[inline]
     fn is_empty(&self) -> bool {
         self.0.load(Relaxed).is_null()
     }
@@ -239,8 +236,7 @@ pub(crate) fn take(class: usize) -> Option<NonNull<Link>> {
         .ok()?
 }
 
-/// Keeps a block for the next session of this class, if that needs no further checks. Otherwise returns false, and the
-/// caller has to try [`keep`].
+/// Keeps a block for the next session of this class; false if the list is full or the thread is exiting.
 ///
 /// # Safety
 /// The block was allocated with the size of its class and the alignment of a cache line, begins with a [`Link`], has
@@ -250,27 +246,10 @@ pub(crate) unsafe fn put(class: usize, block: NonNull<Link>) -> bool {
     LISTS
         .try_with(|lists| {
             let list = &lists[class];
-            let is_short = list.length.get() < list.bound.get();
-            if is_short {
-                // SAFETY: by the caller.
-                unsafe { list.put(block) };
-            }
-            is_short
-        })
-        .unwrap_or(false)
-}
-
-/// Keeps a block for the next session of this class; false if the list is full or the thread is exiting.
-///
-/// # Safety
-/// As for [`put`].
-pub(crate) unsafe fn keep(class: usize, block: NonNull<Link>) -> bool {
-    LISTS
-        .try_with(|lists| {
-            let has_room = lists[class].has_room(class);
+            let has_room = list.length.get() < list.bound.get() || list.has_room(class);
             if has_room {
                 // SAFETY: by the caller.
-                unsafe { lists[class].put(block) };
+                unsafe { list.put(block) };
             }
             has_room
         })

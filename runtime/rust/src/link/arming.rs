@@ -32,7 +32,6 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 
 use super::credit::Room;
-use super::pipe::Pipe;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::cpu::Cpu;
@@ -40,7 +39,7 @@ use crate::floor::wait_slot::{WaitSlot, Waiter};
 use crate::ring::credit_word::Credit;
 use crate::ring::flags::Report;
 use crate::ring::line_word::LineWord;
-use crate::ring::view::Found;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::word::Shared;
 
 mod task;

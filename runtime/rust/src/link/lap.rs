@@ -15,10 +15,10 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use super::pipe::Pipe;
 use crate::floor::layout::Layout;
 use crate::ring::credit_word::Segment;
 use crate::ring::laps::TOO_OLD;
+use crate::ring::pipe::Pipe;
 
 /// How often laps have ended early, and how often they have continued, so that models can check what they explore.
 #[cfg(duologue_loom)]

@@ -4,15 +4,14 @@
 //!
 //! A sender disconnects by publishing *closed* in place of a message. A receiver disconnects by marking the word as
 //! dead where it would read next; if there is a message already, it consumes that first. Both are read-modify-writes of
-//! one word, so exactly one of the two sides sees that the other has gone. That side ends the session. After its last
-//! swap, a sender accesses the session only if the word was awaited (to fetch the waiter, for which the receiver
-//! waits in `WaitSlot::settle` before it ends the session) or dead (then the sender is alone).
+//! one word, so exactly one of the two sides sees that the other has gone, and ends the session. After its last swap, a
+//! sender accesses the session only if the word was awaited (to fetch the waiter, for which the receiver waits before
+//! it ends the session) or dead (then the sender is alone).
 //!
 //! # Where messages are stored
 //!
-//! A receiver sets `Leaving` in its flags, runs the barrier and checks again. The barrier (see `floor::barrier`)
-//! ensures that, if the receiver finds nothing, a sender that publishes here sees `Leaving` or a value that comes after
-//! it. So:
+//! A receiver sets `Leaving` in its flags, runs the barrier and checks again. If it finds nothing then, a sender that
+//! publishes here sees `Leaving` or a value that comes after it. So:
 //!
 //! - *Nothing is there.* The receiver changes `Leaving` to `Gone` and does not access the session any more: the sender
 //!   finds that with its next message, takes the payload back and ends the session. If that change fails, the sender
@@ -26,26 +25,6 @@
 //! If the claim fails, the copy is forgotten. Nobody writes the slot in the meantime: its next writer would be this
 //! sender, or the receiver after a turn, but a receiver that retracts consumes messages only to disconnect.
 //!
-//! # Where the barrier is lost
-//!
-//! If the kernel refuses the barrier to a session that relies on it (see `floor::barrier`), the receiver may miss what
-//! the sender stored a moment before, even though the message has a destructor. The receiver sets `Leaving`, passes a
-//! full fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then checks. If it finds
-//! nothing, it sets `Gone`. The sender finds that as where messages can be forgotten (see `peer`), by the same checks:
-//! after a fence of its own, before it sleeps or disconnects as a receiver, and when it ends. Because both sides have a
-//! fence, it is certain that the session ends, that no side sleeps waiting for a peer that is gone, and that a message
-//! is never destroyed twice. Even without the waiting time, it is certain that either the other side sees the flags or
-//! this side sees the message; the waiting time only decides which.
-//!
-//! If a store took longer than the grace period to become visible, its message would be neither read nor destroyed: its
-//! memory would leak. Nothing else can destroy it: what the message borrows need not outlive the sender's later
-//! endpoints, and the receiver has returned from its `drop`. Nor do other calls provide a barrier: running on each
-//! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
-//! other threads change this thread's processors.
-//!
-//! Where the barrier is lost but messages must not be forgotten, a sender does not respond to `Leaving` for an earlier
-//! position, just as elsewhere: the receiver will see the message there, or is about to set `Gone`.
-//!
 //! *The last message*, or *closed*, must be the sender's last access, so the sender cannot read the flags after it.
 //! Instead, it sets `Ending` before it, by a read-modify-write that takes over a waiter or finds `Leaving`. A receiver
 //! that is about to set a flag and finds `Ending` knows that what it would wait for is only a few instructions away. If
@@ -53,17 +32,32 @@
 //! swapped.
 //!
 //! From a full ring, a sender disconnects through the credit word, after `Ending` as everywhere else: see `credit`.
+//!
+//! # Where the barrier is lost
+//!
+//! A receiver may then miss what the sender stored a moment before, even though the message has a destructor. It sets
+//! `Leaving`, passes a full fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then
+//! checks. If it finds nothing, it sets `Gone`, which the sender finds by the same checks as where messages can be
+//! forgotten (see `peer`). Because both sides have a fence, it is certain that the session ends, that no side sleeps
+//! waiting for a peer that is gone, and that a message is never destroyed twice. A sender does not respond to `Leaving`
+//! for an earlier position unless messages can be forgotten: the receiver will see the message there, or is about to
+//! set `Gone`.
+//!
+//! If a store took longer than the grace period to become visible, its message would be neither read nor destroyed: its
+//! memory would leak. Nothing else can destroy it: what the message borrows need not outlive the sender's later
+//! endpoints, and the receiver has returned from its `drop`. Nor do other calls provide a barrier: running on each
+//! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
+//! other threads change this thread's processors.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
-use super::pipe::Pipe;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
-use crate::ring::view::Found;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::word::Awaitable;
 
 /// What a sender finds when it announces its end.
@@ -273,6 +267,31 @@ impl Pipe {
                     Leaving::Retracted => backoff.pass(),
                 }
             }
+        }
+    }
+
+    /// Ends the session, for a receiver that found it closed or any other side that is alone with it.
+    #[inline]
+    pub(crate) fn free(self) {
+        // SAFETY: the peer is gone, except that it may still be fetching this side's waiter.
+        unsafe {
+            if (*self.slot()).is_busy() {
+                return self.settle();
+            }
+            self.end();
+        }
+    }
+
+    /// Like [`Pipe::free`], where this side's waiter slot is in use: waits until the peer has fetched the waiter, or
+    /// takes back a waiter that the peer has not seen.
+    #[cold]
+    #[inline(never)]
+    fn settle(self) {
+        let _stopped = self.stops_waiting_in_flags();
+        // SAFETY: as above.
+        unsafe {
+            (*self.slot()).settle();
+            self.end();
         }
     }
 

@@ -24,12 +24,11 @@
 
 use std::sync::atomic::Ordering::Acquire;
 
-use super::pipe::Pipe;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::ring::flags::{PeerFlags, Report};
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::Key;
-use crate::ring::view::Found;
 
 impl Pipe {
     /// Whether a receiver may have disconnected without having seen what was sent before: because messages can be

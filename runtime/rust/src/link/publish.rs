@@ -7,15 +7,26 @@ use super::arming::Wait;
 use super::credit::Room;
 use super::leave::Ending;
 use super::park;
-use super::pipe::{Pipe, Then};
 use crate::floor::barrier;
 use crate::floor::cpu::Cpu;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::PendingWake;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
+use crate::ring::pipe::Pipe;
 use crate::ring::position::Position;
 use crate::ring::word::Awaitable;
+
+/// What follows a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// The same side sends again.
+    Stay,
+    /// The other side sends next.
+    Turn,
+    /// The session is over.
+    End,
+}
 
 /// The outcome of sending a message.
 pub(crate) enum Sent<P> {

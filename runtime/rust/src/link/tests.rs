@@ -3,22 +3,18 @@
 #[cfg(all(feature = "pool", not(miri)))]
 use super::arming::Wait;
 use super::credit::Room;
-use super::pipe::{pair, Pipe, Then};
-use super::publish::{Sent, Unsent};
+use super::publish::{Sent, Then, Unsent};
 use crate::floor::layout::{Capacity, Layout, Slot};
 #[cfg(all(feature = "pool", not(miri)))]
 use crate::floor::wait_slot::Waiter;
 use crate::ring::line_word::LineWord;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::{renewed, RENEWAL};
-use crate::ring::view::{Found, Ring};
 
 /// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
-    let (first, second) = Ring::pair_at(layout, epoch, swaps);
-    (
-        Pipe::of(first).sending(true),
-        Pipe::of(second).sending(true),
-    )
+    let (first, second) = Pipe::pair_at(layout, epoch, swaps);
+    (first.sending(true), second.sending(true))
 }
 
 /// Stores a message like a sender that read the receiver's flags too early to find anything.
@@ -36,20 +32,20 @@ pub(crate) fn store_unseen<P>(sender: &Pipe, index: u8, payload: P) {
 /// Takes the number that was found in this word. The session continues after it.
 fn take(from: Pipe, word: LineWord, then: Then) -> (u64, Pipe) {
     let layout = *from.layout();
-    let (got, next) = if then == Then::Stay {
+    // SAFETY: by the caller, a message was found, and all are `u64`.
+    let got = unsafe { from.read::<u64>(&layout) };
+    let next = if then == Then::Stay {
         let in_segment = from.next_in_segment(&layout);
         let next = in_segment.unwrap_or_else(|| from.copy().next_segment());
-        // SAFETY: by the caller, a message was found, and all are `u64`.
-        let (got, next) = unsafe { from.take_in_run::<u64>(&layout, next) };
+        let next = from.moved(next);
         if in_segment.is_none() {
             from.report_segment();
         }
-        (got, Some(next))
+        next
     } else {
-        // SAFETY: as above.
-        unsafe { from.take_last::<u64>(&layout, word, then == Then::Turn) }
+        from.after_turn(&layout, word)
     };
-    (got, next.expect("the session goes on").sending(true))
+    (got, next.sending(true))
 }
 
 /// Sends and reads one message.
@@ -110,7 +106,7 @@ fn a_block_is_used_again_after_any_epoch() {
 
 /// The next session of this thread with this layout.
 fn sides_of_next(layout: Layout) -> (Pipe, Pipe) {
-    let (first, second) = pair(layout);
+    let (first, second) = Pipe::pair(layout);
     (first.sending(true), second.sending(true))
 }
 
@@ -440,7 +436,7 @@ fn a_waiter_that_nobody_woke_and_that_panics_does_not_keep_the_block() {
         let session = second.session();
         let freed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| second.free()));
         assert!(freed.is_err(), "the waker was dropped");
-        let (_first, second) = pair(layout);
+        let (_first, second) = Pipe::pair(layout);
         assert_eq!(second.session(), session);
         second.free();
     }

@@ -15,7 +15,7 @@
 //! seen. If not, and no thread has run the barrier in the meantime, the task runs it, on behalf of all tasks that have
 //! yielded.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 
 use super::{Armed, Wait};
@@ -23,11 +23,10 @@ use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::recheck::{self, Pause};
 use crate::floor::wait_slot::{pointers, WaitSlot, Waiter};
-use crate::link::pipe::Pipe;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::task_note::TaskNote;
-use crate::ring::view::Found;
 use crate::ring::word::{Awaitable, Shared};
 
 impl Pipe {
@@ -140,6 +139,21 @@ impl Pipe {
                 .iter()
                 .map(|place| place.load(Relaxed))
                 .eq(pointers(waker))
+    }
+
+    /// Takes back the waiter that this side registered in its flags, if it was not woken. A task that yielded there may
+    /// have its message and, according to its flags, still wait: the sender need not have seen the flags.
+    #[must_use = "drop it where a panic loses nothing"]
+    pub(crate) fn stops_waiting_in_flags(&self) -> Option<Waiter> {
+        let own = self.own_flags();
+        let flags = own.load(Relaxed);
+        if !flags.report(Report::Waiting) {
+            return None;
+        }
+        own.compare_exchange(flags, flags.quiet(), AcqRel, Relaxed)
+            .ok()?;
+        // SAFETY: the compare-and-swap lowered the flag.
+        unsafe { WaitSlot::take(self.slot()) }
     }
 
     /// For a task that has found something here: announces that it is a task even though it does not have to wait, or
