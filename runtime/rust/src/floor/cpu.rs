@@ -115,8 +115,8 @@ mod system {
 }
 
 /// Looks up where a thread finds the number of its processor, when the first session of the process begins (see
-/// `barrier`).
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+/// `barrier`), where there is a barrier.
+#[allow(dead_code)]
 pub(crate) fn ask() {
     system::ask();
 }

@@ -6,7 +6,7 @@
 
 use std::mem::{align_of, needs_drop, size_of};
 
-use super::size_class::{self, CACHE_LINE};
+use super::pool::{self, CACHE_LINE};
 use super::sync::AtomicU64;
 
 mod segments;
@@ -75,7 +75,7 @@ impl Layout {
     /// Distinguishes the layouts of one class of blocks, at the cost of one comparison per session.
     #[inline(always)]
     pub(crate) const fn key(&self) -> u64 {
-        if self.class() == size_class::CLASSES {
+        if self.class() == pool::CLASSES {
             // Such blocks are not kept, so their keys are never compared.
             return 0;
         }
@@ -132,7 +132,7 @@ impl Layout {
             Capacity::Unbounded => {
                 let lines = most(BLOCK.saturating_sub(first) / pitch, FEWEST_LINES);
                 let segment = segments::first(lines, pitch);
-                (lines, segment)
+                (lines - lines % segment, segment)
             }
         };
         let lines = most(lines, 1);
@@ -228,11 +228,11 @@ impl Layout {
         (indexes >> self.index_shift(place)) as u8 & ((1_u32 << self.index_bits) - 1) as u8
     }
 
-    /// The class of blocks of ended sessions that fit: see `size_class`.
+    /// The class of blocks of ended sessions that fit: see `pool`.
     #[inline]
     pub(crate) const fn class(&self) -> usize {
         let (size, align) = self.block();
-        size_class::class(size, align)
+        pool::class(size, align)
     }
 
     /// The size and the alignment of the block.
@@ -315,7 +315,7 @@ mod tests {
             let bounded = [0, 1, 2, 3, 7, 8, 100, 1_000, 8_000].map(Capacity::Bounded);
             for capacity in bounded.into_iter().chain([Capacity::Unbounded]) {
                 let layout = Layout::of(slot, capacity);
-                if layout.class() < size_class::CLASSES {
+                if layout.class() < pool::CLASSES {
                     let said = format!("{layout:?}");
                     assert_eq!(*found.entry(layout.key()).or_insert(said.clone()), said);
                 }
@@ -333,11 +333,12 @@ mod tests {
     #[test]
     fn an_unbounded_ring_keeps_to_its_block() {
         let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
-        assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - 64);
+        let segment = layout.segment() * 64;
+        assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - segment - 64);
         let large = Layout::of(Slot::new().fit::<[u8; 5_000]>(), Capacity::Unbounded);
         assert_eq!(
             (large.lines(), large.near(), large.last_segment(12)),
-            (12, 12, 8)
+            (12, 12, 4)
         );
         let larger = Layout::of(Slot::new().fit::<[u8; 50_000]>(), Capacity::Unbounded);
         assert_eq!(
@@ -389,7 +390,9 @@ mod tests {
                     ..Slot::new()
                 };
                 let layout = Layout::of(slot, capacity);
-                let end = layout.near();
+                let (end, segment) = (layout.near(), layout.segment());
+                assert!(segment == 0 || segment < layout.lines());
+                assert!(segment == 0 || layout.lines() % segment == 0);
                 if end < layout.lines() {
                     assert!(layout.may_end_about(end) && layout.may_end_about(end - 1));
                 }

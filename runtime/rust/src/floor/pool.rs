@@ -16,8 +16,6 @@ use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::size_class::{self, CACHE_LINE, CLASSES};
-
 /// The beginning of every block in the pool.
 #[repr(C)]
 #[derive(Default)]
@@ -26,12 +24,38 @@ pub(crate) struct Link {
     next: Option<NonNull<Link>>,
 }
 
-/// The size in bytes of the blocks of a class.
-const fn bytes(class: usize) -> usize {
-    match size_class::size(class) {
-        Some(bytes) => bytes,
-        None => panic!("blocks of this size are not kept"),
+/// The size of a cache line in bytes, to which blocks are aligned.
+pub(crate) const CACHE_LINE: usize = 64;
+
+/// The largest blocks that are kept have `SMALLEST << (CLASSES - 1)` bytes.
+pub(crate) const CLASSES: usize = 8;
+const SMALLEST: usize = 512;
+
+/// Miri, loom and the address sanitizer (which runs without the feature) track freed memory, so under them blocks are
+/// really freed. And where the system has no native thread-locals, the lists may be gone when the thread's keeper is
+/// about to empty them.
+const IS_POOLED: bool = cfg!(all(
+    feature = "pool",
+    not(miri),
+    not(duologue_loom),
+    not(target_os = "android")
+));
+
+/// The class of a block; [`CLASSES`] if such blocks are not kept.
+pub(crate) const fn class(size: usize, align: usize) -> usize {
+    // How often `SMALLEST` must be doubled. No block is empty, because it has a header.
+    let class = (usize::BITS - ((size - 1) / SMALLEST).leading_zeros()) as usize;
+    if class < CLASSES && align <= CACHE_LINE && IS_POOLED {
+        class
+    } else {
+        CLASSES
     }
+}
+
+/// How many bytes a block of this class has.
+pub(crate) const fn bytes(class: usize) -> usize {
+    assert!(class < CLASSES, "blocks of this size are not kept");
+    SMALLEST << class
 }
 
 /// A thread keeps this many bytes of each class, and at least [`FEWEST`] blocks: as a rule, most of a large block is
@@ -40,23 +64,13 @@ const KEPT: usize = 32 << 10;
 const FEWEST: usize = 4;
 
 /// How many blocks of a class a thread keeps.
-const fn most(class: usize) -> usize {
-    let most = KEPT / bytes(class);
-    if most > FEWEST {
-        most
-    } else {
-        FEWEST
-    }
+fn most(class: usize) -> usize {
+    (KEPT / bytes(class)).max(FEWEST)
 }
 
 /// How many blocks are left for other threads at once: few, so that they are still in a cache when they are taken.
-const fn batch(class: usize) -> usize {
-    let most = KEPT / bytes(class) / 8;
-    if most > 2 {
-        most
-    } else {
-        2
-    }
+fn batch(class: usize) -> usize {
+    (KEPT / bytes(class) / 8).max(2)
 }
 
 /// How the blocks of a class are allocated.

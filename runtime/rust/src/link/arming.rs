@@ -124,14 +124,8 @@ impl<'a> Wait<'a> {
     /// Like [`Wait::unchanged`], but also `None` if the word will never change because the peer disconnected without
     /// publishing anything.
     fn awaited(&self) -> Option<Unchanged<'a>> {
-        let mut backoff = Backoff::new();
-        loop {
-            let unchanged = self.unchanged()?;
-            if let Some(was_forgotten) = self.pipe.was_forgotten() {
-                return (!was_forgotten).then_some(unchanged);
-            }
-            backoff.pass();
-        }
+        let unchanged = self.unchanged()?;
+        (!self.pipe.was_forgotten()).then_some(unchanged)
     }
 
     /// Whether the next operation would not wait.
@@ -139,7 +133,6 @@ impl<'a> Wait<'a> {
         self.awaited().is_none()
     }
 
-    /// Identifies the session.
     pub(crate) fn session(&self) -> usize {
         self.pipe.session()
     }

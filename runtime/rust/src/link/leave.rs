@@ -145,37 +145,25 @@ impl Pipe {
     /// Ends the session for a sender: publishes that it is gone. Never waits.
     #[inline(never)]
     pub(crate) fn leave(self) {
-        let at = self.at();
-        if at.is_plain() && !at.alternates() && !at.is_lapping() {
-            // As below, for most senders that disconnect in a run: the flags decide, nothing is swapped, and the line
-            // is free.
-            let none = PeerFlags::NONE;
-            let ending = none.reporting(Report::Ending, at.key());
-            let announced = (self.flags_of_peer()).compare_exchange(none, ending, AcqRel, Acquire);
-            return match announced {
-                Ok(_) => self.word().store(self.closed(), Release),
-                Err(flags) => {
-                    let ending = self.copy().answer_end(flags);
-                    self.leave_after(ending);
-                }
-            };
-        }
-        self.leave_otherwise();
-    }
-
-    #[inline(never)]
-    fn leave_otherwise(self) {
         // It may have waited for space.
         let _left = Wait::for_room(&self).disarm();
-        let ending = if self.swaps() {
-            Ending::Last {
-                swaps: true,
-                waits: false,
-            }
+        let (swaps, waits) = if self.swaps() {
+            // The word alone decides.
+            (true, false)
         } else {
-            self.announce_end()
+            match self.announce_end() {
+                Ending::Alone => return self.free(),
+                Ending::Claimed => return,
+                Ending::Last { swaps, waits } => (swaps, waits),
+            }
         };
-        self.leave_after(ending);
+        if self.at().begins_used_line() && self.is_orphaned() {
+            return self.wake_if(waits);
+        }
+        match self.publish_last(self.closed(), swaps, waits) {
+            Some(waits) => self.wake_if(waits),
+            None => self.free(),
+        }
     }
 
     /// The word that says that this side is gone, after its messages in the current line.
@@ -189,25 +177,15 @@ impl Pipe {
         }
     }
 
-    fn leave_after(self, ending: Ending) {
-        let (swaps, mut waits) = match ending {
-            Ending::Alone => return self.free(),
-            Ending::Claimed => return,
-            Ending::Last { swaps, waits } => (swaps, waits),
-        };
-        if self.at().begins_used_line() && self.is_orphaned() {
-            return self.wake_if(waits);
+    /// Publishes a sender's last word, after it has announced its end. Returns whether the receiver waits, as it did in
+    /// its flags or does in the word; `None` if it is gone.
+    pub(super) fn publish_last(&self, last: LineWord, swaps: bool, waits: bool) -> Option<bool> {
+        if !swaps {
+            self.word().store(last, Release);
+            return Some(waits);
         }
-        if swaps {
-            let old = self.word().swap(self.closed(), AcqRel);
-            if old.is_dead() {
-                return self.free();
-            }
-            waits |= old.is_awaited();
-        } else {
-            self.word().store(self.closed(), Release);
-        }
-        self.wake_if(waits);
+        let old = self.word().swap(last, AcqRel);
+        (!old.is_dead()).then_some(waits | old.is_awaited())
     }
 
     /// Wakes the receiver if it waits, for a sender that has lowered its flag and is disconnecting.
@@ -322,7 +300,7 @@ impl Pipe {
         // After the barrier, as in `die`. The peer's flags are read before the word. So a side that finds that the peer
         // is disconnecting, and that has itself not read something, then sees that message. Two sides therefore do not
         // make each other retract forever.
-        let is_alone = self.was_forgotten() != Some(false);
+        let is_alone = self.forgets() && self.peer_may_be_gone();
         let next = match self.find_in(self.layout()) {
             Found::Nothing(_) if !is_alone => flags.reporting(Report::Gone, key),
             Found::Nothing(_) | Found::Message(_) | Found::Closed => flags.quiet(),

@@ -12,12 +12,9 @@ impl Pipe {
     /// which the receiver has to report.
     #[inline(always)]
     pub(crate) fn next_in_segment(&self, layout: &Layout) -> Option<Position> {
-        if let Some(at) = self.at().next_slot(layout.per_line()) {
-            return Some(at);
-        }
-        let emptied = self.at().line() + 1;
-        let may_be_last = layout.may_begin_segment(emptied) || emptied == layout.lines();
-        (!may_be_last).then(|| self.at().following_line())
+        let (at, per_line) = (self.at(), layout.per_line());
+        let is_last = at.next_slot(per_line).is_none() && layout.may_end_segment(at.line() + 1);
+        (!is_last).then(|| at.stayed(per_line))
     }
 
     /// Like [`Pipe::next_in_segment`], where the message may empty a segment.

@@ -18,7 +18,6 @@ use super::word::Shared;
 use crate::floor::cpu::Cpu;
 use crate::floor::layout::{Layout, HEADER};
 use crate::floor::pool::{self, Link};
-use crate::floor::size_class;
 use crate::floor::wait_slot::WaitSlot;
 
 /// A state, as its receiver sees it where the state's type is not known. There is at least one value for each state, so
@@ -253,7 +252,10 @@ impl Block {
 
     fn memory(layout: &Layout) -> std::alloc::Layout {
         let (size, align) = layout.block();
-        let size = size_class::size(layout.class()).unwrap_or(size);
+        let size = match layout.class() {
+            pool::CLASSES => size,
+            class => pool::bytes(class),
+        };
         match std::alloc::Layout::from_size_align(size, align) {
             Ok(block) => block,
             Err(_) => panic!("a ring of {size} bytes is too large"),
@@ -308,7 +310,7 @@ impl Block {
             let [one, other] = &(*header).public;
             let has_waiter = one.slot.is_busy() | other.slot.is_busy();
             // A session after `epoch` could turn before it has rewritten anything.
-            if epoch >= RENEWAL || has_waiter || size_class::size(class).is_none() {
+            if epoch >= RENEWAL || has_waiter || class == pool::CLASSES {
                 return Block::end_slowly(block, epoch);
             }
             Block::put_away(block, epoch);
@@ -329,7 +331,7 @@ impl Block {
             let [one, other] = &(*header).public;
             // Dropping a waiter runs foreign code, which may use the block, or panic and so keep it from being put away.
             let _left = [&one.slot, &other.slot].map(|slot| WaitSlot::take(slot));
-            if size_class::size((*header).class as usize).is_none() {
+            if (*header).class as usize == pool::CLASSES {
                 return Block::release(block);
             }
             if epoch >= RENEWAL {

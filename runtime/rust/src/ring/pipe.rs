@@ -79,13 +79,11 @@ impl Pipe {
         self.word_of(layout, self.at.line())
     }
 
-    /// The word of the current line.
     #[inline]
     pub(crate) fn word(&self) -> &Shared<LineWord> {
         self.word_in(self.layout())
     }
 
-    /// The session's layout.
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         self.lives();
@@ -100,14 +98,12 @@ impl Pipe {
         unsafe { addr_of!((*self.block.as_ptr()).public[side]) }
     }
 
-    /// The flags of a side.
     #[inline]
     pub(crate) fn flags(&self, side: usize) -> &Shared<PeerFlags> {
         // SAFETY: as above.
         unsafe { &*addr_of!((*self.public(side)).flags) }
     }
 
-    /// The flags of this side.
     #[inline]
     pub(crate) fn own_flags(&self) -> &Shared<PeerFlags> {
         self.flags(self.at.side())
@@ -125,13 +121,11 @@ impl Pipe {
         unsafe { &*addr_of!((*self.public(self.at.side())).ticket) }
     }
 
-    /// The flags of the other side.
     #[inline]
     pub(crate) fn flags_of_peer(&self) -> &Shared<PeerFlags> {
         self.flags(self.peer())
     }
 
-    /// The waiter slot of this side.
     #[inline]
     pub(crate) fn slot(&self) -> *const WaitSlot {
         // SAFETY: as above.
@@ -167,7 +161,6 @@ impl Pipe {
         unsafe { &*addr_of!((*self.block.as_ptr()).private[side]) }
     }
 
-    /// The number of the other side.
     #[inline]
     pub(crate) fn peer(&self) -> usize {
         1 - self.at.side()
@@ -237,13 +230,11 @@ impl Pipe {
         self.moved(self.at.in_state(stays))
     }
 
-    /// The position of this side.
     #[inline(always)]
     pub(crate) fn at(&self) -> Position {
         self.at
     }
 
-    /// Identifies the session.
     pub(crate) fn session(&self) -> usize {
         self.block.as_ptr() as usize
     }
@@ -319,21 +310,11 @@ impl Pipe {
     /// The slot belongs to the caller and is free, the layout is the session's, and the payload fits.
     #[inline(always)]
     pub(crate) unsafe fn write<P>(&self, layout: &Layout, payload: P) {
-        // SAFETY: by the caller.
-        unsafe { self.write_to(self.at.slot(), layout, payload) };
-    }
-
-    /// Like [`Pipe::write`], for a caller that knows the slot in the line.
-    ///
-    /// # Safety
-    /// As for [`Pipe::write`], and the slot is that of the position.
-    #[inline(always)]
-    pub(crate) unsafe fn write_to<P>(&self, slot: usize, layout: &Layout, payload: P) {
         #[cfg(duologue_loom)]
         self.witness().with_mut(|_| {});
         // SAFETY: by the caller.
         unsafe {
-            Block::payload(self.block, layout, self.at.line(), slot)
+            Block::payload(self.block, layout, self.at.line(), self.at.slot())
                 .cast::<P>()
                 .write(payload)
         };

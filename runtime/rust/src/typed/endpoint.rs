@@ -119,14 +119,12 @@ impl<S: State> Sender<S> {
             does_not_fit(S::NAME);
         }
         let layout = layout_in::<S>(self.pipe());
-        match self
-            .into_pipe()
-            .send(&layout, S::STAYS, INDEX, payload, S::Next::THEN)
-        {
+        let pipe = self.into_pipe();
+        match pipe.send(&layout, S::STAYS, INDEX, payload, S::Next::THEN) {
             Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),
-            Sent::Awaited(pipe, awaited) => Ok((S::Next::mine(pipe, S::STAYS), Some(awaited))),
-            Sent::Noticed(Ok((pipe, awaited))) => Ok((S::Next::mine(pipe, S::STAYS), awaited)),
-            Sent::Noticed(Err(unsent)) => Err(unsent),
+            Sent::Noticed(noticed) => {
+                noticed.map(|(pipe, awaited)| (S::Next::mine(pipe, S::STAYS), awaited))
+            }
         }
     }
 }
@@ -249,26 +247,27 @@ impl<S: State> Branch<S> {
             taken_wrongly(self.index(), INDEX, S::NAME);
         }
         let layout = layout_in::<S>(&self.pipe);
-        // SAFETY: a branch exists only for a message that was found. Its sender was in state `S` as well, since both ends
-        // began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
-        let payload = unsafe { self.pipe.read(&layout) };
         let Branch { pipe, word, .. } = self;
         let from = Receiver::<S>::INFO;
+        // SAFETY: a branch exists only for a message that was found. Its sender was in state `S` as well, since both ends
+        // began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
+        let payload = || unsafe { pipe.read::<S::Payload>(&layout) };
         match S::Next::THEN {
-            Then::Stay => {
-                let in_segment = pipe.next_in_segment(&layout);
-                let next = in_segment.unwrap_or_else(|| pipe.copy().next_segment());
-                let next = S::Next::theirs(pipe.moved(next), from);
-                if in_segment.is_none() {
+            Then::Stay => match pipe.next_in_segment(&layout) {
+                Some(next) => (payload(), S::Next::theirs(pipe.moved(next), from)),
+                // A path of its own: on a common one, the payload would have to survive the report.
+                None => {
+                    let next = pipe.copy().next_segment();
+                    let taken = (payload(), S::Next::theirs(pipe.moved(next), from));
                     pipe.report_segment();
+                    taken
                 }
-                (payload, next)
-            }
+            },
             Then::Turn => (
-                payload,
-                S::Next::theirs(pipe.after_turn(&layout, word), from),
+                payload(),
+                S::Next::theirs(pipe.copy().after_turn(&layout, word), from),
             ),
-            Then::End => (payload, S::Next::theirs(pipe, from)),
+            Then::End => (payload(), S::Next::theirs(pipe.copy(), from)),
         }
     }
 

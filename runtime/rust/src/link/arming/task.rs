@@ -19,7 +19,6 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 
 use super::{Armed, Wait};
-use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::recheck::{self, Pause};
 use crate::floor::wait_slot::{pointers, WaitSlot, Waiter};
@@ -51,7 +50,7 @@ impl Pipe {
         if value.is_awaited() {
             return self.arm_task_anew(forgets, word, value, waker);
         }
-        self.announce_task_in(flags);
+        self.announce_task();
         let slot = self.slot();
         // SAFETY: this side owns the slot, and its flags are down.
         unsafe { (*slot).put(Waiter::Task(waker.clone())) };
@@ -164,15 +163,10 @@ impl Pipe {
             return self.announce_task();
         }
         let _stopped = self.stops_waiting_in_flags();
-        if matches!(found, Found::Message(word) if word.knows_task()) {
-            self.note_known();
-        }
-    }
-
-    fn note_known(&self) {
-        if !self.task_note().load(Relaxed).is_known() {
-            self.task_note()
-                .store(TaskNote::known(self.at().key()), Relaxed);
+        let note = self.task_note();
+        let knows = matches!(found, Found::Message(word) if word.knows_task());
+        if knows && !note.load(Relaxed).is_known() {
+            note.store(TaskNote::known(self.at().key()), Relaxed);
         }
     }
 
@@ -180,17 +174,11 @@ impl Pipe {
     #[cold]
     #[inline(never)]
     fn stays_armed(self) -> bool {
-        let mut backoff = Backoff::new();
-        loop {
-            match self.was_forgotten() {
-                Some(false) => return true,
-                Some(true) => {
-                    drop(Wait::for_message(&self).disarm());
-                    return false;
-                }
-                None => backoff.pass(),
-            }
+        let was_forgotten = self.was_forgotten();
+        if was_forgotten {
+            drop(Wait::for_message(&self).disarm());
         }
+        !was_forgotten
     }
 
     /// Whether a receiver at this position waits and disconnects in the word; otherwise it does so in its flags.
@@ -208,14 +196,9 @@ impl Pipe {
     }
 
     /// Announces that this side is a task, where messages are swapped. This helps when it later waits in a run.
-    pub(super) fn announce_task(&self) {
-        self.announce_task_in(self.own_flags().load(Relaxed));
-    }
-
-    /// Like [`Pipe::announce_task`], for a side that has just read its flags.
     #[inline]
-    fn announce_task_in(&self, flags: PeerFlags) {
-        if flags == PeerFlags::NONE && !self.at().always_swaps() {
+    pub(super) fn announce_task(&self) {
+        if self.own_flags().load(Relaxed) == PeerFlags::NONE && !self.at().always_swaps() {
             // Nobody else changes this here: a sender does that only before its last message in a run.
             self.own_flags().store(PeerFlags::TASK, Relaxed);
             self.task_note()
