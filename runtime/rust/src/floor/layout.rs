@@ -382,21 +382,19 @@ mod tests {
     }
 
     #[test]
-    fn laps_end_early_only_where_they_may() {
-        for size in (1..300).chain([1_000, 3_000, 10_000, 50_000]) {
-            for capacity in [Capacity::Unbounded, Capacity::Bounded(9)] {
-                let slot = Slot {
-                    size,
-                    ..Slot::new()
-                };
-                let layout = Layout::of(slot, capacity);
-                let (end, segment) = (layout.near(), layout.segment());
-                assert!(segment == 0 || segment < layout.lines());
-                assert!(segment == 0 || layout.lines() % segment == 0);
-                if end < layout.lines() {
-                    assert!(layout.may_end_about(end) && layout.may_end_about(end - 1));
-                }
-            }
+    fn a_ring_consists_of_whole_segments() {
+        for size in (1..300).chain([1_000, 3_000, 5_000, 6_000, 10_000, 50_000]) {
+            let slot = Slot {
+                size,
+                ..Slot::new()
+            };
+            let layout = Layout::of(slot, Capacity::Unbounded);
+            let segment = layout.segment();
+            assert!(segment.is_power_of_two() && segment < layout.lines());
+            assert!(layout.lines() % segment == 0 && layout.near() % segment == 0);
+            assert!(
+                layout.may_end_segment(layout.near()) && layout.may_end_segment(layout.lines())
+            );
         }
     }
 

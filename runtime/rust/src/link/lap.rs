@@ -49,7 +49,7 @@ impl Pipe {
     #[inline(always)]
     pub(super) fn end_of_lap(&self, layout: &Layout) -> usize {
         let next = self.at().line() + 1;
-        if layout.may_end_about(next) && layout.near() < layout.lines() {
+        if layout.near() < layout.lines() {
             if next + 1 == layout.near() {
                 self.copy().decide_lap();
             } else if next == layout.near() {

@@ -57,13 +57,6 @@ impl Layout {
         }
     }
 
-    /// Whether laps may end early after this number of lines or one more. If this is false, they certainly do not.
-    /// Cheap, like [`Layout::may_begin_segment`].
-    #[inline(always)]
-    pub(crate) const fn may_end_about(&self, lines: usize) -> bool {
-        (lines + 1) & self.segment().wrapping_sub(1) <= 1
-    }
-
     /// The first line of a segment; if there is no such segment, a line past the last one. (A ring with only one
     /// segment is an exception: there, this is line 0 for segment 1 as well.) Up to each end of a lap there are two
     /// segments, of similar length.
