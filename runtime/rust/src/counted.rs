@@ -96,8 +96,8 @@ fn laps_are_reported_free_in_two_parts_up_to_each_end() {
     // 4 KiB are 64 lines, which are reported after 32 and all lines. 10,000 lines are 156 times that, and 16.
     let short = stream_of_lines(10_000, 1);
     assert_eq!(short, (in_runs(10_000) + 156 * 2 + LEAVING, 0));
-    // 64 KiB without the header are 1,018 lines, which are also reported after 512 and all lines. 1,500 lines end in
-    // the second lap after line 482.
+    // A whole lap has 992 lines, which are also reported after 512 and all lines. 1,500 lines end in the second lap
+    // after line 508.
     let long = stream_of_lines(3, 500);
     assert_eq!(long, (in_runs(1_500) + 6 + LEAVING, 0));
 }

@@ -12,19 +12,7 @@
 //! receiving endpoint is a [`Receiver`]. Each operation consumes its endpoint and returns the next one, so sending a
 //! message out of turn does not compile. Dropping an endpoint early closes the session, and the peer gets [`Closed`].
 //!
-//! # How the modules fit together
-//!
-//! The crate has five layers, and a module uses only its own layer and those below it:
-//!
-//! ```text
-//! many    select  port_set  ports  shared  service     several endpoints
-//! typed   endpoint  futures  scheme                    endpoints with types
-//! link    publish  receive  peer  leave  arming  park  two sides and one ring, without types
-//! ring    view  block  position  words                 what is where, and which bits mean what
-//! floor   layout  pool  wait_slot  barrier  backoff    what knows nothing of sessions
-//! ```
-//!
-//! `docs/runtime.md` in the repository follows one message from `send` to `recv`.
+//! `docs/runtime.md` in the repository says how the modules fit together, and follows one message from `send` to `recv`.
 
 #![doc = include_str!("variance.md")]
 
@@ -50,26 +38,26 @@ mod typed;
 mod unseen;
 
 pub use floor::barrier::without_membarrier;
-#[cfg(duologue_loom)]
-#[doc(hidden)]
-pub use floor::barrier::{model_barrier, model_light_barrier, model_lost_barrier};
 pub use floor::layout::Capacity;
-#[cfg(duologue_loom)]
-pub use link::lap::model_laps;
 pub use many::port_set::{PortKey, PortSet, PortSetRecv};
 pub use many::ports::Receive;
 pub use many::select::{NoEndpoints, Select, SelectReady};
 pub use many::service::{spawn_service, spawn_service_with, try_spawn_service};
 pub use many::shared::{SharedSend, SharedSender};
-#[cfg(duologue_loom)]
-#[doc(hidden)]
-pub use ring::block::model_sessions;
 pub use typed::ends::{Receiver, Sender};
 pub use typed::error::{Closed, SendError, TryRecvError, TrySendError};
 #[doc(hidden)]
 pub use typed::futures::Watch;
 pub use typed::futures::{Endpoint, Ready, Recv};
 pub use typed::scheme::Finished;
+
+#[cfg(duologue_loom)]
+#[doc(hidden)]
+pub use {
+    floor::barrier::{model_barrier, model_light_barrier, model_lost_barrier},
+    link::lap::model_laps,
+    ring::block::model_sessions,
+};
 
 /// What generated modules are built from. Programs do not use it: its names may change whenever the version of the
 /// format does.

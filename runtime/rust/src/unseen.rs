@@ -19,19 +19,18 @@ use crate::floor::sync;
 use crate::golden::stream::{self, Stream};
 use crate::link::arming::Wait;
 use crate::link::park;
-use crate::link::pipe::{pair, Pipe, Then};
-use crate::link::publish::Sent;
+use crate::link::publish::{Sent, Then};
 use crate::link::tests::store_unseen;
 use crate::ring::flags::Report;
-use crate::ring::view::Found;
+use crate::ring::pipe::{Found, Pipe};
 use crate::typed::futures::Endpoint;
 use crate::PortSet;
 use crate::Select;
 
 const CHILD: &str = "DUOLOGUE_TEST_UNSEEN";
 
-/// Runs the test in a process of its own, which gives up after a minute.
-fn alone(name: &str, test: impl FnOnce()) {
+/// Runs the test, a closure in a function of this module, in a process of its own, which gives up after a minute.
+fn alone<T: FnOnce()>(test: T) {
     if std::env::var_os(CHILD).is_some() {
         thread::spawn(|| {
             thread::sleep(Duration::from_secs(60));
@@ -44,7 +43,9 @@ fn alone(name: &str, test: impl FnOnce()) {
         return;
     }
     let mut child = Command::new(std::env::current_exe().expect("the path of this program"));
-    child.args([&format!("unseen::{name}"), "--exact", "--nocapture"]);
+    let closure = std::any::type_name::<T>();
+    let name = closure.split("::").skip(1).take(2).collect::<Vec<_>>();
+    child.args([&name.join("::"), "--exact", "--nocapture"]);
     let output = child.env(CHILD, "1").output().expect("the program starts");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -106,14 +107,14 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 #[test]
 fn a_thread_checks_again() {
-    alone("a_thread_checks_again", || {
+    alone(|| {
         receive_unseen(|server| check(server.recv().expect("a message")));
     });
 }
 
 #[test]
 fn a_thread_that_waits_not_for_long_checks_again() {
-    alone("a_thread_that_waits_not_for_long_checks_again", || {
+    alone(|| {
         receive_unseen(|server| {
             let received = server.recv_timeout(Duration::from_secs(1_000));
             check(received.expect("a message"));
@@ -123,24 +124,21 @@ fn a_thread_that_waits_not_for_long_checks_again() {
 
 #[test]
 fn a_thread_that_waits_for_one_of_several_checks_again() {
-    alone(
-        "a_thread_that_waits_for_one_of_several_checks_again",
-        || {
-            receive_unseen(|mut server| {
-                let (mut other, _client) = stream::init::<u64>();
-                let mut select = Select::new();
-                select.add(&mut other);
-                select.add(&mut server);
-                assert_eq!(select.ready(), Ok(1));
-                check(server.recv().expect("a message"));
-            });
-        },
-    );
+    alone(|| {
+        receive_unseen(|mut server| {
+            let (mut other, _client) = stream::init::<u64>();
+            let mut select = Select::new();
+            select.add(&mut other);
+            select.add(&mut server);
+            assert_eq!(select.ready(), Ok(1));
+            check(server.recv().expect("a message"));
+        });
+    });
 }
 
 #[test]
 fn a_thread_with_a_set_checks_again() {
-    alone("a_thread_with_a_set_checks_again", || {
+    alone(|| {
         receive_unseen(|server| {
             let (other, _client) = stream::init::<u64>();
             let mut set = PortSet::from_iter([(other, 1), (server, 2)]);
@@ -154,14 +152,14 @@ fn a_thread_with_a_set_checks_again() {
 
 #[test]
 fn a_task_checks_again() {
-    alone("a_task_checks_again", || {
+    alone(|| {
         receive_unseen(|server| check(block_on(server.recv_async()).expect("a message")));
     });
 }
 
 #[test]
 fn a_task_that_waits_for_readiness_checks_again() {
-    alone("a_task_that_waits_for_readiness_checks_again", || {
+    alone(|| {
         receive_unseen(|mut server| {
             block_on(server.ready());
             check(server.recv().expect("a message"));
@@ -171,7 +169,7 @@ fn a_task_that_waits_for_readiness_checks_again() {
 
 #[test]
 fn a_task_that_waits_for_one_of_several_checks_again() {
-    alone("a_task_that_waits_for_one_of_several_checks_again", || {
+    alone(|| {
         receive_unseen(|mut server| {
             let (mut other, _client) = stream::init::<u64>();
             let mut select = Select::new();
@@ -185,7 +183,7 @@ fn a_task_that_waits_for_one_of_several_checks_again() {
 
 #[test]
 fn a_task_with_a_set_checks_again() {
-    alone("a_task_with_a_set_checks_again", || {
+    alone(|| {
         receive_unseen(|server| {
             let (other, _client) = stream::init::<u64>();
             let mut set = PortSet::from_iter([(other, 1), (server, 2)]);
@@ -200,7 +198,7 @@ fn a_task_with_a_set_checks_again() {
 /// A task whose sender knows that it is one waits in the word from then on, and does not have to check again.
 #[test]
 fn a_task_that_its_sender_knows_is_sure() {
-    alone("a_task_that_its_sender_knows_is_sure", || {
+    alone(|| {
         let (mut server, mut client) = stream::init::<u64>();
         refuse_membarrier(libc::ENOSYS);
         let waker = Waker::from(Arc::new(Unpark(sync::current())));
@@ -242,7 +240,7 @@ impl Drop for Number {
 /// has stored a message without reading the flags, so it finds later that the receiver is gone.
 fn left(then: Then) -> Pipe {
     let slot = Slot::new().messages(4).fit::<Number>();
-    let (sender, receiver) = pair(Layout::of(slot, Capacity::Bounded(9)));
+    let (sender, receiver) = Pipe::pair(Layout::of(slot, Capacity::Bounded(9)));
     assert!(!sender.layout().forgets());
     let (sender, receiver) = (sender.sending(true), receiver.sending(true));
     refuse_membarrier(libc::ENOMEM);
@@ -265,8 +263,7 @@ fn returned(sent: Sent<Number>) -> Option<u64> {
 
 #[test]
 fn a_sender_finds_with_its_next_message_that_the_receiver_left() {
-    let name = "a_sender_finds_with_its_next_message_that_the_receiver_left";
-    alone(name, || {
+    alone(|| {
         let sender = left(Then::Stay);
         let layout = *sender.layout();
         let sent = sender.send(&layout, true, 0, Number(2), Then::Stay);
@@ -276,8 +273,7 @@ fn a_sender_finds_with_its_next_message_that_the_receiver_left() {
 
 #[test]
 fn a_sender_finds_with_its_last_message_that_the_receiver_left() {
-    let name = "a_sender_finds_with_its_last_message_that_the_receiver_left";
-    alone(name, || {
+    alone(|| {
         let sender = left(Then::Stay);
         let layout = *sender.layout();
         let sent = sender.send(&layout, true, 0, Number(2), Then::End);
@@ -287,8 +283,7 @@ fn a_sender_finds_with_its_last_message_that_the_receiver_left() {
 
 #[test]
 fn a_sender_that_waits_for_an_answer_finds_that_the_receiver_left() {
-    let name = "a_sender_that_waits_for_an_answer_finds_that_the_receiver_left";
-    alone(name, || {
+    alone(|| {
         let asking = left(Then::Turn);
         assert_eq!(park::for_message(asking.copy()), None);
         assert!(matches!(asking.find(), Found::Closed));
@@ -298,8 +293,7 @@ fn a_sender_that_waits_for_an_answer_finds_that_the_receiver_left() {
 
 #[test]
 fn a_task_that_waits_for_an_answer_finds_that_the_receiver_left() {
-    let name = "a_task_that_waits_for_an_answer_finds_that_the_receiver_left";
-    alone(name, || {
+    alone(|| {
         let asking = left(Then::Turn);
         let waker = Waker::from(Arc::new(Unpark(sync::current())));
         assert!(!Wait::for_message(&asking).arm_task(&waker));
@@ -313,20 +307,18 @@ fn a_task_that_waits_for_an_answer_finds_that_the_receiver_left() {
 
 #[test]
 fn a_sender_that_waited_for_an_answer_and_leaves_is_alone() {
-    let name = "a_sender_that_waited_for_an_answer_and_leaves_is_alone";
-    alone(name, || assert!(left(Then::Turn).die(&mut None).is_ok()));
+    alone(|| assert!(left(Then::Turn).die(&mut None).is_ok()));
 }
 
 /// The block of the session is used for the next session only if the sender has ended this one.
 #[test]
 fn a_sender_that_leaves_ends_the_session_of_a_receiver_that_left() {
-    let name = "a_sender_that_leaves_ends_the_session_of_a_receiver_that_left";
-    alone(name, || {
+    alone(|| {
         let sender = left(Then::Stay);
         let (session, layout) = (sender.session(), *sender.layout());
         sender.leave();
         if cfg!(feature = "pool") {
-            assert_eq!(pair(layout).0.session(), session);
+            assert_eq!(Pipe::pair(layout).0.session(), session);
         }
     });
 }

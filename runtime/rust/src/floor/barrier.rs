@@ -1,13 +1,13 @@
 //! An asymmetric barrier, which costs only the side that sleeps.
 //!
 //! A sender writes a word and then reads the receiver's flags; a receiver that is about to sleep writes its flags and
-//! then reads the word. At least one of them must see what the other wrote. For that, the write of each side must come
-//! before its read, which processors do not guarantee: both sides would need a full barrier, and the sender would pay
-//! for it with every message even though hardly any receiver sleeps. Linux can run the sender's barrier on behalf of
-//! the receiver: `membarrier` makes every running thread of the process execute a full barrier between the call and its
-//! return, and a thread that is not running executed one when it stopped. So the sender's barrier comes either after
-//! its write, and the receiver's read sees the message; or before its write, and the sender's later read sees the
-//! flags. This is the asymmetric fence of the C++ proposal P1202. Under loom, both sides are ordinary fences.
+//! then reads the word. At least one of them must see what the other wrote. For that, each side needs a full barrier
+//! between its write and its read, and the sender would pay for it with every message even though hardly any receiver
+//! sleeps. Linux can run the sender's barrier on behalf of the receiver: `membarrier` makes every running thread of the
+//! process execute one between the call and its return, and a thread that is not running executed one when it stopped.
+//! So the sender's barrier comes either after its write, and the receiver's read sees the message; or before its write,
+//! and the sender's later read sees the flags. This is the asymmetric fence of the C++ proposal P1202. Under loom, both
+//! sides are ordinary fences.
 //!
 //! Where the call is missing, or the program opts out of it, every message is published by a swap, and this barrier is
 //! not used.
@@ -16,16 +16,17 @@
 //!
 //! A process may begin sessions and then forbid itself the call, with a system call filter. From the first refusal on,
 //! the barrier [is lost](is_lost) permanently, and new sessions swap. Sessions in progress continue with senders that
-//! have no barrier. So after [`heavy`] has returned false, neither side is guaranteed to see what the other wrote until
-//! the store is visible to all threads. All that is relied on is that it becomes visible in some finite time:
+//! have no barrier. What they rely on is that a store becomes visible in some finite time:
 //!
 //! - A receiver that waits checks again after a while, repeatedly, until there is a message: see `recheck`.
-//! - A receiver that disconnects may miss a message, as where messages can be forgotten: see `link::leave`, which
-//!   says what follows from that. To make this unlikely, the receiver first waits for a [`grace`] period.
+//! - A receiver that disconnects may miss a message. To make this unlikely, it first waits for a [`grace`] period;
+//!   `link::leave` says what follows.
 //!
-//! The thread that finds the call refused first records that ([`is_lost`]) and then executes a full barrier, before it
-//! checks for the last time. So if a thread of the other side executes a full barrier of its own and then does not find
-//! the barrier lost, its barrier came first, and that last check sees what it wrote before its barrier.
+//! The thread that finds the call refused first records that and then executes a full barrier, before it checks for the
+//! last time. So if a thread of the other side executes a full barrier of its own and then does not find the barrier
+//! lost, its barrier came first, and that last check sees what it wrote before its barrier.
+//!
+//! # One call for many
 //!
 //! One call serves every thread that wrote before it. A task that has time takes a [`ticket`] after its write, yields,
 //! and then checks whether a call by any thread [has run](has_run_since) since then. Calls are numbered by a
@@ -35,20 +36,20 @@
 //! had made the call itself. And a thread that sees that the call has returned (Acquire) sees what senders wrote before
 //! their barriers.
 
-#[cfg(not(duologue_loom))]
-pub(crate) use std::sync::atomic::compiler_fence;
-#[cfg(not(duologue_loom))]
 use std::sync::atomic::{
-    AtomicU32,
+    compiler_fence, AtomicU32,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
+
+#[cfg(duologue_loom)]
+pub use system::{model_barrier, model_light_barrier, model_lost_barrier};
 
 /// A full barrier between a write and a read that must not be reordered, where speed does not matter.
 pub(crate) fn full() {
     #[cfg(not(duologue_loom))]
-    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    std::sync::atomic::fence(SeqCst);
     #[cfg(duologue_loom)]
-    loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    loom::sync::atomic::fence(SeqCst);
 }
 
 /// A full barrier between a write and a read that must not be reordered, where a read-modify-write by this thread,
@@ -57,33 +58,28 @@ pub(crate) fn full() {
 pub(crate) fn after_exchange() {
     // On x86-64, every read-modify-write is a full barrier, so a second one would be redundant (Intel's manual, volume
     // 3, 9.2.3.9; AMD's, volume 2, 7.2).
-    #[cfg(all(target_arch = "x86_64", not(duologue_loom), not(miri)))]
-    compiler_fence(std::sync::atomic::Ordering::SeqCst);
-    #[cfg(not(all(target_arch = "x86_64", not(duologue_loom), not(miri))))]
-    full();
+    if cfg!(all(target_arch = "x86_64", not(duologue_loom), not(miri))) {
+        compiler_fence(SeqCst);
+    } else {
+        full();
+    }
 }
 
 /// The sender's half of the barrier, between its write and its read.
 #[inline]
 pub(crate) fn light() {
     // Keeps the compiler from moving the read before the write; `heavy` does the same for the processor.
-    #[cfg(not(duologue_loom))]
-    compiler_fence(std::sync::atomic::Ordering::SeqCst);
+    compiler_fence(SeqCst);
     #[cfg(duologue_loom)]
-    if LIGHT.load(std::sync::atomic::Ordering::Relaxed) {
-        loom::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-    }
+    system::light();
 }
 
 /// How many calls have begun, and the highest number of a call that has returned. They wrap around at 32 bits.
-#[cfg(not(duologue_loom))]
 static BEGUN: AtomicU32 = AtomicU32::new(0);
-#[cfg(not(duologue_loom))]
 static RETURNED: AtomicU32 = AtomicU32::new(0);
 
 /// The receiver's half of the barrier, between its write and its read: a system call. Returns false if the kernel
 /// refuses it: then this was a full barrier of this thread alone, and the barrier [is lost](is_lost).
-#[cfg(not(duologue_loom))]
 #[must_use = "without the barrier the sender may miss what was set in the flags"]
 pub(crate) fn heavy() -> bool {
     #[cfg(test)]
@@ -101,35 +97,30 @@ pub(crate) fn heavy() -> bool {
 /// How long a receiver that disconnects waits where the barrier is lost. What a sender has stored leaves the store
 /// buffer of its processor within a few microseconds, even if the thread is stopped in the meantime; but no manual says
 /// so.
-#[cfg(not(duologue_loom))]
 const GRACE: std::time::Duration = std::time::Duration::from_micros(50);
 
 /// Where [`heavy`] was refused: waits until what was stored before can be expected to be visible.
 #[cold]
 pub(crate) fn grace() {
-    #[cfg(not(duologue_loom))]
-    {
-        // A sleep this short would take several times as long, and thousands of sessions may end in a row.
-        let start = std::time::Instant::now();
-        while start.elapsed() < GRACE {
-            std::hint::spin_loop();
-        }
+    // A sleep this short would take several times as long, and thousands of sessions may end in a row.
+    let start = std::time::Instant::now();
+    while cfg!(not(duologue_loom)) && start.elapsed() < GRACE {
+        std::hint::spin_loop();
     }
     full();
 }
 
 /// Whether the kernel has refused the barrier after sessions that rely on it had begun. Then it is lost permanently.
 /// The module documentation says what follows for a thread that does not find the barrier lost.
-#[cfg(not(duologue_loom))]
 #[inline]
 pub(crate) fn is_lost() -> bool {
     system::is_lost()
 }
 
-/// Models set this themselves.
-#[cfg(duologue_loom)]
-pub(crate) fn is_lost() -> bool {
-    LOST.load(std::sync::atomic::Ordering::Relaxed)
+/// Whether new sessions have the barrier.
+#[inline]
+pub(crate) fn is_there() -> bool {
+    system::is_there()
 }
 
 /// Stops using the system call `membarrier`: sessions that begin after this call publish every message by a swap, as on
@@ -143,83 +134,79 @@ pub(crate) fn is_lost() -> bool {
 /// duologue_runtime::without_membarrier();
 /// ```
 pub fn without_membarrier() {
-    #[cfg(not(duologue_loom))]
     system::do_without();
 }
 
-/// After a write: the ticket for [`has_run_since`].
+/// After a write: the ticket for [`has_run_since`]. In models 0, because what they count would outlive one execution.
 pub(crate) fn ticket() -> u32 {
     full();
-    #[cfg(not(duologue_loom))]
-    return BEGUN.load(SeqCst);
-    #[cfg(duologue_loom)]
-    0
+    if cfg!(duologue_loom) {
+        return 0;
+    }
+    BEGUN.load(SeqCst)
 }
 
-/// Whether a call of [`heavy`] by any thread began after this ticket was taken and has returned.
+/// Whether a call of [`heavy`] by any thread began after this ticket was taken and has returned. In models the call is
+/// a fence, and taking a ticket is one, too.
 pub(crate) fn has_run_since(ticket: u32) -> bool {
-    #[cfg(not(duologue_loom))]
-    return is_after(RETURNED.load(Acquire), ticket);
-    // Under loom the call is a fence, and taking a ticket is one, too.
-    #[cfg(duologue_loom)]
-    return ticket == 0;
+    cfg!(duologue_loom) || is_after(RETURNED.load(Acquire), ticket)
 }
 
 /// Whether a number comes after another one. A number that comes after it by more than half of the number space seems
 /// to come before it: then an unnecessary call is made.
-#[cfg(not(duologue_loom))]
 fn is_after(number: u32, other: u32) -> bool {
     (1..1 << 31).contains(&number.wrapping_sub(other))
 }
 
-/// The receiver's half of the barrier, between its write and its read.
+/// Models set everything themselves.
 #[cfg(duologue_loom)]
-pub(crate) fn heavy() -> bool {
-    full();
-    !is_lost()
-}
+mod system {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Whether new sessions have the barrier.
-#[cfg(not(duologue_loom))]
-#[inline]
-pub(crate) fn is_there() -> bool {
-    system::is_there()
-}
+    static ASYMMETRIC: AtomicBool = AtomicBool::new(true);
+    static LOST: AtomicBool = AtomicBool::new(false);
+    static LIGHT: AtomicBool = AtomicBool::new(true);
 
-/// Models set this themselves.
-#[cfg(duologue_loom)]
-pub(crate) fn is_there() -> bool {
-    ASYMMETRIC.load(std::sync::atomic::Ordering::Relaxed)
-}
+    /// Sets whether the sessions that begin after this call have the barrier.
+    #[doc(hidden)]
+    pub fn model_barrier(is_there: bool) {
+        ASYMMETRIC.store(is_there, Relaxed);
+    }
 
-#[cfg(duologue_loom)]
-static ASYMMETRIC: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
+    /// Sets whether the barrier is refused to sessions that have begun with it.
+    #[doc(hidden)]
+    pub fn model_lost_barrier(is_lost: bool) {
+        LOST.store(is_lost, Relaxed);
+    }
 
-/// Sets whether the sessions that begin after this call have the barrier.
-#[cfg(duologue_loom)]
-#[doc(hidden)]
-pub fn model_barrier(is_there: bool) {
-    ASYMMETRIC.store(is_there, std::sync::atomic::Ordering::Relaxed);
-}
+    /// Sets whether the sender's half of the barrier does anything, for models in which nothing may need it.
+    #[doc(hidden)]
+    pub fn model_light_barrier(is_there: bool) {
+        LIGHT.store(is_there, Relaxed);
+    }
 
-#[cfg(duologue_loom)]
-static LOST: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    pub(super) fn light() {
+        if LIGHT.load(Relaxed) {
+            super::full();
+        }
+    }
 
-/// Sets whether the barrier is refused to sessions that have begun with it.
-#[cfg(duologue_loom)]
-#[doc(hidden)]
-pub fn model_lost_barrier(is_lost: bool) {
-    LOST.store(is_lost, std::sync::atomic::Ordering::Relaxed);
-}
+    pub(super) fn heavy() -> bool {
+        !is_lost() && {
+            super::full();
+            true
+        }
+    }
 
-#[cfg(duologue_loom)]
-static LIGHT: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
+    pub(super) fn is_there() -> bool {
+        ASYMMETRIC.load(Relaxed)
+    }
 
-/// Sets whether the sender's half of the barrier does anything, for models in which nothing may need it.
-#[cfg(duologue_loom)]
-#[doc(hidden)]
-pub fn model_light_barrier(is_there: bool) {
-    LIGHT.store(is_there, std::sync::atomic::Ordering::Relaxed);
+    pub(super) fn is_lost() -> bool {
+        LOST.load(Relaxed)
+    }
+
+    pub(super) fn do_without() {}
 }
 
 #[cfg(not(any(

@@ -61,7 +61,7 @@ mod system {
 
     /// From version 2.35 on, the GNU C library registers an area with the kernel for each thread, in which the kernel
     /// keeps the number of the thread's processor. The library exports the offset of this area from the thread pointer.
-    pub(crate) fn ask() {
+    pub(super) fn ask() {
         // SAFETY: the names are null-terminated, and the symbols, where they exist, have these types and are never
         // written.
         let offset = unsafe {
@@ -107,13 +107,7 @@ mod system {
 mod system {
     use super::Cpu;
 
-    #[cfg(all(
-        target_os = "linux",
-        feature = "membarrier",
-        not(miri),
-        not(duologue_loom)
-    ))]
-    pub(crate) fn ask() {}
+    pub(super) fn ask() {}
 
     pub(super) fn current() -> Cpu {
         Cpu(0)
@@ -121,13 +115,8 @@ mod system {
 }
 
 /// Looks up where a thread finds the number of its processor, when the first session of the process begins (see
-/// `barrier`).
-#[cfg(all(
-    target_os = "linux",
-    feature = "membarrier",
-    not(miri),
-    not(duologue_loom)
-))]
+/// `barrier`), where there is a barrier.
+#[allow(dead_code)]
 pub(crate) fn ask() {
     system::ask();
 }

@@ -6,7 +6,7 @@
 
 use std::mem::{align_of, needs_drop, size_of};
 
-use super::size_class::{self, CACHE_LINE};
+use super::pool::{self, CACHE_LINE};
 use super::sync::AtomicU64;
 
 mod segments;
@@ -75,7 +75,7 @@ impl Layout {
     /// Distinguishes the layouts of one class of blocks, at the cost of one comparison per session.
     #[inline(always)]
     pub(crate) const fn key(&self) -> u64 {
-        if self.class() == size_class::CLASSES {
+        if self.class() == pool::CLASSES {
             // Such blocks are not kept, so their keys are never compared.
             return 0;
         }
@@ -102,7 +102,7 @@ impl Layout {
             size < 1 << 31 && align < 1 << 29,
             "a payload is too large for a ring"
         );
-        let stride = up(size, align);
+        let stride = size.next_multiple_of(align);
         let offset = first_payload(align);
         let index_bits = match messages {
             0 | 1 => 0,
@@ -123,25 +123,19 @@ impl Layout {
             // The line of a short run has exactly as many slots as the run has messages.
             per_line = least(per_line, longest);
         }
-        if per_line == 0 {
-            per_line = 1;
-        }
-        let line_align = if align > CACHE_LINE {
-            align
-        } else {
-            CACHE_LINE
-        };
-        let pitch = up(offset + per_line * stride, line_align);
-        let first = up(HEADER, line_align);
+        per_line = most(per_line, 1);
+        let line_align = most(align, CACHE_LINE);
+        let pitch = (offset + per_line * stride).next_multiple_of(line_align);
+        let first = HEADER.next_multiple_of(line_align);
         let (lines, segment) = match capacity {
             Capacity::Bounded(longest) => (longest.div_ceil(per_line), 0),
             Capacity::Unbounded => {
                 let lines = most(BLOCK.saturating_sub(first) / pitch, FEWEST_LINES);
                 let segment = segments::first(lines, pitch);
-                (lines, segment)
+                (lines - lines % segment, segment)
             }
         };
-        let lines = if lines == 0 { 1 } else { lines };
+        let lines = most(lines, 1);
         assert!(
             lines <= MAX_LINES && lines <= (u32::MAX as usize - first) / pitch,
             "a run is too long for a ring"
@@ -234,24 +228,20 @@ impl Layout {
         (indexes >> self.index_shift(place)) as u8 & ((1_u32 << self.index_bits) - 1) as u8
     }
 
-    /// The class of blocks of ended sessions that fit: see `size_class`.
+    /// The class of blocks of ended sessions that fit: see `pool`.
     #[inline]
     pub(crate) const fn class(&self) -> usize {
         let (size, align) = self.block();
-        size_class::class(size, align)
+        pool::class(size, align)
     }
 
     /// The size and the alignment of the block.
     #[inline]
     pub(crate) const fn block(&self) -> (usize, usize) {
-        let align = if self.align as usize > CACHE_LINE {
-            self.align as usize
-        } else {
-            CACHE_LINE
-        };
+        let lines = self.lines as usize * self.pitch as usize;
         (
-            self.first as usize + self.lines as usize * self.pitch as usize,
-            align,
+            self.first as usize + lines,
+            most(self.align as usize, CACHE_LINE),
         )
     }
 }
@@ -262,12 +252,6 @@ const _: () = assert!(size_of::<AtomicU64>().is_power_of_two());
 #[inline]
 const fn first_payload(align: usize) -> usize {
     most(size_of::<AtomicU64>(), align)
-}
-
-/// Rounds up to a multiple of a power of two.
-#[inline]
-const fn up(size: usize, align: usize) -> usize {
-    (size + align - 1) & !(align - 1)
 }
 
 #[inline]
@@ -331,7 +315,7 @@ mod tests {
             let bounded = [0, 1, 2, 3, 7, 8, 100, 1_000, 8_000].map(Capacity::Bounded);
             for capacity in bounded.into_iter().chain([Capacity::Unbounded]) {
                 let layout = Layout::of(slot, capacity);
-                if layout.class() < size_class::CLASSES {
+                if layout.class() < pool::CLASSES {
                     let said = format!("{layout:?}");
                     assert_eq!(*found.entry(layout.key()).or_insert(said.clone()), said);
                 }
@@ -349,11 +333,12 @@ mod tests {
     #[test]
     fn an_unbounded_ring_keeps_to_its_block() {
         let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
-        assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - 64);
+        let segment = layout.segment() * 64;
+        assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - segment - 64);
         let large = Layout::of(Slot::new().fit::<[u8; 5_000]>(), Capacity::Unbounded);
         assert_eq!(
             (large.lines(), large.near(), large.last_segment(12)),
-            (12, 12, 8)
+            (12, 12, 4)
         );
         let larger = Layout::of(Slot::new().fit::<[u8; 50_000]>(), Capacity::Unbounded);
         assert_eq!(
@@ -397,19 +382,19 @@ mod tests {
     }
 
     #[test]
-    fn laps_end_early_only_where_they_may() {
-        for size in (1..300).chain([1_000, 3_000, 10_000, 50_000]) {
-            for capacity in [Capacity::Unbounded, Capacity::Bounded(9)] {
-                let slot = Slot {
-                    size,
-                    ..Slot::new()
-                };
-                let layout = Layout::of(slot, capacity);
-                let end = layout.near();
-                if end < layout.lines() {
-                    assert!(layout.may_end_about(end) && layout.may_end_about(end - 1));
-                }
-            }
+    fn a_ring_consists_of_whole_segments() {
+        for size in (1..300).chain([1_000, 3_000, 5_000, 6_000, 10_000, 50_000]) {
+            let slot = Slot {
+                size,
+                ..Slot::new()
+            };
+            let layout = Layout::of(slot, Capacity::Unbounded);
+            let segment = layout.segment();
+            assert!(segment.is_power_of_two() && segment < layout.lines());
+            assert!(layout.lines() % segment == 0 && layout.near() % segment == 0);
+            assert!(
+                layout.may_end_segment(layout.near()) && layout.may_end_segment(layout.lines())
+            );
         }
     }
 

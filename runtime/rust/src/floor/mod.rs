@@ -8,7 +8,6 @@ pub(crate) mod fairness;
 pub(crate) mod layout;
 pub(crate) mod pool;
 pub(crate) mod recheck;
-pub(crate) mod size_class;
 pub(crate) mod sync;
 pub(crate) mod wait_slot;
 pub(crate) mod yielding;

@@ -1,24 +1,20 @@
 //! Blocks of ended sessions, kept by each thread for its next ones: aligned allocation is the most expensive part of a
 //! short session.
 //!
-//! A block belongs to the list of one thread, to a session, or to an exchange, never to two of these at once. It may
-//! end up in the list of a different thread than it was taken from. A list is bounded, and its blocks are freed when
-//! its thread exits.
+//! A block belongs to the list of one thread, to a session, or to an exchange, never to two of these at once. A list is
+//! bounded, and its blocks are freed when its thread exits.
 //!
 //! If one thread begins sessions and another ends them, the list of the first is always empty and that of the other is
-//! always full. So there is an exchange for each class, which holds one *batch* of blocks. A thread that has two
-//! batches leaves one there if the exchange is empty, and a thread that has no blocks takes it. Each of these is a
-//! single change of a pointer, from or to null, so a block belongs to only one of them at any time. The thread that
-//! takes the blocks sees what was done with them before they were left (Release, Acquire). The blocks in an exchange
-//! are kept until the process exits.
+//! always full. So there is an exchange for each class, which holds one *batch* of blocks until another thread takes
+//! it. A thread that has two batches leaves one there if the exchange is empty, and a thread that has no blocks takes
+//! it. Each of these is a single change of a pointer, from or to null, so a block belongs to only one of them at any
+//! time. The thread that takes the blocks sees what was done with them before they were left (Release, Acquire).
 
 use std::alloc::{dealloc, Layout};
 use std::cell::Cell;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-
-use super::size_class::{self, CACHE_LINE, CLASSES};
 
 /// The beginning of every block in the pool.
 #[repr(C)]
@@ -28,12 +24,38 @@ pub(crate) struct Link {
     next: Option<NonNull<Link>>,
 }
 
-/// The size in bytes of the blocks of a class.
-const fn bytes(class: usize) -> usize {
-    match size_class::size(class) {
-        Some(bytes) => bytes,
-        None => panic!("blocks of this size are not kept"),
+/// The size of a cache line in bytes, to which blocks are aligned.
+pub(crate) const CACHE_LINE: usize = 64;
+
+/// The largest blocks that are kept have `SMALLEST << (CLASSES - 1)` bytes.
+pub(crate) const CLASSES: usize = 8;
+const SMALLEST: usize = 512;
+
+/// Miri, loom and the address sanitizer (which runs without the feature) track freed memory, so under them blocks are
+/// really freed. And where the system has no native thread-locals, the lists may be gone when the thread's keeper is
+/// about to empty them.
+const IS_POOLED: bool = cfg!(all(
+    feature = "pool",
+    not(miri),
+    not(duologue_loom),
+    not(target_os = "android")
+));
+
+/// The class of a block; [`CLASSES`] if such blocks are not kept.
+pub(crate) const fn class(size: usize, align: usize) -> usize {
+    // How often `SMALLEST` must be doubled. No block is empty, because it has a header.
+    let class = (usize::BITS - ((size - 1) / SMALLEST).leading_zeros()) as usize;
+    if class < CLASSES && align <= CACHE_LINE && IS_POOLED {
+        class
+    } else {
+        CLASSES
     }
+}
+
+/// How many bytes a block of this class has.
+pub(crate) const fn bytes(class: usize) -> usize {
+    assert!(class < CLASSES, "blocks of this size are not kept");
+    SMALLEST << class
 }
 
 /// A thread keeps this many bytes of each class, and at least [`FEWEST`] blocks: as a rule, most of a large block is
@@ -42,23 +64,13 @@ const KEPT: usize = 32 << 10;
 const FEWEST: usize = 4;
 
 /// How many blocks of a class a thread keeps.
-const fn most(class: usize) -> usize {
-    let most = KEPT / bytes(class);
-    if most > FEWEST {
-        most
-    } else {
-        FEWEST
-    }
+fn most(class: usize) -> usize {
+    (KEPT / bytes(class)).max(FEWEST)
 }
 
 /// How many blocks are left for other threads at once: few, so that they are still in a cache when they are taken.
-const fn batch(class: usize) -> usize {
-    let most = KEPT / bytes(class) / 8;
-    if most > 2 {
-        most
-    } else {
-        2
-    }
+fn batch(class: usize) -> usize {
+    (KEPT / bytes(class) / 8).max(2)
 }
 
 /// How the blocks of a class are allocated.
@@ -76,7 +88,6 @@ struct Exchange(AtomicPtr<Link>);
 static EXCHANGES: [Exchange; CLASSES] = [const { Exchange(AtomicPtr::new(null_mut())) }; CLASSES];
 
 impl Exchange {
-    #[inline]
     fn is_empty(&self) -> bool {
         self.0.load(Relaxed).is_null()
     }
@@ -239,8 +250,7 @@ pub(crate) fn take(class: usize) -> Option<NonNull<Link>> {
         .ok()?
 }
 
-/// Keeps a block for the next session of this class, if that needs no further checks. Otherwise returns false, and the
-/// caller has to try [`keep`].
+/// Keeps a block for the next session of this class; false if the list is full or the thread is exiting.
 ///
 /// # Safety
 /// The block was allocated with the size of its class and the alignment of a cache line, begins with a [`Link`], has
@@ -250,27 +260,10 @@ pub(crate) unsafe fn put(class: usize, block: NonNull<Link>) -> bool {
     LISTS
         .try_with(|lists| {
             let list = &lists[class];
-            let is_short = list.length.get() < list.bound.get();
-            if is_short {
-                // SAFETY: by the caller.
-                unsafe { list.put(block) };
-            }
-            is_short
-        })
-        .unwrap_or(false)
-}
-
-/// Keeps a block for the next session of this class; false if the list is full or the thread is exiting.
-///
-/// # Safety
-/// As for [`put`].
-pub(crate) unsafe fn keep(class: usize, block: NonNull<Link>) -> bool {
-    LISTS
-        .try_with(|lists| {
-            let has_room = lists[class].has_room(class);
+            let has_room = list.length.get() < list.bound.get() || list.has_room(class);
             if has_room {
                 // SAFETY: by the caller.
-                unsafe { lists[class].put(block) };
+                unsafe { list.put(block) };
             }
             has_room
         })

@@ -1,11 +1,10 @@
 //! Checking again, where the barrier was refused and a sender may not have seen that its receiver waits (see
 //! `barrier`).
 //!
-//! A waiter is registered in the flags as always, and most senders see it. A sender that stored its message at the same
-//! moment may not; but its store becomes visible eventually, so the side that waits checks again, soon at first and
-//! then less often. A thread sleeps with a time limit. A task cannot, so a thread of the runtime, which is started when
-//! the first task needs it, wakes the task after a while. If no thread can be started, as under a filter that forbids
-//! `clone`, the task is woken at once, and checks again whenever its executor has nothing else to do.
+//! The sender's store becomes visible eventually, so the side that waits checks again, soon at first and then less
+//! often. A thread sleeps with a time limit. A task is woken after a while by a thread of the runtime, which is started
+//! when the first task needs it. If no thread can be started, as under a filter that forbids `clone`, the task is woken
+//! at once, and checks again whenever its executor has nothing else to do.
 //!
 //! That continues for as long as a receiver waits in its flags, which it does only in a session that began before the
 //! barrier was lost. A task waits in the word as soon as its sender knows that it is a task (see `link::arming`), which

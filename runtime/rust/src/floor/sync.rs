@@ -97,20 +97,19 @@ mod counted {
     use std::sync::atomic::{AtomicU64 as Plain, Ordering};
 
     /// An atomic that counts its read-modify-writes.
-    #[derive(Default)]
     pub(crate) struct AtomicU64(Plain);
+
+    impl std::ops::Deref for AtomicU64 {
+        type Target = Plain;
+
+        fn deref(&self) -> &Plain {
+            &self.0
+        }
+    }
 
     impl AtomicU64 {
         pub(crate) const fn new(value: u64) -> AtomicU64 {
             AtomicU64(Plain::new(value))
-        }
-
-        pub(crate) fn load(&self, order: Ordering) -> u64 {
-            self.0.load(order)
-        }
-
-        pub(crate) fn store(&self, value: u64, order: Ordering) {
-            self.0.store(value, order);
         }
 
         pub(crate) fn swap(&self, value: u64, order: Ordering) -> u64 {

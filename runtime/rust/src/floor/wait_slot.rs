@@ -148,23 +148,6 @@ impl WaitSlot {
         }
     }
 
-    /// Whether the slot still contains a waiter that was not woken. Only for use when nothing else accesses the slot
-    /// any more.
-    #[inline]
-    pub(crate) fn is_left(&self) -> bool {
-        self.busy.load(Relaxed)
-    }
-
-    /// Resets the slot and returns the waiter that it still contained. Only for use when nothing else accesses the slot
-    /// any more.
-    pub(crate) fn clear(&self) -> Option<Waiter> {
-        if !self.is_left() {
-            return None;
-        }
-        // SAFETY: nobody else uses the session.
-        unsafe { WaitSlot::take(self) }
-    }
-
     /// Whether a waiter was put in, and the side that takes it out has not released the slot yet.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
@@ -175,16 +158,8 @@ impl WaitSlot {
     /// instructions.
     #[inline]
     pub(crate) fn settle(&self) {
-        if self.is_busy() {
-            self.settle_slowly();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn settle_slowly(&self) {
         let mut backoff = Backoff::new();
-        while self.busy.load(Acquire) {
+        while self.is_busy() {
             backoff.pass();
         }
     }

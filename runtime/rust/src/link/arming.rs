@@ -32,7 +32,6 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 
 use super::credit::Room;
-use super::pipe::Pipe;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::cpu::Cpu;
@@ -40,7 +39,7 @@ use crate::floor::wait_slot::{WaitSlot, Waiter};
 use crate::ring::credit_word::Credit;
 use crate::ring::flags::Report;
 use crate::ring::line_word::LineWord;
-use crate::ring::view::Found;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::word::Shared;
 
 mod task;
@@ -125,14 +124,8 @@ impl<'a> Wait<'a> {
     /// Like [`Wait::unchanged`], but also `None` if the word will never change because the peer disconnected without
     /// publishing anything.
     fn awaited(&self) -> Option<Unchanged<'a>> {
-        let mut backoff = Backoff::new();
-        loop {
-            let unchanged = self.unchanged()?;
-            if let Some(was_forgotten) = self.pipe.was_forgotten() {
-                return (!was_forgotten).then_some(unchanged);
-            }
-            backoff.pass();
-        }
+        let unchanged = self.unchanged()?;
+        (!self.pipe.was_forgotten()).then_some(unchanged)
     }
 
     /// Whether the next operation would not wait.
@@ -140,7 +133,6 @@ impl<'a> Wait<'a> {
         self.awaited().is_none()
     }
 
-    /// Identifies the session.
     pub(crate) fn session(&self) -> usize {
         self.pipe.session()
     }

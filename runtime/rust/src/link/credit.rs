@@ -14,10 +14,10 @@
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
-use super::pipe::Pipe;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::credit_word::{Credit, Segment};
+use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
 
 /// Whether the sender may write into its next line.
@@ -94,7 +94,7 @@ impl Pipe {
             return None;
         }
         // SAFETY: the caller's change lowered the flag.
-        unsafe { self.waiter_of_peer() }
+        unsafe { self.pending_wake() }.fetch()
     }
 
     /// If the ring is full, leaves it to the receiver's report to close the session, and returns true.

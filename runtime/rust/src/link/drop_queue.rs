@@ -9,13 +9,12 @@
 //! drop queue destroys a message of a session, the messages of that endpoint are not destroyed inside the destructor of
 //! its message, but by the same queue after the destructor has returned.
 //!
-//! So the messages of that endpoint are destroyed after its own `drop` has returned, and what they borrow must live
-//! until then. It does: the queue runs inside the `drop` of an earlier endpoint of the *same* session, and does not
-//! return before everything is destroyed. What that session's messages borrow lives as long as that `drop`, by the
-//! lifetimes in the type of the endpoint that is dropped, which are those of all states that follow. That holds for
-//! anything that owns both the endpoint and what its messages borrow, including self-referential values (suspended
-//! futures, and the types that crates like `ouroboros` and `self_cell` generate): they too free what is borrowed only
-//! after the drop of that earlier endpoint has returned.
+//! What those messages borrow must live until then. It does: the queue runs inside the `drop` of an earlier endpoint of
+//! the *same* session, and does not return before everything is destroyed. What that session's messages borrow lives as
+//! long as that `drop`, by the lifetimes in the type of the endpoint that is dropped, which are those of all states
+//! that follow. That also holds for self-referential values that own both the endpoint and what its messages borrow
+//! (suspended futures, and the types that crates like `ouroboros` and `self_cell` generate): they free what is borrowed
+//! only after the drop of that earlier endpoint has returned.
 //!
 //! Whether the endpoint belongs to the same session must not be guessed from the address of its block. The block may
 //! have gone to a session that began inside the destructor, and that may borrow from that destructor's own locals.
@@ -27,11 +26,10 @@
 //!
 //! # Sessions inside messages of other sessions: another stack
 //!
-//! The messages of another session are always destroyed before the `drop` of its endpoint returns, because its messages
-//! may borrow from what is freed right after it. That takes stack space for each level. From a certain depth on, it is
-//! done by a helper thread with a stack of its own, while this thread waits. The helper hands over to another helper
-//! when half of its stack is used. All payloads are `Send`, and so are endpoints. If a destructor panics, the panic
-//! resumes in the thread that waits.
+//! The messages of another session are destroyed before the `drop` of its endpoint returns, because they may borrow
+//! from what is freed right after it. That takes stack space for each level. From a certain depth on, it is done by a
+//! helper thread with a stack of its own, while this thread waits, and a panic resumes here. The helper hands over to
+//! another helper when half of its stack is used. All payloads are `Send`, and so are endpoints.
 //!
 //! If the system provides no further thread, or no memory for its stack, destructors continue on the current stack.
 //! Then the stack may overflow and the process aborts, as it does for boxes that are nested equally deep.
@@ -42,7 +40,7 @@ use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::Builder;
 
-use super::pipe::Pipe;
+use crate::ring::pipe::Pipe;
 
 /// How deep destructors go on a stack before a helper takes over: in levels, and in bytes below the first level. Bytes
 /// alone would not be enough, because the address sanitizer keeps locals elsewhere.
@@ -115,10 +113,10 @@ fn destroy(pipe: Pipe) {
     let outer = CURRENT.with(Cell::get);
     // SAFETY: a queue is current only while `DropQueue::run` keeps it on this thread's stack.
     match unsafe { outer.as_ref() } {
-        None => DropQueue::outermost(pipe, &ANY_THREAD),
+        None => DropQueue::begin(None, &ANY_THREAD, pipe),
         Some(queue) if queue.is_of(&pipe) => queue.next.set(Some(pipe)),
         Some(queue) if queue.is_deepest() && hand_over(&pipe) => {}
-        Some(queue) => DropQueue::inside(queue, pipe),
+        Some(queue) => DropQueue::begin(Some(queue), queue.limits, pipe),
     }
 }
 
@@ -139,7 +137,7 @@ fn hand_over(pipe: &Pipe) -> bool {
         .stack_size(STACK)
         .spawn(move || {
             let handed = handed;
-            DropQueue::outermost(handed.0, &HELPER);
+            DropQueue::begin(None, &HELPER, handed.0);
         });
     let Ok(helper) = helper else { return false };
     if let Err(panic) = helper.join() {
@@ -149,30 +147,17 @@ fn hand_over(pipe: &Pipe) -> bool {
 }
 
 impl DropQueue {
-    /// Runs as the outermost queue on this stack.
-    fn outermost(pipe: Pipe, limits: &'static Limits) {
+    /// Destroys this with a queue inside a destructor that the outer queue calls, or with the first one on this stack.
+    fn begin(outer: Option<&DropQueue>, limits: &'static Limits, pipe: Pipe) {
         let mut queue = DropQueue {
             session: pipe.session(),
-            outer: ptr::null(),
+            outer: outer.map_or(ptr::null(), ptr::from_ref),
             limits,
-            level: 1,
+            level: outer.map_or(1, |outer| outer.level + 1),
             bottom: 0,
             next: Cell::new(None),
         };
-        queue.bottom = queue.address();
-        queue.run(pipe);
-    }
-
-    /// Runs inside a destructor that another queue calls.
-    fn inside(outer: &DropQueue, pipe: Pipe) {
-        let queue = DropQueue {
-            session: pipe.session(),
-            outer,
-            limits: outer.limits,
-            level: outer.level + 1,
-            bottom: outer.bottom,
-            next: Cell::new(None),
-        };
+        queue.bottom = outer.map_or(queue.address(), |outer| outer.bottom);
         queue.run(pipe);
     }
 

@@ -15,10 +15,10 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use super::pipe::Pipe;
 use crate::floor::layout::Layout;
 use crate::ring::credit_word::Segment;
 use crate::ring::laps::TOO_OLD;
+use crate::ring::pipe::Pipe;
 
 /// How often laps have ended early, and how often they have continued, so that models can check what they explore.
 #[cfg(duologue_loom)]
@@ -49,7 +49,7 @@ impl Pipe {
     #[inline(always)]
     pub(super) fn end_of_lap(&self, layout: &Layout) -> usize {
         let next = self.at().line() + 1;
-        if layout.may_end_about(next) && layout.near() < layout.lines() {
+        if layout.near() < layout.lines() {
             if next + 1 == layout.near() {
                 self.copy().decide_lap();
             } else if next == layout.near() {

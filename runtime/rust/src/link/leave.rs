@@ -4,15 +4,14 @@
 //!
 //! A sender disconnects by publishing *closed* in place of a message. A receiver disconnects by marking the word as
 //! dead where it would read next; if there is a message already, it consumes that first. Both are read-modify-writes of
-//! one word, so exactly one of the two sides sees that the other has gone. That side ends the session. After its last
-//! swap, a sender accesses the session only if the word was awaited (to fetch the waiter, for which the receiver
-//! waits in `WaitSlot::settle` before it ends the session) or dead (then the sender is alone).
+//! one word, so exactly one of the two sides sees that the other has gone, and ends the session. After its last swap, a
+//! sender accesses the session only if the word was awaited (to fetch the waiter, for which the receiver waits before
+//! it ends the session) or dead (then the sender is alone).
 //!
 //! # Where messages are stored
 //!
-//! A receiver sets `Leaving` in its flags, runs the barrier and checks again. The barrier (see `floor::barrier`)
-//! ensures that, if the receiver finds nothing, a sender that publishes here sees `Leaving` or a value that comes after
-//! it. So:
+//! A receiver sets `Leaving` in its flags, runs the barrier and checks again. If it finds nothing then, a sender that
+//! publishes here sees `Leaving` or a value that comes after it. So:
 //!
 //! - *Nothing is there.* The receiver changes `Leaving` to `Gone` and does not access the session any more: the sender
 //!   finds that with its next message, takes the payload back and ends the session. If that change fails, the sender
@@ -26,26 +25,6 @@
 //! If the claim fails, the copy is forgotten. Nobody writes the slot in the meantime: its next writer would be this
 //! sender, or the receiver after a turn, but a receiver that retracts consumes messages only to disconnect.
 //!
-//! # Where the barrier is lost
-//!
-//! If the kernel refuses the barrier to a session that relies on it (see `floor::barrier`), the receiver may miss what
-//! the sender stored a moment before, even though the message has a destructor. The receiver sets `Leaving`, passes a
-//! full fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then checks. If it finds
-//! nothing, it sets `Gone`. The sender finds that as where messages can be forgotten (see `peer`), by the same checks:
-//! after a fence of its own, before it sleeps or disconnects as a receiver, and when it ends. Because both sides have a
-//! fence, it is certain that the session ends, that no side sleeps waiting for a peer that is gone, and that a message
-//! is never destroyed twice. Even without the waiting time, it is certain that either the other side sees the flags or
-//! this side sees the message; the waiting time only decides which.
-//!
-//! If a store took longer than the grace period to become visible, its message would be neither read nor destroyed: its
-//! memory would leak. Nothing else can destroy it: what the message borrows need not outlive the sender's later
-//! endpoints, and the receiver has returned from its `drop`. Nor do other calls provide a barrier: running on each
-//! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
-//! other threads change this thread's processors.
-//!
-//! Where the barrier is lost but messages must not be forgotten, a sender does not respond to `Leaving` for an earlier
-//! position, just as elsewhere: the receiver will see the message there, or is about to set `Gone`.
-//!
 //! *The last message*, or *closed*, must be the sender's last access, so the sender cannot read the flags after it.
 //! Instead, it sets `Ending` before it, by a read-modify-write that takes over a waiter or finds `Leaving`. A receiver
 //! that is about to set a flag and finds `Ending` knows that what it would wait for is only a few instructions away. If
@@ -53,17 +32,32 @@
 //! swapped.
 //!
 //! From a full ring, a sender disconnects through the credit word, after `Ending` as everywhere else: see `credit`.
+//!
+//! # Where the barrier is lost
+//!
+//! A receiver may then miss what the sender stored a moment before, even though the message has a destructor. It sets
+//! `Leaving`, passes a full fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then
+//! checks. If it finds nothing, it sets `Gone`, which the sender finds by the same checks as where messages can be
+//! forgotten (see `peer`). Because both sides have a fence, it is certain that the session ends, that no side sleeps
+//! waiting for a peer that is gone, and that a message is never destroyed twice. A sender does not respond to `Leaving`
+//! for an earlier position unless messages can be forgotten: the receiver will see the message there, or is about to
+//! set `Gone`.
+//!
+//! If a store took longer than the grace period to become visible, its message would be neither read nor destroyed: its
+//! memory would leak. Nothing else can destroy it: what the message borrows need not outlive the sender's later
+//! endpoints, and the receiver has returned from its `drop`. Nor do other calls provide a barrier: running on each
+//! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
+//! other threads change this thread's processors.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
-use super::pipe::Pipe;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
-use crate::ring::view::Found;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::word::Awaitable;
 
 /// What a sender finds when it announces its end.
@@ -151,37 +145,25 @@ impl Pipe {
     /// Ends the session for a sender: publishes that it is gone. Never waits.
     #[inline(never)]
     pub(crate) fn leave(self) {
-        let at = self.at();
-        if at.is_plain() && !at.alternates() && !at.is_lapping() {
-            // As below, for most senders that disconnect in a run: the flags decide, nothing is swapped, and the line
-            // is free.
-            let none = PeerFlags::NONE;
-            let ending = none.reporting(Report::Ending, at.key());
-            let announced = (self.flags_of_peer()).compare_exchange(none, ending, AcqRel, Acquire);
-            return match announced {
-                Ok(_) => self.word().store(self.closed(), Release),
-                Err(flags) => {
-                    let ending = self.copy().answer_end(flags);
-                    self.leave_after(ending);
-                }
-            };
-        }
-        self.leave_otherwise();
-    }
-
-    #[inline(never)]
-    fn leave_otherwise(self) {
         // It may have waited for space.
         let _left = Wait::for_room(&self).disarm();
-        let ending = if self.swaps() {
-            Ending::Last {
-                swaps: true,
-                waits: false,
-            }
+        let (swaps, waits) = if self.swaps() {
+            // The word alone decides.
+            (true, false)
         } else {
-            self.announce_end()
+            match self.announce_end() {
+                Ending::Alone => return self.free(),
+                Ending::Claimed => return,
+                Ending::Last { swaps, waits } => (swaps, waits),
+            }
         };
-        self.leave_after(ending);
+        if self.at().begins_used_line() && self.is_orphaned() {
+            return self.wake_if(waits);
+        }
+        match self.publish_last(self.closed(), swaps, waits) {
+            Some(waits) => self.wake_if(waits),
+            None => self.free(),
+        }
     }
 
     /// The word that says that this side is gone, after its messages in the current line.
@@ -195,25 +177,15 @@ impl Pipe {
         }
     }
 
-    fn leave_after(self, ending: Ending) {
-        let (swaps, mut waits) = match ending {
-            Ending::Alone => return self.free(),
-            Ending::Claimed => return,
-            Ending::Last { swaps, waits } => (swaps, waits),
-        };
-        if self.at().begins_used_line() && self.is_orphaned() {
-            return self.wake_if(waits);
+    /// Publishes a sender's last word, after it has announced its end. Returns whether the receiver waits, as it did in
+    /// its flags or does in the word; `None` if it is gone.
+    pub(super) fn publish_last(&self, last: LineWord, swaps: bool, waits: bool) -> Option<bool> {
+        if !swaps {
+            self.word().store(last, Release);
+            return Some(waits);
         }
-        if swaps {
-            let old = self.word().swap(self.closed(), AcqRel);
-            if old.is_dead() {
-                return self.free();
-            }
-            waits |= old.is_awaited();
-        } else {
-            self.word().store(self.closed(), Release);
-        }
-        self.wake_if(waits);
+        let old = self.word().swap(last, AcqRel);
+        (!old.is_dead()).then_some(waits | old.is_awaited())
     }
 
     /// Wakes the receiver if it waits, for a sender that has lowered its flag and is disconnecting.
@@ -276,6 +248,31 @@ impl Pipe {
         }
     }
 
+    /// Ends the session, for a receiver that found it closed or any other side that is alone with it.
+    #[inline]
+    pub(crate) fn free(self) {
+        // SAFETY: the peer is gone, except that it may still be fetching this side's waiter.
+        unsafe {
+            if (*self.slot()).is_busy() {
+                return self.settle();
+            }
+            self.end();
+        }
+    }
+
+    /// Like [`Pipe::free`], where this side's waiter slot is in use: waits until the peer has fetched the waiter, or
+    /// takes back a waiter that the peer has not seen.
+    #[cold]
+    #[inline(never)]
+    fn settle(self) {
+        let _stopped = self.stops_waiting_in_flags();
+        // SAFETY: as above.
+        unsafe {
+            (*self.slot()).settle();
+            self.end();
+        }
+    }
+
     /// Ends the session of a sender that has claimed it.
     fn claimed(self) -> Result<(), Pipe> {
         // Where messages can be forgotten, the sender may have been a lap ahead.
@@ -303,7 +300,7 @@ impl Pipe {
         // After the barrier, as in `die`. The peer's flags are read before the word. So a side that finds that the peer
         // is disconnecting, and that has itself not read something, then sees that message. Two sides therefore do not
         // make each other retract forever.
-        let is_alone = self.was_forgotten() != Some(false);
+        let is_alone = self.forgets() && self.peer_may_be_gone();
         let next = match self.find_in(self.layout()) {
             Found::Nothing(_) if !is_alone => flags.reporting(Report::Gone, key),
             Found::Nothing(_) | Found::Message(_) | Found::Closed => flags.quiet(),

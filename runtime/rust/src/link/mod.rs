@@ -25,7 +25,6 @@ pub(crate) mod lap;
 pub(crate) mod leave;
 pub(crate) mod park;
 pub(crate) mod peer;
-pub(crate) mod pipe;
 pub(crate) mod publish;
 pub(crate) mod receive;
 

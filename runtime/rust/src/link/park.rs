@@ -3,13 +3,12 @@
 use std::time::Instant;
 
 use super::arming::{Armed, Wait};
-use super::pipe::Pipe;
 use crate::floor::backoff::BeforeSleep;
 use crate::floor::recheck::{self, Pause};
 use crate::floor::sync::current;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::line_word::LineWord;
-use crate::ring::view::Found;
+use crate::ring::pipe::{Found, Pipe};
 
 /// Waits until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.
 pub(crate) fn until(wait: Wait<'_>, deadline: Option<Instant>) -> bool {

@@ -24,12 +24,11 @@
 
 use std::sync::atomic::Ordering::Acquire;
 
-use super::pipe::Pipe;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::ring::flags::{PeerFlags, Report};
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::Key;
-use crate::ring::view::Found;
 
 impl Pipe {
     /// Whether a receiver may have disconnected without having seen what was sent before: because messages can be
@@ -39,7 +38,7 @@ impl Pipe {
         self.layout().forgets() || barrier::is_lost()
     }
 
-    /// Whether the peer has announced that it disconnects, or has disconnected: then [`Pipe::was_forgotten`] says more.
+    /// Whether the peer has announced that it disconnects, or has disconnected.
     #[inline]
     pub(crate) fn peer_may_be_gone(&self) -> bool {
         self.flags_of_peer().load(Acquire).is_leaving_or_gone()
@@ -47,14 +46,20 @@ impl Pipe {
 
     /// Whether the peer disconnected without having read what this side has sent, which may be all that it had to read
     /// before it answers or frees slots. It may also have disconnected later, after its answer: then the answer is
-    /// visible at this point. `None` if the peer is about to decide, a few instructions away: then let a [`Backoff`]
-    /// pass and check again, because a caller that relies on `Some(false)` may sleep.
-    pub(crate) fn was_forgotten(&self) -> Option<bool> {
+    /// visible at this point. Waits for a peer that is about to decide, a few instructions away: if this is false, the
+    /// caller may sleep.
+    pub(crate) fn was_forgotten(&self) -> bool {
         if !self.forgets() {
-            return Some(false);
+            return false;
         }
-        let flags = self.flags_of_peer().load(Acquire);
-        (!flags.report(Report::Leaving)).then_some(flags.report(Report::Gone))
+        let mut backoff = Backoff::new();
+        loop {
+            let flags = self.flags_of_peer().load(Acquire);
+            if !flags.report(Report::Leaving) {
+                return flags.report(Report::Gone);
+            }
+            backoff.pass();
+        }
     }
 
     /// Whether what the receiver reports concerns a sender at the position with this key.
@@ -67,23 +72,14 @@ impl Pipe {
 
     /// Checks the next slot and, if there is nothing, whether the peer will ever write there.
     pub(crate) fn find(&self) -> Found {
-        let mut backoff = Backoff::new();
-        loop {
-            let found = self.find_in(self.layout());
-            let Found::Nothing(_) = found else {
-                return found;
-            };
-            match self.was_forgotten() {
-                Some(false) => return found,
-                Some(true) => {
-                    // What the peer sent before it disconnected, if anything, is visible at this point.
-                    return match self.find_in(self.layout()) {
-                        Found::Nothing(_) => Found::Closed,
-                        found @ (Found::Message(_) | Found::Closed) => found,
-                    };
-                }
-                None => backoff.pass(),
-            }
+        let found = self.find_in(self.layout());
+        if !matches!(found, Found::Nothing(_)) || !self.was_forgotten() {
+            return found;
+        }
+        // What the peer sent before it disconnected, if anything, is visible at this point.
+        match self.find_in(self.layout()) {
+            Found::Nothing(_) => Found::Closed,
+            found @ (Found::Message(_) | Found::Closed) => found,
         }
     }
 }

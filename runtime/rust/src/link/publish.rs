@@ -7,22 +7,30 @@ use super::arming::Wait;
 use super::credit::Room;
 use super::leave::Ending;
 use super::park;
-use super::pipe::{Pipe, Then};
 use crate::floor::barrier;
 use crate::floor::cpu::Cpu;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::PendingWake;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
-use crate::ring::position::Position;
+use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
+
+/// What follows a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// The same side sends again.
+    Stay,
+    /// The other side sends next.
+    Turn,
+    /// The session is over.
+    End,
+}
 
 /// The outcome of sending a message.
 pub(crate) enum Sent<P> {
     /// It is published, and nobody was waiting: the sender's next pipe.
     Published(Pipe),
-    /// It is published, and the receiver waits.
-    Awaited(Pipe, PendingWake),
     /// Anything else. This is a separate variant so that the result for a published message stays in registers.
     Noticed(Noticed<P>),
 }
@@ -81,19 +89,12 @@ impl Pipe {
         then: Then,
     ) -> Sent<P> {
         debug_assert!(self.at() == self.at().in_state(stays));
-        let inside = self.at().plain_slot_inside(layout.per_line());
-        if then == Then::Stay && inside.is_some() {
+        if then == Then::Stay && self.at().is_inside(layout.segment()) {
             // As below, with far fewer instructions for most messages of a stream.
-            // SAFETY: as below; where the line began, there was space for the whole line.
-            return unsafe { self.store(layout, index, payload, then, inside) };
+            // SAFETY: as below; where the segment began, there was space for the whole segment.
+            return unsafe { self.store(layout, index, payload, then, true) };
         }
-        let is_rare = if then == Then::Stay {
-            // In a stream, most of the remaining messages are at the beginning or end of a line, also in laps.
-            self.at().is_in_multiple(layout.segment()) || !self.at().is_plain()
-        } else {
-            !self.at().is_plain() || self.at().is_lapping() || self.at().begins_run()
-        };
-        if is_rare {
+        if !self.at().is_plain() || self.at().is_lapping() || self.at().begins_run() {
             // Where a run or a segment may begin, or a session is not plain.
             if self.at().begins_used_line()
                 && layout.may_begin_segment(self.at().line())
@@ -103,7 +104,10 @@ impl Pipe {
                 return Sent::Noticed(Err(Unsent { payload, left }));
             }
             let swaps = self.at().always_swaps() || !stays && self.at().begins_run();
-            let is_task = || !self.at().is_plain() || self.at().begins_run() && self.peer_is_task();
+            let is_task = || {
+                !self.at().is_plain()
+                    || self.at().begins_run() && self.flags_of_peer().load(Relaxed).is_task()
+            };
             if swaps || then != Then::End && is_task() {
                 // SAFETY: as below; and what was written is published with its own type.
                 return unsafe {
@@ -116,15 +120,13 @@ impl Pipe {
             return Sent::Noticed(self.finish(index, payload));
         }
         // SAFETY: the slot is free (there is space), it belongs to the sender, and the payload fits.
-        unsafe { self.store(layout, index, payload, then, None) }
+        unsafe { self.store(layout, index, payload, then, false) }
     }
 
-    /// Publishes a message that is not the last one, by a store. `inside`: its slot in the line, if that is known and
-    /// another slot follows.
+    /// Publishes a message that is not the last one, by a store. `is_inside`: it stays, and [`Position::is_inside`].
     ///
     /// # Safety
-    /// The slot is free and belongs to the sender, the payload fits, and the layout is the session's. If there is a
-    /// slot `inside`, it is that of the position, and `then` is [`Then::Stay`].
+    /// The slot is free and belongs to the sender, the payload fits, and the layout is the session's.
     #[inline(always)]
     unsafe fn store<P>(
         self,
@@ -132,19 +134,18 @@ impl Pipe {
         index: u8,
         payload: P,
         then: Then,
-        inside: Option<usize>,
+        is_inside: bool,
     ) -> Sent<P> {
-        let slot = inside.unwrap_or(self.at().slot());
         // SAFETY: by the caller.
-        unsafe { self.write_to(slot, layout, payload) };
+        unsafe { self.write(layout, payload) };
         let stamp = self.stamp(layout, index, then);
         self.word_in(layout).store(stamp, Release);
         barrier::light();
         let receiver = 1 - layout.sender_or(self.at().side());
         if self.flags(receiver).load(Acquire) == PeerFlags::NONE {
-            return Sent::Published(match inside {
-                Some(_) => self.moved(self.at().following_slot()),
-                None => self.stepped(layout, then),
+            return Sent::Published(match is_inside {
+                true => self.moved(self.at().stayed(layout.per_line())),
+                false => self.stepped(layout, then),
             });
         }
         Sent::Noticed(self.noticed(then, false))
@@ -189,7 +190,7 @@ impl Pipe {
             return Sent::Published(next);
         }
         // SAFETY: the swap lowered the peer's flag.
-        Sent::Awaited(next, unsafe { this.pending_wake() })
+        Sent::Noticed(Ok((next, Some(unsafe { this.pending_wake() }))))
     }
 
     /// Returns the payload of a message that the receiver did not read before it disconnected. The session belongs to
@@ -227,19 +228,14 @@ impl Pipe {
     #[inline(always)]
     pub(crate) fn stepped(&self, layout: &Layout, then: Then) -> Pipe {
         let at = match then {
-            Then::Stay => self.stayed(layout),
+            Then::Stay => match self.at().next_slot(layout.per_line()) {
+                Some(at) => at,
+                None => self.at().next_line(self.end_of_lap(layout)),
+            },
             Then::Turn => self.at().turned(),
             Then::End => self.at(),
         };
         self.moved(at)
-    }
-
-    #[inline(always)]
-    fn stayed(&self, layout: &Layout) -> Position {
-        match self.at().next_slot(layout.per_line()) {
-            Some(at) => at,
-            None => self.at().next_line(self.end_of_lap(layout)),
-        }
     }
 
     /// After a message was published in a run and before its sender advances: checks whether the receiver reported
@@ -289,12 +285,6 @@ impl Pipe {
         Ok((self.moved(at).stepped(self.layout(), then), pending))
     }
 
-    /// Whether the receiver has announced that it is a task, as far as the sender can see.
-    #[inline]
-    fn peer_is_task(&self) -> bool {
-        self.flags_of_peer().load(Relaxed).is_task()
-    }
-
     /// Publishes the last message of a session in a run.
     #[inline(never)]
     fn finish<P>(self, index: u8, payload: P) -> Noticed<P> {
@@ -307,20 +297,14 @@ impl Pipe {
                 let left = Left::Nothing;
                 Err(Unsent { payload, left })
             }
-            Ending::Last { swaps, mut waits } => {
+            Ending::Last { swaps, waits } => {
                 // SAFETY: as in `send`.
                 unsafe { self.write(self.layout(), payload) };
                 let stamp = self.stamp(self.layout(), index, Then::End);
-                if swaps {
-                    let old = self.word().swap(stamp, AcqRel);
-                    if old.is_dead() {
-                        // SAFETY: the receiver is gone, and a payload of this type was written here.
-                        return Err(unsafe { self.taken_back() });
-                    }
-                    waits |= old.is_awaited();
-                } else {
-                    self.word().store(stamp, Release);
-                }
+                let Some(waits) = self.publish_last(stamp, swaps, waits) else {
+                    // SAFETY: the receiver is gone, and a payload of this type was written here.
+                    return Err(unsafe { self.taken_back() });
+                };
                 // SAFETY: the swap lowered the peer's flag, or `announce_end` did.
                 let pending = waits.then(|| unsafe { self.pending_wake() });
                 Ok((self, pending))

@@ -1,24 +1,16 @@
 //! Positions at which epochs go back or wrap around, which no conversation reaches in the time of a test.
 
-#[cfg(all(feature = "pool", not(miri)))]
-use super::arming::Wait;
 use super::credit::Room;
-use super::pipe::{pair, Pipe, Then};
-use super::publish::{Sent, Unsent};
+use super::publish::{Sent, Then, Unsent};
 use crate::floor::layout::{Capacity, Layout, Slot};
-#[cfg(all(feature = "pool", not(miri)))]
-use crate::floor::wait_slot::Waiter;
 use crate::ring::line_word::LineWord;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::{renewed, RENEWAL};
-use crate::ring::view::{Found, Ring};
 
 /// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
-    let (first, second) = Ring::pair_at(layout, epoch, swaps);
-    (
-        Pipe::of(first).sending(true),
-        Pipe::of(second).sending(true),
-    )
+    let (first, second) = Pipe::pair_at(layout, epoch, swaps);
+    (first.sending(true), second.sending(true))
 }
 
 /// Stores a message like a sender that read the receiver's flags too early to find anything.
@@ -36,20 +28,20 @@ pub(crate) fn store_unseen<P>(sender: &Pipe, index: u8, payload: P) {
 /// Takes the number that was found in this word. The session continues after it.
 fn take(from: Pipe, word: LineWord, then: Then) -> (u64, Pipe) {
     let layout = *from.layout();
-    let (got, next) = if then == Then::Stay {
+    // SAFETY: by the caller, a message was found, and all are `u64`.
+    let got = unsafe { from.read::<u64>(&layout) };
+    let next = if then == Then::Stay {
         let in_segment = from.next_in_segment(&layout);
         let next = in_segment.unwrap_or_else(|| from.copy().next_segment());
-        // SAFETY: by the caller, a message was found, and all are `u64`.
-        let (got, next) = unsafe { from.take_in_run::<u64>(&layout, next) };
+        let next = from.moved(next);
         if in_segment.is_none() {
             from.report_segment();
         }
-        (got, Some(next))
+        next
     } else {
-        // SAFETY: as above.
-        unsafe { from.take_last::<u64>(&layout, word, then == Then::Turn) }
+        from.after_turn(&layout, word)
     };
-    (got, next.expect("the session goes on").sending(true))
+    (got, next.sending(true))
 }
 
 /// Sends and reads one message.
@@ -96,7 +88,8 @@ fn a_block_is_used_again_after_any_epoch() {
             let block = first.session();
             first.leave();
             second.free();
-            let (first, second) = sides_of_next(layout);
+            let (first, second) = Pipe::pair(layout);
+            let (first, second) = (first.sending(true), second.sending(true));
             if cfg!(all(feature = "pool", not(miri))) {
                 assert_eq!(
                     (first.session(), first.at().epoch()),
@@ -106,12 +99,6 @@ fn a_block_is_used_again_after_any_epoch() {
             renew((first, second));
         }
     }
-}
-
-/// The next session of this thread with this layout.
-fn sides_of_next(layout: Layout) -> (Pipe, Pipe) {
-    let (first, second) = pair(layout);
-    (first.sending(true), second.sending(true))
 }
 
 #[test]
@@ -404,44 +391,49 @@ fn stamps_that_many_short_laps_left_out_are_cleared() {
     walk.end();
 }
 
-/// A waker that panics when it is dropped.
 #[cfg(all(feature = "pool", not(miri)))]
-struct Hostile;
+mod hostile {
+    use super::*;
+    use crate::floor::wait_slot::Waiter;
+    use crate::link::arming::Wait;
+    use std::sync::Arc;
+    use std::task::Wake;
 
-#[cfg(all(feature = "pool", not(miri)))]
-impl std::task::Wake for Hostile {
-    fn wake(self: std::sync::Arc<Hostile>) {}
-}
+    /// A waker that panics when it is dropped.
+    struct Hostile;
 
-#[cfg(all(feature = "pool", not(miri)))]
-impl Drop for Hostile {
-    fn drop(&mut self) {
-        panic!("a hostile waker");
+    impl Wake for Hostile {
+        fn wake(self: Arc<Hostile>) {}
     }
-}
 
-#[cfg(all(feature = "pool", not(miri)))]
-#[test]
-fn a_waiter_that_nobody_woke_and_that_panics_does_not_keep_the_block() {
-    let waiter = || Waiter::Task(std::sync::Arc::new(Hostile).into());
-    // Registered by the peer, or by this side in its flags.
-    type Leaves<'a> = &'a dyn Fn(&Pipe, &Pipe);
-    let leaves: [Leaves<'_>; 2] = [
-        // SAFETY: nobody else uses the session, and no flag is raised.
-        &|first, _| unsafe { (*first.slot()).put(waiter()) },
-        &|_, second| {
-            let _ = Wait::for_message(second).announce(waiter());
-        },
-    ];
-    for leave in leaves {
-        let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(7));
-        let (first, second) = begun(layout, 1, false);
-        leave(&first, &second);
-        let session = second.session();
-        let freed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| second.free()));
-        assert!(freed.is_err(), "the waker was dropped");
-        let (_first, second) = pair(layout);
-        assert_eq!(second.session(), session);
-        second.free();
+    impl Drop for Hostile {
+        fn drop(&mut self) {
+            panic!("a hostile waker");
+        }
+    }
+
+    #[test]
+    fn a_waiter_that_nobody_woke_and_that_panics_does_not_keep_the_block() {
+        let waiter = || Waiter::Task(Arc::new(Hostile).into());
+        // Registered by the peer, or by this side in its flags.
+        type Leaves<'a> = &'a dyn Fn(&Pipe, &Pipe);
+        let leaves: [Leaves<'_>; 2] = [
+            // SAFETY: nobody else uses the session, and no flag is raised.
+            &|first, _| unsafe { (*first.slot()).put(waiter()) },
+            &|_, second| {
+                let _ = Wait::for_message(second).announce(waiter());
+            },
+        ];
+        for leave in leaves {
+            let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(7));
+            let (first, second) = begun(layout, 1, false);
+            leave(&first, &second);
+            let session = second.session();
+            let freed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| second.free()));
+            assert!(freed.is_err(), "the waker was dropped");
+            let (_first, second) = Pipe::pair(layout);
+            assert_eq!(second.session(), session);
+            second.free();
+        }
     }
 }

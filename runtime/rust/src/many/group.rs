@@ -20,10 +20,12 @@ use crate::typed::futures::Watch;
 
 /// The first endpoint that is ready, beginning at `start`.
 pub(crate) fn find(ends: &[Watch<'_>], start: usize) -> Option<usize> {
-    let (first, rest) = ends.split_at(start);
-    let is_ready = |end: &Watch<'_>| end.0.is_ready();
-    let found = rest.iter().position(is_ready).map(|at| at + start);
-    found.or_else(|| first.iter().position(is_ready))
+    first(ends, start, |end| end.0.is_ready())
+}
+
+fn first(ends: &[Watch<'_>], start: usize, is: impl Fn(&Watch<'_>) -> bool) -> Option<usize> {
+    let mut indexes = (start..ends.len()).chain(0..start);
+    indexes.find(|at| is(&ends[*at]))
 }
 
 /// Waits until an endpoint is ready, or until the deadline.
@@ -61,10 +63,7 @@ fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Result<
         needs_barrier |= end.0.announce(waiter());
     }
     let is_certain = !needs_barrier || barrier::heavy();
-    let (first, rest) = ends.split_at(start);
-    let is_ready = |end: &Watch<'_>| !end.0.confirm(is_certain);
-    let found = rest.iter().position(is_ready).map(|at| at + start);
-    let ready = found.or_else(|| first.iter().position(is_ready));
+    let ready = first(ends, start, |end| !end.0.confirm(is_certain));
     ready.ok_or(if is_certain {
         Armed::Surely
     } else {

@@ -23,7 +23,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::floor::backoff::BeforeSleep;
@@ -87,9 +87,7 @@ impl<S> SharedSender<S> {
         drop(sender.wait().disarm_slowly());
         let shared = Shared {
             end: Mutex::new(Some(sender)),
-            queue: Arc::new(Queue {
-                waiting: Mutex::new(Waiting::default()),
-            }),
+            queue: Arc::new(Queue(Mutex::default())),
         };
         SharedSender {
             shared: Arc::new(shared),
@@ -162,10 +160,7 @@ impl<S> SharedSender<S> {
 impl<S> Shared<S> {
     fn lock(&self) -> MutexGuard<'_, Option<Sender<S>>> {
         // A panic leaves `None` or an endpoint, and both are valid.
-        match self.end.lock() {
-            Ok(end) => end,
-            Err(poisoned) => poisoned.into_inner(),
-        }
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends if there is space. If not, returns the payload, and whether the waiter, if there is one, has joined the
@@ -226,9 +221,7 @@ where
 }
 
 /// The senders that wait for space.
-struct Queue {
-    waiting: Mutex<Waiting>,
-}
+struct Queue(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
@@ -239,11 +232,8 @@ struct Waiting {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        match self.waiting.lock() {
-            Ok(waiting) => waiting,
-            // No change is made in several steps.
-            Err(poisoned) => poisoned.into_inner(),
-        }
+        // No change is made in several steps.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

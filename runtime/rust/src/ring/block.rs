@@ -18,7 +18,6 @@ use super::word::Shared;
 use crate::floor::cpu::Cpu;
 use crate::floor::layout::{Layout, HEADER};
 use crate::floor::pool::{self, Link};
-use crate::floor::size_class;
 use crate::floor::wait_slot::WaitSlot;
 
 /// A state, as its receiver sees it where the state's type is not known. There is at least one value for each state, so
@@ -253,7 +252,10 @@ impl Block {
 
     fn memory(layout: &Layout) -> std::alloc::Layout {
         let (size, align) = layout.block();
-        let size = size_class::size(layout.class()).unwrap_or(size);
+        let size = match layout.class() {
+            pool::CLASSES => size,
+            class => pool::bytes(class),
+        };
         match std::alloc::Layout::from_size_align(size, align) {
             Ok(block) => block,
             Err(_) => panic!("a ring of {size} bytes is too large"),
@@ -306,15 +308,12 @@ impl Block {
             let header = block.as_ptr();
             let class = (*header).class as usize;
             let [one, other] = &(*header).public;
-            let has_waiter = one.slot.is_left() | other.slot.is_left();
+            let has_waiter = one.slot.is_busy() | other.slot.is_busy();
             // A session after `epoch` could turn before it has rewritten anything.
-            if epoch >= RENEWAL || has_waiter || size_class::size(class).is_none() {
+            if epoch >= RENEWAL || has_waiter || class == pool::CLASSES {
                 return Block::end_slowly(block, epoch);
             }
-            Block::reset(header, renewed(epoch));
-            if !pool::put(class, block.cast()) {
-                Block::put_away(block);
-            }
+            Block::put_away(block, epoch);
         }
     }
 
@@ -330,44 +329,29 @@ impl Block {
         unsafe {
             let header = block.as_ptr();
             let [one, other] = &(*header).public;
-            // Dropping a waiter runs foreign code. This happens after the block was put away, because that code may use
-            // the block, or panic and so keep it from being put away.
-            let _left = [one.slot.clear(), other.slot.clear()];
-            if size_class::size((*header).class as usize).is_none() {
+            // Dropping a waiter runs foreign code, which may use the block, or panic and so keep it from being put away.
+            let _left = [&one.slot, &other.slot].map(|slot| WaitSlot::take(slot));
+            if (*header).class as usize == pool::CLASSES {
                 return Block::release(block);
             }
-            Block::reset(header, renewed(epoch));
             if epoch >= RENEWAL {
                 Block::clear(block);
             }
-            Block::put_away(block);
+            Block::put_away(block, epoch);
         }
     }
 
-    /// Keeps the block for another session, or frees it.
+    /// Resets what a session changes in its header, except for the waiter slots and the stamps, and keeps the block for
+    /// another session, or frees it.
     ///
     /// # Safety
-    /// The block is one that is kept, `reset` was called, and nobody uses it.
-    #[inline(never)]
-    unsafe fn put_away(block: NonNull<Block>) {
-        // SAFETY: by the caller.
-        unsafe {
-            if !pool::keep((*block.as_ptr()).class as usize, block.cast()) {
-                Block::release(block);
-            }
-        }
-    }
-
-    /// Resets what a session changes in its header, except for the waiter slots and the stamps, and records the next
-    /// epoch.
-    ///
-    /// # Safety
-    /// The header is initialised, and nobody else uses the block.
+    /// As for [`Block::end`], and the block is of a class that is kept.
     #[inline]
-    unsafe fn reset(header: *mut Block, next: u32) {
+    unsafe fn put_away(block: NonNull<Block>, epoch: u32) {
         // SAFETY: by the caller.
         unsafe {
-            (*header).epoch = next;
+            let header = block.as_ptr();
+            (*header).epoch = renewed(epoch);
             (*header).credit.store(Credit::NONE, Relaxed);
             for side in &(*header).public {
                 // Most sides have reported nothing, and then their cache line stays where it is.
@@ -377,6 +361,9 @@ impl Block {
                     side.flags.store(PeerFlags::NONE, Relaxed);
                     side.task.store(TaskNote::NONE, Relaxed);
                 }
+            }
+            if !pool::put((*header).class as usize, block.cast()) {
+                Block::release(block);
             }
         }
     }

@@ -45,7 +45,6 @@ impl Segment {
 }
 
 impl Credit {
-    /// Nothing was reported.
     pub(crate) const NONE: Credit = Credit(0);
 
     /// Whether this reports the segment, or one that is less than a lap later.
@@ -58,7 +57,6 @@ impl Credit {
         Credit(segment.0 << NUMBER_SHIFT | self.0 & LEAVING)
     }
 
-    /// Whether the receiver is disconnecting.
     pub(crate) fn is_leaving(self) -> bool {
         self.0 & LEAVING != 0
     }
@@ -68,7 +66,6 @@ impl Credit {
         Credit(self.not_awaited().0 | LEAVING)
     }
 
-    /// Whether the sender is gone.
     pub(crate) fn is_orphaned(self) -> bool {
         self.0 & ORPHANED != 0
     }

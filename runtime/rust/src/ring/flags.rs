@@ -46,7 +46,6 @@ impl PeerFlags {
     /// Nothing to report, by a task.
     pub(crate) const TASK: PeerFlags = PeerFlags(TASK);
 
-    /// Whether this is what the flags report.
     #[inline]
     pub(crate) fn report(self, report: Report) -> bool {
         self.0 & report as u64 != 0
@@ -58,7 +57,6 @@ impl PeerFlags {
         self.0 & (Report::Leaving as u64 | Report::Gone as u64) != 0
     }
 
-    /// Whether the side is a task.
     #[inline]
     pub(crate) fn is_task(self) -> bool {
         self.0 & TASK != 0
@@ -70,7 +68,6 @@ impl PeerFlags {
         self.0 & !TASK == 0
     }
 
-    /// The position that the flags refer to.
     #[inline]
     pub(crate) fn key(self) -> Key {
         Key::from_bits(self.0)

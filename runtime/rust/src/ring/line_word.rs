@@ -46,7 +46,6 @@ impl LineWord {
     /// A line without messages, in no epoch in particular.
     pub(crate) const EMPTY: LineWord = LineWord(0);
 
-    /// Whether the receiver is gone.
     #[inline]
     pub(crate) fn is_dead(self) -> bool {
         self.0 & DEAD != 0
@@ -79,7 +78,6 @@ impl LineWord {
         LineWord(self.0 | KNOWS)
     }
 
-    /// The processor of the sender.
     #[inline]
     pub(crate) fn cpu(self) -> Cpu {
         Cpu::from_bits(self.0 >> CPU_SHIFT)

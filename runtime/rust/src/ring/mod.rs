@@ -24,7 +24,8 @@ pub(crate) mod credit_word;
 pub(crate) mod flags;
 pub(crate) mod laps;
 pub(crate) mod line_word;
+pub(crate) mod pipe;
 pub(crate) mod position;
 pub(crate) mod task_note;
-pub(crate) mod view;
+
 pub(crate) mod word;

@@ -52,7 +52,6 @@ impl Key {
         self.0
     }
 
-    /// The epoch of the message.
     #[inline]
     pub(crate) fn epoch(self) -> u32 {
         (self.0 >> EPOCH_SHIFT) as u32
@@ -77,13 +76,11 @@ impl Position {
         Position(u64::from(epoch) << EPOCH_SHIFT | side | swaps)
     }
 
-    /// The epoch of the message at this position.
     #[inline]
     pub(crate) fn epoch(self) -> u32 {
         (self.0 >> EPOCH_SHIFT) as u32
     }
 
-    /// The line of the message at this position.
     #[inline]
     pub(crate) fn line(self) -> usize {
         (self.0 & LINE) as usize
@@ -145,25 +142,19 @@ impl Position {
         self.0 & LAP != 0
     }
 
-    /// The slot in the line, if it is neither the first nor the last one there and, as far as the sender knows, the
-    /// message is published by a plain store.
+    /// Whether the message here is published by a plain store, as far as the sender knows, in a line that is neither the
+    /// first nor one of the last two of a segment of this many lines (a power of two, or 0 where there are no segments).
     #[inline]
-    pub(crate) fn plain_slot_inside(self, per_line: usize) -> Option<usize> {
+    pub(crate) fn is_inside(self, segment: usize) -> bool {
         // One comparison covers everything: what is not plain becomes a large number.
-        let slot = (self.0 & (SLOT | SWAPS | TASK)).rotate_right(COUNT_SHIFT);
-        (per_line > 2 && slot.wrapping_sub(1) < per_line as u64 - 2).then_some(slot as usize)
+        let bits = SWAPS | TASK | (segment as u64).wrapping_sub(1) & LINE;
+        segment > 3 && ((self.0 + 2) & bits).wrapping_sub(3) < segment as u64 - 3
     }
 
     /// Whether a line begins here that was already used in this run.
     #[inline]
     pub(crate) fn begins_used_line(self) -> bool {
         self.0 & (LAP | SLOT) == LAP
-    }
-
-    /// Whether the line's number is a multiple of this power of two. For 0: whether it is the first line.
-    #[inline]
-    pub(crate) fn is_in_multiple(self, power: usize) -> bool {
-        self.0 & (power as u64).wrapping_sub(1) & LINE == 0
     }
 
     /// Whether this is the first message of a run.
@@ -211,26 +202,22 @@ impl Position {
     /// The position after a message that keeps the direction, if the line has another slot.
     #[inline]
     pub(crate) fn next_slot(self, per_line: usize) -> Option<Position> {
-        (per_line > 1 && self.slot() + 1 < per_line).then_some(self.following_slot())
+        (per_line > 1 && self.slot() + 1 < per_line).then_some(Position(self.0 + ONE))
     }
 
-    /// The position after a message that is not in the line's last slot.
+    /// The position after a message that keeps the direction and is not in the ring's last line.
     #[inline]
-    pub(crate) fn following_slot(self) -> Position {
-        Position(self.0 + ONE)
-    }
-
-    /// The position after the last message of a line that is not the ring's last line.
-    #[inline]
-    pub(crate) fn following_line(self) -> Position {
-        Position((self.0 & !SLOT) + 1)
+    pub(crate) fn stayed(self, per_line: usize) -> Position {
+        // The slot of the last message is known.
+        let in_next_line = Position((self.0 + 1).wrapping_sub((per_line as u64 - 1) * ONE));
+        self.next_slot(per_line).unwrap_or(in_next_line)
     }
 
     /// The position after the last message of a line, in a ring of this many lines.
     #[inline]
     pub(crate) fn next_line(self, lines: usize) -> Position {
         if self.line() + 1 < lines {
-            self.following_line()
+            Position((self.0 & !SLOT) + 1)
         } else {
             // The epoch is in the highest bits, so it wraps correctly.
             Position((self.0 & !(SLOT | LINE) | LAP).wrapping_add(1 << EPOCH_SHIFT))
@@ -385,7 +372,7 @@ mod tests {
                         let mut at = Position::first(1, epoch, true);
                         for _ in 0..MAX_PER_LINE {
                             assert_eq!(at.is_in(word), (1..8).contains(&at.ahead(word)));
-                            at = at.following_slot();
+                            at = Position(at.0 + ONE);
                         }
                     }
                 }
@@ -394,17 +381,22 @@ mod tests {
     }
 
     #[test]
-    fn the_slots_inside_a_line_are_neither_the_first_nor_the_last() {
-        for per_line in 1..=MAX_PER_LINE {
+    fn the_lines_inside_a_segment_are_neither_the_first_nor_one_of_the_last_two() {
+        for segment in [0, 1, 2, 4, 32] {
             for (swaps, knows) in [(false, false), (true, false), (false, true), (true, true)] {
                 let mut at = Position::first(1, EPOCHS - 1, swaps).next_line(1);
                 if knows {
                     at = at.knowing_task();
                 }
-                for slot in 0..per_line {
-                    let is_inside = at.is_plain() && slot > 0 && slot + 1 < per_line;
-                    assert_eq!(at.plain_slot_inside(per_line), is_inside.then_some(slot));
-                    at = stayed(at, per_line, 9);
+                for line in 0..100 {
+                    let place = line % segment.max(1);
+                    let is_inside = at.is_plain() && place > 0 && place + 2 < segment;
+                    for at in [at, at.in_state(true), Position(at.0 + 6 * ONE)] {
+                        assert_eq!(at.is_inside(segment), is_inside);
+                    }
+                    let last = Position(at.0 + 6 * ONE);
+                    assert_eq!(last.stayed(7), last.next_line(MAX_LINES));
+                    at = last.stayed(7);
                 }
             }
         }

@@ -52,7 +52,6 @@ impl TaskNote {
         TaskNote(self.0 & !RECHECKS) == TaskNote::deferred(key)
     }
 
-    /// The position that this is about.
     pub(crate) fn key(self) -> Key {
         Key::from_bits(self.0)
     }

@@ -10,11 +10,10 @@ use super::scheme::{End, Finish, Finished, Follow, State, Stay, Transition, Turn
 use crate::floor::layout::{Capacity, Layout, Session, Slot};
 use crate::floor::wait_slot::PendingWake;
 use crate::link::park;
-use crate::link::pipe::{pair, Pipe, Then};
-use crate::link::publish::{Sent, Unsent};
+use crate::link::publish::{Sent, Then, Unsent};
 use crate::ring::block::StateInfo;
 use crate::ring::line_word::LineWord;
-use crate::ring::view::{Found, Ring};
+use crate::ring::pipe::{Found, Pipe};
 
 /// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
 ///
@@ -30,7 +29,7 @@ pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver
         S::SESSION.follows(Session::of(slot, capacity, true), false),
         "the session does not match the state's `SESSION`"
     );
-    let (first, second) = pair(Layout::of(slot, capacity));
+    let (first, second) = Pipe::pair(Layout::of(slot, capacity));
     (Sender::new(first), Receiver::new(second))
 }
 
@@ -120,14 +119,12 @@ impl<S: State> Sender<S> {
             does_not_fit(S::NAME);
         }
         let layout = layout_in::<S>(self.pipe());
-        match self
-            .into_pipe()
-            .send(&layout, S::STAYS, INDEX, payload, S::Next::THEN)
-        {
+        let pipe = self.into_pipe();
+        match pipe.send(&layout, S::STAYS, INDEX, payload, S::Next::THEN) {
             Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),
-            Sent::Awaited(pipe, awaited) => Ok((S::Next::mine(pipe, S::STAYS), Some(awaited))),
-            Sent::Noticed(Ok((pipe, awaited))) => Ok((S::Next::mine(pipe, S::STAYS), awaited)),
-            Sent::Noticed(Err(unsent)) => Err(unsent),
+            Sent::Noticed(noticed) => {
+                noticed.map(|(pipe, awaited)| (S::Next::mine(pipe, S::STAYS), awaited))
+            }
         }
     }
 }
@@ -142,7 +139,7 @@ impl<S: State> Receiver<S> {
     const INFO: &'static StateInfo = &StateInfo {
         name: S::NAME,
         discard: |block, at| {
-            drop(Receiver::<S>::new(Pipe::of(Ring::of(block, at))).try_recv());
+            drop(Receiver::<S>::new(Pipe::of(block, at)).try_recv());
         },
     };
 
@@ -181,12 +178,6 @@ impl<S: State> Receiver<S> {
     #[inline(always)]
     pub(crate) fn find(&self) -> Found {
         self.pipe().find_in(&layout_in::<S>(self.pipe()))
-    }
-
-    /// Records what a task learns from what it found here, as [`Pipe::note_task`] does.
-    #[inline(always)]
-    pub(crate) fn note_task(&self, found: Found) {
-        self.pipe().note_task(found);
     }
 
     /// Registers a task's waker, as [`Pipe::arm_task`] does.
@@ -256,26 +247,28 @@ impl<S: State> Branch<S> {
             taken_wrongly(self.index(), INDEX, S::NAME);
         }
         let layout = layout_in::<S>(&self.pipe);
-        // SAFETY of both below: a branch exists only for a message that was found. Its sender was in state `S` as well,
-        // since both ends began together and follow the same transitions, so the payload is that of
-        // `Transition<INDEX>`.
-        if matches!(S::Next::THEN, Then::Stay) {
-            let here = self.pipe.copy();
-            let in_segment = here.next_in_segment(&layout);
-            let next = in_segment.unwrap_or_else(|| here.copy().next_segment());
-            // SAFETY: as above.
-            let (payload, pipe) = unsafe { here.take_in_run::<S::Payload>(&layout, next) };
-            let next = S::Next::theirs(Some(pipe), Receiver::<S>::INFO);
-            if in_segment.is_none() {
-                here.report_segment();
-            }
-            return (payload, next);
+        let Branch { pipe, word, .. } = self;
+        let from = Receiver::<S>::INFO;
+        // SAFETY: a branch exists only for a message that was found. Its sender was in state `S` as well, since both ends
+        // began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
+        let payload = || unsafe { pipe.read::<S::Payload>(&layout) };
+        match S::Next::THEN {
+            Then::Stay => match pipe.next_in_segment(&layout) {
+                Some(next) => (payload(), S::Next::theirs(pipe.moved(next), from)),
+                // A path of its own: on a common one, the payload would have to survive the report.
+                None => {
+                    let next = pipe.copy().next_segment();
+                    let taken = (payload(), S::Next::theirs(pipe.moved(next), from));
+                    pipe.report_segment();
+                    taken
+                }
+            },
+            Then::Turn => (
+                payload(),
+                S::Next::theirs(pipe.copy().after_turn(&layout, word), from),
+            ),
+            Then::End => (payload(), S::Next::theirs(pipe.copy(), from)),
         }
-        let turns = matches!(S::Next::THEN, Then::Turn);
-        // SAFETY: as above.
-        let (payload, pipe) =
-            unsafe { self.pipe.take_last::<S::Payload>(&layout, self.word, turns) };
-        (payload, S::Next::theirs(pipe, Receiver::<S>::INFO))
     }
 
     /// For the unreachable arm of a `match` on the index. Always panics.
@@ -300,8 +293,8 @@ impl<S: State> Follow for Stay<S> {
         Sender::after(pipe, stayed)
     }
     #[inline(always)]
-    fn theirs(pipe: Option<Pipe>, from: &'static StateInfo) -> Receiver<S> {
-        Receiver::after(going_on(pipe), from)
+    fn theirs(pipe: Pipe, from: &'static StateInfo) -> Receiver<S> {
+        Receiver::after(pipe, from)
     }
 }
 
@@ -315,8 +308,8 @@ impl<S: State> Follow for Turn<S> {
         Receiver::new(pipe)
     }
     #[inline(always)]
-    fn theirs(pipe: Option<Pipe>, _: &'static StateInfo) -> Sender<S> {
-        Sender::new(going_on(pipe))
+    fn theirs(pipe: Pipe, _: &'static StateInfo) -> Sender<S> {
+        Sender::new(pipe)
     }
 }
 
@@ -327,7 +320,9 @@ impl Follow for End {
     #[inline(always)]
     fn mine(_: Pipe, _: bool) {}
     #[inline(always)]
-    fn theirs(_: Option<Pipe>, _: &'static StateInfo) {}
+    fn theirs(pipe: Pipe, _: &'static StateInfo) {
+        pipe.free();
+    }
 }
 
 impl<S> Follow for Finish<S> {
@@ -339,15 +334,8 @@ impl<S> Follow for Finish<S> {
         Finished::new()
     }
     #[inline(always)]
-    fn theirs(_: Option<Pipe>, _: &'static StateInfo) -> Finished<S> {
+    fn theirs(pipe: Pipe, _: &'static StateInfo) -> Finished<S> {
+        pipe.free();
         Finished::new()
-    }
-}
-
-#[inline(always)]
-fn going_on(pipe: Option<Pipe>) -> Pipe {
-    match pipe {
-        Some(pipe) => pipe,
-        None => unreachable!("a session continues after `Stay` and `Turn`"),
     }
 }

@@ -8,8 +8,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::link::arming::Wait;
 use crate::link::drop_queue::stop_receiving;
-use crate::link::pipe::Pipe;
 use crate::ring::line_word::LineWord;
+use crate::ring::pipe::Pipe;
 
 /// The endpoint whose turn it is to send, in state `S`. Generated code wraps it in a type with one method per message.
 /// Dropping it closes the session.
@@ -19,12 +19,6 @@ pub struct Sender<S> {
     // Invariant: a longer-lived state must not be usable as a shorter-lived one, because the peer reads at the original
     // type.
     state: PhantomData<fn(S) -> S>,
-}
-
-impl<S> Sender<S> {
-    pub(crate) fn wait(&self) -> Wait<'_> {
-        Wait::for_room(&self.pipe)
-    }
 }
 
 impl<S> Drop for Sender<S> {
@@ -42,12 +36,6 @@ pub struct Receiver<S> {
     pipe: ManuallyDrop<Pipe>,
     // Invariant, as in `Sender`.
     state: PhantomData<fn(S) -> S>,
-}
-
-impl<S> Receiver<S> {
-    pub(crate) fn wait(&self) -> Wait<'_> {
-        Wait::for_message(&self.pipe)
-    }
 }
 
 impl<S> Drop for Receiver<S> {
@@ -70,7 +58,7 @@ pub struct Branch<S> {
 
 /// What a sender and a receiver have in common: they own a pipe.
 macro_rules! owns_pipe {
-    ($($end:ident),*) => {$(
+    ($($end:ident waits $what:ident;)*) => {$(
         impl<S> $end<S> {
             /// The endpoint of this pipe.
             #[inline(always)]
@@ -92,11 +80,18 @@ macro_rules! owns_pipe {
             pub(super) fn pipe(&self) -> &Pipe {
                 &self.pipe
             }
+
+            pub(crate) fn wait(&self) -> Wait<'_> {
+                Wait::$what(&self.pipe)
+            }
         }
     )*};
 }
 
-owns_pipe!(Sender, Receiver);
+owns_pipe! {
+    Sender waits for_room;
+    Receiver waits for_message;
+}
 
 macro_rules! common {
     ($($end:ident),*) => {$(

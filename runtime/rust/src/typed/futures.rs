@@ -10,7 +10,7 @@ use super::error::{Closed, TryRecvError};
 use super::scheme::State;
 use crate::link::arming::Wait;
 use crate::link::park;
-use crate::ring::view::Found;
+use crate::ring::pipe::Found;
 
 /// What every endpoint can do in addition to its messages: report whether its next operation would wait, and wait until
 /// it would not.
@@ -51,25 +51,21 @@ unsafe impl Send for Watch<'_> {}
 // it has taken the `Watch` from its caller.
 unsafe impl Sync for Watch<'_> {}
 
-impl<S> Endpoint for Sender<S> {
-    fn watch(&mut self) -> Watch<'_> {
-        Watch(self.wait())
-    }
+macro_rules! endpoints {
+    ($($end:ident),*) => {$(
+        impl<S> Endpoint for $end<S> {
+            fn watch(&mut self) -> Watch<'_> {
+                Watch(self.wait())
+            }
 
-    fn is_ready(&self) -> bool {
-        self.wait().is_ready()
-    }
+            fn is_ready(&self) -> bool {
+                self.wait().is_ready()
+            }
+        }
+    )*};
 }
 
-impl<S> Endpoint for Receiver<S> {
-    fn watch(&mut self) -> Watch<'_> {
-        Watch(self.wait())
-    }
-
-    fn is_ready(&self) -> bool {
-        self.wait().is_ready()
-    }
-}
+endpoints!(Sender, Receiver);
 
 /// Checks for readiness, and registers the task's waker if the endpoint is not ready.
 #[inline]
@@ -139,7 +135,7 @@ impl<S: State> Future for Recv<S> {
                 return Poll::Pending;
             }
         }
-        receiver.note_task(found);
+        receiver.pipe().note_task(found);
         let Some(receiver) = self.receiver.take() else {
             unreachable!("the receiver was there above")
         };

@@ -81,8 +81,9 @@ impl<S> fmt::Debug for Finished<S> {
 /// Not accessible to users, so that only the four types above can follow a message.
 mod follow {
     use crate::floor::layout::Session;
-    use crate::link::pipe::{Pipe, Then};
+    use crate::link::publish::Then;
     use crate::ring::block::StateInfo;
+    use crate::ring::pipe::Pipe;
 
     /// How the untyped side of a session is turned into the next endpoint.
     pub trait Follow {
@@ -97,9 +98,8 @@ mod follow {
         /// Makes the sender's next endpoint. `stayed` is [`State::STAYS`](super::State::STAYS) of the state that it
         /// comes from.
         fn mine(pipe: Pipe, stayed: bool) -> Self::Mine;
-        /// Makes the receiver's next endpoint. The receiver comes from a state with this info, and has no pipe after
-        /// the last message.
-        fn theirs(pipe: Option<Pipe>, from: &'static StateInfo) -> Self::Theirs;
+        /// Makes the receiver's next endpoint, or ends the session. The receiver comes from a state with this info.
+        fn theirs(pipe: Pipe, from: &'static StateInfo) -> Self::Theirs;
     }
 }
 

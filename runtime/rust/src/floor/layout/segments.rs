@@ -15,7 +15,8 @@ const fn power_below(number: usize) -> usize {
     1 << (most(number, 1)).ilog2()
 }
 
-/// How many lines the first segment has, in a ring in which a run may go on forever.
+/// How many lines the first segment has, in a ring in which a run may go on forever. The ring is then cut to a multiple
+/// of it, so that every segment begins and ends at one.
 pub(super) const fn first(lines: usize, pitch: usize) -> usize {
     let near = if cfg!(duologue_loom) {
         4
@@ -26,8 +27,8 @@ pub(super) const fn first(lines: usize, pitch: usize) -> usize {
     if has_long_laps(lines, segment) {
         segment
     } else {
-        // Two segments of about the same length.
-        power_below(lines * 2 / 3)
+        // Two segments, the second of which may be longer.
+        power_below(lines / 2)
     }
 }
 
@@ -54,13 +55,6 @@ impl Layout {
         } else {
             self.lines()
         }
-    }
-
-    /// Whether laps may end early after this number of lines or one more. If this is false, they certainly do not.
-    /// Cheap, like [`Layout::may_begin_segment`].
-    #[inline(always)]
-    pub(crate) const fn may_end_about(&self, lines: usize) -> bool {
-        (lines + 1) & self.segment().wrapping_sub(1) <= 1
     }
 
     /// The first line of a segment; if there is no such segment, a line past the last one. (A ring with only one
@@ -96,6 +90,16 @@ impl Layout {
     #[inline(always)]
     pub(crate) const fn may_begin_segment(&self, line: usize) -> bool {
         line & (line.wrapping_sub(1) | self.segment().wrapping_sub(1)) == 0
+    }
+
+    /// Whether a segment, and with it possibly a lap, may end after this many lines. If this is false, none does.
+    #[inline(always)]
+    pub(crate) const fn may_end_segment(&self, lines: usize) -> bool {
+        if self.segment == 0 {
+            lines == self.lines()
+        } else {
+            lines & (self.segment() - 1) == 0
+        }
     }
 
     /// Which segment begins with this line, if any does. Segments 0 and 1 are part of every lap, the others only of

@@ -2,7 +2,7 @@
 
 use std::mem::{align_of, needs_drop, size_of};
 
-use super::Layout;
+use super::{most, Layout};
 
 /// How many messages can be in flight at once: the longest run of messages in one direction.
 ///
@@ -53,14 +53,9 @@ impl Slot {
     /// Makes the slot large enough for a payload of this type. This matters even for a payload of size 0: if it has a
     /// destructor, messages must be destroyed and cannot be forgotten.
     pub const fn fit<P>(self) -> Slot {
-        let (size, align) = (size_of::<P>(), align_of::<P>());
         Slot {
-            size: if size > self.size { size } else { self.size },
-            align: if align > self.align {
-                align
-            } else {
-                self.align
-            },
+            size: most(self.size, size_of::<P>()),
+            align: most(self.align, align_of::<P>()),
             messages: self.messages,
             drops: self.drops || needs_drop::<P>(),
         }

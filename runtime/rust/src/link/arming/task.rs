@@ -15,19 +15,17 @@
 //! seen. If not, and no thread has run the barrier in the meantime, the task runs it, on behalf of all tasks that have
 //! yielded.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 
 use super::{Armed, Wait};
-use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::recheck::{self, Pause};
 use crate::floor::wait_slot::{pointers, WaitSlot, Waiter};
-use crate::link::pipe::Pipe;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::task_note::TaskNote;
-use crate::ring::view::Found;
 use crate::ring::word::{Awaitable, Shared};
 
 impl Pipe {
@@ -52,7 +50,7 @@ impl Pipe {
         if value.is_awaited() {
             return self.arm_task_anew(forgets, word, value, waker);
         }
-        self.announce_task_in(flags);
+        self.announce_task();
         let slot = self.slot();
         // SAFETY: this side owns the slot, and its flags are down.
         unsafe { (*slot).put(Waiter::Task(waker.clone())) };
@@ -142,6 +140,21 @@ impl Pipe {
                 .eq(pointers(waker))
     }
 
+    /// Takes back the waiter that this side registered in its flags, if it was not woken. A task that yielded there may
+    /// have its message and, according to its flags, still wait: the sender need not have seen the flags.
+    #[must_use = "drop it where a panic loses nothing"]
+    pub(crate) fn stops_waiting_in_flags(&self) -> Option<Waiter> {
+        let own = self.own_flags();
+        let flags = own.load(Relaxed);
+        if !flags.report(Report::Waiting) {
+            return None;
+        }
+        own.compare_exchange(flags, flags.quiet(), AcqRel, Relaxed)
+            .ok()?;
+        // SAFETY: the compare-and-swap lowered the flag.
+        unsafe { WaitSlot::take(self.slot()) }
+    }
+
     /// For a task that has found something here: announces that it is a task even though it does not have to wait, or
     /// records that its sender knows. Then it does not have to run the barrier when it waits in a run.
     #[inline]
@@ -150,15 +163,10 @@ impl Pipe {
             return self.announce_task();
         }
         let _stopped = self.stops_waiting_in_flags();
-        if matches!(found, Found::Message(word) if word.knows_task()) {
-            self.note_known();
-        }
-    }
-
-    fn note_known(&self) {
-        if !self.task_note().load(Relaxed).is_known() {
-            self.task_note()
-                .store(TaskNote::known(self.at().key()), Relaxed);
+        let note = self.task_note();
+        let knows = matches!(found, Found::Message(word) if word.knows_task());
+        if knows && !note.load(Relaxed).is_known() {
+            note.store(TaskNote::known(self.at().key()), Relaxed);
         }
     }
 
@@ -166,17 +174,11 @@ impl Pipe {
     #[cold]
     #[inline(never)]
     fn stays_armed(self) -> bool {
-        let mut backoff = Backoff::new();
-        loop {
-            match self.was_forgotten() {
-                Some(false) => return true,
-                Some(true) => {
-                    drop(Wait::for_message(&self).disarm());
-                    return false;
-                }
-                None => backoff.pass(),
-            }
+        let was_forgotten = self.was_forgotten();
+        if was_forgotten {
+            drop(Wait::for_message(&self).disarm());
         }
+        !was_forgotten
     }
 
     /// Whether a receiver at this position waits and disconnects in the word; otherwise it does so in its flags.
@@ -194,14 +196,9 @@ impl Pipe {
     }
 
     /// Announces that this side is a task, where messages are swapped. This helps when it later waits in a run.
-    pub(super) fn announce_task(&self) {
-        self.announce_task_in(self.own_flags().load(Relaxed));
-    }
-
-    /// Like [`Pipe::announce_task`], for a side that has just read its flags.
     #[inline]
-    fn announce_task_in(&self, flags: PeerFlags) {
-        if flags == PeerFlags::NONE && !self.at().always_swaps() {
+    pub(super) fn announce_task(&self) {
+        if self.own_flags().load(Relaxed) == PeerFlags::NONE && !self.at().always_swaps() {
             // Nobody else changes this here: a sender does that only before its last message in a run.
             self.own_flags().store(PeerFlags::TASK, Relaxed);
             self.task_note()

@@ -74,12 +74,8 @@ impl Doorbell {
     /// # Safety
     /// The caller is the set.
     pub(super) unsafe fn retract(&self) {
-        if self.first.load(Relaxed) == SLEEPS
-            && self
-                .first
-                .compare_exchange(SLEEPS, ptr::null_mut(), AcqRel, Relaxed)
-                .is_ok()
-        {
+        let awake = ptr::null_mut();
+        if (self.first.compare_exchange(SLEEPS, awake, AcqRel, Relaxed)).is_ok() {
             // SAFETY: the compare-and-swap lowered the flag.
             drop(unsafe { WaitSlot::take(&raw const self.slot) });
         }
@@ -105,22 +101,15 @@ impl Doorbell {
         }
     }
 
-    fn list(&self, panel: *const Panel) {
-        let panel = panel.cast_mut();
+    fn list(&self, panel: &Panel) {
+        let address = ptr::from_ref(panel).cast_mut();
         let mut first = self.first.load(Relaxed);
         loop {
-            let next = if first == SLEEPS {
-                ptr::null_mut()
-            } else {
-                first
-            };
-            // SAFETY: the caller owns a share of the panel, and this ring is the one that found its word zero: nobody
-            // else writes the link.
-            unsafe { (*panel).next.store(next, Relaxed) };
-            match self
-                .first
-                .compare_exchange_weak(first, panel, AcqRel, Relaxed)
-            {
+            let sleeps = first == SLEEPS;
+            let next = if sleeps { ptr::null_mut() } else { first };
+            // This ring is the one that found the panel's word zero: nobody else writes the link.
+            panel.next.store(next, Relaxed);
+            match (self.first).compare_exchange_weak(first, address, AcqRel, Relaxed) {
                 Ok(_) => break,
                 Err(now) => first = now,
             }
@@ -167,7 +156,7 @@ impl Panel {
 
     fn ring(panel: &Arc<Panel>, bell: usize) {
         if panel.rang.fetch_or(1 << bell, AcqRel) == 0 {
-            panel.doorbell.list(Arc::as_ptr(panel));
+            panel.doorbell.list(panel);
         }
     }
 }

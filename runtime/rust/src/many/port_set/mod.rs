@@ -183,19 +183,13 @@ impl<R: Receive, T> PortSet<R, T> {
     /// `None` at once if the set is empty.
     #[inline]
     pub fn recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
-        match self.go_on() {
-            Some(received) => Some(received),
-            None => self.wait(None),
-        }
+        self.go_on().or_else(|| self.wait(None))
     }
 
     /// Like [`recv`](PortSet::recv), but never waits: also returns `None` if nothing has arrived yet.
     #[inline]
     pub fn try_recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
-        match self.go_on() {
-            Some(received) => Some(received),
-            None => self.look(),
-        }
+        self.go_on().or_else(|| self.look())
     }
 
     /// Receives the next message of the member that has the floor, without waiting.

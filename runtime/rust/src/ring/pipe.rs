@@ -1,4 +1,4 @@
-//! One side's view of a session's ring: the block, and the side's position in it.
+//! One side of a session without its types: the block, and the side's position in it.
 
 use std::ops::Range;
 use std::ptr::{addr_of, NonNull};
@@ -13,8 +13,9 @@ use super::line_word::LineWord;
 use super::position::Position;
 use super::task_note::TaskNote;
 use super::word::Shared;
+use crate::floor::barrier;
 use crate::floor::layout::Layout;
-use crate::floor::wait_slot::WaitSlot;
+use crate::floor::wait_slot::{PendingWake, WaitSlot};
 
 /// What a receiver finds in its next slot.
 #[derive(Clone, Copy)]
@@ -27,35 +28,34 @@ pub(crate) enum Found {
     Nothing(LineWord),
 }
 
-/// One side of a session, at one position. It has no `Drop`: the holder of the last one ends the session.
-pub struct Ring {
+/// One side of a session, at one position. Its owner may use it as the typed endpoints allow: exactly one side holds
+/// the sending part. It has no `Drop`; it ends with `leave`, `free` or the last message.
+pub struct Pipe {
     block: NonNull<Block>,
     at: Position,
 }
 
-impl Ring {
-    /// Both sides of a new session: side 0, side 1. `swaps`: see [`Position::always_swaps`].
+impl Pipe {
+    /// Both sides of a new session: side 0, side 1.
     #[inline(always)]
-    pub(crate) fn pair(layout: Layout, swaps: bool) -> (Ring, Ring) {
+    pub(crate) fn pair(layout: Layout) -> (Pipe, Pipe) {
         let (block, epoch) = Block::begin(layout);
-        let (first, second) = Ring::sides(block, epoch, swaps);
+        let (first, second) = Pipe::sides(block, epoch, !barrier::is_there());
         for side in [&first, &second] {
             side.private().turned_by.store(LineWord::EMPTY, Relaxed);
         }
         (first, second)
     }
 
+    /// `swaps`: see [`Position::always_swaps`].
     #[inline(always)]
-    fn sides(block: NonNull<Block>, epoch: u32, swaps: bool) -> (Ring, Ring) {
-        let side = |side| Ring {
-            block,
-            at: Position::first(side, epoch, swaps),
-        };
+    fn sides(block: NonNull<Block>, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
+        let side = |side| Pipe::of(block, Position::first(side, epoch, swaps));
         (side(0), side(1))
     }
 
-    // SAFETY of the accessors below: the session is ended only by consuming its last `Ring`, or after the peer did the
-    // same and reported it; as long as a `Ring` is used, its session is allocated. They access single fields through
+    // SAFETY of the accessors below: the session is ended only by consuming its last `Pipe`, or after the peer did the
+    // same and reported it; as long as a `Pipe` is used, its session is allocated. They access single fields through
     // the raw pointer, so that no reference to the whole header exists while the peer ends the session.
 
     /// Reports to loom that the session is used here, so that it must not have ended.
@@ -79,13 +79,11 @@ impl Ring {
         self.word_of(layout, self.at.line())
     }
 
-    /// The word of the current line.
     #[inline]
     pub(crate) fn word(&self) -> &Shared<LineWord> {
         self.word_in(self.layout())
     }
 
-    /// The session's layout.
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         self.lives();
@@ -100,14 +98,12 @@ impl Ring {
         unsafe { addr_of!((*self.block.as_ptr()).public[side]) }
     }
 
-    /// The flags of a side.
     #[inline]
     pub(crate) fn flags(&self, side: usize) -> &Shared<PeerFlags> {
         // SAFETY: as above.
         unsafe { &*addr_of!((*self.public(side)).flags) }
     }
 
-    /// The flags of this side.
     #[inline]
     pub(crate) fn own_flags(&self) -> &Shared<PeerFlags> {
         self.flags(self.at.side())
@@ -125,24 +121,31 @@ impl Ring {
         unsafe { &*addr_of!((*self.public(self.at.side())).ticket) }
     }
 
-    /// The flags of the other side.
     #[inline]
     pub(crate) fn flags_of_peer(&self) -> &Shared<PeerFlags> {
         self.flags(self.peer())
     }
 
-    /// The waiter slot of this side.
     #[inline]
     pub(crate) fn slot(&self) -> *const WaitSlot {
         // SAFETY: as above.
         unsafe { addr_of!((*self.public(self.at.side())).slot) }
     }
 
-    /// The waiter slot of the peer.
     #[inline]
-    pub(crate) fn slot_of_peer(&self) -> *const WaitSlot {
+    fn slot_of_peer(&self) -> *const WaitSlot {
         // SAFETY: as above.
         unsafe { addr_of!((*self.public(self.peer())).slot) }
+    }
+
+    /// The peer, which waited for what was just published.
+    ///
+    /// # Safety
+    /// The caller lowered the peer's flag, and uses the result.
+    #[inline]
+    pub(crate) unsafe fn pending_wake(&self) -> PendingWake {
+        // SAFETY: by the caller.
+        unsafe { PendingWake::in_slot(self.slot_of_peer()) }
     }
 
     /// What this side writes for itself.
@@ -151,14 +154,13 @@ impl Ring {
         self.private_of(self.at.side())
     }
 
-    /// Like [`Ring::private`], for a caller that knows which side this is.
+    /// Like [`Pipe::private`], for a caller that knows which side this is.
     #[inline(always)]
     pub(crate) fn private_of(&self, side: usize) -> &PrivateSide {
         // SAFETY: as above; the other side never accesses it.
         unsafe { &*addr_of!((*self.block.as_ptr()).private[side]) }
     }
 
-    /// The number of the other side.
     #[inline]
     pub(crate) fn peer(&self) -> usize {
         1 - self.at.side()
@@ -173,20 +175,13 @@ impl Ring {
 
     /// The side at this position of this session.
     #[inline(always)]
-    pub(crate) fn of(block: NonNull<Block>, at: Position) -> Ring {
-        Ring { block, at }
+    pub(crate) fn of(block: NonNull<Block>, at: Position) -> Pipe {
+        Pipe { block, at }
     }
 
     /// Destroys the message that was found here, and with it the endpoint that follows.
     pub(crate) fn discard(self) {
         (self.state().discard)(self.block, self.at);
-    }
-
-    /// Sets the state in which this side, which has this number, receives.
-    #[inline(always)]
-    pub(crate) fn set_state(&self, side: usize, state: &'static StateInfo) {
-        // SAFETY: as above.
-        unsafe { *self.private_of(side).state.get() = state };
     }
 
     /// What the sender records about its laps.
@@ -209,20 +204,37 @@ impl Ring {
 
     /// This side at another position.
     #[inline(always)]
-    pub(crate) fn moved(&self, at: Position) -> Ring {
-        Ring {
-            block: self.block,
-            at,
-        }
+    pub(crate) fn moved(&self, at: Position) -> Pipe {
+        Pipe::of(self.block, at)
     }
 
-    /// The position of this side.
+    /// A copy of this pipe, for a function that is not inlined: a reference would force the pipe into memory where it
+    /// could stay in registers.
+    #[inline(always)]
+    pub(crate) fn copy(&self) -> Pipe {
+        self.moved(self.at)
+    }
+
+    /// Begins to receive in a state that has messages that keep the direction (`stays`) or has none.
+    #[inline(always)]
+    pub(crate) fn receiving(self, layout: &Layout, state: &'static StateInfo, stays: bool) -> Pipe {
+        let own = self.private_of(1 - layout.sender_or(self.peer()));
+        // SAFETY: only this side accesses it.
+        unsafe { *own.state.get() = state };
+        self.sending(stays)
+    }
+
+    /// Begins to send in a state that has messages that keep the direction (`stays`) or has none.
+    #[inline(always)]
+    pub(crate) fn sending(self, stays: bool) -> Pipe {
+        self.moved(self.at.in_state(stays))
+    }
+
     #[inline(always)]
     pub(crate) fn at(&self) -> Position {
         self.at
     }
 
-    /// Identifies the session.
     pub(crate) fn session(&self) -> usize {
         self.block.as_ptr() as usize
     }
@@ -298,21 +310,11 @@ impl Ring {
     /// The slot belongs to the caller and is free, the layout is the session's, and the payload fits.
     #[inline(always)]
     pub(crate) unsafe fn write<P>(&self, layout: &Layout, payload: P) {
-        // SAFETY: by the caller.
-        unsafe { self.write_to(self.at.slot(), layout, payload) };
-    }
-
-    /// Like [`Ring::write`], for a caller that knows the slot in the line.
-    ///
-    /// # Safety
-    /// As for [`Ring::write`], and the slot is that of the position.
-    #[inline(always)]
-    pub(crate) unsafe fn write_to<P>(&self, slot: usize, layout: &Layout, payload: P) {
         #[cfg(duologue_loom)]
         self.witness().with_mut(|_| {});
         // SAFETY: by the caller.
         unsafe {
-            Block::payload(self.block, layout, self.at.line(), slot)
+            Block::payload(self.block, layout, self.at.line(), self.at.slot())
                 .cast::<P>()
                 .write(payload)
         };
@@ -343,7 +345,7 @@ impl Ring {
 
     /// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
     #[cfg(all(test, not(duologue_loom)))]
-    pub(crate) fn pair_at(layout: Layout, epoch: u32, swaps: bool) -> (Ring, Ring) {
+    pub(crate) fn pair_at(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
         let (block, _) = Block::begin(layout);
         // The block may have been in use before, at exactly this epoch.
         // SAFETY: it belongs to the new session, which nobody uses yet.
@@ -351,6 +353,6 @@ impl Ring {
             Block::clear_lines(block, &layout, 0..layout.near());
             (*block.as_ptr()).laps = Laps::new();
         }
-        Ring::sides(block, epoch, swaps)
+        Pipe::sides(block, epoch, swaps)
     }
 }
