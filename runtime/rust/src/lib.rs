@@ -44,6 +44,7 @@ mod counted;
 mod floor;
 mod link;
 mod many;
+mod remote;
 mod ring;
 mod typed;
 #[cfg(all(test, target_os = "linux", not(duologue_loom)))]
@@ -65,6 +66,7 @@ pub use many::shared::{SharedSend, SharedSender};
 #[doc(hidden)]
 pub use ring::block::model_sessions;
 pub use typed::ends::{Receiver, Sender};
+pub use ring::driver::Why;
 pub use typed::error::{Closed, SendError, TryRecvError, TrySendError};
 #[doc(hidden)]
 pub use typed::futures::Watch;
@@ -79,10 +81,28 @@ pub mod generated {
     pub const FORMAT_1: () = ();
 
     pub use crate::floor::layout::{Session, Slot};
+    pub use crate::remote::decoder::{Decoder, Malformed};
+    pub use crate::remote::encoder::Encoder;
+    pub use crate::remote::far_end::FarEnd;
+    pub use crate::remote::open::{open_sender, Open, Start};
+    pub use crate::remote::table::{Remote, Row};
+    pub use crate::remote::wire::{Size, Wire};
+    pub use crate::ring::driver::Driver;
     pub use crate::typed::endpoint::session;
     pub use crate::typed::ends::Branch;
     pub use crate::typed::scheme::{End, Finish, Next, State, Stay, Transition, Turn};
     pub use crate::{endpoint, shared};
+}
+
+/// What transports are built from: the other side of a session whose peer is in another process. Programs use
+/// `duologue-net` instead: the names here may change.
+pub mod transport {
+    pub use crate::remote::decoder::{Decoder, Malformed};
+    pub use crate::remote::encoder::Encoder;
+    pub use crate::remote::far_end::{FarEnd, Forwarded, Role, Woken};
+    pub use crate::remote::open::{Open, Start};
+    pub use crate::remote::wire::Size;
+    pub use crate::ring::driver::{Driver, Why};
 }
 
 /// What the macros' expansions call.

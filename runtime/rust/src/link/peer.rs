@@ -23,7 +23,9 @@
 //! has a destructor. `link::leave` says more.
 
 use std::sync::atomic::Ordering::Acquire;
+use std::time::Instant;
 
+use super::arming::Wait;
 use super::pipe::Pipe;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
@@ -63,6 +65,20 @@ impl Pipe {
         let leaves =
             flags.report(Report::Gone) || self.layout().forgets() && flags.report(Report::Leaving);
         flags.key() == key || leaves && self.forgets() && self.at().is_after(flags.key())
+    }
+
+    /// Like [`Pipe::find`], but if there is nothing and the peer is in another process, also checks what has arrived
+    /// from there.
+    pub(crate) fn find_driven(&self) -> Found {
+        let found = self.find();
+        match (found, self.driver()) {
+            (Found::Nothing(_), Some(driver)) => {
+                let wait = Wait::for_message(self);
+                driver.wait(&|| wait.is_ready(), Some(Instant::now()));
+                self.find()
+            }
+            (found, _) => found,
+        }
     }
 
     /// Checks the next slot and, if there is nothing, whether the peer will ever write there.

@@ -7,6 +7,7 @@ use crate::floor::barrier;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::{PendingWake, WaitSlot, Waiter};
 use crate::ring::block::StateInfo;
+use crate::ring::driver::Why;
 use crate::ring::flags::Report;
 use crate::ring::position::Position;
 use crate::ring::view::Ring;
@@ -42,6 +43,12 @@ pub(crate) fn pair(layout: Layout) -> (Pipe, Pipe) {
     (Pipe(first), Pipe(second))
 }
 
+/// Like [`pair`], for a session that may get a driver.
+pub(crate) fn pair_to_drive(layout: Layout) -> (Pipe, Pipe) {
+    let (first, second) = Ring::pair(layout, true);
+    (Pipe(first), Pipe(second))
+}
+
 impl Pipe {
     /// The pipe of this side.
     #[inline(always)]
@@ -72,6 +79,11 @@ impl Pipe {
     #[inline(always)]
     pub(super) fn moved(&self, at: Position) -> Pipe {
         Pipe(self.0.moved(at))
+    }
+
+    /// Why the session is closed, which the caller knows it is.
+    pub(crate) fn why(&self) -> Why {
+        self.driver().map_or(Why::Left, |driver| driver.why())
     }
 
     /// Destroys the message that was found here, and with it the endpoint that follows.

@@ -4,11 +4,12 @@ use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
 use std::mem::size_of;
 use std::ops::Range;
-use std::ptr::NonNull;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
 use super::credit_word::Credit;
+use super::driver::Attached;
 use super::flags::PeerFlags;
 use super::laps::Laps;
 use super::line_word::LineWord;
@@ -96,6 +97,8 @@ pub(crate) struct Block {
     /// The address of the queue that destroys or destroyed messages of this session, or 0: see `link::drop_queue`. The
     /// side that receives accesses it.
     pub(crate) dropped_by: AtomicUsize,
+    /// Null within a process. Otherwise a box, which belongs to the block and is freed when the session ends.
+    driver: AtomicPtr<Attached>,
     /// It changes only a few times in a lap, so it can share a cache line with the constants.
     pub(crate) credit: Shared<Credit>,
     pub(crate) public: [PublicSide; 2],
@@ -191,6 +194,7 @@ impl Block {
             class: layout.class() as u32,
             epoch: 1,
             dropped_by: AtomicUsize::new(0),
+            driver: AtomicPtr::new(ptr::null_mut()),
             credit: Shared::new(Credit::NONE),
             public: [public(), public()],
             private: [private(), private()],
@@ -292,6 +296,25 @@ impl Block {
         }
     }
 
+    /// Sets the session's driver, which it does not have yet.
+    ///
+    /// # Safety
+    /// The session has not ended.
+    pub(crate) unsafe fn attach(block: NonNull<Block>, attached: Attached) {
+        let attached = Box::into_raw(Box::new(attached));
+        // SAFETY: by the caller. A side that uses the driver reads the pointer with Acquire.
+        unsafe { (*block.as_ptr()).driver.store(attached, Release) };
+    }
+
+    /// The session's driver, if it has one.
+    ///
+    /// # Safety
+    /// The session does not end during `'a`.
+    pub(crate) unsafe fn attached<'a>(block: NonNull<Block>) -> Option<&'a Attached> {
+        // SAFETY: by the caller: the box is freed only when the session ends.
+        unsafe { (*block.as_ptr()).driver.load(Acquire).as_ref() }
+    }
+
     /// Ends the session, whose newest epoch was `epoch`. Payloads that are still in the ring are not destroyed.
     ///
     /// # Safety
@@ -307,8 +330,9 @@ impl Block {
             let class = (*header).class as usize;
             let [one, other] = &(*header).public;
             let has_waiter = one.slot.is_left() | other.slot.is_left();
+            let is_driven = !(*header).driver.load(Relaxed).is_null();
             // A session after `epoch` could turn before it has rewritten anything.
-            if epoch >= RENEWAL || has_waiter || size_class::size(class).is_none() {
+            if epoch >= RENEWAL || has_waiter || is_driven || size_class::size(class).is_none() {
                 return Block::end_slowly(block, epoch);
             }
             Block::reset(header, renewed(epoch));
@@ -318,8 +342,8 @@ impl Block {
         }
     }
 
-    /// Like [`Block::end`], where the stamps must be cleared, waiters are left that nobody woke, or the block is not
-    /// kept.
+    /// Like [`Block::end`], where the stamps must be cleared, waiters are left that nobody woke, there is a driver, or
+    /// the block is not kept.
     ///
     /// # Safety
     /// As for [`Block::end`].
@@ -330,9 +354,11 @@ impl Block {
         unsafe {
             let header = block.as_ptr();
             let [one, other] = &(*header).public;
-            // Dropping a waiter runs foreign code. This happens after the block was put away, because that code may use
-            // the block, or panic and so keep it from being put away.
+            // Dropping a waiter or a driver runs foreign code. This happens after the block was put away, because that
+            // code may use the block, or panic and so keep it from being put away.
             let _left = [one.slot.clear(), other.slot.clear()];
+            let driver = NonNull::new((*header).driver.swap(ptr::null_mut(), Acquire));
+            let _driver = driver.map(|driver| Box::from_raw(driver.as_ptr()));
             if size_class::size((*header).class as usize).is_none() {
                 return Block::release(block);
             }

@@ -4,9 +4,11 @@ use std::ops::Range;
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::Arc;
 
 use super::block::{Block, PrivateSide, PublicSide, StateInfo};
 use super::credit_word::Credit;
+use super::driver::{Attached, Driver};
 use super::flags::PeerFlags;
 use super::laps::Laps;
 use super::line_word::LineWord;
@@ -199,6 +201,29 @@ impl Ring {
         self.lives();
         // SAFETY: as above.
         unsafe { &*addr_of!((*self.block.as_ptr()).credit) }
+    }
+
+    /// Sets the session's driver, to which this side belongs. It has none yet.
+    pub(crate) fn attach(&self, driver: Arc<dyn Driver>) {
+        let far = self.at.side();
+        // SAFETY: as above.
+        unsafe { Block::attach(self.block, Attached { driver, far }) };
+    }
+
+    /// What drives the session, if the other side is in another process.
+    #[inline]
+    pub(crate) fn driver(&self) -> Option<&Arc<dyn Driver>> {
+        if !self.at.always_swaps() {
+            return None;
+        }
+        self.driver_of_block()
+    }
+
+    #[cold]
+    fn driver_of_block(&self) -> Option<&Arc<dyn Driver>> {
+        // SAFETY: as above.
+        let attached = unsafe { Block::attached(self.block) }?;
+        (attached.far != self.at.side()).then_some(&attached.driver)
     }
 
     /// See `link::drop_queue`.

@@ -10,7 +10,7 @@ use super::scheme::{End, Finish, Finished, Follow, State, Stay, Transition, Turn
 use crate::floor::layout::{Capacity, Layout, Session, Slot};
 use crate::floor::wait_slot::PendingWake;
 use crate::link::park;
-use crate::link::pipe::{pair, Pipe, Then};
+use crate::link::pipe::{pair, pair_to_drive, Pipe, Then};
 use crate::link::publish::{Sent, Unsent};
 use crate::ring::block::StateInfo;
 use crate::ring::line_word::LineWord;
@@ -31,6 +31,19 @@ pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver
         "the session does not match the state's `SESSION`"
     );
     let (first, second) = pair(Layout::of(slot, capacity));
+    (Sender::new(first), Receiver::new(second))
+}
+
+/// Like [`session`], for a session that gets a driver: its other side is in another process.
+pub(crate) fn session_to_drive<S: State>(
+    slot: Slot,
+    capacity: Capacity,
+) -> (Sender<S>, Receiver<S>) {
+    assert!(
+        S::SESSION.follows(Session::of(slot, capacity, true), false),
+        "the session does not match the state's `SESSION`"
+    );
+    let (first, second) = pair_to_drive(Layout::of(slot, capacity));
     (Sender::new(first), Receiver::new(second))
 }
 
@@ -85,8 +98,8 @@ impl<S: State> Sender<S> {
                 Ok(next)
             }
             Err(Unsent { payload, left }) => {
-                left.end();
-                Err(SendError::new(payload, Closed::new(S::NAME)))
+                let why = left.end();
+                Err(SendError::new(payload, Closed::new(&S::NAME, why)))
             }
         }
     }
@@ -139,7 +152,7 @@ pub(crate) fn does_not_fit(state: &str) -> ! {
 }
 
 impl<S: State> Receiver<S> {
-    const INFO: &'static StateInfo = &StateInfo {
+    pub(crate) const INFO: &'static StateInfo = &StateInfo {
         name: S::NAME,
         discard: |block, at| {
             drop(Receiver::<S>::new(Pipe::of(Ring::of(block, at))).try_recv());
@@ -204,7 +217,7 @@ impl<S: State> Receiver<S> {
     pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
         let mut found = self.find();
         if let Found::Nothing(_) = found {
-            found = self.pipe().find();
+            found = self.pipe().find_driven();
         }
         match found {
             Found::Message(word) => Ok(self.open(word)),
@@ -233,8 +246,10 @@ impl<S: State> Receiver<S> {
     /// Ends a session that was found closed.
     #[cold]
     fn closed(self) -> Closed {
-        self.into_pipe().free();
-        Closed::new(S::NAME)
+        let pipe = self.into_pipe();
+        let why = pipe.why();
+        pipe.free();
+        Closed::new(&S::NAME, why)
     }
 }
 

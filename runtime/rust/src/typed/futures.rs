@@ -57,7 +57,7 @@ impl<S> Endpoint for Sender<S> {
     }
 
     fn is_ready(&self) -> bool {
-        self.wait().is_ready()
+        park::is_ready(self.wait())
     }
 }
 
@@ -67,7 +67,7 @@ impl<S> Endpoint for Receiver<S> {
     }
 
     fn is_ready(&self) -> bool {
-        self.wait().is_ready()
+        park::is_ready(self.wait())
     }
 }
 
