@@ -91,7 +91,7 @@ pub mod generated {
     pub use crate::typed::endpoint::session;
     pub use crate::typed::ends::Branch;
     pub use crate::typed::scheme::{End, Finish, Next, State, Stay, Transition, Turn};
-    pub use crate::{endpoint, shared};
+    pub use crate::{endpoint, opens, shared, start, wire};
 }
 
 /// What transports are built from: the other side of a session whose peer is in another process. Programs use

@@ -12,6 +12,11 @@ const MOST_EMPTY: u64 = 65_535;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed(pub(crate) &'static str);
 
+impl Malformed {
+    /// An enum has no variant at this position.
+    pub const VARIANT: Malformed = Malformed("an enum has no such variant");
+}
+
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)

@@ -4,6 +4,7 @@
 pub(crate) mod decoder;
 pub(crate) mod encoder;
 pub(crate) mod far_end;
+pub(crate) mod macros;
 pub(crate) mod open;
 pub(crate) mod table;
 pub(crate) mod wire;
