@@ -65,8 +65,8 @@ pub use many::shared::{SharedSend, SharedSender};
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub use ring::block::model_sessions;
-pub use typed::ends::{Receiver, Sender};
 pub use ring::driver::Why;
+pub use typed::ends::{Receiver, Sender};
 pub use typed::error::{Closed, SendError, TryRecvError, TrySendError};
 #[doc(hidden)]
 pub use typed::futures::Watch;
@@ -99,8 +99,9 @@ pub mod generated {
 pub mod transport {
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
-    pub use crate::remote::far_end::{FarEnd, Forwarded, Role, Woken};
+    pub use crate::remote::far_end::{FarEnd, Forwarded, Role};
     pub use crate::remote::open::{Open, Start};
+    pub use crate::remote::table::{Arrival, Woken};
     pub use crate::remote::wire::Size;
     pub use crate::ring::driver::{Driver, Why};
 }

@@ -94,7 +94,8 @@ impl InstanceView {
         let names = here.types(&instance.arguments, &[]);
         let names: Vec<String> = names.iter().map(Piece::flat).collect();
         let module = format!("{path}state::");
-        let remote = |plan| remote::start(plan, &name, &module, protocol.start(), &names, "CAPACITY");
+        let remote =
+            |plan| remote::start(plan, &name, &module, protocol.start(), &names, "CAPACITY");
         InstanceView {
             remote: plan.and_then(remote).unwrap_or_default(),
             header: super::header(&here.program.file(instance.file).path),

@@ -3,9 +3,7 @@
 use super::layout::Piece;
 use super::spelling::{Here, type_name, value_name};
 use super::view::{States, slot_of, words};
-use crate::protocol::{
-    Definition, InstanceId, Program, ProtocolId, State, StateId, Type, TypeId,
-};
+use crate::protocol::{Definition, InstanceId, Program, ProtocolId, State, StateId, Type, TypeId};
 use crate::relation::View;
 use crate::wire::Plan;
 
@@ -102,7 +100,7 @@ impl Remotes {
             }
         };
         let members = members.concat();
-        format!("\n::duologue::generated::wire! {{\n    {kind} {name} {{\n{members}    }}\n}}\n")
+        format!("\n\n::duologue::generated::wire! {{\n    {kind} {name} {{\n{members}    }}\n}}\n")
     }
 }
 
@@ -180,7 +178,7 @@ pub(super) fn start(
     let slot = slot_of(&format!("{path}slot"), arguments).flat();
     let state = state.flat();
     Some(format!(
-        "\n{margin}::duologue::generated::start! {{\n\
+        "\n\n{margin}::duologue::generated::start! {{\n\
          {margin}    {state}: \"{name}\", 0x{fingerprint}, {capacity}, {slot}\n\
          {margin}}}\n"
     ))

@@ -38,12 +38,7 @@ struct MemberView {
 
 impl TypeView {
     /// A type that is declared in generated Rust; `None` for one that the host supplies.
-    pub fn of(
-        id: TypeId,
-        here: Here,
-        derivable: &Derivable,
-        encoding: String,
-    ) -> Option<TypeView> {
+    pub fn of(id: TypeId, here: Here, derivable: &Derivable, encoding: String) -> Option<TypeView> {
         let declaration = here.program.ty(id);
         let name = type_name(&declaration.name);
         let (kind, members) = match &declaration.definition {

@@ -82,6 +82,8 @@ impl Encoder {
                 break;
             }
         }
-        let _one = self.bytes.splice(start..=start, count[..digits].iter().copied());
+        let _one = self
+            .bytes
+            .splice(start..=start, count[..digits].iter().copied());
     }
 }

@@ -10,9 +10,8 @@ use std::task::Waker;
 
 use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
-use super::table::Far;
+use super::table::{Arrival, Far, Woken};
 use super::wire::Size;
-use crate::floor::wait_slot::Waiter;
 use crate::link::arming::Wait;
 use crate::link::drop_queue::stop_receiving;
 use crate::ring::view::Found;
@@ -39,17 +38,6 @@ pub enum Forwarded {
     Left,
     /// There was a message that cannot be sent, because of its size or because its lists are nested too deeply.
     TooLarge,
-}
-
-/// A thread or task that has to be woken, where no lock is held.
-#[must_use = "a waiter that is not woken sleeps forever"]
-pub struct Woken(Waiter);
-
-impl Woken {
-    /// Wakes it.
-    pub fn wake(self) {
-        self.0.wake();
-    }
 }
 
 /// The side of a session that belongs to a transport. Dropping it closes the session.
@@ -157,22 +145,20 @@ impl FarEnd {
     }
 
     /// Decodes this payload and publishes the message with this tag, which must exist (see [`size`](FarEnd::size)), in
-    /// a slot that is free. If the side in this process has disconnected, the session is over then. If there is a
-    /// waiter, the caller wakes it.
+    /// a slot that is free.
     pub fn arrive(
         &mut self,
         tag: usize,
         payload: &[u8],
         memory: usize,
-    ) -> Result<Option<Woken>, Malformed> {
+    ) -> Result<Arrival, Malformed> {
         let Far::Sends(_, table) = &self.0 else {
             return Err(Malformed("a message is out of turn"));
         };
         let Some(row) = table.message(tag) else {
             return Err(Malformed("a message has an unknown tag"));
         };
-        let waiter = (row.arrive)(&mut self.0, Decoder::new(payload, memory))?;
-        Ok(waiter.map(Woken))
+        (row.arrive)(&mut self.0, Decoder::new(payload, memory))
     }
 
     /// Registers a waker for the next message of the side in this process, or for a free slot. Returns false if there

@@ -60,7 +60,7 @@ pub(crate) struct Message {
     pub(crate) forward: fn(Pipe, LineWord, &mut Encoder) -> (Far, Option<Waiter>),
     /// Decodes the payload and publishes the message. Takes the side out of the first argument if the payload is well
     /// formed.
-    pub(crate) arrive: fn(&mut Far, Decoder<'_>) -> Result<Option<Waiter>, Malformed>,
+    pub(crate) arrive: fn(&mut Far, Decoder<'_>) -> Result<Arrival, Malformed>,
 }
 
 /// The messages of one state, without its type.
@@ -96,6 +96,25 @@ pub enum Far {
     Over,
 }
 
+/// What became of a message that arrived.
+pub enum Arrival {
+    /// The message is published. If somebody waited for it, the caller wakes them.
+    Published(Option<Woken>),
+    /// The side in this process has disconnected.
+    Gone,
+}
+
+/// A thread or task that has to be woken, where no lock is held.
+#[must_use = "a waiter that is not woken sleeps forever"]
+pub struct Woken(pub(super) Waiter);
+
+impl Woken {
+    /// Wakes it.
+    pub fn wake(self) {
+        self.0.wake();
+    }
+}
+
 fn forward<S, const INDEX: u8>(
     pipe: Pipe,
     word: LineWord,
@@ -111,7 +130,10 @@ where
         let next = in_segment.unwrap_or_else(|| pipe.copy().next_segment());
         // SAFETY: the caller found a message of state `S` with this index, so its payload has this type.
         let (payload, moved) = unsafe { pipe.take_in_run::<S::Payload>(&layout, next) };
-        let far = <S::Next as leads::Leads>::far_of_theirs(S::Next::theirs(Some(moved), Receiver::<S>::INFO));
+        let far = <S::Next as leads::Leads>::far_of_theirs(S::Next::theirs(
+            Some(moved),
+            Receiver::<S>::INFO,
+        ));
         let waiter = match in_segment {
             Some(_) => None,
             None => pipe.report_emptied(),
@@ -127,10 +149,7 @@ where
     (<S::Next as leads::Leads>::far_of_theirs(next), None)
 }
 
-fn arrive<S, const INDEX: u8>(
-    far: &mut Far,
-    mut payload: Decoder<'_>,
-) -> Result<Option<Waiter>, Malformed>
+fn arrive<S, const INDEX: u8>(far: &mut Far, mut payload: Decoder<'_>) -> Result<Arrival, Malformed>
 where
     S: Transition<INDEX, Payload: Wire, Next: Leads>,
 {
@@ -142,11 +161,12 @@ where
     match Sender::<S>::of(pipe).publish::<INDEX>(value) {
         Ok((next, pending)) => {
             *far = <S::Next as leads::Leads>::far_of_mine(next);
-            Ok(pending.and_then(PendingWake::fetch))
+            let waiter = pending.and_then(PendingWake::fetch);
+            Ok(Arrival::Published(waiter.map(Woken)))
         }
         Err(Unsent { left, .. }) => {
             left.end();
-            Ok(None)
+            Ok(Arrival::Gone)
         }
     }
 }

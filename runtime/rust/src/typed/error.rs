@@ -51,8 +51,14 @@ impl fmt::Display for Closed {
             Why::Left => write!(f, "the peer closed the session in state `{name}`"),
             Why::Lost => write!(f, "the connection to the peer was lost in state `{name}`"),
             Why::Broken => write!(f, "the session broke its format in state `{name}`"),
-            Why::Late => write!(f, "the session was closed in state `{name}`: a message was late"),
-            Why::TooLarge => write!(f, "a message before state `{name}` was too large for the peer"),
+            Why::Late => write!(
+                f,
+                "the session was closed in state `{name}`: a message was late"
+            ),
+            Why::TooLarge => write!(
+                f,
+                "a message before state `{name}` was too large for the peer"
+            ),
         }
     }
 }
