@@ -32,6 +32,7 @@ mod counted;
 mod floor;
 mod link;
 mod many;
+mod remote;
 mod ring;
 mod typed;
 #[cfg(all(test, target_os = "linux", not(duologue_loom)))]
@@ -44,6 +45,7 @@ pub use many::ports::Receive;
 pub use many::select::{NoEndpoints, Select, SelectReady};
 pub use many::service::{spawn_service, spawn_service_with, try_spawn_service};
 pub use many::shared::{SharedSend, SharedSender};
+pub use ring::driver::Why;
 pub use typed::ends::{Receiver, Sender};
 pub use typed::error::{Closed, SendError, TryRecvError, TrySendError};
 #[doc(hidden)]
@@ -67,10 +69,29 @@ pub mod generated {
     pub const FORMAT_1: () = ();
 
     pub use crate::floor::layout::{Session, Slot};
+    pub use crate::remote::decoder::{Decoder, Malformed};
+    pub use crate::remote::encoder::Encoder;
+    pub use crate::remote::far_end::FarEnd;
+    pub use crate::remote::open::{open_sender, Open, Start};
+    pub use crate::remote::table::{Remote, Row};
+    pub use crate::remote::wire::{Size, Wire};
+    pub use crate::ring::driver::Driver;
     pub use crate::typed::endpoint::session;
     pub use crate::typed::ends::Branch;
     pub use crate::typed::scheme::{End, Finish, Next, State, Stay, Transition, Turn};
-    pub use crate::{endpoint, shared};
+    pub use crate::{endpoint, opens, shared, start, wire};
+}
+
+/// What transports are built from: the other side of a session whose peer is in another process. Programs use
+/// `duologue-net` instead: the names here may change.
+pub mod transport {
+    pub use crate::remote::decoder::{Decoder, Malformed};
+    pub use crate::remote::encoder::Encoder;
+    pub use crate::remote::far_end::{FarEnd, Forwarded, Role};
+    pub use crate::remote::open::{Open, Start};
+    pub use crate::remote::table::{Arrival, Woken};
+    pub use crate::remote::wire::Size;
+    pub use crate::ring::driver::{Driver, Why};
 }
 
 /// What the macros' expansions call.

@@ -21,6 +21,8 @@ pub(super) struct EndpointView {
     /// The newtype of a sending endpoint, otherwise the alias.
     pub(super) declaration: String,
     pub(super) is_sending: bool,
+    /// Whether it can begin a session between processes.
+    pub(super) opens: bool,
     pub(super) methods_head: String,
     pub(super) methods: Vec<MethodView>,
     pub(super) name: String,
@@ -96,6 +98,7 @@ impl States<'_> {
             docs: comment(4, "///", with_sentence(&state.docs, &sentence)),
             declaration,
             is_sending,
+            opens: self.opens(id),
             methods_head: head(4, &implementation, &self.bounds(state, here)),
             methods: methods
                 .map(|(index, message)| self.method(index, message, side, &names))

@@ -2,12 +2,14 @@
 
 use super::docs::{comment, with_sentence};
 use super::layout::{Piece, definition, signature};
+use super::remote::{self, dotted};
 use super::shared::shared_name;
 use super::spelling::{Here, type_name};
 use super::view::used_parameters;
 use crate::check::CheckedProgram;
 use crate::endpoint::Endpoint;
 use crate::protocol::{InstanceId, Protocol, Side, State, StateId, Type};
+use crate::wire::Plan;
 use askama::Template;
 
 /// The module of an instance.
@@ -22,11 +24,18 @@ pub struct InstanceView {
     messages: Vec<String>,
     client: Vec<String>,
     server: Vec<String>,
+    /// How sessions begin between processes, or nothing.
+    remote: String,
 }
 
 impl InstanceView {
     /// The module of an instance; `here` is the module's position in the tree.
-    pub fn of(checked: &CheckedProgram, id: InstanceId, here: Here) -> InstanceView {
+    pub fn of(
+        checked: &CheckedProgram,
+        id: InstanceId,
+        here: Here,
+        plan: Option<Plan>,
+    ) -> InstanceView {
         let instance = here.program.instance(id);
         let protocol = here.program.protocol(instance.protocol);
         let reached = checked.instantiations_of(id);
@@ -81,7 +90,14 @@ impl InstanceView {
             format!("{path}init::"),
             here.types(&instance.arguments, &[]),
         );
+        let name = dotted(here.program, instance.file, instance.name.text());
+        let names = here.types(&instance.arguments, &[]);
+        let names: Vec<String> = names.iter().map(Piece::flat).collect();
+        let module = format!("{path}state::");
+        let remote =
+            |plan| remote::start(plan, &name, &module, protocol.start(), &names, "CAPACITY");
         InstanceView {
+            remote: plan.and_then(remote).unwrap_or_default(),
             header: super::header(&here.program.file(instance.file).path),
             docs: comment(0, "//!", with_sentence(&instance.docs, &sentence(protocol))),
             signature: signature(0, "pub fn init", &[], &result, &[]),

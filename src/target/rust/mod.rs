@@ -10,6 +10,7 @@ mod endpoints;
 mod instance;
 mod layout;
 mod names;
+mod remote;
 mod shared;
 mod spelling;
 mod table;
@@ -25,6 +26,7 @@ use crate::target::{Generated, Options, OutputFile};
 use askama::Template;
 use derive::Derivable;
 use instance::InstanceView;
+use remote::Remotes;
 use spelling::{Here, file_name, module_name, type_name};
 use std::collections::{BTreeMap, BTreeSet};
 use types::{PackageView, TypeView};
@@ -35,12 +37,18 @@ use view::ProtocolView;
 pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let program = checked.program();
     let derivable = Derivable::of(program);
+    let remotes = if options.remote {
+        Remotes::of(program)
+    } else {
+        Remotes::default()
+    };
     let mut files = Vec::new();
     for (path, package) in packages(program) {
         for id in &package.protocols {
             let protocol = program.protocol(*id);
             let taken = state_names(&protocol.states);
-            let view = ProtocolView::of(checked.protocol(*id), options, &derivable, &taken);
+            let plan = remotes.protocol(*id);
+            let view = ProtocolView::of(checked.protocol(*id), options, &derivable, &taken, plan);
             files.push(output(
                 format!("{path}{}.rs", file_name(&protocol.name)),
                 &view,
@@ -56,19 +64,19 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                 depth: 1,
                 taken: &taken,
             };
-            let view = InstanceView::of(checked, *id, here);
+            let view = InstanceView::of(checked, *id, here, remotes.instance(*id));
             files.push(output(
                 format!("{path}{}.rs", file_name(&instance.name)),
                 &view,
             ));
         }
-        let view = package.view(program, options, &derivable);
+        let view = package.view(program, options, &derivable, &remotes);
         files.push(output(format!("{path}mod.rs"), &view));
     }
     files.sort_by(|left, right| left.path.cmp(&right.path));
     Generated {
         files,
-        notes: Vec::new(),
+        notes: remotes.notes,
     }
 }
 
@@ -100,7 +108,13 @@ struct Package<'a> {
 }
 
 impl Package<'_> {
-    fn view(&self, program: &Program, options: &Options, derivable: &Derivable) -> PackageView {
+    fn view(
+        &self,
+        program: &Program,
+        options: &Options,
+        derivable: &Derivable,
+        remotes: &Remotes,
+    ) -> PackageView {
         let taken = self
             .types
             .iter()
@@ -130,7 +144,10 @@ impl Package<'_> {
             docs: format!("//! The package `{dotted}`.\n"),
             modules: self.modules(program).into_values().collect(),
             types: types
-                .filter_map(|id| TypeView::of(*id, here(program.ty(*id).file), derivable))
+                .filter_map(|id| {
+                    let here = here(program.ty(*id).file);
+                    TypeView::of(*id, here, derivable, remotes.encoding(*id, here))
+                })
                 .collect(),
         }
     }

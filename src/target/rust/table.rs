@@ -17,6 +17,8 @@ pub(super) struct StateView {
     pub(super) stays: bool,
     /// What its sessions start with, if that is always the same.
     pub(super) session: Option<String>,
+    /// The head of what it is between processes, if it can leave the process.
+    pub(super) remote: Option<String>,
     pub(super) arms: Vec<ArmView>,
 }
 
@@ -76,6 +78,11 @@ impl States<'_> {
             declaration,
             is_terminal: state.active_side().is_none(),
             head: head("State"),
+            remote: self.plan.is_some().then(|| {
+                let bounds = self.bounds_of_wire(state, here);
+                let of = format!("{all} ::duologue::generated::Remote");
+                implementation(4, &of, &ty, &bounds)
+            }),
             message: definition(8, "type Message", &message),
             name: definition(8, "const NAME: &'static str", &Piece::word(name)),
             stays: endpoint::may_stay(self.protocol(), state),

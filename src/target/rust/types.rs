@@ -27,6 +27,8 @@ pub struct TypeView {
     head: String,
     is_alias: bool,
     members: Vec<MemberView>,
+    /// The implementation of its encoding, or nothing.
+    encoding: String,
 }
 
 struct MemberView {
@@ -36,7 +38,7 @@ struct MemberView {
 
 impl TypeView {
     /// A type that is declared in generated Rust; `None` for one that the host supplies.
-    pub fn of(id: TypeId, here: Here, derivable: &Derivable) -> Option<TypeView> {
+    pub fn of(id: TypeId, here: Here, derivable: &Derivable, encoding: String) -> Option<TypeView> {
         let declaration = here.program.ty(id);
         let name = type_name(&declaration.name);
         let (kind, members) = match &declaration.definition {
@@ -47,6 +49,7 @@ impl TypeView {
                     head: definition(0, &format!("pub type {name}"), &here.ty(ty, &[])),
                     is_alias: true,
                     members: Vec::new(),
+                    encoding,
                 });
             }
             Definition::Struct(fields) => {
@@ -91,6 +94,7 @@ impl TypeView {
             head: format!("pub {kind} {name} {{"),
             is_alias: false,
             members,
+            encoding,
         })
     }
 }

@@ -10,6 +10,7 @@ use crate::check::CheckedProtocol;
 use crate::graph::Capacity;
 use crate::protocol::{Message, Next, Protocol, Side, State, StateId, Type};
 use crate::target::Options;
+use crate::wire::Plan;
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -23,6 +24,8 @@ pub struct ProtocolView<'a> {
     init: InitView,
     sides: [SideView<'a>; 2],
     states: States<'a>,
+    /// How sessions begin between processes, or nothing.
+    start: String,
 }
 
 /// The states of a protocol. The view of each state is created when the template reaches it.
@@ -31,6 +34,8 @@ pub(super) struct States<'a> {
     pub(super) checked: CheckedProtocol<'a>,
     pub(super) here: Here<'a>,
     derivable: &'a Derivable,
+    /// If the protocol can leave the process.
+    pub(super) plan: Option<Plan>,
 }
 
 pub(super) struct InitView {
@@ -64,6 +69,7 @@ impl<'a> ProtocolView<'a> {
         options: &'a Options,
         derivable: &'a Derivable,
         taken: &'a BTreeSet<String>,
+        plan: Option<Plan>,
     ) -> ProtocolView<'a> {
         let (program, protocol) = (checked.program(), checked.protocol());
         let file = program.file(protocol.file);
@@ -78,6 +84,7 @@ impl<'a> ProtocolView<'a> {
             checked,
             here,
             derivable,
+            plan,
         };
         let capacity = match checked.capacity() {
             Capacity::Bounded(longest) => format!("Bounded({longest})"),
@@ -108,6 +115,7 @@ impl<'a> ProtocolView<'a> {
             capacity,
             init: states.init(),
             sides: [side(Side::Client), side(Side::Server)],
+            start: states.remote_start(),
             states,
         }
     }

@@ -29,6 +29,7 @@
 //! turn, neither of which needs a barrier.
 
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::Arc;
 use std::task::Waker;
 
 use super::credit::Room;
@@ -37,6 +38,7 @@ use crate::floor::barrier;
 use crate::floor::cpu::Cpu;
 use crate::floor::wait_slot::{WaitSlot, Waiter};
 use crate::ring::credit_word::Credit;
+use crate::ring::driver::Driver;
 use crate::ring::flags::Report;
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
@@ -140,6 +142,12 @@ impl<'a> Wait<'a> {
     /// The processor on which the peer last ran.
     pub(crate) fn peer_cpu(&self) -> Cpu {
         self.pipe.private().peer_cpu()
+    }
+
+    /// What drives the session, if the other side is in another process.
+    #[inline]
+    pub(crate) fn driver(&self) -> Option<&'a Arc<dyn Driver>> {
+        self.pipe.driver()
     }
 
     /// Registers a task's waker unless the next operation would not wait, and returns whether it did. Replaces an
@@ -259,6 +267,9 @@ impl<'a> Wait<'a> {
         }
         if !self.sends && is_certain {
             self.pipe.note_sleep();
+        }
+        if let Some(driver) = self.driver() {
+            driver.armed();
         }
         true
     }

@@ -65,7 +65,7 @@ impl Pipe {
     }
 
     /// Called by the receiver when it has taken the last message of a line: reports the segment if that empties one.
-    pub(super) fn report_emptied(&self) -> Option<Waiter> {
+    pub(crate) fn report_emptied(&self) -> Option<Waiter> {
         let (layout, epoch) = (self.layout(), self.at().epoch());
         let emptied = self.at().line() + 1;
         if emptied == self.copy().lines_of_lap() {

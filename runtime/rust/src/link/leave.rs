@@ -199,6 +199,16 @@ impl Pipe {
     /// Ends the session for a receiver, unless a message is there: then that has to be consumed first. If this side
     /// still has a waiter registered, it is put into `left`, for the caller to drop when everything is done.
     pub(crate) fn die(self, left: &mut Option<Waiter>) -> Result<(), Pipe> {
+        // The session may end as soon as this side has disconnected.
+        let driver = self.driver().cloned();
+        self.die_undriven(left)?;
+        if let Some(driver) = driver {
+            driver.abandoned();
+        }
+        Ok(())
+    }
+
+    fn die_undriven(self, left: &mut Option<Waiter>) -> Result<(), Pipe> {
         if !self.swaps() && matches!(self.find_in(self.layout()), Found::Nothing(_)) {
             // A side that has set no flags has no waiter registered, and does not wait in the word.
             match self.vanish(PeerFlags::NONE) {

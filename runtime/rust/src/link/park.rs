@@ -10,10 +10,23 @@ use crate::floor::wait_slot::Waiter;
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
 
+/// Whether the awaited endpoint is ready. If the peer is in another process, also checks what has arrived from there.
+pub(crate) fn is_ready(wait: Wait<'_>) -> bool {
+    let is_ready = || wait.is_ready();
+    let driven = || Some(wait.driver()?.wait(&is_ready, Some(Instant::now())));
+    is_ready() || driven().is_some_and(|_| is_ready())
+}
+
 /// Waits until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.
 pub(crate) fn until(wait: Wait<'_>, deadline: Option<Instant>) -> bool {
     let find = || wait.is_ready().then_some(());
-    find().is_some() || poll(wait, find).is_some() || sleep(wait, deadline)
+    if find().is_some() {
+        return true;
+    }
+    if let Some(driver) = wait.driver() {
+        return driver.wait(&|| wait.is_ready(), deadline) || wait.is_ready();
+    }
+    poll(wait, find).is_some() || sleep(wait, deadline)
 }
 
 /// Waits for the next message, and returns the word that has it; `None` if there will be none.
@@ -33,13 +46,21 @@ pub(crate) fn for_message(pipe: Pipe) -> Option<LineWord> {
         found @ (Found::Message(_) | Found::Closed) => Some(found),
     };
     let wait = Wait::for_message(&pipe);
+    let is_driven = wait.driver().is_some();
     loop {
-        match find().or_else(|| poll(wait, find)) {
+        let found = find();
+        match found.or_else(|| if is_driven { None } else { poll(wait, find) }) {
             Some(Found::Message(word)) => return Some(word),
             Some(_) => return None,
-            None => sleep(wait, None),
+            None => wait_for_driver(wait) || sleep(wait, None),
         };
     }
+}
+
+/// If the session has a driver, waits with it until the awaited endpoint is ready, and returns true.
+fn wait_for_driver(wait: Wait<'_>) -> bool {
+    let driver = wait.driver();
+    driver.is_some_and(|driver| driver.wait(&|| wait.is_ready(), None))
 }
 
 /// Sleeps until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.

@@ -11,6 +11,7 @@ use crate::floor::barrier;
 use crate::floor::cpu::Cpu;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::PendingWake;
+use crate::ring::driver::Why;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::Pipe;
@@ -58,13 +59,22 @@ pub(crate) enum Left {
 }
 
 impl Left {
+    /// Returns why the session was closed.
     #[cold]
     #[inline(never)]
-    pub(crate) fn end(self) {
+    pub(crate) fn end(self) -> Why {
         match self {
-            Left::Nothing => {}
-            Left::Leaving(pipe) => pipe.leave(),
-            Left::Alone(pipe) => pipe.free(),
+            Left::Nothing => Why::Left,
+            Left::Leaving(pipe) => {
+                let why = pipe.why();
+                pipe.leave();
+                why
+            }
+            Left::Alone(pipe) => {
+                let why = pipe.why();
+                pipe.free();
+                why
+            }
         }
     }
 }

@@ -62,7 +62,7 @@ enum Attempt<P> {
 
 impl<P> Attempt<P> {
     /// Does the remaining work, where no lock is held. Returns the payload if there is no space.
-    fn done(self, state: &'static str) -> Result<Done<P>, P> {
+    fn done(self, state: &'static &'static str) -> Result<Done<P>, P> {
         match self {
             Attempt::Sent(receiver) => {
                 if let Some(receiver) = receiver {
@@ -71,8 +71,8 @@ impl<P> Attempt<P> {
                 Ok(Ok(()))
             }
             Attempt::Closed(Unsent { payload, left }) => {
-                left.end();
-                Ok(Err(SendError::new(payload, Closed::new(state))))
+                let why = left.end();
+                Ok(Err(SendError::new(payload, Closed::new(state, why))))
             }
             Attempt::Full(payload) => Err(payload),
             Attempt::DoesNotFit(_payload) => does_not_fit(state),
@@ -136,7 +136,7 @@ impl<S> SharedSender<S> {
         S: Transition<INDEX, Next = Stay<S>>,
     {
         let attempt = attempt::<S, INDEX>(&mut self.shared.lock(), payload);
-        match attempt.done(S::NAME) {
+        match attempt.done(&S::NAME) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(TrySendError::Closed(error)),
             Err(payload) => Err(TrySendError::Full(payload)),
@@ -186,7 +186,7 @@ impl<S> Shared<S> {
         let is_waiting = joined.is_ok();
         _refused = joined.err();
         attempt
-            .done(S::NAME)
+            .done(&S::NAME)
             .map_err(|payload| (payload, is_waiting))
     }
 }

@@ -21,6 +21,7 @@
 
 pub(crate) mod block;
 pub(crate) mod credit_word;
+pub(crate) mod driver;
 pub(crate) mod flags;
 pub(crate) mod laps;
 pub(crate) mod line_word;

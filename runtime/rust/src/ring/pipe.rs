@@ -4,9 +4,11 @@ use std::ops::Range;
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::Arc;
 
 use super::block::{Block, PrivateSide, PublicSide, StateInfo};
 use super::credit_word::Credit;
+use super::driver::{Attached, Driver};
 use super::flags::PeerFlags;
 use super::laps::Laps;
 use super::line_word::LineWord;
@@ -39,8 +41,18 @@ impl Pipe {
     /// Both sides of a new session: side 0, side 1.
     #[inline(always)]
     pub(crate) fn pair(layout: Layout) -> (Pipe, Pipe) {
+        Pipe::begin(layout, !barrier::is_there())
+    }
+
+    /// Like [`Pipe::pair`], for a session that may get a driver.
+    pub(crate) fn pair_to_drive(layout: Layout) -> (Pipe, Pipe) {
+        Pipe::begin(layout, true)
+    }
+
+    #[inline(always)]
+    fn begin(layout: Layout, swaps: bool) -> (Pipe, Pipe) {
         let (block, epoch) = Block::begin(layout);
-        let (first, second) = Pipe::sides(block, epoch, !barrier::is_there());
+        let (first, second) = Pipe::sides(block, epoch, swaps);
         for side in [&first, &second] {
             side.private().turned_by.store(LineWord::EMPTY, Relaxed);
         }
@@ -194,6 +206,29 @@ impl Pipe {
         self.lives();
         // SAFETY: as above.
         unsafe { &*addr_of!((*self.block.as_ptr()).credit) }
+    }
+
+    /// Sets the session's driver, to which this side belongs. It has none yet.
+    pub(crate) fn attach(&self, driver: Arc<dyn Driver>) {
+        let far = self.at.side();
+        // SAFETY: as above.
+        unsafe { Block::attach(self.block, Attached { driver, far }) };
+    }
+
+    /// What drives the session, if the other side is in another process.
+    #[inline]
+    pub(crate) fn driver(&self) -> Option<&Arc<dyn Driver>> {
+        if !self.at.always_swaps() {
+            return None;
+        }
+        self.driver_of_block()
+    }
+
+    #[cold]
+    fn driver_of_block(&self) -> Option<&Arc<dyn Driver>> {
+        // SAFETY: as above.
+        let attached = unsafe { Block::attached(self.block) }?;
+        (attached.far != self.at.side()).then_some(&attached.driver)
     }
 
     /// See `link::drop_queue`.

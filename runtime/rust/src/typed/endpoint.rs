@@ -33,6 +33,19 @@ pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver
     (Sender::new(first), Receiver::new(second))
 }
 
+/// Like [`session`], for a session that gets a driver: its other side is in another process.
+pub(crate) fn session_to_drive<S: State>(
+    slot: Slot,
+    capacity: Capacity,
+) -> (Sender<S>, Receiver<S>) {
+    assert!(
+        S::SESSION.follows(Session::of(slot, capacity, true), false),
+        "the session does not match the state's `SESSION`"
+    );
+    let (first, second) = Pipe::pair_to_drive(Layout::of(slot, capacity));
+    (Sender::new(first), Receiver::new(second))
+}
+
 /// The layout of this pipe's session, which is in state `S`: a compile-time constant if possible.
 ///
 /// The constant equals the session's layout. For the first state, this is checked when the session begins, and for each
@@ -84,8 +97,8 @@ impl<S: State> Sender<S> {
                 Ok(next)
             }
             Err(Unsent { payload, left }) => {
-                left.end();
-                Err(SendError::new(payload, Closed::new(S::NAME)))
+                let why = left.end();
+                Err(SendError::new(payload, Closed::new(&S::NAME, why)))
             }
         }
     }
@@ -136,7 +149,7 @@ pub(crate) fn does_not_fit(state: &str) -> ! {
 }
 
 impl<S: State> Receiver<S> {
-    const INFO: &'static StateInfo = &StateInfo {
+    pub(crate) const INFO: &'static StateInfo = &StateInfo {
         name: S::NAME,
         discard: |block, at| {
             drop(Receiver::<S>::new(Pipe::of(block, at)).try_recv());
@@ -195,7 +208,7 @@ impl<S: State> Receiver<S> {
     pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
         let mut found = self.find();
         if let Found::Nothing(_) = found {
-            found = self.pipe().find();
+            found = self.pipe().find_driven();
         }
         match found {
             Found::Message(word) => Ok(self.open(word)),
@@ -224,8 +237,10 @@ impl<S: State> Receiver<S> {
     /// Ends a session that was found closed.
     #[cold]
     fn closed(self) -> Closed {
-        self.into_pipe().free();
-        Closed::new(S::NAME)
+        let pipe = self.into_pipe();
+        let why = pipe.why();
+        pipe.free();
+        Closed::new(&S::NAME, why)
     }
 }
 

@@ -51,9 +51,9 @@ impl<S> Drop for Receiver<S> {
 /// Only `State::open`, which generated code implements, gets one. If it is dropped instead of taken, which generated code never does, the message and
 /// its session are leaked: the runtime does not know the payload's type.
 pub struct Branch<S> {
-    pub(super) pipe: Pipe,
-    pub(super) word: LineWord,
-    pub(super) state: PhantomData<fn(S) -> S>,
+    pub(crate) pipe: Pipe,
+    pub(crate) word: LineWord,
+    pub(crate) state: PhantomData<fn(S) -> S>,
 }
 
 /// What a sender and a receiver have in common: they own a pipe.
@@ -62,7 +62,7 @@ macro_rules! owns_pipe {
         impl<S> $end<S> {
             /// The endpoint of this pipe.
             #[inline(always)]
-            pub(super) fn of(pipe: Pipe) -> $end<S> {
+            pub(crate) fn of(pipe: Pipe) -> $end<S> {
                 $end {
                     pipe: ManuallyDrop::new(pipe),
                     state: PhantomData,
@@ -70,14 +70,14 @@ macro_rules! owns_pipe {
             }
 
             #[inline(always)]
-            pub(super) fn into_pipe(self) -> Pipe {
+            pub(crate) fn into_pipe(self) -> Pipe {
                 let mut this = ManuallyDrop::new(self);
                 // SAFETY: `this` is not dropped, so the pipe is not used again.
                 unsafe { ManuallyDrop::take(&mut this.pipe) }
             }
 
             #[inline(always)]
-            pub(super) fn pipe(&self) -> &Pipe {
+            pub(crate) fn pipe(&self) -> &Pipe {
                 &self.pipe
             }
 

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::ring::driver::Why;
+
 /// The peer closed the session: its endpoint was dropped before the protocol ended.
 ///
 /// ```
@@ -12,12 +14,19 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Closed {
-    name: &'static str,
+    // Twice by reference, so that a `Closed` takes two machine words.
+    name: &'static &'static str,
+    why: Why,
 }
 
 impl Closed {
-    pub(crate) fn new(name: &'static str) -> Closed {
-        Closed { name }
+    pub(crate) fn new(name: &'static &'static str, why: Why) -> Closed {
+        Closed { name, why }
+    }
+
+    /// Why the session was closed. Within a process that is always [`Why::Left`].
+    pub fn why(&self) -> Why {
+        self.why
     }
 
     /// The name of the protocol as in the protocol file, with its package: `acme.bank`.
@@ -37,7 +46,20 @@ impl Closed {
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the peer closed the session in state `{}`", self.name)
+        let name = self.name;
+        match self.why {
+            Why::Left => write!(f, "the peer closed the session in state `{name}`"),
+            Why::Lost => write!(f, "the connection to the peer was lost in state `{name}`"),
+            Why::Broken => write!(f, "the session broke its format in state `{name}`"),
+            Why::Late => write!(
+                f,
+                "the session was closed in state `{name}`: a message was late"
+            ),
+            Why::TooLarge => write!(
+                f,
+                "a message before state `{name}` was too large for the peer"
+            ),
+        }
     }
 }
 

@@ -59,7 +59,7 @@ macro_rules! endpoints {
             }
 
             fn is_ready(&self) -> bool {
-                self.wait().is_ready()
+                park::is_ready(self.wait())
             }
         }
     )*};

@@ -1,0 +1,182 @@
+//! Where a listener is: addresses as texts.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Instant;
+
+use crate::stream::{left, Socket};
+use crate::Error;
+
+/// Where a listener is: `unix:/run/bank.sock`, `tcp://host:7000` or `tcp://[::1]:7000`.
+///
+/// ```
+/// let address: duologue_net::Address = "tcp://127.0.0.1:7000".parse()?;
+/// assert_eq!(address.to_string(), "tcp://127.0.0.1:7000");
+/// # Ok::<(), duologue_net::Error>(())
+/// ```
+#[non_exhaustive]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Address {
+    /// A Unix socket with this path.
+    Unix(PathBuf),
+    /// A TCP port, with its host: `host:port`.
+    Tcp(String),
+}
+
+impl FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Address, Error> {
+        let wrong = |problem| Error::Address {
+            text: text.to_owned(),
+            problem,
+        };
+        if let Some(path) = text.strip_prefix("unix:") {
+            return match path {
+                "" => Err(wrong("the path is missing")),
+                path => Ok(Address::Unix(path.into())),
+            };
+        }
+        let Some(rest) = text.strip_prefix("tcp://") else {
+            return Err(wrong("its scheme is neither `unix:` nor `tcp://`"));
+        };
+        let Some((host, port)) = rest.rsplit_once(':') else {
+            return Err(wrong("the port is missing"));
+        };
+        if port.parse::<u16>().is_err() {
+            return Err(wrong("the port is not a number below 65536"));
+        }
+        let is_bracketed = host.starts_with('[') && host.ends_with(']');
+        if host.is_empty() || host.contains(':') && !is_bracketed || host.contains('/') {
+            return Err(wrong(
+                "the host is missing, or is an IPv6 address without brackets",
+            ));
+        }
+        Ok(Address::Tcp(rest.to_owned()))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Tcp(host) => write!(f, "tcp://{host}"),
+        }
+    }
+}
+
+impl Address {
+    pub(crate) fn connect(&self, deadline: Instant) -> Result<Socket, Error> {
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Error::TimedOut,
+            _ => Error::Io {
+                what: format!("connect to {self}"),
+                source,
+            },
+        };
+        match self {
+            Address::Unix(path) => UnixStream::connect(path)
+                .map(|stream| Socket::of(stream.into()))
+                .map_err(failed),
+            Address::Tcp(host) => {
+                let mut last = None;
+                for at in host.to_socket_addrs().map_err(failed)? {
+                    let Some(left) = left(deadline) else { break };
+                    match TcpStream::connect_timeout(&at, left) {
+                        Ok(stream) => {
+                            stream.set_nodelay(true).map_err(failed)?;
+                            return Ok(Socket::of(stream.into()));
+                        }
+                        Err(error) => last = Some(error),
+                    }
+                }
+                Err(last.map_or(Error::TimedOut, failed))
+            }
+        }
+    }
+
+    pub(crate) fn bind(&self) -> Result<Bound, Error> {
+        let failed = |source| Error::Io {
+            what: format!("listen on {self}"),
+            source,
+        };
+        match self {
+            Address::Unix(path) => {
+                let listener = match UnixListener::bind(path) {
+                    Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_stale(path) => {
+                        fs::remove_file(path).map_err(failed)?;
+                        UnixListener::bind(path)
+                    }
+                    bound => bound,
+                };
+                Ok(Bound::Unix(listener.map_err(failed)?, path.clone()))
+            }
+            Address::Tcp(host) => {
+                let all: Vec<SocketAddr> = host.to_socket_addrs().map_err(failed)?.collect();
+                Ok(Bound::Tcp(TcpListener::bind(&all[..]).map_err(failed)?))
+            }
+        }
+    }
+}
+
+/// Whether this is a socket on which nobody listens: a file that remained when its program was killed.
+fn is_stale(path: &PathBuf) -> bool {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    let refused = || match UnixStream::connect(path) {
+        Ok(_) => false,
+        Err(error) => error.kind() == io::ErrorKind::ConnectionRefused,
+    };
+    is_socket && refused()
+}
+
+/// A socket that listens.
+#[derive(Debug)]
+pub(crate) enum Bound {
+    Unix(UnixListener, PathBuf),
+    Tcp(TcpListener),
+}
+
+impl Bound {
+    pub(crate) fn address(&self) -> Address {
+        match self {
+            Bound::Unix(_, path) => Address::Unix(path.clone()),
+            Bound::Tcp(listener) => match listener.local_addr() {
+                Ok(address) => Address::Tcp(address.to_string()),
+                Err(_) => Address::Tcp("unknown:0".to_owned()),
+            },
+        }
+    }
+
+    pub(crate) fn accept(&self) -> io::Result<Socket> {
+        match self {
+            Bound::Unix(listener, _) => Ok(Socket::of(listener.accept()?.0.into())),
+            Bound::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                Ok(Socket::of(stream.into()))
+            }
+        }
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        match self {
+            Bound::Unix(listener, _) => listener.as_fd(),
+            Bound::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if let Bound::Unix(_, path) = self {
+            let _gone = fs::remove_file(path);
+        }
+    }
+}

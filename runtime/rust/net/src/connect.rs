@@ -1,0 +1,186 @@
+//! The connecting side.
+
+use std::time::{Duration, Instant};
+
+use duologue::transport::{Open, Start};
+
+use crate::error::Verdict;
+use crate::hello::{Answer, Hello, HEAD, MAGIC, SMALLEST_LIMIT, VERSION};
+use crate::session::{self, Limits};
+use crate::stream::{read_all, write_all, Stream};
+use crate::{Address, Error, Fingerprint};
+
+/// Begins a session with a listener, as the side whose first endpoint is `E`. Waits until the listener has accepted.
+///
+/// ```no_run
+/// # mod bank { pub mod client { pub type Login = duologue::Receiver<State>; pub enum State {} } }
+/// # fn show<E: duologue_net::Open>() -> Result<(), duologue_net::Error> {
+/// # type Login<E> = E;
+/// let client: Login<E> = duologue_net::connect("unix:/run/bank.sock")?;
+/// # drop(client);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// If the address is malformed, nobody listens there, or the listener refuses the session.
+pub fn connect<E: Open>(address: &str) -> Result<E, Error> {
+    Connector::new().connect(address)
+}
+
+/// How to connect: [`connect`] with options.
+#[derive(Clone, Debug)]
+pub struct Connector {
+    timeout: Duration,
+    largest: u32,
+    memory: usize,
+    accepts: Vec<Fingerprint>,
+    token: Option<Vec<u8>>,
+}
+
+impl Default for Connector {
+    fn default() -> Connector {
+        Connector::new()
+    }
+}
+
+impl Connector {
+    /// The defaults: 5 seconds to begin, payloads of up to 1 MiB that take up to 64 MiB of memory.
+    #[must_use]
+    pub fn new() -> Connector {
+        Connector {
+            timeout: Duration::from_secs(5),
+            largest: 1 << 20,
+            memory: 64 << 20,
+            accepts: Vec::new(),
+            token: None,
+        }
+    }
+
+    /// How long it may take until the session has begun.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Connector {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The largest payload that this side accepts, in encoded bytes; at least 1,024.
+    #[must_use]
+    pub fn max_payload(mut self, bytes: u32) -> Connector {
+        self.largest = bytes.max(SMALLEST_LIMIT);
+        self
+    }
+
+    /// How much memory the values of one payload may take, in bytes.
+    #[must_use]
+    pub fn max_memory(mut self, bytes: usize) -> Connector {
+        self.memory = bytes;
+        self
+    }
+
+    /// Also accepts a listener with this older protocol. `duologue fingerprint --against` reports whether that is
+    /// sound. At most 16 are sent.
+    #[must_use]
+    pub fn accepts(mut self, older: Fingerprint) -> Connector {
+        self.accepts.push(older);
+        self.accepts.truncate(16);
+        self
+    }
+
+    /// Sends a token, by which the listener may decide whether it admits this side. At most 2,048 bytes are sent.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<Vec<u8>>) -> Connector {
+        let mut token = token.into();
+        token.truncate(2_048);
+        self.token = Some(token);
+        self
+    }
+
+    /// Begins a session with the listener at this address.
+    ///
+    /// # Errors
+    /// As for [`connect`].
+    pub fn connect<E: Open>(&self, address: &str) -> Result<E, Error> {
+        let deadline = Instant::now() + self.timeout;
+        let address: Address = address.parse()?;
+        let socket = address.connect(deadline)?;
+        self.begin(Box::new(socket), deadline)
+    }
+
+    /// Begins a session over a connection of the program's own.
+    ///
+    /// # Errors
+    /// If the other side refuses the session or is not a Duologue listener.
+    pub fn connect_over<E: Open>(&self, stream: impl Stream) -> Result<E, Error> {
+        self.begin(Box::new(stream), Instant::now() + self.timeout)
+    }
+
+    fn begin<E: Open>(&self, stream: Box<dyn Stream>, deadline: Instant) -> Result<E, Error> {
+        let mut name = E::State::PROTOCOL;
+        while name.len() > 255 {
+            name = name.split_once('.').map_or("", |(_, rest)| rest);
+        }
+        let own = Fingerprint(E::State::FINGERPRINT);
+        let hello = Hello {
+            receives_first: !E::SENDS_FIRST,
+            fingerprint: own,
+            largest: self.largest,
+            seconds: 0,
+            name: name.to_owned(),
+            accepts: self.accepts.clone(),
+            context: None,
+            token: self.token.clone(),
+        };
+        let deadline = Some(deadline);
+        // If the listener has refused already, its answer is there even though it does not read.
+        let written = write_all(&*stream, &hello.encode(), deadline);
+        let mut head = [0; HEAD];
+        if let Err(error) = read_all(&*stream, &mut head, deadline) {
+            return Err(match error.kind() {
+                std::io::ErrorKind::TimedOut => Error::TimedOut,
+                _ => match written {
+                    Err(source) if source.kind() == std::io::ErrorKind::TimedOut => Error::TimedOut,
+                    Ok(()) | Err(_) => Error::NoAnswer,
+                },
+            });
+        }
+        let [magic @ .., version, verdict, low, high] = head;
+        if magic != MAGIC {
+            return Err(Error::NotDuologue);
+        }
+        let mut rest = [0; 26];
+        let (length, is_begun) = (u16::from_le_bytes([low, high]), verdict < 16);
+        let rest = match (is_begun, length) {
+            (true, 26) if version >= VERSION => &mut rest[..],
+            (false, 4) => &mut rest[..4],
+            (_, _) => return Err(Error::NotDuologue),
+        };
+        read_all(&*stream, rest, deadline).map_err(|_| Error::NoAnswer)?;
+        if !is_begun {
+            let wait = rest
+                .iter()
+                .rev()
+                .fold(0, |wait, byte| wait << 8 | u64::from(*byte));
+            return Err(Error::Refused {
+                verdict: Verdict::of(verdict),
+                retry_after: (wait > 0).then(|| Duration::from_millis(wait)),
+            });
+        }
+        let answer = Answer::decode(verdict, rest).ok_or(Error::NotDuologue)?;
+        let fits = match verdict {
+            0 => answer.fingerprint == own,
+            1 => true,
+            2 => self.accepts.contains(&answer.fingerprint),
+            _ => false,
+        };
+        if !fits {
+            return Err(Error::NotDuologue);
+        }
+        let limits = Limits {
+            theirs: answer.largest as usize,
+            ours: self.largest as usize,
+            memory: self.memory,
+        };
+        Ok(session::open(stream, limits, Vec::new()))
+    }
+}

@@ -1,0 +1,72 @@
+//! A thread of the process that writes what a sender has collected and not written for a while. It is started when the
+//! first sender needs it.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::session::Session;
+use crate::stream::left;
+
+/// How long messages may be collected.
+const LONGEST: Duration = Duration::from_millis(2);
+
+/// The sessions to look after, each with the time when that is due. All wait equally long, so the first is due first.
+struct Queue {
+    due: Mutex<VecDeque<(Instant, Weak<Session>)>>,
+    filled: Condvar,
+}
+
+static QUEUE: Queue = Queue {
+    due: Mutex::new(VecDeque::new()),
+    filled: Condvar::new(),
+};
+
+fn due() -> MutexGuard<'static, VecDeque<(Instant, Weak<Session>)>> {
+    QUEUE.due.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets the thread flush this session after a while. The caller has set `is_due`.
+pub(crate) fn later(session: &Arc<Session>) {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let thread = thread::Builder::new().name("duologue-flush".to_owned());
+        // Without the thread, what was collected is written when the run ends.
+        let _started = thread.spawn(run);
+    });
+    let mut due = due();
+    due.push_back((Instant::now() + LONGEST, Arc::downgrade(session)));
+    if due.len() == 1 {
+        QUEUE.filled.notify_one();
+    }
+}
+
+fn run() {
+    loop {
+        let mut queue = due();
+        let Some((at, _)) = queue.front() else {
+            drop(
+                QUEUE
+                    .filled
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
+            continue;
+        };
+        if let Some(left) = left(*at) {
+            drop(queue);
+            thread::sleep(left);
+            continue;
+        }
+        let session = queue.pop_front().and_then(|(_, session)| session.upgrade());
+        drop(queue);
+        if let Some(session) = session {
+            session.is_due.store(false, SeqCst);
+            if session.flush() && !session.is_due.swap(true, SeqCst) {
+                later(&session);
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Frames, which both directions carry after hello and answer.
+
+use duologue::transport::{Size, Why};
+
+/// The kinds of control frames.
+const ALIVE: u8 = 1;
+const LEAVE: u8 = 3;
+const DRAIN: u8 = 4;
+
+/// Says that this side left, as the last frame.
+pub(crate) const LEFT: [u8; 3] = [0, LEAVE, 0];
+/// Says that the peer broke the format.
+pub(crate) const BROKEN: [u8; 3] = [0, LEAVE, 1];
+
+/// The first frame of some bytes.
+pub(crate) enum Frame {
+    /// It is not complete.
+    Incomplete,
+    /// A message: its tag, and where its payload is.
+    Message {
+        tag: usize,
+        payload: std::ops::Range<usize>,
+    },
+    /// A control frame of this many bytes that needs no answer.
+    Ignored(usize),
+    /// The peer ends the session.
+    Leave(Why),
+    /// No correct peer sends this.
+    Broken,
+}
+
+/// A count at the beginning of some bytes: its value and its length.
+enum Count {
+    Incomplete,
+    Broken,
+    Is(u64, usize),
+}
+
+/// Reads a count of at most `longest` bytes.
+fn count(bytes: &[u8], longest: usize) -> Count {
+    let mut value = 0;
+    for (at, byte) in bytes.iter().take(longest).enumerate() {
+        value |= u64::from(byte & 127) << (7 * at);
+        if *byte < 128 {
+            return match (*byte, at) {
+                (0, 1..) => Count::Broken,
+                _ => Count::Is(value, at + 1),
+            };
+        }
+    }
+    if bytes.len() < longest {
+        Count::Incomplete
+    } else {
+        Count::Broken
+    }
+}
+
+/// Reads the first frame. `size` knows the payloads of the messages that may come now, and `largest` is how large they
+/// may be.
+pub(crate) fn first(bytes: &[u8], largest: usize, size: impl Fn(usize) -> Option<Size>) -> Frame {
+    let (tag, start) = match count(bytes, 2) {
+        Count::Incomplete => return Frame::Incomplete,
+        Count::Broken => return Frame::Broken,
+        Count::Is(0, _) => return control(bytes),
+        Count::Is(number, length) => match usize::try_from(number - 1) {
+            Ok(tag) => (tag, length),
+            Err(_) => return Frame::Broken,
+        },
+    };
+    let Some(size) = size(tag) else {
+        return Frame::Broken;
+    };
+    let (length, start) = match size.fixed() {
+        Some(fixed) => (fixed, start),
+        None => match count(&bytes[start..], 5) {
+            Count::Incomplete => return Frame::Incomplete,
+            Count::Broken => return Frame::Broken,
+            Count::Is(length, digits) => match usize::try_from(length) {
+                Ok(length) => (length, start + digits),
+                Err(_) => return Frame::Broken,
+            },
+        },
+    };
+    if length > largest || !size.admits(length) {
+        return Frame::Broken;
+    }
+    let payload = start..start + length;
+    if payload.end > bytes.len() {
+        return Frame::Incomplete;
+    }
+    Frame::Message { tag, payload }
+}
+
+fn control(bytes: &[u8]) -> Frame {
+    match *bytes {
+        [_] => Frame::Incomplete,
+        [_, ALIVE | DRAIN, ..] => Frame::Ignored(2),
+        [_, LEAVE] => Frame::Incomplete,
+        [_, LEAVE, reason, ..] => Frame::Leave(match reason {
+            1 => Why::Broken,
+            2 => Why::Late,
+            _ => Why::Left,
+        }),
+        [..] => Frame::Broken,
+    }
+}

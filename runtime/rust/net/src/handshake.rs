@@ -1,0 +1,157 @@
+//! What an accepting side answers to a hello.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use duologue::transport::{Open, Start};
+
+use crate::error::Verdict;
+use crate::hello::{refusal, Answer, Hello, HEAD};
+use crate::session::Limits;
+use crate::stream::{read_all, write_all, Stream};
+use crate::Fingerprint;
+
+/// Decides whether a side is admitted.
+type Admits = dyn Fn(&Peer<'_>) -> bool + Send + Sync;
+
+/// What a listener knows of the other side when it decides whether to admit it.
+#[non_exhaustive]
+#[derive(Debug)]
+pub struct Peer<'a> {
+    /// The protocol's name, as the other side states it.
+    pub protocol: &'a str,
+    /// The fingerprint of the other side's protocol.
+    pub fingerprint: Fingerprint,
+    /// The token that it sent.
+    pub token: Option<&'a [u8]>,
+}
+
+/// How hellos are answered.
+#[derive(Clone)]
+pub(crate) struct Policy {
+    pub(crate) max_sessions: usize,
+    pub(crate) max_handshakes: usize,
+    pub(crate) timeout: Duration,
+    pub(crate) largest: u32,
+    pub(crate) memory: usize,
+    pub(crate) admits: Arc<Admits>,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            max_sessions: 1_024,
+            max_handshakes: 64,
+            timeout: Duration::from_secs(5),
+            largest: 1 << 20,
+            memory: 64 << 20,
+            admits: Arc::new(|_| true),
+        }
+    }
+}
+
+/// A protocol, and the side of it that is served.
+#[derive(Clone, Debug)]
+pub(crate) struct Served {
+    fingerprint: Fingerprint,
+    older: Vec<Fingerprint>,
+    sends_first: bool,
+}
+
+impl Served {
+    pub(crate) fn of<E: Open>(older: &[Fingerprint]) -> Served {
+        Served {
+            fingerprint: Fingerprint(E::State::FINGERPRINT),
+            older: older.to_owned(),
+            sends_first: E::SENDS_FIRST,
+        }
+    }
+}
+
+/// A session that begins.
+pub(crate) struct Begun {
+    /// Which of the protocols it is.
+    pub(crate) which: usize,
+    pub(crate) limits: Limits,
+}
+
+impl Policy {
+    /// Reads the hello and answers it. `take_place` takes a place for the session, or says why there is none.
+    pub(crate) fn answer<'s>(
+        &self,
+        stream: &dyn Stream,
+        served: impl IntoIterator<Item = &'s Served>,
+        take_place: &mut dyn FnMut() -> Result<(), Verdict>,
+    ) -> Option<Begun> {
+        let deadline = Instant::now().checked_add(self.timeout);
+        let served: Vec<&Served> = served.into_iter().collect();
+        let decided = self.decide(stream, &served, take_place, deadline);
+        let (answer, begun) = match decided {
+            Ok((answer, begun)) => (answer.encode(), Some(begun)),
+            Err(Some(verdict)) => (refusal(verdict, 0), None),
+            Err(None) => {
+                stream.close();
+                return None;
+            }
+        };
+        let written = write_all(stream, &answer, deadline);
+        if begun.is_none() {
+            stream.close();
+        }
+        begun.filter(|_| written.is_ok())
+    }
+
+    /// In the order of `docs/wire.md`. `Err(None)`: close without an answer.
+    fn decide(
+        &self,
+        stream: &dyn Stream,
+        served: &[&Served],
+        take_place: &mut dyn FnMut() -> Result<(), Verdict>,
+        deadline: Option<Instant>,
+    ) -> Result<(Answer, Begun), Option<Verdict>> {
+        let mut head = [0; HEAD];
+        read_all(stream, &mut head, deadline).map_err(|_| None)?;
+        let mut rest = vec![0; Hello::length(&head)?];
+        read_all(stream, &mut rest, deadline).map_err(|_| None)?;
+        let hello = Hello::decode(head[9], &rest).ok_or(Some(Verdict::Malformed))?;
+        take_place().map_err(Some)?;
+        let by = |verdict: u8, is_it: &dyn Fn(&Served) -> bool| {
+            let which = served.iter().position(|served| is_it(served))?;
+            Some((verdict, which))
+        };
+        let own = by(0, &|served| served.fingerprint == hello.fingerprint);
+        let older = || by(1, &|served| served.older.contains(&hello.fingerprint));
+        let theirs = || by(2, &|served| hello.accepts.contains(&served.fingerprint));
+        let found = own.or_else(older).or_else(theirs);
+        let (verdict, which) = found.ok_or(Some(Verdict::UnknownProtocol))?;
+        // Both sides of one protocol may be served.
+        let fingerprint = served[which].fingerprint;
+        let fits = |served: &&Served| {
+            served.fingerprint == fingerprint && served.sends_first == hello.receives_first
+        };
+        let which = served
+            .iter()
+            .position(fits)
+            .ok_or(Some(Verdict::SameSide))?;
+        let peer = Peer {
+            protocol: &hello.name,
+            fingerprint: hello.fingerprint,
+            token: hello.token.as_deref(),
+        };
+        if !(self.admits)(&peer) {
+            return Err(Some(Verdict::NotAdmitted));
+        }
+        let answer = Answer {
+            verdict,
+            fingerprint,
+            largest: self.largest,
+            seconds: 0,
+        };
+        let limits = Limits {
+            theirs: hello.largest as usize,
+            ours: self.largest as usize,
+            memory: self.memory,
+        };
+        Ok((answer, Begun { which, limits }))
+    }
+}

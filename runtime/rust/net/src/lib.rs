@@ -1,0 +1,57 @@
+//! Sessions of [Duologue](https://github.com/duologue/duologue) between processes, over Unix sockets and TCP.
+//!
+//! A protocol that was generated with `--remote` (in a build script: `Builder::remote()`) has the same endpoints as
+//! within a process. [`connect`] and a [`Listener`] return them, and everything else is as before: the handlers of a
+//! server work in both cases.
+//!
+//! ```no_run
+//! # mod bank {
+//! #     pub mod client { pub trait Login: duologue_net::Open {} }
+//! # }
+//! # fn teller<E>(_: E) {}
+//! # fn show<Client: duologue_net::Open, Server: duologue_net::Open + 'static>() -> Result<(), duologue_net::Error> {
+//! // The server:
+//! let mut listener = duologue_net::Listener::bind("unix:/run/bank.sock")?;
+//! listener.serve(|login: Server /* bank::server::Login */| teller(login));
+//! listener.run()?;
+//!
+//! // The client:
+//! let client: Client /* bank::client::Login */ = duologue_net::connect("unix:/run/bank.sock")?;
+//! # drop(client);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What differs from sessions within a process
+//!
+//! - A session can end because its connection does. [`Closed::why`](duologue::Closed::why) says why.
+//! - A message that was sent may not have arrived when the session ends. [`SendError`](duologue::SendError) returns the
+//!   payload only if it was known before that the session is over.
+//! - Sending may wait for the connection, even in a bounded run and in a task.
+//! - A message larger than the peer accepts ends the session, with the reason [`TooLarge`](duologue::Why::TooLarge).
+//!
+//! The format is specified in `docs/wire.md`, so the other side may be written in another language.
+#![forbid(unsafe_code)]
+#![cfg(target_os = "linux")]
+
+mod address;
+mod connect;
+mod error;
+mod fingerprint;
+mod flush;
+mod frame;
+mod handshake;
+mod hello;
+mod listen;
+mod session;
+mod stream;
+mod watch;
+
+pub use address::Address;
+pub use connect::{connect, Connector};
+pub use duologue::transport::Open;
+pub use error::{Error, Verdict};
+pub use fingerprint::Fingerprint;
+pub use handshake::Peer;
+pub use listen::{accept_over, Drain, Listener};
+pub use stream::{Socket, Stream};

@@ -1,0 +1,422 @@
+//! The accepting side.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use duologue::transport::{Open, Start};
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
+use rustix::fd::{AsFd, OwnedFd};
+
+use crate::address::Bound;
+use crate::error::Verdict;
+use crate::handshake::{Begun, Peer, Policy, Served};
+use crate::hello::SMALLEST_LIMIT;
+use crate::session::{self, Limits};
+use crate::stream::{Socket, Stream};
+use crate::{Address, Error, Fingerprint};
+
+/// Accepts sessions at an address.
+///
+/// Either give it one handler per protocol, each of which runs on a thread of its own, and [`run`](Listener::run) it:
+///
+/// ```no_run
+/// # fn teller<E>(_: E) {}
+/// # fn show<Login: duologue_net::Open + 'static>() -> Result<(), duologue_net::Error> {
+/// let mut listener = duologue_net::Listener::bind("unix:/run/bank.sock")?;
+/// listener.serve(|login: Login| teller(login));
+/// listener.run()
+/// # }
+/// ```
+///
+/// Or [`accept`](Listener::accept) sessions one by one. A hello is read on a thread of its own, so a peer that stalls
+/// does not hold up others.
+pub struct Listener {
+    bound: Option<Bound>,
+    address: Address,
+    shared: Arc<Shared>,
+    handlers: Vec<Arc<Handler>>,
+}
+
+/// A protocol that is served by a handler.
+struct Handler {
+    served: Served,
+    start: Box<dyn Fn(Box<dyn Stream>, Limits) + Send + Sync>,
+}
+
+/// What the listener shares with its threads.
+struct Shared {
+    policy: Mutex<Policy>,
+    /// How many hellos are being read.
+    handshakes: AtomicUsize,
+    /// Signalled when something changes that `run` or `accept` waits for.
+    event: OwnedFd,
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Sessions of handlers that have not ended.
+    sessions: usize,
+    is_draining: bool,
+    /// Connections that have begun, for `accept`.
+    begun: VecDeque<(Box<dyn Stream>, Limits)>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn policy(&self) -> MutexGuard<'_, Policy> {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn signal(&self) {
+        let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+}
+
+/// Stops a [`Listener`] from another thread.
+#[derive(Clone)]
+pub struct Drain(Arc<Shared>);
+
+impl Drain {
+    /// Accepts no further sessions: hellos are refused, and [`Listener::run`] returns when the sessions that have begun
+    /// have ended.
+    pub fn begin(&self) {
+        self.0.state().is_draining = true;
+        self.0.signal();
+    }
+
+    /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended. Returns false if that
+    /// takes longer.
+    #[must_use]
+    pub fn within(&self, patience: Duration) -> bool {
+        self.begin();
+        let state = self.0.state();
+        let is_open = |state: &mut State| state.sessions > 0;
+        let waited = self.0.ended.wait_timeout_while(state, patience, is_open);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.sessions == 0
+    }
+}
+
+impl fmt::Debug for Drain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Drain")
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Listener({})", self.address)
+    }
+}
+
+impl Listener {
+    /// Listens at this address. Port 0 asks for a free one, which [`address`](Listener::address) reports.
+    ///
+    /// A Unix socket's file is removed when the listener is dropped. A file that remained from a program that was
+    /// killed is replaced.
+    ///
+    /// # Errors
+    /// If the address is malformed or in use.
+    pub fn bind(address: &str) -> Result<Listener, Error> {
+        let address: Address = address.parse()?;
+        let bound = address.bind()?;
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let event = eventfd(0, flags).map_err(io::Error::from);
+        Ok(Listener {
+            address: bound.address(),
+            bound: Some(bound),
+            shared: Arc::new(Shared {
+                policy: Mutex::new(Policy::default()),
+                handshakes: AtomicUsize::new(0),
+                event: event.map_err(Error::io("listen"))?,
+                state: Mutex::new(State::default()),
+                ended: Condvar::new(),
+            }),
+            handlers: Vec::new(),
+        })
+    }
+
+    /// The address, in the form that [`connect`](crate::connect) takes.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// How many sessions may be open at once; 1,024 unless set. Further hellos are refused as
+    /// [`Full`](crate::Verdict::Full).
+    pub fn max_sessions(&mut self, count: usize) -> &mut Listener {
+        self.shared.policy().max_sessions = count;
+        self
+    }
+
+    /// How many hellos may be read at once; 64 unless set. Further connections wait.
+    pub fn max_handshakes(&mut self, count: usize) -> &mut Listener {
+        self.shared.policy().max_handshakes = count.max(1);
+        self
+    }
+
+    /// How long a hello may take; 5 seconds unless set.
+    pub fn hello_timeout(&mut self, timeout: Duration) -> &mut Listener {
+        self.shared.policy().timeout = timeout;
+        self
+    }
+
+    /// The largest payload that this side accepts, in encoded bytes; 1 MiB unless set, at least 1,024.
+    pub fn max_payload(&mut self, bytes: u32) -> &mut Listener {
+        self.shared.policy().largest = bytes.max(SMALLEST_LIMIT);
+        self
+    }
+
+    /// How much memory the values of one payload may take, in bytes; 64 MiB unless set.
+    pub fn max_memory(&mut self, bytes: usize) -> &mut Listener {
+        self.shared.policy().memory = bytes;
+        self
+    }
+
+    /// Decides by a hello whether its side is admitted. All are, unless this is set.
+    pub fn admit(
+        &mut self,
+        admits: impl Fn(&Peer<'_>) -> bool + Send + Sync + 'static,
+    ) -> &mut Listener {
+        self.shared.policy().admits = Arc::new(admits);
+        self
+    }
+
+    /// Serves a protocol: for each session, calls the handler with its first endpoint, on a thread of its own.
+    pub fn serve<E: Open + 'static>(
+        &mut self,
+        handler: impl Fn(E) + Send + Sync + 'static,
+    ) -> &mut Listener {
+        self.serve_accepting(&[], handler)
+    }
+
+    /// Like [`serve`](Listener::serve), and also accepts clients with these older protocols.
+    /// `duologue fingerprint --against` reports whether that is sound.
+    pub fn serve_accepting<E: Open + 'static>(
+        &mut self,
+        older: &[Fingerprint],
+        handler: impl Fn(E) + Send + Sync + 'static,
+    ) -> &mut Listener {
+        self.handlers.push(Arc::new(Handler {
+            served: Served::of::<E>(older),
+            start: Box::new(move |stream, limits| {
+                handler(session::open::<E>(stream, limits, Vec::new()));
+            }),
+        }));
+        self
+    }
+
+    /// Lets other threads stop this listener.
+    #[must_use]
+    pub fn drain(&self) -> Drain {
+        Drain(Arc::clone(&self.shared))
+    }
+
+    /// Accepts sessions and runs their handlers, until the listener is drained and all sessions have ended.
+    ///
+    /// # Errors
+    /// If the system cannot accept connections any more.
+    pub fn run(&mut self) -> Result<(), Error> {
+        let handlers = self.handlers.clone();
+        loop {
+            let Some(socket) = self.next()? else {
+                let state = self.shared.state();
+                let is_open = |state: &mut State| state.sessions > 0;
+                drop(self.shared.ended.wait_while(state, is_open));
+                return Ok(());
+            };
+            let handlers = handlers.clone();
+            self.handshake(socket, move |shared, stream| {
+                let served = handlers.iter().map(|handler| &handler.served);
+                let policy = shared.policy().clone();
+                let mut place = None;
+                let Begun { which, limits } = policy.answer(&*stream, served, &mut || {
+                    place = Some(Place::take(shared, policy.max_sessions)?);
+                    Ok(())
+                })?;
+                Some(Box::new(move || {
+                    let _place = place;
+                    (handlers[which].start)(stream, limits);
+                }))
+            });
+        }
+    }
+
+    /// Accepts one session, as the side whose first endpoint is `E`. Waits for it; connections that do not become a
+    /// session are refused.
+    ///
+    /// # Errors
+    /// If the system cannot accept connections any more, or the listener is draining.
+    pub fn accept<E: Open>(&mut self) -> Result<E, Error> {
+        let served = Served::of::<E>(&[]);
+        loop {
+            let begun = self.shared.state().begun.pop_front();
+            if let Some((stream, limits)) = begun {
+                return Ok(session::open(stream, limits, Vec::new()));
+            }
+            let Some(socket) = self.next()? else {
+                if self.shared.state().is_draining {
+                    return Err(Error::Drained);
+                }
+                continue;
+            };
+            let served = served.clone();
+            self.handshake(socket, move |shared, stream| {
+                let policy = shared.policy().clone();
+                let begun = policy.answer(&*stream, [&served], &mut || {
+                    let is_draining = shared.state().is_draining;
+                    is_draining.then_some(Verdict::Draining).map_or(Ok(()), Err)
+                });
+                if let Some(Begun { limits, .. }) = begun {
+                    shared.state().begun.push_back((stream, limits));
+                    shared.signal();
+                }
+                None
+            });
+        }
+    }
+
+    /// The next connection; `None` if something else has happened.
+    fn next(&mut self) -> Result<Option<Socket>, Error> {
+        let Some(bound) = &self.bound else {
+            return Ok(None);
+        };
+        loop {
+            let most = self.shared.policy().max_handshakes;
+            let is_busy = self.shared.handshakes.load(SeqCst) >= most;
+            let wanted = if is_busy {
+                PollFlags::empty()
+            } else {
+                PollFlags::IN
+            };
+            let mut ready = [
+                PollFd::from_borrowed_fd(self.shared.event.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(bound.descriptor(), wanted),
+            ];
+            match poll(&mut ready, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(Error::io("wait for connections")(error.into())),
+            }
+            let [event, connection] = &ready;
+            let has_changed = event.revents().contains(PollFlags::IN);
+            let is_readable = connection.revents().contains(PollFlags::IN);
+            if has_changed {
+                let _empty = rustix::io::read(&self.shared.event, &mut [0; 8]);
+                let state = self.shared.state();
+                if state.is_draining && state.sessions == 0 || !state.begun.is_empty() {
+                    return Ok(None);
+                }
+            }
+            if is_readable && !is_busy {
+                match bound.accept() {
+                    Ok(socket) => return Ok(Some(socket)),
+                    Err(error) if is_passing(&error) => thread::sleep(Duration::from_millis(5)),
+                    Err(error) => return Err(Error::io("accept a connection")(error)),
+                }
+            }
+        }
+    }
+
+    /// Reads the hello and answers on a thread of its own, and does there what is returned.
+    fn handshake(
+        &self,
+        socket: Socket,
+        answer: impl FnOnce(&Arc<Shared>, Box<dyn Stream>) -> Option<Box<dyn FnOnce()>> + Send + 'static,
+    ) {
+        let under_way = UnderWay::begin(&self.shared);
+        let thread = thread::Builder::new().name("duologue-session".to_owned());
+        // If there is no thread, the connection is closed.
+        let _started = thread.spawn(move || {
+            let shared = Arc::clone(&under_way.0);
+            let start = answer(&shared, Box::new(socket));
+            drop(under_way);
+            if let Some(start) = start {
+                start();
+            }
+        });
+    }
+}
+
+/// Whether accepting may work again a moment later.
+fn is_passing(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    let codes = [
+        rustix::io::Errno::INTR,
+        rustix::io::Errno::AGAIN,
+        rustix::io::Errno::CONNABORTED,
+        rustix::io::Errno::MFILE,
+        rustix::io::Errno::NFILE,
+        rustix::io::Errno::NOBUFS,
+        rustix::io::Errno::NOMEM,
+        rustix::io::Errno::PROTO,
+    ];
+    codes.iter().any(|known| Some(known.raw_os_error()) == code)
+}
+
+/// A hello that is being read.
+struct UnderWay(Arc<Shared>);
+
+impl UnderWay {
+    fn begin(shared: &Arc<Shared>) -> UnderWay {
+        shared.handshakes.fetch_add(1, SeqCst);
+        UnderWay(Arc::clone(shared))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.handshakes.fetch_sub(1, SeqCst);
+        self.0.signal();
+    }
+}
+
+/// A session that counts.
+struct Place(Arc<Shared>);
+
+impl Place {
+    /// A free place; or why there is none.
+    fn take(shared: &Arc<Shared>, most: usize) -> Result<Place, Verdict> {
+        let mut state = shared.state();
+        if state.is_draining {
+            return Err(Verdict::Draining);
+        }
+        if state.sessions >= most {
+            return Err(Verdict::Full);
+        }
+        state.sessions += 1;
+        Ok(Place(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.state().sessions -= 1;
+        self.0.ended.notify_all();
+        self.0.signal();
+    }
+}
+
+/// Accepts a session over a connection of the program's own, as the side whose first endpoint is `E`.
+///
+/// # Errors
+/// If the other side's hello is not accepted.
+pub fn accept_over<E: Open>(stream: impl Stream) -> Result<E, Error> {
+    let served = Served::of::<E>(&[]);
+    match Policy::default().answer(&stream, [&served], &mut || Ok(())) {
+        Some(Begun { limits, .. }) => Ok(session::open(Box::new(stream), limits, Vec::new())),
+        None => Err(Error::NoSession {
+            protocol: E::State::PROTOCOL,
+        }),
+    }
+}

@@ -1,0 +1,139 @@
+//! Connections: sockets, and streams of the program's own.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
+
+/// A connection that carries bytes in order, in both directions. Implement it to use connections of your own.
+///
+/// One thread reads and another may write at the same time.
+pub trait Stream: Send + Sync + 'static {
+    /// Reads at least one byte, or returns 0 if the other side has ended the stream. Fails with
+    /// [`TimedOut`](io::ErrorKind::TimedOut) if there is none until the deadline. A deadline in the past means not to
+    /// wait.
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize>;
+
+    /// Writes at least one byte and returns how many. Fails with [`TimedOut`](io::ErrorKind::TimedOut) if that is not
+    /// possible until the deadline.
+    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize>;
+
+    /// Ends the stream: nothing more is written. Everything written before is still delivered.
+    fn close(&self);
+
+    /// A descriptor that becomes readable when there is something to read. Without one, each session that tasks wait
+    /// for has a thread that reads.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// How long it is until the deadline; `None` if it has passed.
+pub(crate) fn left(deadline: Instant) -> Option<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    (!left.is_zero()).then_some(left)
+}
+
+/// A connected socket.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+impl Socket {
+    /// A connected stream socket: from a `UnixStream`, a `TcpStream`, or a descriptor that was passed on.
+    #[must_use]
+    pub fn of(descriptor: OwnedFd) -> Socket {
+        Socket(descriptor)
+    }
+}
+
+/// Waits until a descriptor is ready for this, or fails when the deadline has passed.
+fn wait(fd: BorrowedFd<'_>, what: PollFlags, deadline: Option<Instant>) -> io::Result<()> {
+    let timeout = match deadline {
+        None => None,
+        Some(deadline) => {
+            let left = left(deadline).ok_or(io::ErrorKind::TimedOut)?;
+            Some(Timespec::try_from(left).unwrap_or(Timespec {
+                tv_sec: i64::from(i32::MAX),
+                tv_nsec: 0,
+            }))
+        }
+    };
+    match poll(&mut [PollFd::from_borrowed_fd(fd, what)], timeout.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Stream for Socket {
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+        // Without a deadline the system waits, which saves a call.
+        let flags = match deadline {
+            None => RecvFlags::empty(),
+            Some(_) => RecvFlags::DONTWAIT,
+        };
+        loop {
+            match recv(&self.0, &mut *to, flags) {
+                Ok((count, _)) => return Ok(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => wait(self.0.as_fd(), PollFlags::IN, deadline)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
+        let flags = match deadline {
+            None => SendFlags::NOSIGNAL,
+            Some(_) => SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+        };
+        loop {
+            match send(&self.0, bytes, flags) {
+                Ok(count) => return Ok(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => wait(self.0.as_fd(), PollFlags::OUT, deadline)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn close(&self) {
+        let _ended_already = shutdown(&self.0, Shutdown::Write);
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+}
+
+/// Writes all bytes.
+pub(crate) fn write_all(
+    stream: &dyn Stream,
+    mut bytes: &[u8],
+    deadline: Option<Instant>,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match stream.write(bytes, deadline)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => bytes = &bytes[count..],
+        }
+    }
+    Ok(())
+}
+
+/// Fills the buffer.
+pub(crate) fn read_all(
+    stream: &dyn Stream,
+    mut to: &mut [u8],
+    deadline: Option<Instant>,
+) -> io::Result<()> {
+    while !to.is_empty() {
+        match stream.read(to, deadline)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => to = &mut to[count..],
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Reading encoded payloads from a peer that is not trusted.
+
+use std::error::Error;
+use std::fmt;
+
+use super::encoder::DEEPEST;
+
+/// How many items without bytes a payload may contain.
+const MOST_EMPTY: u64 = 65_535;
+
+/// Bytes that no correct peer sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Malformed(pub(crate) &'static str);
+
+impl Malformed {
+    /// An enum has no variant at this position.
+    pub const VARIANT: Malformed = Malformed("an enum has no such variant");
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Error for Malformed {}
+
+/// Reads one payload. Nothing is allocated before the number of bytes that are left and the limit for memory were
+/// checked.
+pub struct Decoder<'a> {
+    bytes: &'a [u8],
+    /// How much memory the values may still take, in bytes.
+    memory: usize,
+    /// How many lists the value that is decoded next is in.
+    depth: u32,
+    /// How many items without bytes may still come.
+    empty: u64,
+}
+
+impl<'a> Decoder<'a> {
+    /// Reads these bytes. The decoded values may allocate `memory` bytes.
+    #[must_use]
+    pub fn new(bytes: &'a [u8], memory: usize) -> Decoder<'a> {
+        Decoder {
+            bytes,
+            memory,
+            depth: 0,
+            empty: MOST_EMPTY,
+        }
+    }
+
+    /// Fails if bytes are left over.
+    pub fn finish(self) -> Result<(), Malformed> {
+        match self.bytes {
+            [] => Ok(()),
+            [..] => Err(Malformed("bytes are left over")),
+        }
+    }
+
+    /// Takes this many bytes.
+    #[inline]
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        match self.bytes.split_at_checked(count) {
+            Some((taken, rest)) => {
+                self.bytes = rest;
+                Ok(taken)
+            }
+            None => Err(Malformed("bytes are missing")),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        match self.bytes.split_first_chunk() {
+            Some((taken, rest)) => {
+                self.bytes = rest;
+                Ok(*taken)
+            }
+            None => Err(Malformed("bytes are missing")),
+        }
+    }
+
+    /// Takes a count: seven bits per byte, the low ones first, in as few bytes as possible.
+    #[inline]
+    pub fn count(&mut self) -> Result<u64, Malformed> {
+        let mut count = 0;
+        for shift in (0..70).step_by(7) {
+            let [byte] = self.array()?;
+            let bits = u64::from(byte & 127);
+            if shift == 63 && bits > 1 {
+                break;
+            }
+            count |= bits << shift;
+            if byte < 128 {
+                if byte == 0 && shift > 0 {
+                    return Err(Malformed("a count is longer than necessary"));
+                }
+                return Ok(count);
+            }
+        }
+        Err(Malformed("a count is too large"))
+    }
+
+    /// Takes the count of a list whose items take at least `least` bytes, and as values `size` bytes of memory each.
+    /// Accounts for the memory.
+    #[inline]
+    pub(crate) fn items(&mut self, least: usize, size: usize) -> Result<usize, Malformed> {
+        let count = self.count()?;
+        if least == 0 {
+            match self.empty.checked_sub(count) {
+                Some(empty) => self.empty = empty,
+                None => return Err(Malformed("a list has too many items without bytes")),
+            }
+        }
+        let available = u64::try_from(self.bytes.len()).unwrap_or(u64::MAX);
+        let needed = count.checked_mul(least as u64);
+        if needed.is_none_or(|needed| needed > available) {
+            return Err(Malformed("a list has more items than bytes"));
+        }
+        let count = usize::try_from(count).map_err(|_| Malformed("a count is too large"))?;
+        let memory = count.checked_mul(size);
+        match memory.and_then(|memory| self.memory.checked_sub(memory)) {
+            Some(memory) => self.memory = memory,
+            None => return Err(Malformed("the values take more memory than is allowed")),
+        }
+        Ok(count)
+    }
+
+    /// Decodes the items of a list.
+    #[inline]
+    pub(crate) fn nested<T>(
+        &mut self,
+        get: impl FnOnce(&mut Decoder<'a>) -> Result<T, Malformed>,
+    ) -> Result<T, Malformed> {
+        if self.depth == DEEPEST {
+            return Err(Malformed("lists are nested too deeply"));
+        }
+        self.depth += 1;
+        let value = get(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+}

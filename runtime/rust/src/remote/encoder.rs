@@ -1,0 +1,89 @@
+//! Where encoded payloads are collected until they are written.
+
+/// How deeply lists may be nested, so that neither side recurses without a limit.
+pub(crate) const DEEPEST: u32 = 256;
+
+/// Collects encoded values. It keeps its memory, so that encoding allocates nothing once it has grown.
+#[derive(Default)]
+pub struct Encoder {
+    pub(crate) bytes: Vec<u8>,
+    /// How many lists the value that is encoded next is in.
+    depth: u32,
+    /// Whether a list was nested too deeply to be sent.
+    pub(crate) is_too_deep: bool,
+}
+
+impl Encoder {
+    /// An encoder without any bytes. Allocates nothing yet.
+    #[must_use]
+    pub fn new() -> Encoder {
+        Encoder::default()
+    }
+
+    /// What was encoded since the last [`clear`](Encoder::clear).
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Appends these bytes as they are.
+    #[inline]
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends a count: seven bits per byte, the low ones first.
+    #[inline]
+    pub fn count(&mut self, mut count: u64) {
+        while count >= 128 {
+            self.bytes.push(count as u8 | 128);
+            count >>= 7;
+        }
+        self.bytes.push(count as u8);
+    }
+
+    /// Forgets the bytes and keeps their memory, unless that is more than `keep` bytes.
+    pub fn clear(&mut self, keep: usize) {
+        self.bytes.clear();
+        self.bytes.shrink_to(keep);
+    }
+
+    /// Encodes the items of a list.
+    #[inline]
+    pub(crate) fn nested(&mut self, put: impl FnOnce(&mut Encoder)) {
+        if self.depth == DEEPEST {
+            self.is_too_deep = true;
+            return;
+        }
+        self.depth += 1;
+        put(self);
+        self.depth -= 1;
+    }
+
+    /// Appends a value preceded by the number of its bytes.
+    pub(crate) fn counted(&mut self, put: impl FnOnce(&mut Encoder)) {
+        let start = self.bytes.len();
+        // Most values take less than 128 bytes, so their count takes one.
+        self.bytes.push(0);
+        put(self);
+        let length = self.bytes.len() - start - 1;
+        if length < 128 {
+            self.bytes[start] = length as u8;
+            return;
+        }
+        let (mut count, mut digits) = ([0; 10], 0);
+        let mut rest = length as u64;
+        loop {
+            let more = if rest >= 128 { 128 } else { 0 };
+            count[digits] = rest as u8 & 127 | more;
+            digits += 1;
+            rest >>= 7;
+            if more == 0 {
+                break;
+            }
+        }
+        let _one = self
+            .bytes
+            .splice(start..=start, count[..digits].iter().copied());
+    }
+}

@@ -1,0 +1,189 @@
+//! The far end of a session: the side that belongs to a transport. It reads what the side in this process sends and
+//! encodes it, and decodes what arrives and publishes it. It knows no types, only the table of its state.
+//!
+//! The two sides do not know that they are in one process because of a transport. The far end waits for messages as a
+//! task does: it registers a waker. The sender of a message wakes that right after it has published, on its own thread
+//! and when it holds its next endpoint, so the transport moves the message without another thread. Sessions with a far
+//! end are begun in the mode in which every message is swapped, where a task needs no barrier and no announcement.
+
+use std::task::Waker;
+
+use super::decoder::{Decoder, Malformed};
+use super::encoder::Encoder;
+use super::table::{Arrival, Far, Woken};
+use super::wire::Size;
+use crate::link::arming::Wait;
+use crate::link::drop_queue::stop_receiving;
+use crate::ring::pipe::Found;
+
+/// What a far end does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// It publishes what arrives: the peer's turn.
+    Sends,
+    /// It forwards what the side in this process sends.
+    Receives,
+    /// Nothing: the session has ended.
+    Over,
+}
+
+/// What [`FarEnd::forward`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forwarded {
+    /// A message was appended.
+    Message,
+    /// There is none at the moment.
+    Nothing,
+    /// The side in this process has disconnected.
+    Left,
+    /// There was a message that cannot be sent, because of its size or because its lists are nested too deeply.
+    TooLarge,
+}
+
+/// The side of a session that belongs to a transport. Dropping it closes the session.
+pub struct FarEnd(Far);
+
+// SAFETY: as for the typed endpoints: payloads are `Send`, and the session's words are made for two threads.
+unsafe impl Send for FarEnd {}
+
+impl FarEnd {
+    pub(super) fn new(far: Far) -> FarEnd {
+        FarEnd(far)
+    }
+
+    /// The far end of a session that has ended.
+    #[must_use]
+    pub fn over() -> FarEnd {
+        FarEnd(Far::Over)
+    }
+
+    /// What it does next.
+    #[must_use]
+    #[inline]
+    pub fn role(&self) -> Role {
+        match self.0 {
+            Far::Sends(..) => Role::Sends,
+            Far::Receives(..) => Role::Receives,
+            Far::Over => Role::Over,
+        }
+    }
+
+    /// The state that it is in, with the protocol's name.
+    #[must_use]
+    pub fn state(&self) -> &'static str {
+        match self.0 {
+            Far::Sends(_, table) | Far::Receives(_, table) => table.name,
+            Far::Over => "",
+        }
+    }
+
+    /// Takes the next message of the side in this process and appends its frame: its tag plus 1, the number of bytes
+    /// of its payload unless that is fixed, and its payload of at most `largest` bytes. If there is a waiter, the caller
+    /// wakes it.
+    pub fn forward(&mut self, out: &mut Encoder, largest: usize) -> (Forwarded, Option<Woken>) {
+        let Far::Receives(pipe, table) = &self.0 else {
+            return (Forwarded::Nothing, None);
+        };
+        let word = match pipe.find() {
+            Found::Message(word) => word,
+            Found::Nothing(_) => return (Forwarded::Nothing, None),
+            Found::Closed => {
+                let pipe = pipe.copy();
+                self.0 = Far::Over;
+                pipe.free();
+                return (Forwarded::Left, None);
+            }
+        };
+        let tag = pipe.index(pipe.layout(), word);
+        let Some(row) = table.message(usize::from(tag)) else {
+            unreachable!("`{}` has no message {tag}", table.name)
+        };
+        let start = out.bytes.len();
+        out.count(u64::from(tag) + 1);
+        let pipe = pipe.copy();
+        // From here on the old side must not be used again, even if encoding panics for lack of memory.
+        self.0 = Far::Over;
+        let forward = |out: &mut Encoder| (row.forward)(pipe.copy(), word, out);
+        let (next, waiter, length);
+        if let Some(fixed) = row.size.fixed() {
+            (next, waiter) = forward(out);
+            length = fixed;
+        } else {
+            let mut following = (Far::Over, None);
+            let before = out.bytes.len();
+            out.counted(|out| following = forward(out));
+            (next, waiter) = following;
+            // The count itself is at most 10 bytes; what it says is what counts.
+            length = payload_length(&out.bytes[before..]);
+        }
+        self.0 = next;
+        let waiter = waiter.map(Woken);
+        if length > largest || out.is_too_deep {
+            out.bytes.truncate(start);
+            out.is_too_deep = false;
+            return (Forwarded::TooLarge, waiter);
+        }
+        (Forwarded::Message, waiter)
+    }
+
+    /// How many bytes the payload of the message with this tag takes; `None` if there is no such message now.
+    #[must_use]
+    pub fn size(&self, tag: usize) -> Option<Size> {
+        match &self.0 {
+            Far::Sends(_, table) => table.message(tag).map(|row| row.size),
+            Far::Receives(..) | Far::Over => None,
+        }
+    }
+
+    /// Whether there is a free slot for what arrives next. If not, [`arm`](FarEnd::arm) waits for one.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        match &self.0 {
+            Far::Sends(pipe, _) => Wait::for_room(pipe).is_ready(),
+            Far::Receives(..) | Far::Over => false,
+        }
+    }
+
+    /// Decodes this payload and publishes the message with this tag, which must exist (see [`size`](FarEnd::size)), in
+    /// a slot that is free.
+    pub fn arrive(
+        &mut self,
+        tag: usize,
+        payload: &[u8],
+        memory: usize,
+    ) -> Result<Arrival, Malformed> {
+        let Far::Sends(_, table) = &self.0 else {
+            return Err(Malformed("a message is out of turn"));
+        };
+        let Some(row) = table.message(tag) else {
+            return Err(Malformed("a message has an unknown tag"));
+        };
+        (row.arrive)(&mut self.0, Decoder::new(payload, memory))
+    }
+
+    /// Registers a waker for the next message of the side in this process, or for a free slot. Returns false if there
+    /// already is one.
+    pub fn arm(&mut self, waker: &Waker) -> bool {
+        match &self.0 {
+            Far::Sends(pipe, _) => Wait::for_room(pipe).arm_task(waker),
+            Far::Receives(pipe, _) => Wait::for_message(pipe).arm_task(waker),
+            Far::Over => true,
+        }
+    }
+}
+
+/// The count at the beginning of these bytes, which was encoded here.
+fn payload_length(bytes: &[u8]) -> usize {
+    let digits = bytes.iter().take_while(|byte| **byte >= 128).count() + 1;
+    bytes.len() - digits
+}
+
+impl Drop for FarEnd {
+    fn drop(&mut self) {
+        match std::mem::replace(&mut self.0, Far::Over) {
+            Far::Sends(pipe, _) => pipe.leave(),
+            Far::Receives(pipe, _) => stop_receiving(pipe),
+            Far::Over => {}
+        }
+    }
+}

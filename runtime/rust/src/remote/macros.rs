@@ -1,0 +1,95 @@
+//! Macros that generated code calls, so that it stays short and has one form.
+
+/// Implements the encoding of a declared type.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wire {
+    (struct $name:ident { $($field:ident: $ty:ty,)* }) => {
+        impl $crate::generated::Wire for $name {
+            const SIZE: $crate::generated::Size = $crate::generated::Size::exactly(0)
+                $(.and(<$ty as $crate::generated::Wire>::SIZE))*;
+
+            #[allow(unused_variables)]
+            fn put(&self, out: &mut $crate::generated::Encoder) {
+                $($crate::generated::Wire::put(&self.$field, out);)*
+            }
+
+            #[allow(unused_variables)]
+            fn get(
+                from: &mut $crate::generated::Decoder<'_>,
+            ) -> ::std::result::Result<Self, $crate::generated::Malformed> {
+                ::std::result::Result::Ok($name {
+                    $($field: $crate::generated::Wire::get(from)?,)*
+                })
+            }
+        }
+    };
+    (enum $name:ident { $($position:literal => $variant:ident { $($at:tt $value:ident: $ty:ty),* })* }) => {
+        impl $crate::generated::Wire for $name {
+            const SIZE: $crate::generated::Size = $crate::generated::Size::NEVER
+                $(.or($crate::generated::Size::variant($position)
+                    $(.and(<$ty as $crate::generated::Wire>::SIZE))*))*;
+
+            #[allow(unused_variables)]
+            fn put(&self, out: &mut $crate::generated::Encoder) {
+                match *self {
+                    $(Self::$variant { $($at: ref $value),* } => {
+                        out.count($position);
+                        $($crate::generated::Wire::put($value, out);)*
+                    })*
+                }
+            }
+
+            fn get(
+                from: &mut $crate::generated::Decoder<'_>,
+            ) -> ::std::result::Result<Self, $crate::generated::Malformed> {
+                match from.count()? {
+                    $($position => ::std::result::Result::Ok(Self::$variant {
+                        $($at: $crate::generated::Wire::get(from)?),*
+                    }),)*
+                    _ => ::std::result::Result::Err($crate::generated::Malformed::VARIANT),
+                }
+            }
+        }
+    };
+}
+
+/// Declares the state with which sessions between processes begin.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! start {
+    ($state:ty: $name:literal, $fingerprint:literal, $capacity:path, $slot:expr) => {
+        impl $crate::generated::Start for $state {
+            const FINGERPRINT: [u8; 16] = u128::to_be_bytes($fingerprint);
+            const PROTOCOL: &'static str = $name;
+            const CAPACITY: $crate::Capacity = $capacity;
+
+            fn slot() -> $crate::generated::Slot {
+                $slot()
+            }
+        }
+    };
+}
+
+/// Lets the sending endpoint of the first state begin a session between processes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! opens {
+    ($name:ident $(<$($parameter:ident),+>)?) => {
+        impl $(<$($parameter),+>)? $crate::generated::Open for $name $(<$($parameter),+>)?
+        where
+            super::state::$name $(<$($parameter),+>)?: $crate::generated::Start,
+        {
+            type State = super::state::$name $(<$($parameter),+>)?;
+            const SENDS_FIRST: bool = true;
+
+            fn open(
+                attach: impl ::std::ops::FnOnce(
+                    $crate::generated::FarEnd,
+                ) -> ::std::sync::Arc<dyn $crate::generated::Driver>,
+            ) -> Self {
+                $name($crate::generated::open_sender(attach))
+            }
+        }
+    };
+}

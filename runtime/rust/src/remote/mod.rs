@@ -1,0 +1,10 @@
+//! Sessions whose other side is in another process: how payloads are encoded, and the far end, which moves messages
+//! between a session's ring and a transport. Nothing here does I/O; `duologue-net` does.
+
+pub(crate) mod decoder;
+pub(crate) mod encoder;
+pub(crate) mod far_end;
+pub(crate) mod macros;
+pub(crate) mod open;
+pub(crate) mod table;
+pub(crate) mod wire;

@@ -1,0 +1,61 @@
+//! How a session with a far end begins.
+
+use std::sync::Arc;
+
+use super::far_end::FarEnd;
+use super::table::{far_of_receiver, far_of_sender, Remote};
+use crate::floor::layout::{Capacity, Slot};
+use crate::ring::driver::Driver;
+use crate::typed::endpoint::session_to_drive;
+use crate::typed::ends::{Receiver, Sender};
+
+/// The first state of a protocol without type parameters, or of a protocol with its type arguments, whose sessions can
+/// be between processes.
+pub trait Start: Remote {
+    /// The protocol's fingerprint: `duologue fingerprint` prints it.
+    const FINGERPRINT: [u8; 16];
+
+    /// The protocol's name, with its package.
+    const PROTOCOL: &'static str;
+
+    /// The longest run.
+    const CAPACITY: Capacity;
+
+    /// A slot that fits every payload.
+    fn slot() -> Slot;
+}
+
+/// The first endpoint of one side of a protocol that can be between processes. `duologue gen --remote` implements it:
+/// for the sending side directly, for the receiving side because its state is a [`Start`].
+pub trait Open: Send + Sized {
+    /// The first state.
+    type State: Start;
+
+    /// Whether this side sends first.
+    const SENDS_FIRST: bool;
+
+    /// Begins a session. `attach` gets the far end and returns the transport that drives it.
+    fn open(attach: impl FnOnce(FarEnd) -> Arc<dyn Driver>) -> Self;
+}
+
+impl<S: Start> Open for Receiver<S> {
+    type State = S;
+    const SENDS_FIRST: bool = false;
+
+    fn open(attach: impl FnOnce(FarEnd) -> Arc<dyn Driver>) -> Receiver<S> {
+        let (sender, receiver) = session_to_drive::<S>(S::slot(), S::CAPACITY);
+        let far = sender.pipe().copy();
+        let driver = attach(FarEnd::new(far_of_sender(sender)));
+        far.attach(driver);
+        receiver
+    }
+}
+
+/// For the sending side: [`Open::open`] without its endpoint's own type.
+pub fn open_sender<S: Start>(attach: impl FnOnce(FarEnd) -> Arc<dyn Driver>) -> Sender<S> {
+    let (sender, receiver) = session_to_drive::<S>(S::slot(), S::CAPACITY);
+    let far = receiver.pipe().copy();
+    let driver = attach(FarEnd::new(far_of_receiver(receiver)));
+    far.attach(driver);
+    sender
+}

@@ -1,0 +1,237 @@
+//! How the messages of a protocol's states are encoded: what generated code tells a far end, which knows no types.
+
+use std::marker::PhantomData;
+
+use super::decoder::{Decoder, Malformed};
+use super::encoder::Encoder;
+use super::wire::{Size, Wire};
+use crate::floor::wait_slot::{PendingWake, Waiter};
+use crate::link::publish::Then;
+use crate::link::publish::Unsent;
+use crate::ring::line_word::LineWord;
+use crate::ring::pipe::Pipe;
+use crate::typed::ends::{Receiver, Sender};
+use crate::typed::scheme::{End, Finish, Finished, Follow, Next, State, Stay, Transition, Turn};
+
+/// A state whose messages can travel between processes.
+pub trait Remote: State {
+    /// The message with this index, as [`Row::of`] makes it; [`Row::NONE`] if there is none.
+    fn row(index: u8) -> Row<Self>;
+}
+
+/// A message of state `S`: how it is encoded.
+pub struct Row<S> {
+    message: Option<Message>,
+    // Invariant, as in `Sender`.
+    state: PhantomData<fn(S) -> S>,
+}
+
+impl<S> Row<S> {
+    /// There is no such message.
+    pub const NONE: Row<S> = Row {
+        message: None,
+        state: PhantomData,
+    };
+
+    /// The message with this index among those of its state.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of<const INDEX: u8>() -> Row<S>
+    where
+        S: Transition<INDEX, Payload: Wire, Next: Leads>,
+    {
+        Row {
+            message: Some(Message {
+                index: INDEX,
+                size: <S::Payload as Wire>::SIZE,
+                forward: forward::<S, INDEX>,
+                arrive: arrive::<S, INDEX>,
+            }),
+            state: PhantomData,
+        }
+    }
+}
+
+/// A message without the type of its state.
+#[derive(Clone, Copy)]
+pub(crate) struct Message {
+    index: u8,
+    pub(crate) size: Size,
+    /// Takes the message that was found in this word and appends its payload.
+    pub(crate) forward: fn(Pipe, LineWord, &mut Encoder) -> (Far, Option<Waiter>),
+    /// Decodes the payload and publishes the message. Takes the side out of the first argument if the payload is well
+    /// formed.
+    pub(crate) arrive: fn(&mut Far, Decoder<'_>) -> Result<Arrival, Malformed>,
+}
+
+/// The messages of one state, without its type.
+pub struct Table {
+    pub(crate) name: &'static str,
+    row: fn(u8) -> Option<Message>,
+}
+
+impl Table {
+    /// The message with this index.
+    #[inline]
+    pub(crate) fn message(&self, index: usize) -> Option<Message> {
+        let index = u8::try_from(index).ok()?;
+        // A state that lists its messages in another order is not generated, and does not get to see payloads of
+        // other types.
+        (self.row)(index).filter(|message| message.index == index)
+    }
+}
+
+struct Of<S>(PhantomData<S>);
+
+impl<S: Remote> Of<S> {
+    const TABLE: &'static Table = &Table {
+        name: S::NAME,
+        row: |index| S::row(index).message,
+    };
+}
+
+/// One side of a session without its types. The table is that of the state in which the side is.
+pub enum Far {
+    Sends(Pipe, &'static Table),
+    Receives(Pipe, &'static Table),
+    Over,
+}
+
+/// What became of a message that arrived.
+pub enum Arrival {
+    /// The message is published. If somebody waited for it, the caller wakes them.
+    Published(Option<Woken>),
+    /// The side in this process has disconnected.
+    Gone,
+}
+
+/// A thread or task that has to be woken, where no lock is held.
+#[must_use = "a waiter that is not woken sleeps forever"]
+pub struct Woken(pub(super) Waiter);
+
+impl Woken {
+    /// Wakes it.
+    pub fn wake(self) {
+        self.0.wake();
+    }
+}
+
+fn forward<S, const INDEX: u8>(
+    pipe: Pipe,
+    word: LineWord,
+    out: &mut Encoder,
+) -> (Far, Option<Waiter>)
+where
+    S: Transition<INDEX, Payload: Wire, Next: Leads>,
+{
+    // As in `Branch::take`, but the waiter of a sender that waits for space is returned: the caller holds a lock.
+    let layout = *pipe.layout();
+    let from = Receiver::<S>::INFO;
+    // SAFETY: the caller found a message of state `S` with this index, so its payload has this type.
+    let payload = unsafe { pipe.read::<S::Payload>(&layout) };
+    let (next, waiter) = match S::Next::THEN {
+        Then::Stay => match pipe.next_in_segment(&layout) {
+            Some(next) => (S::Next::theirs(pipe.moved(next), from), None),
+            None => {
+                let next = pipe.copy().next_segment();
+                let next = S::Next::theirs(pipe.moved(next), from);
+                (next, pipe.report_emptied())
+            }
+        },
+        Then::Turn => (S::Next::theirs(pipe.after_turn(&layout, word), from), None),
+        Then::End => (S::Next::theirs(pipe, from), None),
+    };
+    payload.put(out);
+    (<S::Next as leads::Leads>::far_of_theirs(next), waiter)
+}
+
+fn arrive<S, const INDEX: u8>(far: &mut Far, mut payload: Decoder<'_>) -> Result<Arrival, Malformed>
+where
+    S: Transition<INDEX, Payload: Wire, Next: Leads>,
+{
+    let value = <S::Payload as Wire>::get(&mut payload)?;
+    payload.finish()?;
+    let Far::Sends(pipe, _) = std::mem::replace(far, Far::Over) else {
+        unreachable!("only a side that sends publishes what arrives")
+    };
+    match Sender::<S>::of(pipe).publish::<INDEX>(value) {
+        Ok((next, pending)) => {
+            *far = <S::Next as leads::Leads>::far_of_mine(next);
+            let waiter = pending.and_then(PendingWake::fetch);
+            Ok(Arrival::Published(waiter.map(Woken)))
+        }
+        Err(Unsent { left, .. }) => {
+            left.end();
+            Ok(Arrival::Gone)
+        }
+    }
+}
+
+/// What follows a message of a state that can leave the process.
+pub trait Leads: Next + leads::Leads {}
+
+impl<S: Remote> Leads for Stay<S> {}
+impl<S: Remote> Leads for Turn<S> {}
+impl Leads for End {}
+impl<S> Leads for Finish<S> {}
+
+/// Not accessible to users: a `Far` is an implementation detail.
+mod leads {
+    use super::Far;
+    use crate::typed::scheme::Follow;
+
+    pub trait Leads: Follow {
+        fn far_of_mine(mine: Self::Mine) -> Far;
+        fn far_of_theirs(theirs: Self::Theirs) -> Far;
+    }
+}
+
+impl<S: Remote> leads::Leads for Stay<S> {
+    fn far_of_mine(mine: Sender<S>) -> Far {
+        Far::Sends(mine.into_pipe(), Of::<S>::TABLE)
+    }
+
+    fn far_of_theirs(theirs: Receiver<S>) -> Far {
+        Far::Receives(theirs.into_pipe(), Of::<S>::TABLE)
+    }
+}
+
+impl<S: Remote> leads::Leads for Turn<S> {
+    fn far_of_mine(mine: Receiver<S>) -> Far {
+        Far::Receives(mine.into_pipe(), Of::<S>::TABLE)
+    }
+
+    fn far_of_theirs(theirs: Sender<S>) -> Far {
+        Far::Sends(theirs.into_pipe(), Of::<S>::TABLE)
+    }
+}
+
+impl leads::Leads for End {
+    fn far_of_mine((): ()) -> Far {
+        Far::Over
+    }
+
+    fn far_of_theirs((): ()) -> Far {
+        Far::Over
+    }
+}
+
+impl<S> leads::Leads for Finish<S> {
+    fn far_of_mine(_: Finished<S>) -> Far {
+        Far::Over
+    }
+
+    fn far_of_theirs(_: Finished<S>) -> Far {
+        Far::Over
+    }
+}
+
+/// The far end of a session that begins with this sender.
+pub(super) fn far_of_sender<S: Remote>(sender: Sender<S>) -> Far {
+    Far::Sends(sender.into_pipe(), Of::<S>::TABLE)
+}
+
+/// The far end of a session that begins with this receiver.
+pub(super) fn far_of_receiver<S: Remote>(receiver: Receiver<S>) -> Far {
+    Far::Receives(receiver.into_pipe(), Of::<S>::TABLE)
+}

@@ -1,0 +1,48 @@
+//! What drives a session whose other side is in another process: the hook by which the two places where a side waits or
+//! disconnects without its peer noticing call the transport.
+//!
+//! Sessions within a process have none. Those that have one are begun in the mode in which every message is swapped, so
+//! a side knows from its position alone that it has none, and does not read the header.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Why a session was closed before its protocol ended.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// The peer's endpoint was dropped, or its program ended the session.
+    Left,
+    /// The connection ended or failed, or the peer was silent for too long.
+    Lost,
+    /// The peer sent something that its protocol does not allow, or reports that this side did.
+    Broken,
+    /// A side waited longer than its protocol allows.
+    Late,
+    /// This side sent a message that is larger than the peer accepts, or whose lists are nested too deeply to be sent.
+    TooLarge,
+}
+
+/// The transport of one session, as its side in this process sees it. All methods may be called by any thread.
+pub trait Driver: Send + Sync {
+    /// Moves messages in both directions until `is_ready` returns true, on the caller's thread. Returns false if the
+    /// deadline has passed first. A deadline in the past means not to wait.
+    fn wait(&self, is_ready: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool;
+
+    /// A task, or a thread that waits for several sessions, waits for the next message or for free slots. It is woken by
+    /// what arrives, so another thread has to read it.
+    fn armed(&self);
+
+    /// The side has disconnected while it was to receive.
+    fn abandoned(&self);
+
+    /// Why the session was closed.
+    fn why(&self) -> Why;
+}
+
+/// A session's driver, and which side it is.
+pub(crate) struct Attached {
+    pub(crate) driver: Arc<dyn Driver>,
+    /// The side that belongs to the driver. It is not driven itself.
+    pub(crate) far: usize,
+}

@@ -1,0 +1,214 @@
+//! What `--remote` adds: which types have an encoding, and how sessions begin between processes.
+
+use super::layout::Piece;
+use super::spelling::{Here, type_name, value_name};
+use super::view::{States, slot_of, words};
+use crate::protocol::{Definition, InstanceId, Program, ProtocolId, State, StateId, Type, TypeId};
+use crate::relation::View;
+use crate::wire::Plan;
+
+/// Which declarations of a program can leave the process. Without `--remote`, none.
+#[derive(Default)]
+pub struct Remotes {
+    /// For each declared type, whether it has an encoding.
+    types: Vec<bool>,
+    /// For each protocol, its plan.
+    protocols: Vec<Option<Plan>>,
+    /// For each instance, its plan; not for one with the same arguments as an earlier one, which begins the same
+    /// sessions.
+    instances: Vec<Option<Plan>>,
+    /// Why the others stay in one process.
+    pub notes: Vec<String>,
+}
+
+impl Remotes {
+    /// Those of a checked program.
+    pub fn of(program: &Program) -> Remotes {
+        let mut remotes = Remotes {
+            types: encoded(program),
+            ..Remotes::default()
+        };
+        for index in 0..program.protocols.len() {
+            let plan = remotes.plan(View::of(program, ProtocolId::new(index)));
+            remotes.protocols.push(plan);
+        }
+        let mut seen = Vec::new();
+        for instance in &program.instances {
+            let plan = remotes.plan(View::instance(program, instance));
+            let arguments = instance.arguments.iter();
+            let arguments: Vec<Type> = arguments.map(|ty| meaning(program, ty)).collect();
+            let begins = (instance.protocol, arguments);
+            let is_new = !seen.contains(&begins);
+            seen.push(begins);
+            remotes.instances.push(plan.filter(|_| is_new));
+        }
+        remotes
+    }
+
+    fn plan(&mut self, view: View<'_>) -> Option<Plan> {
+        match Plan::of(view) {
+            Ok(plan) => plan.first.is_some().then_some(plan),
+            Err(obstacle) => {
+                let note = format!("Rust: `{}` stays in one process: {obstacle}", view.name());
+                self.notes.push(note);
+                None
+            }
+        }
+    }
+
+    pub fn protocol(&self, id: ProtocolId) -> Option<Plan> {
+        self.protocols.get(id.index()).copied().flatten()
+    }
+
+    pub fn instance(&self, id: InstanceId) -> Option<Plan> {
+        self.instances.get(id.index()).copied().flatten()
+    }
+
+    fn has_encoding(&self, id: TypeId) -> bool {
+        self.types.get(id.index()).copied().unwrap_or_default()
+    }
+
+    /// The implementation of a declared type's encoding; nothing for an alias, or if there is none.
+    pub fn encoding(&self, id: TypeId, here: Here) -> String {
+        let declared = here.program.ty(id);
+        if !self.has_encoding(id) {
+            return String::new();
+        }
+        let name = type_name(&declared.name);
+        let (kind, members): (_, Vec<String>) = match &declared.definition {
+            Definition::Struct(fields) => {
+                let fields = fields.iter().map(|field| {
+                    let ty = here.ty(&field.ty, &[]).flat();
+                    format!("        {}: {ty},\n", value_name(&field.name))
+                });
+                ("struct", fields.collect())
+            }
+            Definition::Enum(variants) => {
+                let variants = variants.iter().enumerate().map(|(position, variant)| {
+                    let entries = variant.entries.iter().enumerate().map(|(at, entry)| {
+                        let ty = here.ty(&entry.ty, &[]).flat();
+                        format!("{at} v{at}: {ty}")
+                    });
+                    let entries = entries.collect::<Vec<_>>().join(", ");
+                    let name = type_name(&variant.name);
+                    format!("        {position} => {name} {{ {entries} }}\n")
+                });
+                ("enum", variants.collect())
+            }
+            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+                return String::new();
+            }
+        };
+        let members = members.concat();
+        format!("\n\n::duologue::generated::wire! {{\n    {kind} {name} {{\n{members}    }}\n}}\n")
+    }
+}
+
+/// For each declared type, whether its values can be encoded: they contain neither endpoints nor values of external types.
+fn encoded(program: &Program) -> Vec<bool> {
+    let count = program.types.len();
+    let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); count];
+    let mut encoded = vec![true; count];
+    let mut waiting = Vec::new();
+    for id in (0..count).map(TypeId::new) {
+        let definition = &program.ty(id).definition;
+        let mut is_plain = !matches!(definition, Definition::Extern(..) | Definition::Undeclared);
+        for part in definition.parts() {
+            part.walk(&mut |ty| match ty {
+                Type::Named(used) => users[used.index()].push(id),
+                Type::Endpoint(_) => is_plain = false,
+                Type::Builtin(_)
+                | Type::List(_)
+                | Type::Option(_)
+                | Type::Tuple(_)
+                | Type::Parameter(_) => {}
+            });
+        }
+        if !is_plain {
+            encoded[id.index()] = false;
+            waiting.push(id);
+        }
+    }
+    while let Some(id) = waiting.pop() {
+        for user in std::mem::take(&mut users[id.index()]) {
+            if std::mem::replace(&mut encoded[user.index()], false) {
+                waiting.push(user);
+            }
+        }
+    }
+    encoded
+}
+
+/// The type without aliases.
+fn meaning(program: &Program, ty: &Type) -> Type {
+    let each = |types: &[Type]| types.iter().map(|ty| meaning(program, ty)).collect();
+    match ty {
+        Type::Named(id) => match &program.ty(*id).definition {
+            Definition::Alias(of) => meaning(program, of),
+            Definition::Struct(_)
+            | Definition::Enum(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => ty.clone(),
+        },
+        Type::List(item) => Type::List(Box::new(meaning(program, item))),
+        Type::Option(item) => Type::Option(Box::new(meaning(program, item))),
+        Type::Tuple(items) => Type::Tuple(each(items)),
+        Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) => ty.clone(),
+    }
+}
+
+/// The state with which sessions begin between processes.
+///
+/// `path` leads to the module of the protocol's states and `arguments` are those of the start state.
+pub(super) fn start(
+    plan: Plan,
+    name: &str,
+    path: &str,
+    state: &State,
+    arguments: &[String],
+    capacity: &str,
+) -> Option<String> {
+    let fingerprint = plan.fingerprint?;
+    // In a protocol's own module this is in the module of the states.
+    let margin = if path.is_empty() { "    " } else { "" };
+    let state = Piece::angle(
+        format!("{path}{}", type_name(&state.name)),
+        words(arguments),
+    );
+    let slot = slot_of(&format!("{path}slot"), arguments).flat();
+    let state = state.flat();
+    Some(format!(
+        "\n\n{margin}::duologue::generated::start! {{\n\
+         {margin}    {state}: \"{name}\", 0x{fingerprint}, {capacity}, {slot}\n\
+         {margin}}}\n"
+    ))
+}
+
+impl States<'_> {
+    /// The bounds of a state's parameters, where its payloads also have to have an encoding.
+    pub(super) fn bounds_of_wire(self, state: &State, here: Here) -> Vec<String> {
+        let bounds = self.bounds(state, here);
+        let wire = |bound| format!("{bound} + ::duologue::generated::Wire");
+        bounds.into_iter().map(wire).collect()
+    }
+
+    /// How sessions begin between processes; nothing if they do not, or if that depends on type arguments.
+    pub(super) fn remote_start(self) -> String {
+        let protocol = self.protocol();
+        let name = dotted(self.here.program, protocol.file, protocol.name.text());
+        let start = |plan| start(plan, &name, "", protocol.start(), &[], "super::CAPACITY");
+        self.plan.and_then(start).unwrap_or_default()
+    }
+
+    /// Whether the endpoint that sends first in this state can begin a session between processes.
+    pub(super) fn opens(self, id: StateId) -> bool {
+        self.plan.is_some() && id == StateId::new(0)
+    }
+}
+
+/// The qualified name of something that a file declares.
+pub(super) fn dotted(program: &Program, file: crate::protocol::FileId, name: &str) -> String {
+    let path = program.file(file).package.iter();
+    let path = path.map(crate::name::Name::text).chain([name]);
+    path.collect::<Vec<_>>().join(".")
+}
