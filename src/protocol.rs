@@ -4,8 +4,8 @@ pub(crate) mod text;
 mod types;
 
 pub use types::{
-    BoundDeclaration, Builtin, Definition, EndpointType, Entry, Field, Mapping, Mappings, Type,
-    TypeDeclaration, Variant,
+    BoundDeclaration, Builtin, Definition, EndpointType, Entry, Field, LANGUAGES, Language,
+    Mapping, Mappings, Type, TypeDeclaration, Variant,
 };
 
 use crate::name::Name;

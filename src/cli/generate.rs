@@ -5,12 +5,12 @@ use super::depfile::depfile;
 use super::summary::{self, Summary};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE, drift};
-use clap::Args;
+use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
 use duologue::files::{Change, OutputError, Outputs, Planned, Tree};
 use duologue::target::{self, Options, Target};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -64,18 +64,47 @@ pub struct Gen {
     choices: Choices,
 }
 
-#[derive(Debug, Args)]
-#[group(required = true, multiple = true)]
-struct Directories {
-    /// Write Rust into this directory
-    #[arg(long, aliases = ["rust_out", "rust-out"], value_name = "DIR")]
-    rust: Option<PathBuf>,
-    /// Write C into this directory
-    #[arg(long, aliases = ["c_out", "c-out"], value_name = "DIR")]
-    c: Option<PathBuf>,
-    /// Write Scala into this directory
-    #[arg(long, aliases = ["scala_out", "scala-out"], value_name = "DIR")]
-    scala: Option<PathBuf>,
+/// The directory of each requested target.
+#[derive(Debug)]
+struct Directories(BTreeMap<Target, PathBuf>);
+
+impl Args for Directories {
+    fn augment_args(command: Command) -> Command {
+        let group = ArgGroup::new("Directories")
+            .required(true)
+            .multiple(true)
+            .args(Target::ALL.map(Target::name));
+        let argument = |target: Target| {
+            let name = target.name();
+            Arg::new(name)
+                .long(name)
+                .aliases(target.protoc_options())
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .help(format!("Write {} into this directory", target.title()))
+        };
+        command.group(group).args(Target::ALL.map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Directories::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Directories {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Directories, clap::Error> {
+        let directory = |target: Target| {
+            let directory = matches.get_one::<PathBuf>(target.name())?;
+            Some((target, directory.clone()))
+        };
+        let directories = Target::ALL.into_iter().filter_map(directory);
+        Ok(Directories(directories.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Directories::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl From<OutputError> for Failure {
@@ -93,7 +122,7 @@ impl Gen {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let started = Instant::now();
         let options = Options {
-            targets: self.directories.targets(),
+            targets: self.directories.0.keys().copied().collect(),
             ..self.choices.into()
         };
         let compiled = self.sources.compile(
@@ -150,33 +179,16 @@ impl Gen {
 }
 
 impl Directories {
-    /// The requested targets.
-    fn targets(&self) -> Vec<Target> {
-        let is_asked = |target: &Target| self.of(*target).is_some();
-        Target::ALL.into_iter().filter(is_asked).collect()
-    }
-
-    fn of(&self, target: Target) -> Option<&PathBuf> {
-        match target {
-            Target::Rust => self.rust.as_ref(),
-            Target::C => self.c.as_ref(),
-            Target::Scala => self.scala.as_ref(),
-        }
-    }
-
     /// The files that each requested target generates, and its notes on them.
     fn generate(self, checked: &CheckedProgram, options: &Options) -> (Vec<Tree>, Vec<String>) {
         let mut trees = Vec::new();
         let mut notes = Vec::new();
-        for target in Target::ALL {
-            let Some(directory) = self.of(target) else {
-                continue;
-            };
+        for (target, directory) in self.0 {
             let generated = target::generate(checked, target, options);
             notes.extend(generated.notes);
             trees.push(Tree {
                 target,
-                directory: directory.clone(),
+                directory,
                 files: generated.files,
             });
         }

@@ -146,23 +146,7 @@ impl Summary<'_> {
 /// The line with which a program uses a file, if programs refer to it at all.
 fn usage(file: &Planned) -> Option<String> {
     let path = file.path.strip_prefix(&file.directory).ok()?;
-    let name = path.file_stem()?.to_str()?;
-    if name.to_ascii_lowercase().ends_with("types") {
-        return None;
-    }
-    match file.target {
-        Target::Rust if path.to_str() == Some("mod.rs") => {
-            let path = file.path.display();
-            Some(format!("#[path = \"{path}\"] mod protocols;"))
-        }
-        Target::C if path.extension()? == "h" => Some(format!("#include \"{}\"", path.display())),
-        Target::Scala => {
-            let parts: Option<Vec<&str>> =
-                path.parent()?.iter().map(|part| part.to_str()).collect();
-            Some(format!("import {}.{name}", parts?.join(".")))
-        }
-        Target::Rust | Target::C => None,
-    }
+    file.target.usage(&file.directory, path)
 }
 
 /// `2 new, 1 updated`

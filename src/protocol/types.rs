@@ -4,6 +4,7 @@ use super::Bound;
 use super::{Docs, FileId, ProtocolId, Side, StateId, TypeId};
 use crate::name::Name;
 use crate::source::Span;
+use std::collections::BTreeMap;
 
 /// A named type.
 #[derive(Debug)]
@@ -49,15 +50,66 @@ impl Definition {
     }
 }
 
-/// Where the host's type or trait is found, per target; `None` where the target's own rule for undeclared names applies.
+/// A language that host programs are written in, and that mappings name.
+#[derive(Debug)]
+pub struct Language {
+    /// The word for it in protocol files and options.
+    pub word: &'static str,
+    /// Its name.
+    pub title: &'static str,
+    /// Whether a mapping may say what has to be included, and how values are destroyed; otherwise it is only a path.
+    pub takes_more: bool,
+}
+
+/// All of them, in the order in which they are listed to users.
+pub const LANGUAGES: [Language; 3] = [
+    Language {
+        word: "rust",
+        title: "Rust",
+        takes_more: false,
+    },
+    Language {
+        word: "c",
+        title: "C",
+        takes_more: true,
+    },
+    Language {
+        word: "scala",
+        title: "Scala",
+        takes_more: false,
+    },
+];
+
+impl Language {
+    /// The language that a word names.
+    #[must_use]
+    pub fn named(word: &str) -> Option<&'static Language> {
+        LANGUAGES.iter().find(|language| language.word == word)
+    }
+}
+
+/// Where the host's type or trait is found, by the word of the language. Where a language has none, its own rule for undeclared
+/// names applies.
 #[derive(Debug, Default)]
-pub struct Mappings {
-    /// `rust = "...";`
-    pub rust: Option<Mapping>,
-    /// `c = "..." from "..." drop "...";`
-    pub c: Option<Mapping>,
-    /// `scala = "...";`
-    pub scala: Option<Mapping>,
+pub struct Mappings(BTreeMap<&'static str, Mapping>);
+
+impl Mappings {
+    /// Where it is found in a language.
+    #[must_use]
+    pub fn get(&self, word: &str) -> Option<&Mapping> {
+        self.0.get(word)
+    }
+
+    /// Sets where it is found in a language.
+    pub fn set(&mut self, language: &'static Language, mapping: Mapping) {
+        self.0.insert(language.word, mapping);
+    }
+
+    /// Where it is found, language by language, in the order of [`LANGUAGES`].
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Language, &Mapping)> {
+        let languages = LANGUAGES.iter();
+        languages.filter_map(|language| Some((language, self.get(language.word)?)))
+    }
 }
 
 /// One line of a mapping block.

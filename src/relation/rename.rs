@@ -7,7 +7,7 @@ use super::View;
 use super::shape::{Node, Origin, Shape, Shapes, StateInstance, matches};
 use super::walk::{Demand, Walk};
 use crate::protocol::{
-    Bound, Definition, Entry, FileId, Mapping, Mappings, Program, Side, State, Type,
+    Bound, Definition, Entry, FileId, Language, Mapping, Mappings, Program, Side, State, Type,
     TypeDeclaration, TypeId,
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -327,16 +327,13 @@ fn qualified(program: &Program, file: FileId, name: &str) -> String {
 
 /// Where the host program's type or trait is found.
 fn mapped(mappings: &Mappings) -> String {
-    let Mappings { rust, c, scala } = mappings;
-    let line = |word: &str, mapping: &Option<Mapping>| match mapping {
-        Some(Mapping {
+    let line = |(language, mapping): (&Language, &Mapping)| {
+        let Mapping {
             name, from, drop, ..
-        }) => {
-            let parts = [Some(name), from.as_ref(), drop.as_ref()];
-            let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
-            format!(", in {word} {}", parts.join(" "))
-        }
-        None => String::new(),
+        } = mapping;
+        let parts = [Some(name), from.as_ref(), drop.as_ref()];
+        let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+        format!(", in {} {}", language.title, parts.join(" "))
     };
-    line("Rust", rust) + &line("C", c) + &line("Scala", scala)
+    mappings.iter().map(line).collect()
 }

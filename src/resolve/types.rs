@@ -4,7 +4,7 @@ use super::{Lookup, Resolver, duplicates, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
 use crate::protocol::{
-    Bound, Builtin, Definition, Entry, Field, FileId, Mapping, Mappings, Parameter, Type,
+    Bound, Builtin, Definition, Entry, Field, FileId, Language, Mapping, Mappings, Parameter, Type,
     TypeDeclaration, TypeId, Variant,
 };
 use crate::source::Span;
@@ -66,19 +66,16 @@ impl Resolver {
         );
         let mut mappings = Mappings::default();
         for line in lines {
-            let slot = match line.target.text() {
-                "rust" => &mut mappings.rust,
-                "c" => &mut mappings.c,
-                "scala" => &mut mappings.scala,
-                // Reported by the parser.
-                _ => continue,
-            };
-            *slot = Some(Mapping {
-                name: line.name,
-                from: line.from,
-                drop: line.drop,
-                span: line.span,
-            });
+            // The parser has reported words that name no language.
+            if let Some(language) = Language::named(line.target.text()) {
+                let mapping = Mapping {
+                    name: line.name,
+                    from: line.from,
+                    drop: line.drop,
+                    span: line.span,
+                };
+                mappings.set(language, mapping);
+            }
         }
         mappings
     }

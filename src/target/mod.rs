@@ -1,4 +1,4 @@
-//! The languages Duologue generates. This is the only module that matches on [`Target`]; each target has its own folder.
+//! The languages Duologue generates. Each target is an entry of a table and has its own folder.
 
 pub mod c;
 pub mod rust;
@@ -6,7 +6,8 @@ pub mod scala;
 mod spelling;
 
 use crate::check::{CheckedProgram, Scope};
-use crate::protocol::Program;
+use crate::protocol::{LANGUAGES, Program};
+use std::path::Path;
 
 /// A language Duologue generates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,28 +20,97 @@ pub enum Target {
     Scala,
 }
 
+/// What the compiler needs to know about a target.
+struct Entry {
+    target: Target,
+    /// The extensions of the files it writes.
+    endings: &'static [&'static str],
+    /// The options by which protoc would take its output directory.
+    protoc_options: [&'static str; 2],
+    generate: fn(&CheckedProgram, &Options) -> Generated,
+    spellings: fn(&Program, &Options, Names, &mut dyn FnMut(Scope)),
+    /// The line with which a program uses a file; the second path is relative to the output directory.
+    usage: fn(&Path, &Path) -> Option<String>,
+}
+
+/// All targets, in the order of [`LANGUAGES`].
+const TARGETS: [Entry; LANGUAGES.len()] = [
+    Entry {
+        target: Target::Rust,
+        endings: &["rs"],
+        protoc_options: ["rust_out", "rust-out"],
+        generate: rust::generate,
+        spellings: rust::spellings,
+        usage: rust::usage,
+    },
+    Entry {
+        target: Target::C,
+        endings: &["h", "c"],
+        protoc_options: ["c_out", "c-out"],
+        generate: c::generate,
+        spellings: c::spellings,
+        usage: c::usage,
+    },
+    Entry {
+        target: Target::Scala,
+        endings: &["scala"],
+        protoc_options: ["scala_out", "scala-out"],
+        generate: scala::generate,
+        spellings: scala::spellings,
+        usage: scala::usage,
+    },
+];
+
 impl Target {
     /// All targets, in the order in which they are listed to users.
-    pub const ALL: [Target; 3] = [Target::Rust, Target::C, Target::Scala];
+    pub const ALL: [Target; LANGUAGES.len()] = {
+        let mut all = [Target::Rust; LANGUAGES.len()];
+        let mut index = 0;
+        while index < all.len() {
+            all[index] = TARGETS[index].target;
+            assert!(all[index] as usize == index, "the order of the variants");
+            index += 1;
+        }
+        all
+    };
+
+    fn entry(self) -> &'static Entry {
+        &TARGETS[self as usize]
+    }
 
     /// The name as users write it in options.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Target::Rust => "rust",
-            Target::C => "c",
-            Target::Scala => "scala",
-        }
+    pub const fn name(self) -> &'static str {
+        LANGUAGES[self as usize].word
+    }
+
+    /// The name of the language.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        LANGUAGES[self as usize].title
     }
 
     /// The extensions of the files it writes.
     #[must_use]
     pub fn endings(self) -> &'static [&'static str] {
-        match self {
-            Target::Rust => &["rs"],
-            Target::C => &["h", "c"],
-            Target::Scala => &["scala"],
+        self.entry().endings
+    }
+
+    /// The options by which protoc would take its output directory, without `--`.
+    #[must_use]
+    pub fn protoc_options(self) -> [&'static str; 2] {
+        self.entry().protoc_options
+    }
+
+    /// The line with which a program uses a generated file, if programs refer to it at all. `path` is relative to `directory`,
+    /// the target's output directory.
+    #[must_use]
+    pub fn usage(self, directory: &Path, path: &Path) -> Option<String> {
+        let name = path.file_stem()?.to_str()?;
+        if name.to_ascii_lowercase().ends_with("types") {
+            return None;
         }
+        (self.entry().usage)(directory, path)
     }
 }
 
@@ -97,11 +167,7 @@ pub struct Generated {
 /// wrong.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, target: Target, options: &Options) -> Generated {
-    match target {
-        Target::Rust => rust::generate(checked, options),
-        Target::C => c::generate(checked, options),
-        Target::Scala => scala::generate(checked, options),
-    }
+    (target.entry().generate)(checked, options)
 }
 
 /// Passes on, scope by scope, the names that could clash among those that the targets will declare for a program. The targets are
@@ -135,9 +201,5 @@ pub fn declarations(
     names: Names,
     hand_over: &mut dyn FnMut(Scope),
 ) {
-    match target {
-        Target::Rust => rust::spellings(program, options, names, hand_over),
-        Target::C => c::spellings(program, options, names, hand_over),
-        Target::Scala => scala::spellings(program, options, names, hand_over),
-    }
+    (target.entry().spellings)(program, options, names, hand_over);
 }

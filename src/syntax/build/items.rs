@@ -5,6 +5,7 @@
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
+use crate::protocol::{LANGUAGES, Language};
 use crate::syntax::ast::{Field, Import, Item, ItemKind, Mapping, Variant};
 use crate::syntax::grammar::Rule;
 use pest::iterators::Pair;
@@ -111,22 +112,31 @@ impl<'a> Builder<'a> {
         let from = optional(Rule::from);
         let drop = optional(Rule::drop);
         let has_more = from.is_some() || drop.is_some();
-        match target.text() {
-            "c" => {}
-            "rust" | "scala" if has_more => {
-                let error = Diagnostic::error("syntax", span, "`from` and `drop` are for C only");
-                self.report(error.help("Rust and Scala need only the path of a type"));
+        match Language::named(target.text()) {
+            Some(language) if has_more && !language.takes_more => {
+                let titles = |takes_more| {
+                    let found = LANGUAGES.iter().filter(|it| it.takes_more == takes_more);
+                    listed(found.map(|it| it.title.to_owned()))
+                };
+                let text = format!("`from` and `drop` are for {} only", titles(true));
+                let error = Diagnostic::error("syntax", span, text);
+                let help = format!("{} need only the path of a type", titles(false));
+                self.report(error.help(help));
             }
-            "rust" | "scala" => {}
-            other => {
+            Some(_) => {}
+            None => {
+                let other = target.text();
                 let text = format!("there is no target `{other}`");
                 let error = Diagnostic::error("syntax", target.span, text);
-                let error = match nearest(other, ["rust", "c", "scala"]) {
+                let error = match nearest(other, LANGUAGES.map(|it| it.word)) {
                     Some(near) => {
                         let help = format!("did you mean `{near}`?");
                         error.fix(help, target.span, near, false)
                     }
-                    None => error.help("the targets are `rust`, `c` and `scala`"),
+                    None => {
+                        let words = LANGUAGES.iter().map(|it| format!("`{}`", it.word));
+                        error.help(format!("the targets are {}", listed(words)))
+                    }
                 };
                 self.report(error);
             }
@@ -172,4 +182,14 @@ impl<'a> Builder<'a> {
 fn string_text(string: Pair<'_, Rule>) -> String {
     let text = string.into_inner().next();
     text.map_or_else(String::new, |text| text.as_str().to_owned())
+}
+
+/// `a`, `a and b`, or `a, b and c`
+fn listed(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }

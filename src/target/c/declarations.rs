@@ -105,7 +105,7 @@ impl<'a> Declarations<'a> {
                 }
             }
             Definition::Struct(_) | Definition::Enum(_) => self.include_types_of(declared.file),
-            Definition::Extern(mappings, _) if mappings.c.is_some() => {
+            Definition::Extern(mappings, _) if mappings.get(super::WORD).is_some() => {
                 self.include_types_of(declared.file)
             }
             Definition::Extern(..) | Definition::Undeclared => {

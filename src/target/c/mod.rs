@@ -30,9 +30,10 @@ pub use record::spellings;
 
 use crate::check::CheckedProgram;
 use crate::protocol::FileId;
-use crate::target::{Generated, Options, OutputFile};
+use crate::target::{Generated, Options, OutputFile, Target};
 use crate::wire::Sizes;
 use declared::FileView;
+use std::path::Path;
 use types::Types;
 use units::{Kind, Units};
 use view::UnitView;
@@ -43,6 +44,14 @@ const VERSION: &str = concat!(
     ", ",
     env!("CARGO_PKG_VERSION_MINOR")
 );
+
+/// The word for this target in mappings.
+const WORD: &str = Target::C.name();
+
+/// The line with which a program uses a header.
+pub fn usage(_: &Path, path: &Path) -> Option<String> {
+    (path.extension()? == "h").then(|| format!("#include \"{}\"", path.display()))
+}
 
 /// Generates C code for the program.
 #[must_use]

@@ -95,7 +95,9 @@ impl<'a> Types<'a> {
         let declared = self.program.ty(id);
         match &declared.definition {
             Definition::Undeclared => host_name(declared),
-            Definition::Extern(mappings, _) if mappings.c.is_none() => host_name(declared),
+            Definition::Extern(mappings, _) if mappings.get(super::WORD).is_none() => {
+                host_name(declared)
+            }
             Definition::Extern(..)
             | Definition::Alias(_)
             | Definition::Struct(_)
@@ -288,7 +290,7 @@ fn ends_of_chains(program: &Program) -> Vec<TypeId> {
 /// The C line of an external type.
 pub fn c_mapping(declared: &TypeDeclaration) -> Option<&Mapping> {
     match &declared.definition {
-        Definition::Extern(mappings, _) => mappings.c.as_ref(),
+        Definition::Extern(mappings, _) => mappings.get(super::WORD),
         Definition::Alias(_)
         | Definition::Struct(_)
         | Definition::Enum(_)
@@ -318,7 +320,7 @@ pub fn types_file(program: &Program, file: FileId) -> String {
 pub fn is_host(declared: &TypeDeclaration) -> bool {
     match &declared.definition {
         Definition::Undeclared => true,
-        Definition::Extern(mappings, _) => mappings.c.is_none(),
+        Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
         Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
     }
 }

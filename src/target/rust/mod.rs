@@ -22,15 +22,26 @@ pub use names::spellings;
 use crate::check::CheckedProgram;
 use crate::name::Name;
 use crate::protocol::{FileId, InstanceId, Program, ProtocolId, State, TypeId};
-use crate::target::{Generated, Options, OutputFile};
+use crate::target::{Generated, Options, OutputFile, Target};
 use askama::Template;
 use derive::Derivable;
 use instance::InstanceView;
 use remote::Remotes;
 use spelling::{Here, file_name, module_name, type_name};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use types::{PackageView, TypeView};
 use view::ProtocolView;
+
+/// The word for this target in mappings.
+const WORD: &str = Target::Rust.name();
+
+/// The line with which a program uses the tree of modules.
+pub fn usage(directory: &Path, path: &Path) -> Option<String> {
+    let module = directory.join(path);
+    let is_root = path.to_str()? == "mod.rs";
+    is_root.then(|| format!("#[path = \"{}\"] mod protocols;", module.display()))
+}
 
 /// Generates Rust code for the program.
 #[must_use]

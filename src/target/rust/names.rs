@@ -162,14 +162,14 @@ fn endpoint_spellings(
 /// host supplies it once.
 fn host_names(program: &Program) -> impl Iterator<Item = Spelled> {
     let types = program.types.iter().filter(|ty| match &ty.definition {
-        Definition::Extern(mappings, _) => mappings.rust.is_none(),
+        Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
         Definition::Undeclared => true,
         Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
     });
     let bounds = program
         .bounds
         .iter()
-        .filter(|bound| bound.mappings.rust.is_none());
+        .filter(|bound| bound.mappings.get(super::WORD).is_none());
     let types = types.map(|ty| spelled(type_name(&ty.name), &ty.name, "external type"));
     let bounds = bounds.map(|bound| spelled(type_name(&bound.name), &bound.name, "external bound"));
     one_each(types).chain(one_each(bounds))

@@ -172,7 +172,7 @@ impl Here<'_> {
                 )
             }
             Definition::Extern(mappings, _) => {
-                self.of_host(&declaration.name, mappings.rust.as_ref())
+                self.of_host(&declaration.name, mappings.get(super::WORD))
             }
             Definition::Undeclared => self.of_host(&declaration.name, None),
         }
@@ -256,7 +256,7 @@ impl Here<'_> {
 
     fn extern_bound(&self, id: BoundId) -> String {
         let bound = self.program.bound(id);
-        self.of_host(&bound.name, bound.mappings.rust.as_ref())
+        self.of_host(&bound.name, bound.mappings.get(super::WORD))
     }
 }
 

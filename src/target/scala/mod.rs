@@ -14,12 +14,24 @@ pub use names::spellings;
 
 use crate::check::{CheckedProgram, CheckedProtocol};
 use crate::protocol::{Definition, File, FileId, InstanceId, Side};
-use crate::target::{Generated, Options, OutputFile};
+use crate::target::{Generated, Options, OutputFile, Target};
 use askama::DynTemplate;
 use place::Place;
+use std::path::Path;
 use types::{InstanceView, TypesView};
 use view::{Head, Writer};
 use whole::Whole;
+
+/// The word for this target in mappings.
+const WORD: &str = Target::Scala.name();
+
+/// The line with which a program uses an object.
+pub fn usage(_: &Path, path: &Path) -> Option<String> {
+    let packages = path.parent()?.iter().map(|part| part.to_str());
+    let packages: Option<Vec<&str>> = packages.collect();
+    let object = path.file_stem()?.to_str()?;
+    Some(format!("import {}.{object}", packages?.join(".")))
+}
 
 /// Generates Scala code for the program: an object per protocol and instance, and one for the types of each file. Imported files
 /// are included, so that the generated code compiles.

@@ -191,7 +191,7 @@ fn ours(spelling: &str) -> Spelled {
 fn is_host(ty: &TypeDeclaration) -> bool {
     match &ty.definition {
         Definition::Undeclared => true,
-        Definition::Extern(mappings, _) => mappings.scala.is_none(),
+        Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
         Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
     }
 }

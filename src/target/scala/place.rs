@@ -201,7 +201,7 @@ impl<'a> Place<'a> {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
                 self.declared(ty.file, &name)
             }
-            Definition::Extern(mappings, _) => match &mappings.scala {
+            Definition::Extern(mappings, _) => match mappings.get(super::WORD) {
                 Some(mapping) => mapping.name.clone(),
                 None => self.host(ty.file, name),
             },

@@ -23,7 +23,7 @@ impl<'a> Whole<'a> {
     pub fn of(program: &'a Program, options: &'a Options) -> Whole<'a> {
         let is_host = |definition: &Definition| match definition {
             Definition::Undeclared => true,
-            Definition::Extern(mappings, _) => mappings.scala.is_none(),
+            Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
         };
         let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));

@@ -125,10 +125,7 @@ fn definition(program: &Program, definition: &Definition) -> String {
             format!("enum {{ {} }}", variants.collect::<Vec<_>>().join(", "))
         }
         Definition::Extern(mappings, _) => {
-            let targets = [&mappings.rust, &mappings.c, &mappings.scala]
-                .into_iter()
-                .flatten();
-            let targets: Vec<_> = targets.map(mapping).collect();
+            let targets: Vec<_> = mappings.iter().map(|(_, line)| mapping(line)).collect();
             format!("extern {{ {} }}", targets.join(", "))
         }
         Definition::Undeclared => "undeclared".to_owned(),

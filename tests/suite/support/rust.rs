@@ -83,7 +83,7 @@ pub fn host(program: &Program) -> String {
     for ty in &program.types {
         let is_supplied = match &ty.definition {
             Definition::Undeclared => true,
-            Definition::Extern(mappings, _) => mappings.rust.is_none(),
+            Definition::Extern(mappings, _) => mappings.get("rust").is_none(),
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
         };
         if is_supplied && names.insert(camel(ty.name.text())) {
@@ -95,7 +95,7 @@ pub fn host(program: &Program) -> String {
     for bound in program
         .bounds
         .iter()
-        .filter(|bound| bound.mappings.rust.is_none())
+        .filter(|bound| bound.mappings.get("rust").is_none())
     {
         let name = camel(bound.name.text());
         text += &format!("    pub trait {name} {{}}\n    impl<T> {name} for T {{}}\n");
