@@ -135,6 +135,13 @@ impl Builder {
         self
     }
 
+    /// Also generates what sessions over sockets need: encoders and fingerprints. The package `duologue-net` uses them.
+    #[must_use]
+    pub fn remote(mut self) -> Builder {
+        self.options.remote = true;
+        self
+    }
+
     /// Sets the module that has the types no protocol file declares, such as `crate::host`. The default is the module that
     /// includes the generated code.
     #[must_use]

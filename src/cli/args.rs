@@ -198,6 +198,9 @@ pub struct Choices {
     /// Rust: the module that has the types no protocol file declares, such as crate::host
     #[arg(long, value_name = "PATH")]
     rust_host: Option<String>,
+    /// Also generate what sessions over sockets need: encoders and fingerprints
+    #[arg(long)]
+    remote: bool,
     /// Scala: the package for files without `package` [default: protocols]
     #[arg(long, value_name = "NAME")]
     scala_package: Option<String>,
@@ -219,6 +222,7 @@ impl From<Choices> for Options {
             scala_package: choices.scala_package,
             c_prefix: choices.c_prefix,
             c_shm: choices.c_shm,
+            remote: choices.remote,
             targets: Vec::new(),
             c_ring: choices.c_ring,
         }

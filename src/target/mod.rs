@@ -56,6 +56,9 @@ pub struct Options {
     pub c_prefix: Option<String>,
     /// C: also generate what sessions between processes need.
     pub c_shm: bool,
+    /// Also generate what sessions over byte streams need: how payloads are encoded, and fingerprints. Protocols that cannot
+    /// leave the process are generated without it, with a note that says why.
+    pub remote: bool,
     /// The requested targets. Names that clash in a requested target are an error. If none is requested, clashes in any target
     /// are warnings.
     pub targets: Vec<Target>,

@@ -26,6 +26,7 @@ const GROUPS: [&str; 6] = [
 fn options() -> Options {
     Options {
         c_shm: true,
+        remote: true,
         ..Options::default()
     }
 }

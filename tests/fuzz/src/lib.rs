@@ -91,6 +91,7 @@ impl Files for Memory {
 pub fn options() -> Options {
     Options {
         c_shm: true,
+        remote: true,
         ..Options::default()
     }
 }

@@ -83,6 +83,7 @@ fn long_chains_of_types_are_written() {
     let checked = one(&whole).checked.expect("nothing is wrong");
     let options = Options {
         c_shm: true,
+        remote: true,
         ..Options::default()
     };
     for target in Target::ALL {
