@@ -77,7 +77,7 @@ static duo_session *plain, *ringed;
 static unsigned ringed_count;
 /* How many have been allocated and not freed. */
 static size_t made;
-static duo_emptier *other;
+static duo_emptier *others[2];
 
 static duo_session *take(duo_session **pool)
 {
@@ -142,7 +142,7 @@ void duo_to_pool(duo_session *session)
 void duo_empty_too(duo_emptier *emptier)
 {
     lock_pool();
-    other = emptier;
+    others[others[0] != NULL] = emptier;
     unlock_pool();
 }
 
@@ -155,7 +155,7 @@ size_t duo_shutdown(void)
     for (size_t i = 0; i < 2; i++)
         for (const duo_session *session = gone[i]; session != NULL; session = session->next_free) made -= 1;
     size_t living = made;
-    duo_emptier *emptier = other;
+    duo_emptier *emptiers[] = {others[0], others[1]};
     unlock_pool();
     for (size_t i = 0; i < 2; i++) {
         while (gone[i] != NULL) {
@@ -165,7 +165,9 @@ size_t duo_shutdown(void)
             memory.release(session);
         }
     }
-    return living + (emptier != NULL ? emptier() : 0);
+    for (size_t i = 0; i < 2; i++)
+        if (emptiers[i] != NULL) living += emptiers[i]();
+    return living;
 }
 
 duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endpoint *client)

@@ -44,9 +44,9 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// The row of a message: its entries, whether they have the same layout in memory and on the wire, and how much may follow in
-    /// the same line.
-    pub fn message(&mut self, index: usize, message: &Message) -> [String; 3] {
+    /// The row of a message: its entries, whether they have the same layout in memory and on the wire, how much may follow in the
+    /// same line, and the minimum and maximum size of its payload.
+    pub fn message(&mut self, index: usize, message: &Message) -> [String; 5] {
         let next = self.view.next(index, message);
         let own = self.view.state(index).direction;
         let follow = match next {
@@ -54,18 +54,21 @@ impl<'a> Wires<'a> {
             Some(_) | None => 0,
         };
         if message.entries.is_empty() {
-            return ["NULL".to_owned(), "0".to_owned(), follow.to_string()];
+            let [none, zero] = ["NULL", "0"].map(str::to_owned);
+            return [none, zero.clone(), follow.to_string(), zero.clone(), zero];
         }
         let name = self.view.received(index);
         let member = spelling::member(message.name.text());
         let mut parts = Vec::new();
         let mut least = 0u64;
+        let mut most = Some(0u64);
         let mut flat = Some(0u64);
         let mut end = String::new();
         for entry in &message.entries {
             let ty = self.view.entry_type(index, entry);
             let size = self.sizes.of_type(&ty);
             least = least.saturating_add(size.least);
+            most = most.and_then(|most| most.checked_add(size.most?));
             flat = flat.filter(|_| is_number(self.view.types.underlying(&ty)));
             flat = flat.map(|flat| flat + size.least);
             let offset = format!(
@@ -87,7 +90,11 @@ impl<'a> Wires<'a> {
             Some(flat) => format!("DUO_WIRE_FLAT({end}, {flat})"),
             None => "0".to_owned(),
         };
-        [place, flat, follow.to_string()]
+        let most = match most {
+            Some(most) => most.to_string(),
+            None => "DUO_WIRE_UNBOUNDED".to_owned(),
+        };
+        [place, flat, follow.to_string(), least.to_string(), most]
     }
 
     /// How many units of 8 bytes the largest message of a state takes, at most a whole line.
