@@ -103,6 +103,7 @@ fn check_conversations(watch: Watch, room: Option<u32>) {
             own.join("client.c"),
             own.join("server.c"),
             shared.join("transcript.c"),
+            shared.join("pair.c"),
         ];
         let includes = [includes.clone(), vec![folder.clone()]].concat();
         let expected =
