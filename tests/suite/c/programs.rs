@@ -5,7 +5,7 @@ use crate::support::c::{Program, Watch, runtime, sources_in};
 use crate::support::{is_tested, repository};
 
 /// The conversations: the case, the prefix of its endpoint types, and the state they start in.
-const CASES: &[(&str, &str, &str)] = &[
+pub(super) const CASES: &[(&str, &str, &str)] = &[
     ("bank", "bank", "login"),
     ("buyer", "buyer", "ask"),
     ("calculator", "calculator", "ready"),
@@ -29,7 +29,7 @@ const CASES: &[(&str, &str, &str)] = &[
 ];
 
 /// Cases whose payloads cannot leave their process.
-const AT_HOME: &[&str] = &["double_buffer", "feed", "switchboard", "work_queue"];
+pub(super) const AT_HOME: &[&str] = &["double_buffer", "feed", "switchboard", "work_queue"];
 
 /// The header that gives the programs of a case the types they start with and, between processes, how they attach their sides.
 fn case_header(case: &str, prefix: &str, state: &str, room: Option<u32>) -> String {
