@@ -237,7 +237,7 @@ fn the_page_tells_the_truth() {
     }
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
-    let generated = generate_with("page", &protocols(), &["--c-shm"]);
+    let generated = generate_with("page", &protocols(), &["--c-shm", "--remote"]);
     let includes = [vec![generated.clone()], hosts()].concat();
     let sources = sources_in(&generated);
     let objects = quiet(Watch::Address, &sources, &includes, &generated).objects();
