@@ -7,6 +7,7 @@ mod firmware;
 mod generated;
 mod model;
 mod narrow;
+mod net;
 mod processes;
 mod programs;
 mod short_enums;

@@ -2,7 +2,8 @@
 #
 # Compiles protocols to C, adds the result to a target, and links the runtime to it. List all protocols of a program in one call,
 # since their names are checked against each other. Relative paths are relative to the current source directory. OPTIONS are
-# passed to `duologue gen`: lint levels (`-D never-ends`), `--c-prefix`, and so on.
+# passed to `duologue gen`: lint levels (`-D never-ends`), `--c-prefix`, and so on. With `--remote` the target is also linked to
+# Duologue::net.
 #
 # The compiler is searched for in PATH; set DUOLOGUE_EXECUTABLE to use another one.
 #
@@ -96,6 +97,9 @@ function(duologue_generate)
   target_sources(${arg_TARGET} PRIVATE ${outputs})
   target_include_directories(${arg_TARGET} PUBLIC ${folder})
   target_link_libraries(${arg_TARGET} PUBLIC Duologue::duologue)
+  if("--remote" IN_LIST arg_OPTIONS)
+    target_link_libraries(${arg_TARGET} PUBLIC Duologue::net)
+  endif()
   # Endpoints of the wrong state must not compile: before GCC 14 these are only warnings.
   target_compile_options(${arg_TARGET} PRIVATE
     $<$<COMPILE_LANG_AND_ID:C,GNU,Clang,AppleClang>:-Werror=incompatible-pointer-types>

@@ -84,7 +84,16 @@ typedef enum duo_status {
      * A value in the message is not valid for its type: text that is not UTF-8, or a tag that its enum does
      * not have (such as 0, the tag of a zeroed struct). The endpoint is still good.
      */
-    DUO_INVALID
+    DUO_INVALID,
+    /*
+     * Over sockets: the connection ended without a word from the peer, which may have crashed. Whether it has received
+     * what was sent last is not known. The endpoint is gone.
+     */
+    DUO_LOST,
+    /* Over sockets: a time limit is over, and with it the session, or the attempt to begin one. */
+    DUO_LATE,
+    /* Over sockets: this is not an address, or of a kind that is not known. */
+    DUO_ADDRESS
 } duo_status;
 
 /* A description of the status; the string is static. */

@@ -77,7 +77,7 @@ static duo_session *ringless, *ringed;
 static unsigned ringed_count;
 /* How many have been allocated and not freed. */
 static size_t sessions_made;
-static duo_emptier *other_pools;
+static duo_emptier *other_pools[2];
 
 static duo_session *take(duo_session **pool)
 {
@@ -142,7 +142,7 @@ void duo_to_pool(duo_session *session)
 void duo_empty_too(duo_emptier *emptier)
 {
     lock_pool();
-    other_pools = emptier;
+    other_pools[other_pools[0] != NULL] = emptier;
     unlock_pool();
 }
 
@@ -155,7 +155,7 @@ size_t duo_shutdown(void)
     for (size_t i = 0; i < 2; i++)
         for (const duo_session *session = gone[i]; session != NULL; session = session->next_free) sessions_made -= 1;
     size_t living = sessions_made;
-    duo_emptier *emptier = other_pools;
+    duo_emptier *emptiers[] = {other_pools[0], other_pools[1]};
     unlock_pool();
     for (size_t i = 0; i < 2; i++) {
         while (gone[i] != NULL) {
@@ -165,7 +165,9 @@ size_t duo_shutdown(void)
             functions.release(session);
         }
     }
-    return living + (emptier != NULL ? emptier() : 0);
+    for (size_t i = 0; i < 2; i++)
+        if (emptiers[i] != NULL) living += emptiers[i]();
+    return living;
 }
 
 duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endpoint *client)

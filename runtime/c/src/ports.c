@@ -56,6 +56,14 @@ typedef struct duo_port_node {
 } node;
 
 
+/* As many transports as there are. */
+enum { TRANSPORTS = 2 };
+
+typedef struct transport_watch {
+    const duo_transport *transport;
+    duo_watch *watch;
+} transport_watch;
+
 struct duo_ports {
     /* Notified, the latest first. */
     node *DUO_ATOMIC notified;
@@ -69,9 +77,11 @@ struct duo_ports {
     node *first;
     node **last;
     node *unseen;
-    /* For endpoints whose peer is in another process, created by their transport; NULL if there has been none. */
-    duo_watch *watch;
-    const duo_transport *transport;
+    /* For endpoints whose peer is in another process: one for each transport of which there have been some. */
+    transport_watch watches[TRANSPORTS];
+    size_t watch_count;
+    /* Endpoints whose peer is in this process have been added. */
+    bool has_near;
     node *free;
     node *newest;
     size_t count;
@@ -136,10 +146,17 @@ static bool collect(duo_ports *ports)
     return true;
 }
 
+/* Calls the notifiers of all endpoints whose peer is in another process and that are ready. */
+static void poll_watches(duo_ports *ports)
+{
+    for (size_t i = 0; i < ports->watch_count; i++)
+        if (ports->watches[i].watch != NULL) ports->watches[i].transport->poll_watch(ports->watches[i].watch);
+}
+
 /* The same, including sessions between processes that are ready. */
 static bool gather(duo_ports *ports)
 {
-    if (ports->watch != NULL) ports->transport->poll_watch(ports->watch);
+    poll_watches(ports);
     return collect(ports);
 }
 
@@ -158,7 +175,7 @@ static void disarm_node(node *here)
     }
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (duo_atomic_load(&side->notifier, memory_order_acquire) == &here->notifier)
-        here->ports->transport->unwatch(endpoint.session, &here->notifier);
+        duo_transport_of(endpoint)->unwatch(endpoint.session, &here->notifier);
 }
 
 static void free_node(duo_ports *ports, node *gone)
@@ -229,7 +246,8 @@ duo_ports *duo_ports_new(void)
     duo_atomic_init(&ports->signalled, false);
     duo_atomic_init(&ports->descriptor, -1);
     ports->first = ports->free = ports->newest = ports->unseen = NULL;
-    ports->watch = NULL;
+    ports->watch_count = 0;
+    ports->has_near = false;
     ports->last = &ports->first;
     ports->count = 0;
     /* A zeroed `duo_port` belongs to no set. */
@@ -241,7 +259,8 @@ duo_ports *duo_ports_new(void)
 void duo_ports_free(duo_ports *ports)
 {
     if (ports == NULL) return;
-    if (ports->watch != NULL) ports->transport->free_watch(ports->watch);
+    for (size_t i = 0; i < ports->watch_count; i++)
+        if (ports->watches[i].watch != NULL) ports->watches[i].transport->free_watch(ports->watches[i].watch);
     while (ports->newest != NULL) {
         node *gone = ports->newest;
         ports->newest = gone->older;
@@ -275,12 +294,18 @@ static node *new_node(duo_ports *ports)
 /* Watches an endpoint whose peer is in another process. */
 static duo_status watch(duo_ports *ports, node *added, duo_endpoint asked)
 {
-    ports->transport = duo_transport_of(asked);
-    duo_status status = ports->transport->watch(&ports->watch, asked, &added->notifier);
+    const duo_transport *transport = duo_transport_of(asked);
+    transport_watch *of = ports->watches;
+    while (of < ports->watches + ports->watch_count && of->transport != transport) of++;
+    if (of == ports->watches + ports->watch_count) {
+        *of = (transport_watch){transport, NULL};
+        ports->watch_count += 1;
+    }
+    duo_status status = transport->watch(&of->watch, asked, &added->notifier);
     if (status != DUO_OK) return status;
     if (duo_atomic_load(&ports->descriptor, memory_order_relaxed) < 0) return DUO_OK;
-    status = ports->transport->start_thread(ports->watch);
-    if (status != DUO_OK) ports->transport->unwatch(added->endpoint.session, &added->notifier);
+    status = transport->start_thread(of->watch);
+    if (status != DUO_OK) transport->unwatch(added->endpoint.session, &added->notifier);
     return status;
 }
 
@@ -304,6 +329,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint asked, void *with, duo_p
     added->is_in = true;
     ports->count += 1;
     if (duo_is_remote(endpoint)) return DUO_OK;
+    ports->has_near = true;
     duo_arming how = duo_arm(side, &added->notifier, duo_asks_writable(asked));
     bool is_news = how == DUO_NOT_ARMED;
     if (is_news) {
@@ -343,13 +369,42 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
 /* Spins and yields for a while; false if no notifier was called. */
 static bool polls_ports(duo_ports *ports)
 {
-    size_t checks = ports->watch != NULL ? 1 + ports->count : 1;
-    duo_backoff backoff = duo_backoff_begin(true);
+    size_t checks = ports->watch_count > 0 ? 1 + ports->count : 1;
+    /* Where a check is a system call, it is not made more often than between two yields. */
+    bool spins = true;
+    for (size_t i = 0; i < ports->watch_count; i++) spins &= ports->watches[i].transport->wakes_on_words;
+    duo_backoff backoff = duo_backoff_begin(spins);
     do {
-        if (ports->watch != NULL) ports->transport->poll_watch(ports->watch);
+        poll_watches(ports);
         if (duo_atomic_load(&ports->notified, memory_order_relaxed) != NULL) return true;
     } while (duo_backoff_pass(&backoff, checks));
     return false;
+}
+
+/*
+ * Sleeps until something was notified. A transport that sleeps on a word of this process includes it; of the others, one
+ * can sleep if nothing else is in the set, and each has a thread if there is. Without a thread it is looked at again soon.
+ */
+static bool sleep_on_all(duo_ports *ports, const struct timespec *until)
+{
+    const transport_watch *sleeper = NULL;
+    bool is_alone = ports->watch_count == 1 && !ports->has_near, lacks_thread = false;
+    for (size_t i = 0; i < ports->watch_count; i++) {
+        const transport_watch *one = &ports->watches[i];
+        if (one->watch == NULL) continue;
+        if (is_alone || one->transport->wakes_on_words) sleeper = one;
+        else lacks_thread |= one->transport->start_thread(one->watch) != DUO_OK;
+    }
+    struct timespec soon;
+    const struct timespec *end = until;
+    if (lacks_thread) {
+        uint64_t pause = 0;
+        soon = duo_end_of_pause(until, &pause);
+        end = &soon;
+    }
+    bool in_time = sleeper == NULL ? duo_wait(&ports->asleep, DUO_LOW_HALF, 1, end)
+                                   : sleeper->transport->sleep_watch(sleeper->watch, &ports->asleep, 1, end);
+    return in_time || (end != until && !duo_is_past(until));
 }
 
 static bool sleep_until(duo_ports *ports, const struct timespec *deadline, uint64_t *pause)
@@ -360,8 +415,7 @@ static bool sleep_until(duo_ports *ports, const struct timespec *deadline, uint6
         end = duo_end_of_pause(deadline, pause);
         until = &end;
     }
-    bool in_time = ports->watch == NULL ? duo_wait(&ports->asleep, DUO_LOW_HALF, 1, until)
-                                        : ports->transport->sleep_watch(ports->watch, &ports->asleep, 1, until);
+    bool in_time = sleep_on_all(ports, until);
     return in_time || (until != deadline && !duo_is_past(deadline));
 }
 
@@ -395,7 +449,10 @@ int duo_ports_descriptor(duo_ports *ports)
 {
     int descriptor = duo_atomic_load(&ports->descriptor, memory_order_relaxed);
 #ifdef __linux__
-    if (ports->watch != NULL && ports->transport->start_thread(ports->watch) != DUO_OK) return -1;
+    for (size_t i = 0; i < ports->watch_count; i++) {
+        const transport_watch *one = &ports->watches[i];
+        if (one->watch != NULL && one->transport->start_thread(one->watch) != DUO_OK) return -1;
+    }
     if (descriptor >= 0) return descriptor;
     descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (descriptor < 0) return descriptor;

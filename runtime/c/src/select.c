@@ -59,12 +59,27 @@ static bool is_there(const duo_endpoint *endpoints, size_t count, const select_n
     return found;
 }
 
-/* The first endpoint whose peer is in another process; `count` if there is none. */
-static size_t first_remote(const duo_endpoint *endpoints, size_t count)
+/*
+ * The transport that sleeps for all endpoints, NULL if the notifier's word is slept on. Some combinations have none that
+ * notices everything (`sees_all`): then the endpoints are checked again soon.
+ */
+static const duo_transport *find_sleeper(const duo_endpoint *endpoints, size_t count, bool *sees_all)
 {
-    size_t at = 0;
-    while (at < count && !duo_is_remote(endpoints[at])) at++;
-    return at;
+    const duo_transport *sleeper = NULL;
+    bool has_near = false;
+    *sees_all = true;
+    for (size_t i = 0; i < count; i++) {
+        if (!duo_is_remote(endpoints[i])) {
+            has_near = true;
+            continue;
+        }
+        const duo_transport *transport = duo_transport_of(endpoints[i]);
+        if (sleeper != NULL && transport != sleeper) *sees_all = false;
+        if (sleeper == NULL || transport->wakes_on_words) sleeper = transport;
+    }
+    if (sleeper == NULL || sleeper->wakes_on_words || !has_near) return sleeper;
+    *sees_all = false;
+    return NULL;
 }
 
 /* Sleeps until the notifier is called for one of the endpoints; false if the time was over first. */
@@ -82,12 +97,15 @@ static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, co
         until = &end;
     }
     if (armed == count && (!is_unseen || !is_there(endpoints, count, &notifier))) {
-        size_t remote = first_remote(endpoints, count);
-        if (remote < count) {
-            const duo_transport *transport = duo_transport_of(endpoints[remote]);
-            in_time = transport->sleep(endpoints, count, &notifier.notified, until);
+        bool sees_all;
+        const duo_transport *transport = find_sleeper(endpoints, count, &sees_all);
+        uint64_t short_pause = 0;
+        if (!sees_all) {
+            end = duo_end_of_pause(until, &short_pause);
+            until = &end;
         }
-        while (remote == count && in_time &&
+        if (transport != NULL) in_time = transport->sleep(endpoints, count, &notifier.notified, until);
+        while (transport == NULL && in_time &&
                duo_atomic_load(&notifier.notified, memory_order_acquire) == 0)
             in_time = duo_wait(&notifier.notified, DUO_LOW_HALF, 0, until);
     }

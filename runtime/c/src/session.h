@@ -30,8 +30,8 @@ void duo_release(void *memory);
 /* Frees a pool and returns how many of the objects that were created for it are still alive. */
 typedef size_t duo_emptier(void);
 /*
- * Makes `duo_shutdown` call it too: for the one pool of sessions with other processes, which some programs leave
- * out.
+ * Makes `duo_shutdown` call it too: for the pools of sessions with other processes, one for each of the two transports,
+ * which some programs leave out.
  */
 void duo_empty_too(duo_emptier *emptier);
 /* Gives back a session that came from the pool. */

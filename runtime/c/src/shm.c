@@ -58,4 +58,5 @@ const duo_transport duo_shm_transport = {
     .sleep_watch = duo_shm_sleep_watch,
     .start_thread = duo_shm_start_thread,
     .free_watch = duo_shm_free_watch,
+    .wakes_on_words = true,
 };

@@ -160,6 +160,12 @@ bool duo_shm_is_ready(duo_endpoint asked)
     return is_ready(shm, duo_asks_writable(asked));
 }
 
+/* Whether an endpoint is of this transport. */
+static bool is_here(duo_endpoint endpoint)
+{
+    return duo_is_remote(endpoint) && duo_transport_of(endpoint) == &duo_shm_transport;
+}
+
 bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                   const struct timespec *deadline)
 {
@@ -168,16 +174,16 @@ bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     bool is_there = false, is_unfinished = false;
     begin_wait_list(&made, word, 0);
     for (size_t i = 0; i < count; i++)
-        if (duo_is_remote(endpoints[i])) announce_watched_sleep(&made, shm_of(endpoints[i]));
+        if (is_here(endpoints[i])) announce_watched_sleep(&made, shm_of(endpoints[i]));
     run_barrier(&made);
     for (size_t i = 0; i < count && !is_there; i++) {
-        if (!duo_is_remote(endpoints[i])) continue;
+        if (!is_here(endpoints[i])) continue;
         is_there = is_ready(shm_of(endpoints[i]), duo_asks_writable(endpoints[i]));
         is_unfinished = is_unfinished || shm_of(endpoints[i])->is_unfinished;
     }
     if (!is_there && !is_unfinished) sleep_in(&made, end);
     for (size_t i = 0; i < count; i++)
-        if (duo_is_remote(endpoints[i])) retract_sleep(shm_of(endpoints[i]));
+        if (is_here(endpoints[i])) retract_sleep(shm_of(endpoints[i]));
     return is_there || duo_shm_now() < end;
 }
 

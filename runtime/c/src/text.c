@@ -17,6 +17,9 @@ const char *duo_status_text(duo_status status)
     case DUO_REFUSED: return "the peer uses another protocol, or the side is taken";
     case DUO_SYSTEM: return "the system reported an error";
     case DUO_INVALID: return "a value in the message is not valid for its type";
+    case DUO_LOST: return "the connection to the peer was lost";
+    case DUO_LATE: return "a time limit is over";
+    case DUO_ADDRESS: return "not an address: known are unix:PATH and tcp://HOST:PORT";
     }
     return "not a status";
 }

@@ -53,6 +53,8 @@ typedef struct duo_transport {
     duo_status (*start_thread)(duo_watch *watch);
     /* Ends all watching and frees the watch. */
     void (*free_watch)(duo_watch *watch);
+    /* `sleep` and `sleep_watch` also return when the word has changed and was woken. Otherwise they ignore it. */
+    bool wakes_on_words;
 } duo_transport;
 
 static inline bool duo_is_remote(duo_endpoint endpoint)

@@ -16,12 +16,12 @@ impl UnitView<'_> {
         )
     }
 
-    /// Whether a message is an 8-byte number that leads back to its state, in a protocol that can be used between processes.
+    /// Whether a message is an 8-byte number that leads back to its state, in a protocol that can be used in shared memory.
     pub fn is_lane(&self, index: usize, message: &Message) -> bool {
         let [only] = message.entries.as_slice() else {
             return false;
         };
-        self.leaves && self.is_number(index, only) && self.next(index, message) == Some(index)
+        self.has_lanes && self.is_number(index, only) && self.next(index, message) == Some(index)
     }
 
     /// Whether a state has such a message.
@@ -41,10 +41,10 @@ impl UnitView<'_> {
     }
 
     /// Whether a message consists only of 8-byte numbers, at most as many as fit in a line, and turns the direction, in a
-    /// protocol that can be used between processes.
+    /// protocol that can be used in shared memory.
     pub fn is_single_line_turn(&self, index: usize, message: &Message) -> bool {
         let mut entries = message.entries.iter();
-        self.leaves
+        self.has_lanes
             && message.entries.len() <= 7
             && self.edge(index, message) == Edge::Turn
             && entries.all(|entry| self.is_number(index, entry))

@@ -18,6 +18,7 @@ mod names;
 mod plain;
 mod record;
 mod recv;
+mod remote;
 mod shared;
 mod spelling;
 mod tables;
@@ -33,6 +34,7 @@ use crate::protocol::FileId;
 use crate::target::{Generated, Options, OutputFile, Target};
 use crate::wire::Sizes;
 use declared::FileView;
+use names::Header;
 use std::path::Path;
 use types::Types;
 use units::{Kind, Units};
@@ -69,18 +71,26 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     };
     for (id, unit) in units.units.iter().enumerate() {
         let mut view = UnitView::of(checked, &types, id);
-        let wire = options.c_shm.then(|| wire::Wire::of(&view));
+        let leaves = options.c_shm || options.remote;
+        let wire = leaves.then(|| wire::Wire::of(&view));
         view.ring = options.c_ring;
         view.leaves = matches!(wire, Some(Ok(Some(_))));
+        view.has_lanes = view.leaves && options.c_shm;
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());
         match wire {
             None | Some(Ok(None)) => {}
             Some(Ok(Some(wire))) => {
                 let wire = wire::WireView::of(&view, wire);
-                let name = format!("{}_shm", unit.file_name);
+                let name = unit.file(Header::Wire);
                 write(&name, "h", wire.header());
                 write(&name, "c", wire.source(&sizes));
+                if options.c_shm {
+                    write(&unit.file(Header::Shm), "h", view.shm_header());
+                }
+                if options.remote {
+                    write(&unit.file(Header::Net), "h", view.net_header());
+                }
             }
             Some(Err(obstacle)) => stays.push(format!(
                 "C: `{}` stays in one process: {obstacle}",

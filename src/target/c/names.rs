@@ -22,14 +22,48 @@ pub enum OfUnit {
     MemoryTag,
     /// Its type.
     Memory,
-    /// The function that attaches a side between processes.
+    /// The function that attaches a side in memory that two processes share.
     Attach(Side),
+    /// A function by which a side begins over a byte stream.
+    Begin(Side, Begin),
+    /// The internal function that calls a side's handler.
+    Call(Side),
     /// The enumerator of the capacity.
     Capacity,
     /// The macro of the fingerprint.
     Fingerprint,
     /// An internal name.
     Own(Own),
+}
+
+/// How a side begins over a byte stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    Connect,
+    ConnectOver,
+    Accept,
+    AcceptOver,
+    Serve,
+}
+
+impl Begin {
+    pub const ALL: [Begin; 5] = [
+        Begin::Connect,
+        Begin::ConnectOver,
+        Begin::Accept,
+        Begin::AcceptOver,
+        Begin::Serve,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Begin::Connect => "connect",
+            Begin::ConnectOver => "connect_over",
+            Begin::Accept => "accept",
+            Begin::AcceptOver => "accept_over",
+            Begin::Serve => "serve",
+        }
+    }
 }
 
 /// The kinds of internal names of a unit.
@@ -114,6 +148,8 @@ impl Unit {
             OfUnit::MemoryTag => format!("{prefix}_session_memory"),
             OfUnit::Memory => format!("{prefix}_session_memory_t"),
             OfUnit::Attach(side) => format!("{prefix}_{}_attach", side.word()),
+            OfUnit::Begin(side, begin) => format!("{prefix}_{}_{}", side.word(), begin.word()),
+            OfUnit::Call(side) => of("call", &format!("{prefix}_{}", side.word())),
             OfUnit::Capacity => format!("{}_CAPACITY", prefix.to_ascii_uppercase()),
             OfUnit::Fingerprint => format!("{}_FINGERPRINT", prefix.to_ascii_uppercase()),
             OfUnit::Own(own) => of(own.word(), prefix),
@@ -135,16 +171,77 @@ impl Unit {
         of(table, &format!("{}_{number}", self.prefix))
     }
 
-    /// The macros that show that the unit's headers are included: the guards of both, and one that no header of another protocol
-    /// with the same name defines.
-    pub fn guards(&self, file: &str) -> [String; 3] {
+    /// The macro that no header of another protocol with the same name defines.
+    pub fn owner(&self, file: &str) -> String {
         let prefix = &self.prefix;
-        [
-            of("h", prefix),
-            of("shm_h", prefix),
-            format!("duo_owner_of_{prefix}_in_{file}"),
-        ]
-        .map(|name| name.to_ascii_uppercase())
+        format!("duo_owner_of_{prefix}_in_{file}").to_ascii_uppercase()
+    }
+
+    /// The guard of one of the unit's headers: the macro that shows that it is included.
+    pub fn guard(&self, header: Header) -> String {
+        of(header.guard(), &self.prefix).to_ascii_uppercase()
+    }
+
+    /// The name of one of the unit's headers, without its ending; a source has the same.
+    pub fn file(&self, header: Header) -> String {
+        format!("{}{}", self.file_name, header.suffix())
+    }
+}
+
+/// The headers of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// The endpoints.
+    Own,
+    /// How payloads are encoded, and the fingerprint.
+    Wire,
+    /// How a side begins in memory that two processes share.
+    Shm,
+    /// How a side begins over a byte stream.
+    Net,
+}
+
+impl Header {
+    pub const ALL: [Header; 4] = [Header::Own, Header::Wire, Header::Shm, Header::Net];
+
+    fn guard(self) -> &'static str {
+        match self {
+            Header::Own => "h",
+            Header::Wire => "wire_h",
+            Header::Shm => "shm_h",
+            Header::Net => "net_h",
+        }
+    }
+
+    fn suffix(self) -> &'static str {
+        match self {
+            Header::Own => "",
+            Header::Wire => "_wire",
+            Header::Shm => "_shm",
+            Header::Net => "_net",
+        }
+    }
+}
+
+/// What is generated for sessions between processes, besides the session within one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// In memory that two processes share.
+    pub shm: bool,
+    /// Over byte streams.
+    pub net: bool,
+}
+
+impl Remote {
+    /// Everything.
+    pub const ALL: Remote = Remote {
+        shm: true,
+        net: true,
+    };
+
+    /// Whether anything is.
+    pub fn any(self) -> bool {
+        self.shm || self.net
     }
 }
 
@@ -187,13 +284,13 @@ fn spelled(prefix: &str, state: &str, what: OfState) -> String {
     }
 }
 
-/// Everything that a state can declare, including what sessions between processes need if `shm`. Names that only some endpoints
+/// Everything that a state can declare, including what sessions between processes need if `leaves`. Names that only some endpoints
 /// have, such as `take`, are left out if this one is known not to have them.
 pub fn of_state<'p>(
     protocol: &'p Protocol,
     state: &UnitState,
     travels: bool,
-    shm: bool,
+    leaves: bool,
 ) -> Vec<OfState<'p>> {
     let id = state.state;
     let state: &'p State = protocol.state(id);
@@ -215,7 +312,7 @@ pub fn of_state<'p>(
                 for message in &state.messages {
                     let send = |verb: &&'static str| OfState::Send(side, verb, message);
                     names.extend(verbs.iter().map(send));
-                    names.extend(shm.then_some("send_within").iter().map(send));
+                    names.extend(leaves.then_some("send_within").iter().map(send));
                 }
                 if is_shared {
                     names.push(OfState::Shared(side));
@@ -240,8 +337,8 @@ pub fn of_state<'p>(
     names
 }
 
-/// Everything that a unit declares once, including what sessions between processes need if `shm`.
-pub fn of_unit(unit: &Unit, shm: bool) -> Vec<OfUnit> {
+/// Everything that a unit declares once, including what sessions between processes need.
+pub fn of_unit(unit: &Unit, remote: Remote) -> Vec<OfUnit> {
     let mut names = vec![OfUnit::Capacity];
     if unit.kind != Kind::Mentioned {
         names.extend([
@@ -250,12 +347,18 @@ pub fn of_unit(unit: &Unit, shm: bool) -> Vec<OfUnit> {
             OfUnit::MemoryTag,
             OfUnit::Memory,
         ]);
-        if shm {
-            names.extend([
-                OfUnit::Attach(Side::Client),
-                OfUnit::Attach(Side::Server),
-                OfUnit::Fingerprint,
-            ]);
+        let sides = [Side::Client, Side::Server];
+        if remote.shm {
+            names.extend(sides.map(OfUnit::Attach));
+        }
+        if remote.net {
+            for side in sides {
+                names.extend(Begin::ALL.map(|begin| OfUnit::Begin(side, begin)));
+                names.push(OfUnit::Call(side));
+            }
+        }
+        if remote.any() {
+            names.push(OfUnit::Fingerprint);
         }
     }
     names.extend(Own::ALL.map(OfUnit::Own));
@@ -279,7 +382,11 @@ pub fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
     };
     let shortest_first = |index: &usize| (unit.states[*index].name.len(), *index);
     risky.sort_by_key(shortest_first);
-    let own = || of_unit(unit, true).into_iter().map(|what| unit.own(what));
+    let own = || {
+        of_unit(unit, Remote::ALL)
+            .into_iter()
+            .map(|what| unit.own(what))
+    };
     let mut taken: HashSet<String> = own().collect();
     let mut losers = Vec::new();
     for index in risky {
@@ -340,13 +447,16 @@ fn risky(unit: &Unit) -> Vec<usize> {
             .flatten()
     };
     let units = ["init", "session_memory", "capacity", "fingerprint"].map(str::to_owned);
-    let attach = ["client_attach", "server_attach"].map(str::to_owned);
+    let begins = ["attach", "connect", "accept", "serve"];
+    let begins = begins
+        .iter()
+        .flat_map(|word| [format!("client_{word}"), format!("server_{word}")]);
     let mut owners: Vec<(String, usize)> = Vec::new();
     for (index, state) in unit.states.iter().enumerate() {
         owners.extend(forms(&state.name).map(|form| (form, index)));
     }
     let nobody = unit.states.len();
-    owners.extend(units.into_iter().chain(attach).map(|word| (word, nobody)));
+    owners.extend(units.into_iter().chain(begins).map(|word| (word, nobody)));
     // With `_` after each, one word is a prefix of another up to a `_` if its text is a prefix of the other's.
     for (form, _) in &mut owners {
         if !form.is_empty() {
@@ -427,6 +537,8 @@ impl OfUnit {
             OfUnit::Init | OfUnit::InitIn => format!("the function that starts {unit}"),
             OfUnit::MemoryTag | OfUnit::Memory => format!("the memory of a session of {unit}"),
             OfUnit::Attach(_) => format!("the function that attaches {unit}"),
+            OfUnit::Begin(..) => format!("a function that begins {unit} over a byte stream"),
+            OfUnit::Call(_) => format!("an internal function of {unit}"),
             OfUnit::Capacity => format!("the capacity of {unit}"),
             OfUnit::Fingerprint => format!("the fingerprint of {unit}"),
             OfUnit::Own(_) => format!("a table of {unit}"),

@@ -5,7 +5,7 @@
 //! and messages are not passed on. So the rule is cheap even for very large protocols.
 
 use super::declared;
-use super::names::{self, OfState, OfType, OfUnit, Own, SHAPE, of, title};
+use super::names::{self, Header, OfState, OfType, OfUnit, Own, Remote, SHAPE, of, title};
 use super::types::{Types, types_file};
 use super::units::{Kind, Unit, Units, canonical, declared_word};
 use crate::check::{Scope, Spelled};
@@ -25,7 +25,11 @@ pub fn spellings(
     let prefix = options.c_prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix);
-    hand_over(files(program, &types, options.c_shm));
+    let remote = Remote {
+        shm: options.c_shm,
+        net: options.remote,
+    };
+    hand_over(files(program, &types, remote));
     if all {
         hand_over(scope(
             "the macros of the C program",
@@ -43,7 +47,7 @@ pub fn spellings(
     for (id, unit) in units.units.iter().enumerate() {
         record.payloads(id, unit);
         let title = title(program, unit);
-        for what in names::of_unit(unit, options.c_shm) {
+        for what in names::of_unit(unit, remote) {
             let name = unit.own(what);
             let spellings = if what == OfUnit::Own(Own::Shape) {
                 SHAPE.map(|ending| format!("{name}_{ending}")).to_vec()
@@ -66,8 +70,8 @@ pub fn spellings(
     let shared = shared.map(|(name, (span, what))| spelled(name, span, what));
     hand_over(scope(PROGRAM, names.into_iter().chain(shared).collect()));
     for unit in &units.units {
-        if all || may_meet(&unit.prefix, &heads) || options.c_shm && names_a_limit(program, unit) {
-            hand_over(scope(PROGRAM, unit_names(program, unit, options.c_shm)));
+        if all || may_meet(&unit.prefix, &heads) || remote.any() && names_a_limit(program, unit) {
+            hand_over(scope(PROGRAM, unit_names(program, unit, remote.any())));
         }
         if all {
             hand_over(scope(
@@ -98,15 +102,18 @@ fn spelled(spelling: String, origin: Option<Span>, what: String) -> Spelled {
     }
 }
 
-fn files(program: &Program, types: &Types, shm: bool) -> Scope {
+fn files(program: &Program, types: &Types, remote: Remote) -> Scope {
     let mut names = Vec::new();
     for unit in &types.units.units {
-        let what = format!("the header of {}", title(program, unit));
-        let header = format!("{}.h", unit.file_name);
-        names.push(spelled(header, title_span(program, unit), what));
-        if shm {
-            let what = format!("the shared-memory header of {}", title(program, unit));
-            let name = format!("{}_shm.h", unit.file_name);
+        let headers = [
+            (Header::Own, "the header", true),
+            (Header::Wire, "the wire format header", remote.any()),
+            (Header::Shm, "the shared-memory header", remote.shm),
+            (Header::Net, "the sockets header", remote.net),
+        ];
+        for (header, what, _) in headers.iter().filter(|(.., is_written)| *is_written) {
+            let what = format!("{what} of {}", title(program, unit));
+            let name = format!("{}.h", unit.file(*header));
             names.push(spelled(name, title_span(program, unit), what));
         }
     }
@@ -127,7 +134,11 @@ fn files(program: &Program, types: &Types, shm: bool) -> Scope {
 /// The macros by which headers recognise each other. Two of them are equal only if the names of the headers are.
 fn guards(program: &Program, types: &Types) -> Vec<Spelled> {
     let units = types.units.units.iter();
-    let of_units = units.flat_map(|unit| unit.guards(&types.owner_of(unit.file)));
+    let of_units = units.flat_map(|unit| {
+        let guards = Header::ALL.map(|header| unit.guard(header));
+        let owner = unit.owner(&types.owner_of(unit.file));
+        std::iter::once(owner).chain(guards)
+    });
     let files = program.files.iter().filter(|file| !file.types.is_empty());
     let of_files = files.map(|file| {
         let id = program.ty(file.types[0]).file;
@@ -275,13 +286,13 @@ fn names_a_limit(program: &Program, unit: &Unit) -> bool {
     messages.any(|message| message.name.text().ends_with("_within"))
 }
 
-/// The names of a unit's states and messages, including those for sessions between processes if `shm`.
-fn unit_names(program: &Program, unit: &Unit, shm: bool) -> Vec<Spelled> {
+/// The names of a unit's states and messages, including those for sessions between processes if `leaves`.
+fn unit_names(program: &Program, unit: &Unit, leaves: bool) -> Vec<Spelled> {
     let protocol = program.protocol(unit.protocol);
     let mut names = Vec::new();
     for (index, state) in unit.states.iter().enumerate() {
         let declared = protocol.state(state.state);
-        for what in names::of_state(protocol, state, state.travels, shm) {
+        for what in names::of_state(protocol, state, state.travels, leaves) {
             let origin = match what {
                 OfState::Constant(message) | OfState::Send(_, _, message) => message.name.span,
                 OfState::Received

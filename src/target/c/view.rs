@@ -3,7 +3,7 @@
 
 use super::VERSION;
 use super::declarations::Declarations;
-use super::names::{OfState, OfUnit, Own};
+use super::names::{Header, OfState, OfUnit, Own};
 use super::spelling;
 use super::types::Types;
 use super::units::{Kind, Unit, canonical};
@@ -29,6 +29,8 @@ pub struct UnitView<'a> {
     pub may_wait: Vec<bool>,
     /// Whether its sessions can be between processes.
     pub leaves: bool,
+    /// Whether they can be in memory that two processes share.
+    pub has_lanes: bool,
     /// The size in bytes of a ring with unbounded runs; `None` if that is left to the runtime.
     pub ring: Option<u32>,
 }
@@ -143,6 +145,7 @@ impl<'a> UnitView<'a> {
             begun: vec![false; unit.states.len()],
             may_wait: vec![false; unit.states.len()],
             leaves: false,
+            has_lanes: false,
             ring: None,
         };
         if unit.kind != Kind::Mentioned {
@@ -301,18 +304,17 @@ impl<'a> UnitView<'a> {
         };
         docs.push(capacity.into());
         let mut parts = Vec::new();
-        if self.leaves {
+        if self.has_lanes {
             parts.push("lane");
         }
         if (0..self.unit.states.len()).any(|index| self.can_be_shared(index)) {
             parts.push("shared");
         }
-        let [guard, _, owner] = self.guards();
         HeadView {
             source: spelling::harmless(&program.file(self.unit.file).path),
             version: VERSION,
-            guard,
-            owner,
+            guard: self.unit.guard(Header::Own),
+            owner: self.owner(),
             has_parts: !parts.is_empty(),
             parts,
             has_includes: !declarations.includes.is_empty(),
@@ -330,10 +332,10 @@ impl<'a> UnitView<'a> {
         }
     }
 
-    /// The guards of both headers, and a macro that no header of another protocol with the same name defines. The guards of two
-    /// such headers are equal, so the second header would otherwise be skipped silently.
-    pub fn guards(&self) -> [String; 3] {
-        self.unit.guards(&self.types.owner_of(self.unit.file))
+    /// A macro that no header of another protocol with the same name defines. The guards of two such headers are equal, so the
+    /// second header would otherwise be skipped silently.
+    pub fn owner(&self) -> String {
+        self.unit.owner(&self.types.owner_of(self.unit.file))
     }
 
     fn endpoint(&self, index: usize, side: Side) -> EndpointView {

@@ -1,11 +1,10 @@
-//! What a protocol needs between processes: how its payloads are encoded, its fingerprint, and the functions that attach a side.
+//! What a protocol needs between processes whatever the transport is: how its payloads are encoded, and its fingerprint.
 
-use super::functions::{FunctionView, FunctionsView};
-use super::names::{OfUnit, Own};
+use super::names::{Header, OfUnit, Own};
 use super::spelling;
 use super::tables::{SourceFootView, SourceView};
 use super::units::Kind;
-use super::view::{FootView, UnitView, handle, render};
+use super::view::{FootView, UnitView, render};
 use crate::fingerprint::Fingerprint;
 use crate::protocol::Side;
 use crate::relation::{Obstacle, View};
@@ -17,7 +16,7 @@ use tables::Wires;
 mod tables;
 
 #[derive(Template)]
-#[template(path = "c/shm.h.jinja")]
+#[template(path = "c/wire.h.jinja")]
 struct HeadView {
     source: String,
     guard: String,
@@ -35,7 +34,7 @@ pub struct Wire {
     first: Side,
 }
 
-/// The second header and source of a protocol.
+/// The header and source of the wire format of a protocol.
 pub struct WireView<'a> {
     view: &'a UnitView<'a>,
     fingerprint: Fingerprint,
@@ -71,12 +70,11 @@ impl<'a> WireView<'a> {
     pub fn header(&self) -> String {
         let unit = self.view.unit;
         let bytes = self.fingerprint.0.map(|byte| format!("0x{byte:02x}"));
-        let [_, guard, owner] = self.view.guards();
         let head = HeadView {
             source: spelling::harmless(&self.view.types.program.file(unit.file).path),
-            guard,
-            owner,
-            header: unit.file_name.clone(),
+            guard: unit.guard(Header::Wire),
+            owner: self.view.owner(),
+            header: unit.file(Header::Own),
             prefix: unit.prefix.clone(),
             fingerprint_name: unit.own(OfUnit::Fingerprint),
             wire: unit.ours(Own::Wire),
@@ -88,48 +86,23 @@ impl<'a> WireView<'a> {
         };
         let mut text = String::new();
         render(&head, &mut text);
-        let functions = [Side::Client, Side::Server].map(|side| self.attach(side));
-        render(
-            &FunctionsView {
-                functions: functions.into(),
-            },
-            &mut text,
-        );
         FootView::write(BTreeSet::new(), &mut text);
         text
     }
 
-    fn attach(&self, side: Side) -> FunctionView {
-        let word = side.word();
-        let handle = handle(self.view.state(0).direction, side);
-        let endpoint = self.view.endpoint_type(0, side);
-        let role = match side {
-            Side::Client => "DUO_CLIENT",
-            Side::Server => "DUO_SERVER",
+    /// The protocol's name with its package, which peers write to their logs: at most 255 bytes of it.
+    fn name(&self) -> String {
+        let program = self.view.types.program;
+        let name = match self.view.unit.kind {
+            Kind::Instance(id) => &program.instance(id).name,
+            Kind::Protocol | Kind::Mentioned => &program.protocol(self.view.unit.protocol).name,
         };
-        let start = format!(
-            "DUO_MUST_CHECK static inline duo_status {}",
-            self.view.unit.own(OfUnit::Attach(side))
-        );
-        let parameters = [
-            "int region".to_owned(),
-            "const duo_shm_options *options".to_owned(),
-            format!("{endpoint} *{word}"),
-        ];
-        let arguments = [
-            "region".to_owned(),
-            format!("&{}", self.view.unit.ours(Own::Wire)),
-            role.to_owned(),
-            "options".to_owned(),
-            format!("&{word}->{handle}"),
-        ];
-        FunctionView {
-            comment: format!(
-                "/** Attaches the {word}'s side of a session between processes: see `duo_shm_attach`. */\n"
-            ),
-            head: spelling::head(&start, &parameters),
-            body: vec![spelling::head("    return duo_shm_attach", &arguments) + ";"],
-        }
+        let package = program.file(self.view.unit.file).package.iter();
+        let mut words: Vec<&str> = package.map(|segment| segment.text()).collect();
+        words.push(name.text());
+        let mut name = words.join(".");
+        name.truncate(255);
+        name
     }
 
     /// The text of the source: tables.
@@ -150,7 +123,7 @@ impl<'a> WireView<'a> {
                 // No session reaches a state that nothing leads to, so its messages have no encoding and need none.
                 let row = match view.begun[index] {
                     true => wires.message(index, message, encoding),
-                    false => ["NULL", "0", "0"].map(str::to_owned),
+                    false => ["NULL", "0", "0", "0", "0"].map(str::to_owned),
                 };
                 messages.push_str(&spelling::wrapped("    {", &row, "},\n"));
             }
@@ -159,7 +132,7 @@ impl<'a> WireView<'a> {
         let mut text = String::new();
         let head = SourceView {
             source: spelling::harmless(&view.types.program.file(view.unit.file).path),
-            header: format!("{}_shm", view.unit.file_name),
+            header: view.unit.file(Header::Wire),
         };
         render(&head, &mut text);
         text.push_str("\n\n");
@@ -203,6 +176,7 @@ impl<'a> WireView<'a> {
             either(Own::Encodings),
             view.unit.own(OfUnit::Fingerprint),
             first.to_owned(),
+            format!("\"{}\"", self.name()),
         ];
         let start = format!("const duo_wire_protocol {} = {{", ours(Own::Wire));
         write(spelling::wrapped(&start, &parts, "};\n"));

@@ -35,7 +35,9 @@ const TRANSCRIPT: &str = "500 cents\n1000 cents\n1500 cents\n";
 
 /// The shim without sessions between processes: a device has only one process.
 fn sources_of_a_device() -> Vec<PathBuf> {
-    let is_of_processes = |name: &str| name.starts_with("shm") || ["wire", "utf8"].contains(&name);
+    let is_of_processes = |name: &str| {
+        name.starts_with("shm") || name.starts_with("net") || ["wire", "utf8"].contains(&name)
+    };
     let mut sources = sources_in(&runtime().join("src"));
     sources.retain(|source| {
         let name = source.file_stem().expect("it is a file");

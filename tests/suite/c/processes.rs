@@ -9,16 +9,16 @@ use std::path::PathBuf;
 
 /// A program of `tests/processes`, with the code generated from `proto`.
 pub struct Case {
-    generated: PathBuf,
-    sources: Vec<PathBuf>,
-    includes: Vec<PathBuf>,
+    pub generated: PathBuf,
+    pub sources: Vec<PathBuf>,
+    pub includes: Vec<PathBuf>,
 }
 
 impl Case {
     pub fn new(test: &str, proto: &str, program: &str) -> Case {
         let folder = repository().join("tests/processes");
         let proto = repository().join(proto);
-        let generated = generate_with(test, &[proto], &["--c-shm"]);
+        let generated = generate_with(test, &[proto], &["--c-shm", "--remote"]);
         let sources = [sources_in(&generated), vec![folder.join(program)]].concat();
         let includes = vec![
             generated.clone(),

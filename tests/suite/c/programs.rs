@@ -29,7 +29,7 @@ pub const CASES: &[(&str, &str, &str)] = &[
 ];
 
 /// Cases whose payloads cannot leave their process.
-const AT_HOME: &[&str] = &["double_buffer", "feed", "switchboard", "work_queue"];
+pub const AT_HOME: &[&str] = &["double_buffer", "feed", "switchboard", "work_queue"];
 
 /// The header that gives the programs of a case the types they start with and, between processes, how they attach their sides.
 pub fn case_header(case: &str, prefix: &str, state: &str, room: Option<u32>) -> String {
@@ -103,6 +103,7 @@ fn check_conversations(watch: Watch, room: Option<u32>) {
             own.join("client.c"),
             own.join("server.c"),
             shared.join("transcript.c"),
+            shared.join("pair.c"),
         ];
         let includes = [includes.clone(), vec![folder.clone()]].concat();
         let expected =
@@ -236,7 +237,7 @@ fn the_page_tells_the_truth() {
     }
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
-    let generated = generate_with("page", &protocols(), &["--c-shm"]);
+    let generated = generate_with("page", &protocols(), &["--c-shm", "--remote"]);
     let includes = [vec![generated.clone()], hosts()].concat();
     let sources = sources_in(&generated);
     let objects = quiet(Watch::Address, &sources, &includes, &generated).objects();

@@ -133,8 +133,8 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Compiles and links the program together with the shim, and runs it; returns the standard output on success.
-    pub fn run(&self) -> Result<String, String> {
+    /// Compiles and links the program together with the shim.
+    pub fn link(&self) -> Result<PathBuf, String> {
         let program = self.folder.join("program");
         let is_cpp = |source: &PathBuf| source.extension().is_some_and(|ending| ending == "cpp");
         let mut objects = runtime_objects(self.compiler, self.watch, self.shim)?;
@@ -143,6 +143,12 @@ impl Program<'_> {
         let mut link = self.compiler.command(self.sources.iter().any(is_cpp));
         link.args(self.watch.flags()).args(self.flags).args(objects);
         succeed(link.arg("-o").arg(&program))?;
+        Ok(program)
+    }
+
+    /// The same, and runs it; returns the standard output on success.
+    pub fn run(&self) -> Result<String, String> {
+        let program = self.link()?;
         let mut run = if self.watch == Watch::Valgrind {
             let mut run = Command::new(installed(&["valgrind".into()], "valgrind"));
             run.args(["-q", "--leak-check=full", "--error-exitcode=99"]);

@@ -3,8 +3,8 @@
  *
  * One region holds one session. Each process attaches one side with a generated function,
  * `P_client_attach` or `P_server_attach`, and then uses the same endpoint types and functions as
- * within a process. `duologue gen --c DIR --c-shm` generates these functions into `P_shm.h` and
- * `P_shm.c`, in addition to the other files. Requires Linux 5.3 or newer; elsewhere every function
+ * within a process. `duologue gen --c DIR --c-shm` generates these functions into `P_shm.h`,
+ * in addition to the other files. Requires Linux 5.3 or newer; elsewhere every function
  * here returns DUO_SYSTEM with ENOSYS.
  */
 #ifndef DUOLOGUE_SHM_H

@@ -54,6 +54,9 @@ typedef struct duo_wire {
     unsigned char tag_size;
 } duo_wire;
 
+/* In place of the largest encoding, if there is none. */
+#define DUO_WIRE_UNBOUNDED UINT64_MAX
+
 /* One message of one state; at the same index as its `duo_message`. */
 typedef struct duo_wire_message {
     /* The entries; NULL if there are none. */
@@ -68,6 +71,9 @@ typedef struct duo_wire_message {
      * direction: 7 if that message is larger, or of unbounded size.
      */
     unsigned char follow;
+    /* The smallest and the largest encoding of its entries. If they are equal, its size is not sent over a stream. */
+    uint64_t least;
+    uint64_t most;
 } duo_wire_message;
 
 /* What the runtime needs to know about a protocol that leaves the process. */
@@ -80,6 +86,8 @@ typedef struct duo_wire_protocol {
     duo_fingerprint fingerprint;
     /* Which side sends first. */
     duo_role first;
+    /* Its name with its package, of at most 255 bytes; for logs. */
+    const char *name;
 } duo_wire_protocol;
 
 /* Numbers without gaps, up to the end of the last one: their size, or 0 if there are gaps. */

@@ -40,14 +40,15 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// The row of a message: its entries, whether they have the same layout in memory and on the wire, and how much may follow in
-    /// the same line.
-    pub fn message(&mut self, index: usize, message: &Message, encoding: Encoding) -> [String; 3] {
+    /// The row of a message: its entries, whether they have the same layout in memory and on the wire, how much may follow in the
+    /// same line, and the minimum and maximum size of its payload.
+    pub fn message(&mut self, index: usize, message: &Message, encoding: Encoding) -> [String; 5] {
         let next = self.view.next(index, message);
         let next = next.filter(|_| self.view.edge(index, message) == Edge::Stay);
         let follow = next.map_or(0, |next| self.cells(next));
         if message.entries.is_empty() {
-            return ["NULL".to_owned(), "0".to_owned(), follow.to_string()];
+            let [none, zero] = ["NULL", "0"].map(str::to_owned);
+            return [none, zero.clone(), follow.to_string(), zero.clone(), zero];
         }
         let name = self.view.received(index);
         let member = spelling::member(message.name.text());
@@ -76,7 +77,11 @@ impl<'a> Wires<'a> {
             true => format!("DUO_WIRE_FLAT({end}, {least})"),
             false => "0".to_owned(),
         };
-        [place, flat, follow.to_string()]
+        let most = match encoding.size.most {
+            Some(most) => most.to_string(),
+            None => "DUO_WIRE_UNBOUNDED".to_owned(),
+        };
+        [place, flat, follow.to_string(), least.to_string(), most]
     }
 
     /// How many cells of a line the largest message of a state takes.

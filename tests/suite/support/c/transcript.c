@@ -1,7 +1,4 @@
-/*
- * The transcript of a case, and the two threads that write it; or the two processes, if the case's
- * header says how each attaches its side.
- */
+/* The transcript of a case. */
 #include "transcript.h"
 
 #include <pthread.h>
@@ -9,10 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "case.h"
 
 /* Formatted texts, to be freed at the end. */
 struct kept {
@@ -89,93 +82,28 @@ const char *text(struct transcript *transcript, const char *format, ...)
 
 duo_status unexpected(const char *file, int line, duo_status status, unsigned tag)
 {
+    /* A session that has ended in another way. */
+    if (status == DUO_LOST || status == DUO_LATE || status == DUO_BROKEN) return status;
     fprintf(stderr, "%s:%d: unexpected: %s, message %u\n", file, line, duo_status_text(status), tag);
     return DUO_USED;
 }
 
-struct program {
-    struct transcript *transcript;
-    duo_status status;
-    CASE_SERVER_TYPE server;
-    CASE_CLIENT_TYPE client;
-};
-
-static void *run_server(void *context)
+struct transcript *transcript_new(void)
 {
-    struct program *program = context;
-    program->status = CASE_SERVER(program->server, program->transcript);
-    return NULL;
+    struct transcript *made = malloc(sizeof *made);
+    if (made == NULL) abort();
+    pthread_mutex_init(&made->lock, NULL);
+    made->texts = NULL;
+    return made;
 }
 
-static void *run_client(void *context)
-{
-    struct program *program = context;
-    program->status = CASE_CLIENT(program->client, program->transcript);
-    return NULL;
-}
-
-/* What to report at the end of a side. */
-static int told(const char *side, duo_status status)
-{
-    if (status != DUO_OK) fprintf(stderr, "%s: %s\n", side, duo_status_text(status));
-    return status == DUO_OK ? 0 : 1;
-}
-
-static void forget(struct transcript *transcript)
+void transcript_free(struct transcript *transcript)
 {
     while (transcript->texts != NULL) {
         struct kept *next = transcript->texts->next;
         free(transcript->texts);
         transcript->texts = next;
     }
-}
-
-#ifdef CASE_CLIENT_ATTACH
-
-/* The server in a child process, over memory that both share. */
-static int run(struct program *server, struct program *client)
-{
-    int region;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (duo_shm_create(CASE_ROOM, &region) != DUO_OK) return 2;
-    pid_t child = fork();
-    if (child < 0) return 2;
-    if (child == 0) {
-        /* A side that fails must not leave the other one waiting. */
-        alarm(60);
-        if (CASE_SERVER_ATTACH(region, NULL, &server->server) != DUO_OK) return 2;
-        run_server(server);
-        return told("server", server->status);
-    }
-    if (CASE_CLIENT_ATTACH(region, NULL, &client->client) != DUO_OK) return 2;
-    close(region);
-    run_client(client);
-    int ended;
-    if (waitpid(child, &ended, 0) != child || !WIFEXITED(ended)) return 2;
-    return told("client", client->status) | WEXITSTATUS(ended);
-}
-
-#else
-
-static int run(struct program *server, struct program *client)
-{
-    if (CASE_INIT(&server->server, &client->client) != DUO_OK) return 2;
-    pthread_t threads[2];
-    if (pthread_create(&threads[0], NULL, run_server, server) != 0) return 2;
-    if (pthread_create(&threads[1], NULL, run_client, client) != 0) return 2;
-    for (int i = 0; i < 2; i++)
-        if (pthread_join(threads[i], NULL) != 0) return 2;
-    return told("server", server->status) | told("client", client->status);
-}
-
-#endif
-
-int main(void)
-{
-    struct transcript transcript = {PTHREAD_MUTEX_INITIALIZER, NULL};
-    struct program server = {.transcript = &transcript};
-    struct program client = {.transcript = &transcript};
-    int outcome = run(&server, &client);
-    forget(&transcript);
-    return outcome;
+    pthread_mutex_destroy(&transcript->lock);
+    free(transcript);
 }

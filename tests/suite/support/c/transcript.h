@@ -6,6 +6,9 @@
 
 struct transcript;
 
+struct transcript *transcript_new(void);
+void transcript_free(struct transcript *transcript);
+
 /* Writes one line. */
 __attribute__((format(printf, 2, 3))) void transcript_line(struct transcript *transcript,
                                                            const char *format, ...);

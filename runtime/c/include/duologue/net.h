@@ -1,0 +1,195 @@
+/*
+ * duologue/net.h: sessions over Unix sockets, TCP, and any connection that carries bytes in order in both directions.
+ *
+ * A connection carries one session. Each process gets one side of it by a generated function, such as
+ * `P_client_connect` or `P_server_accept`, and then uses the same endpoint types and functions as within a process.
+ * `duologue gen --c DIR --remote` generates these functions into `P_net.h`. docs/wire.md defines the bytes.
+ *
+ * An address is a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`. DUO_ADDRESS is the result for
+ * anything else. The name of a host is looked up by `getaddrinfo`, which no time limit covers.
+ */
+#ifndef DUOLOGUE_NET_H
+#define DUOLOGUE_NET_H
+
+#include "duologue.h"
+#include "duologue/wire.h"
+
+#if defined(DUO_NO_MALLOC)
+#error "sessions over sockets need an allocator: do not include duologue/net.h with DUO_NO_MALLOC"
+#endif
+#if defined(DUO_NO_THREADS)
+#error "sessions over sockets need threads: do not include duologue/net.h with DUO_NO_THREADS"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the accepting side answers to a hello. A session begins with those below 16. */
+typedef enum duo_verdict {
+    DUO_VERDICT_EQUAL = 0,
+    DUO_VERDICT_ACCEPTS = 1,
+    DUO_VERDICT_ACCEPTED = 2,
+    DUO_VERDICT_UNKNOWN_PROTOCOL = 16,
+    DUO_VERDICT_UNKNOWN_VERSION = 17,
+    DUO_VERDICT_SESSIONS_FULL = 18,
+    DUO_VERDICT_NOT_ADMITTED = 19,
+    DUO_VERDICT_DRAINING = 20,
+    DUO_VERDICT_MALFORMED = 21,
+    DUO_VERDICT_SAME_SIDE = 22
+} duo_verdict;
+
+/* A description of a verdict; the string is static. */
+const char *duo_verdict_text(unsigned verdict);
+
+/* Why there is no session, where the result is DUO_REFUSED. */
+typedef struct duo_refusal {
+    unsigned verdict;
+    /* After how many milliseconds another attempt makes sense; 0 if that is not known. */
+    uint32_t wait;
+} duo_refusal;
+
+/* What is known of the other side of a connection. All of it is valid only during the call that passes it. */
+typedef struct duo_peer {
+    /* Its address; for a Unix socket without a name only `unix:`. */
+    const char *address;
+    duo_fingerprint fingerprint;
+    /* How it calls the protocol; for logs only. */
+    duo_str name;
+    /* What its program has set as token, and as trace context (25 bytes: see docs/wire.md); otherwise empty. */
+    duo_bytes token;
+    duo_bytes trace;
+} duo_peer;
+
+/* Options; all zero gives the defaults. What a pointer refers to is read as long as the listener exists. */
+typedef struct duo_net_options {
+    /* Fingerprints of older versions that this side may accept: see `duologue fingerprint --against`. At most 16. */
+    const duo_fingerprint *accepts;
+    size_t accepts_count;
+    /* The largest payload to receive, in encoded bytes: from 1 KiB to 4 GiB less one byte; 0 means 1 MiB. */
+    size_t largest;
+    /*
+     * The most memory that a received message may take, in bytes; 0 means four times `largest`. One encoded byte
+     * may become many in memory.
+     */
+    size_t memory;
+    /* How long connecting and the greeting may take, in nanoseconds; 0 means 5 seconds. */
+    uint64_t hello;
+    /* Listeners: how many sessions there may be at once; 0 means 1,024. */
+    size_t sessions;
+    /* Listeners: how many connections may be in the middle of the greeting at once; 0 means 64. */
+    size_t handshakes;
+    /* Accepting side: whether a peer may have a session; NULL means always. */
+    bool (*admit)(const duo_peer *peer, void *context);
+    void *context;
+    /* Connecting side: what it shows to `admit`. At most 3,000 bytes. */
+    duo_bytes token;
+    /* Connecting side: 25 bytes of trace context, or none. */
+    duo_bytes trace;
+    /* Connecting side: set if the result is DUO_REFUSED. */
+    duo_refusal *refusal;
+} duo_net_options;
+
+/*
+ * Writes what was sent on this endpoint and has not been written yet. A run of messages is written when it ends, before
+ * this side waits for anything, when 64 KiB have been collected, and otherwise after some milliseconds; so this is only
+ * needed where the milliseconds matter. Does not use up the endpoint, and does nothing within a process or in shared
+ * memory. What the system does not take at once is written by a thread of the runtime.
+ *
+ * DUO_USED: the endpoint has already been used. DUO_CLOSED, DUO_LOST: the next operation returns the same.
+ */
+#define DUO_FLUSH(endpoint) duo_net_flush((endpoint).sends)
+duo_status duo_net_flush(duo_endpoint sender);
+
+/*
+ * Called by the generated functions `_connect`, and `_connect_over` for a connection that exists. The latter takes
+ * over the descriptor, which must be a stream in both directions: it is closed when the session is over, or could not
+ * begin. On DUO_OK `endpoint` is the first endpoint, otherwise it is zeroed.
+ *
+ * DUO_REFUSED: see `duo_net_options.refusal`. DUO_LATE: it took longer than `hello`. DUO_BROKEN: the other side does
+ * not speak this format. DUO_LOST: it closed the connection. DUO_SYSTEM: see `errno`.
+ */
+DUO_MUST_CHECK duo_status duo_net_connect(const char *address, const duo_wire_protocol *protocol,
+                                          duo_role role, const duo_net_options *options,
+                                          duo_endpoint *endpoint);
+DUO_MUST_CHECK duo_status duo_net_connect_over(int descriptor, const duo_wire_protocol *protocol,
+                                               duo_role role, const duo_net_options *options,
+                                               duo_endpoint *endpoint);
+
+/*
+ * The accepting side of a connection that exists: called by the generated functions `_accept_over`. DUO_REFUSED: this
+ * side has refused. The other results are those of connecting.
+ */
+DUO_MUST_CHECK duo_status duo_net_accept_over(int descriptor, const duo_wire_protocol *protocol,
+                                              duo_role role, const duo_net_options *options,
+                                              duo_endpoint *endpoint);
+
+/* A socket on which others connect. */
+typedef struct duo_listener duo_listener;
+
+/*
+ * Listens on an address. Port 0 asks for a free one. The file of a Unix socket on which nobody listens any more is
+ * replaced; any other file there results in DUO_SYSTEM with EADDRINUSE.
+ */
+DUO_MUST_CHECK duo_status duo_listen(const char *address, const duo_net_options *options,
+                                     duo_listener **listener);
+
+/* The address on which it listens, with the port. */
+const char *duo_listener_address(const duo_listener *listener);
+
+/*
+ * A descriptor for poll, select or epoll that is readable when `_accept` should be called with DUO_AT_ONCE. It belongs
+ * to the listener. While connections are in the middle of the greeting, call it now and then as well.
+ */
+int duo_listener_descriptor(const duo_listener *listener);
+
+/*
+ * Called by the generated functions `_accept`: waits for a session of one protocol, for at most that many nanoseconds.
+ * Connections whose greeting takes long do not delay others, and those that are refused are not reported. DUO_EMPTY:
+ * there was none in time. DUO_CLOSED: `duo_listener_stop` was called. Several threads may call this; they take turns.
+ */
+DUO_MUST_CHECK duo_status duo_net_accept(duo_listener *listener, const duo_wire_protocol *protocol,
+                                         duo_role role, uint64_t nanoseconds, duo_endpoint *endpoint);
+
+/* Any function; the generated ones turn it back into what it is. */
+typedef void duo_handler(void);
+typedef void duo_call_handler(duo_endpoint endpoint, const duo_peer *peer, duo_handler *handler,
+                              void *context);
+
+/*
+ * Called by the generated functions `_serve`: sessions of this protocol are handled by `handler`, each on a thread of
+ * its own. Several protocols may be served by one listener. `options` apply to this protocol (`accepts`, `largest`,
+ * `memory`, `admit`); NULL means those of the listener. The sessions begin with `duo_listener_run`.
+ */
+DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol,
+                                             duo_role role, const duo_net_options *options,
+                                             duo_call_handler *call, duo_handler *handler,
+                                             void *context);
+
+/*
+ * Accepts sessions of the protocols that are served, until `duo_listener_stop` or `duo_listener_drain` is called by
+ * another thread; then waits for the handlers and returns DUO_OK.
+ */
+DUO_MUST_CHECK duo_status duo_listener_run(duo_listener *listener);
+
+/* Ends `duo_listener_run` and every `_accept`, now and later. May be called by any thread, and by signal handlers. */
+void duo_listener_stop(duo_listener *listener);
+
+/*
+ * The same, but first waits until all sessions are over, for at most that many nanoseconds. From then on peers that
+ * connect hear that the listener is draining, as long as `duo_listener_run` or `_accept` runs. Sessions that are not
+ * over in time are ended; a handler that uses one of them finds it lost.
+ */
+void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds);
+
+/*
+ * Stops listening, and removes the file of a Unix socket. Sessions that have begun go on. No other thread may use the
+ * listener any more.
+ */
+void duo_listener_close(duo_listener *listener);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

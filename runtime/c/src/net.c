@@ -1,0 +1,210 @@
+/* A session over a byte stream as a whole: net.h says who may access what. */
+#include "net.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* How long what was sent is still written after a session is over, in nanoseconds. */
+#define LINGER UINT64_C(5000000000)
+
+#define LARGEST ((uint32_t)1 << 20)
+
+/* Of a frame that says why a side ends the session. */
+enum { CONTROL = 0, LEAVE = 3 };
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static duo_net *pool;
+/* How many have been allocated and not freed. */
+static size_t made;
+
+static void lock_pool(void)
+{
+    pthread_mutex_lock(&pool_lock);
+}
+
+static void unlock_pool(void)
+{
+    pthread_mutex_unlock(&pool_lock);
+}
+
+static size_t empty_pool(void)
+{
+    lock_pool();
+    duo_net *gone = pool;
+    pool = NULL;
+    for (const duo_net *net = gone; net != NULL; net = net->next_free) made -= 1;
+    size_t living = made;
+    unlock_pool();
+    while (gone != NULL) {
+        duo_net *net = gone;
+        gone = net->next_free;
+        pthread_mutex_destroy(&net->lock);
+        duo_release(net);
+    }
+    return living;
+}
+
+/* As in memory.c: a child process does not have the thread that may have held the lock. */
+__attribute__((constructor)) static void guard(void)
+{
+    duo_empty_too(empty_pool);
+    (void)pthread_atfork(lock_pool, unlock_pool, unlock_pool);
+}
+
+/* A session whose turns continue where they were; NULL if memory ran out. */
+static duo_net *from_pool(void)
+{
+    lock_pool();
+    duo_net *net = pool;
+    if (net != NULL) pool = net->next_free;
+    unlock_pool();
+    if (net != NULL) return net;
+    net = duo_allocate_aligned(DUO_LINE, sizeof *net);
+    if (net == NULL) return NULL;
+    memset(net, 0, sizeof *net);
+    if (pthread_mutex_init(&net->lock, NULL) != 0) {
+        duo_release(net);
+        return NULL;
+    }
+    lock_pool();
+    made += 1;
+    unlock_pool();
+    for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++)
+        duo_atomic_init(&net->remote.session.sides[role].turn, DUO_REMOTE + 2 + role);
+    net->remote.transport = &duo_net_transport;
+    return net;
+}
+
+uint32_t duo_net_largest(const duo_net_options *options)
+{
+    if (options->largest == 0) return LARGEST;
+    if (options->largest < DUO_NET_LEAST_LARGEST) return DUO_NET_LEAST_LARGEST;
+    return options->largest < UINT32_MAX ? (uint32_t)options->largest : UINT32_MAX;
+}
+
+duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_wire_protocol *protocol,
+                       duo_role role, const duo_net_options *options, uint32_t peer_takes,
+                       duo_endpoint *endpoint)
+{
+    duo_net *net = from_pool();
+    if (net == NULL) return NULL;
+    net->protocol = protocol;
+    net->state = protocol->states;
+    net->descriptor = descriptor;
+    net->is_socket = is_socket;
+    net->accepted = accepted;
+    net->has_written = net->cannot_write = net->cannot_read = net->lingers = false;
+    net->ended = DUO_OK;
+    net->peer_takes = peer_takes;
+    net->takes = duo_net_largest(options);
+    uint64_t usual = 4 * (uint64_t)net->takes;
+    net->memory = options->memory != 0 ? options->memory : usual < SIZE_MAX ? (size_t)usual : SIZE_MAX;
+    endpoint->session = &net->remote.session;
+    endpoint->turn = duo_atomic_load(&net->remote.session.sides[role].turn, memory_order_relaxed);
+    return net;
+}
+
+void duo_net_enter(duo_net *net, duo_net_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    net->gate = gate;
+    net->next_gated = gate->first;
+    if (net->next_gated != NULL) net->next_gated->gated_by = &net->next_gated;
+    net->gated_by = &gate->first;
+    gate->first = net;
+    gate->holders += 1;
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void duo_net_let_go(duo_net_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->holders -= 1;
+    bool is_last = gate->holders == 0;
+    pthread_mutex_unlock(&gate->lock);
+    if (!is_last) return;
+    pthread_mutex_destroy(&gate->lock);
+    pthread_cond_destroy(&gate->changed);
+    duo_release(gate);
+}
+
+static void leave_gate(duo_net *net)
+{
+    duo_net_gate *gate = net->gate;
+    if (gate == NULL) return;
+    net->gate = NULL;
+    pthread_mutex_lock(&gate->lock);
+    *net->gated_by = net->next_gated;
+    if (net->next_gated != NULL) net->next_gated->gated_by = net->gated_by;
+    gate->sessions -= 1;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+    duo_net_let_go(gate);
+}
+
+void duo_net_finish(duo_net *net)
+{
+    leave_gate(net);
+    duo_net_hang_up(net->descriptor, net->is_socket);
+    net->descriptor = -1;
+    duo_net_forget(&net->in);
+    duo_net_forget(&net->out);
+    lock_pool();
+    net->next_free = pool;
+    pool = net;
+    unlock_pool();
+}
+
+duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo_endpoint *next)
+{
+    if (next != NULL) memset(next, 0, sizeof *next);
+    const char frame[] = {CONTROL, LEAVE, (char)leave};
+    if (leave != DUO_NET_SILENT && !net->cannot_write && duo_net_reserve(&net->out, sizeof frame))
+        duo_net_append(&net->out, frame, sizeof frame);
+    if (duo_net_write(net) || net->cannot_write) {
+        duo_net_not_later(net);
+        pthread_mutex_unlock(&net->lock);
+        duo_net_finish(net);
+        return status;
+    }
+    uint64_t now = duo_net_now();
+    net->lingers_until = now + LINGER;
+    net->lingers = true;
+    bool is_left = duo_net_write_later(net, now);
+    pthread_mutex_unlock(&net->lock);
+    if (!is_left) duo_net_finish(net);
+    return status;
+}
+
+duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status)
+{
+    if (net->ended != DUO_OK || status == DUO_LOST) return DUO_NET_SILENT;
+    if (status == DUO_BROKEN) return DUO_NET_BROKE;
+    return status == DUO_LATE ? DUO_NET_WAS_LATE : DUO_NET_LEFT;
+}
+
+static duo_status close_net(duo_endpoint endpoint, const duo_state *state)
+{
+    (void)state;
+    if (duo_claim(endpoint) == NULL) return DUO_USED;
+    duo_net *net = duo_net_of(endpoint);
+    pthread_mutex_lock(&net->lock);
+    return duo_net_end(net, duo_net_leave_of(net, DUO_CLOSED), DUO_OK, NULL);
+}
+
+const duo_transport duo_net_transport = {
+    .send = duo_net_send,
+    .recv = duo_net_recv,
+    .close = close_net,
+    .is_ready = duo_net_is_ready,
+    .sleep = duo_net_sleep,
+    .watch = duo_net_watch,
+    .unwatch = duo_net_unwatch,
+    .poll_watch = duo_net_poll_watch,
+    .sleep_watch = duo_net_sleep_watch,
+    .start_thread = duo_net_start_watch_thread,
+    .free_watch = duo_net_free_watch,
+};

@@ -1,0 +1,285 @@
+/*
+ * Sessions over byte streams. docs/wire.md defines the bytes; this comment says who may access what.
+ *
+ * (a) A session belongs to the thread that has claimed its endpoint. Three others may look at it meanwhile: the thread
+ *     that writes what was collected (net_writer.c), a set in which the endpoint is (net_watch.c), and one that drains
+ *     its listener. So everything in `duo_net` is accessed under its `lock`, which nobody holds while it sleeps. A set
+ *     keeps a session only while nobody has claimed its endpoint: see session.c and `unwatch`.
+ * (b) Locks are taken in this order: the list of a set (net_watch.c), a session, the list of the writer
+ *     (net_writer.c), a gate. The writer holds its list while it looks at sessions, so it only tries to lock them, and
+ *     comes back later if that fails.
+ * (c) What is sent is encoded into `out` at once. Whoever empties it writes whole frames in order; what the system does
+ *     not take stays there and is left to the writer. A sender waits only while more than DUO_NET_FULL bytes are there,
+ *     so a message is either completely in `out`, or its sender knows that nothing of it was sent.
+ * (d) Nothing that arrives is trusted. A frame's tag and size are checked against the state, the message's bounds and
+ *     this side's limits before memory is allocated for it, and memory grows with what has arrived. Payloads are
+ *     checked by `duo_wire_check` before they are decoded.
+ * (e) A session is over when its descriptor is closed. Before that `shutdown` tells the peer, because another thread
+ *     that polls the descriptor keeps the connection open.
+ */
+#ifndef DUOLOGUE_NET_SESSION_H
+#define DUOLOGUE_NET_SESSION_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "duologue/net.h"
+#include "tag.h"
+#include "transport.h"
+#include "wire.h"
+
+/* How long connecting and the greeting may take, in nanoseconds. */
+#define DUO_NET_HELLO UINT64_C(5000000000)
+
+enum {
+    /* A sender waits while more bytes than this have not been written. */
+    DUO_NET_FULL = 65536,
+    /* Hello and answer, and the parts of them. */
+    DUO_NET_HEAD = 12,
+    DUO_NET_LEAST_HELLO = 28,
+    DUO_NET_MOST_HELLO = 1024,
+    DUO_NET_MOST_HELLO_WITH_TOKEN = 4096,
+    DUO_NET_ANSWER = 26,
+    DUO_NET_REFUSAL = 4,
+    DUO_NET_TRACE = 25,
+    DUO_NET_MOST_ACCEPTS = 16,
+    DUO_NET_LEAST_LARGEST = 1024,
+    DUO_NET_VERSION = 1
+};
+
+/* Why a side ends a session, in the frame that says so. */
+typedef enum duo_net_leave { DUO_NET_LEFT = 0, DUO_NET_BROKE = 1, DUO_NET_WAS_LATE = 2, DUO_NET_SILENT } duo_net_leave;
+
+/* Bytes from `from` to `end`. */
+typedef struct duo_net_buffer {
+    char *bytes;
+    size_t from;
+    size_t end;
+    size_t capacity;
+} duo_net_buffer;
+
+static inline size_t duo_net_size(const duo_net_buffer *buffer)
+{
+    return buffer->end - buffer->from;
+}
+
+/* What the sessions of a listener share with it. Freed by the last of them. */
+typedef struct duo_net_gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t holders;
+    size_t sessions;
+    size_t handlers;
+    struct duo_net *first;
+} duo_net_gate;
+
+typedef struct duo_net {
+    duo_remote remote;
+    const duo_wire_protocol *protocol;
+    /* The state that comes next. */
+    const duo_state *state;
+    pthread_mutex_t lock;
+    int descriptor;
+    bool is_socket;
+    /* This side has accepted the connection. */
+    bool accepted;
+    /* Something was written since this side last read: what it waits for has hardly arrived yet. */
+    bool has_written;
+    bool cannot_write;
+    bool cannot_read;
+    /* Why the peer has ended the session; DUO_OK if it has not. */
+    duo_status ended;
+    duo_net_buffer out;
+    duo_net_buffer in;
+    /* The largest payload that the peer accepts, and that this side does. */
+    uint32_t peer_takes;
+    uint32_t takes;
+    /* How much memory a message that it receives may take. */
+    size_t memory;
+    /*
+     * With the writer: whether it is on the list, the pointer that points here, the next session, when it is to write,
+     * when it gives up. The two pointers are accessed under the lock of the list alone.
+     */
+    bool is_listed;
+    struct duo_net **listed_by;
+    struct duo_net *next_listed;
+    uint64_t due;
+    uint64_t lingers_until;
+    bool lingers;
+    /* In a set: its watch, and likewise; which side this is, and what it waits for. */
+    duo_watch *watch;
+    struct duo_net **watched_by;
+    struct duo_net *next_watched;
+    unsigned role;
+    bool asks_writable;
+    /* With its listener. */
+    duo_net_gate *gate;
+    struct duo_net **gated_by;
+    struct duo_net *next_gated;
+    struct duo_net *next_free;
+} duo_net;
+
+extern const duo_transport duo_net_transport;
+
+static inline duo_net *duo_net_of(duo_endpoint endpoint)
+{
+    return (duo_net *)(void *)endpoint.session;
+}
+
+/* net_buffer.c */
+/* Makes space for more bytes behind the end; false if memory ran out. */
+bool duo_net_reserve(duo_net_buffer *buffer, size_t more);
+/* Appends bytes for which there is space. */
+void duo_net_append(duo_net_buffer *buffer, const void *bytes, size_t size);
+/* The first bytes are done. */
+void duo_net_drop(duo_net_buffer *buffer, size_t size);
+void duo_net_forget(duo_net_buffer *buffer);
+
+/* net_system.c */
+uint64_t duo_net_now(void);
+/* The time at which a wait of that duration is over; DUO_AT_ONCE and DUO_FOREVER stay what they are. */
+uint64_t duo_net_until(uint64_t wait);
+bool duo_net_is_past(uint64_t until);
+/* Sleeps until one of these descriptors has such an event, or until then; may return early. */
+void duo_net_poll(int descriptor, short events, uint64_t until);
+struct pollfd;
+void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until);
+/* Prepares a descriptor that was given: not blocking, and whether it is a socket. False: see `errno`. */
+bool duo_net_prepare(int descriptor, bool *is_socket);
+/* A pipe, both ends of which do not block and are closed on exec. */
+bool duo_net_pipe(int ends[2]);
+/* At most `size` bytes. -1 with EAGAIN if nothing can be read or written at once. */
+ptrdiff_t duo_net_read_some(int descriptor, bool is_socket, void *bytes, size_t size);
+ptrdiff_t duo_net_write_some(int descriptor, bool is_socket, const void *bytes, size_t size);
+/* Waits until all is there: DUO_OK, DUO_LATE, DUO_LOST or DUO_SYSTEM. */
+duo_status duo_net_read_all(int descriptor, bool is_socket, void *bytes, size_t size, uint64_t until);
+duo_status duo_net_write_all(int descriptor, bool is_socket, const void *bytes, size_t size, uint64_t until);
+/* Ends a connection: reads off what has arrived, tells the peer, and closes. */
+void duo_net_hang_up(int descriptor, bool is_socket);
+/* Starts a thread that receives no signals; `thread` is NULL if nobody joins it. An error number, or 0. */
+int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context);
+
+/* net_address.c */
+enum { DUO_NET_ADDRESS = 160 };
+/* A connected descriptor, or a listening one. */
+duo_status duo_net_dial(const char *address, uint64_t until, int *descriptor);
+duo_status duo_net_bind(const char *address, int *descriptor, char *path, size_t room);
+/* The text of an address of this socket, or of its peer. */
+void duo_net_spell(int descriptor, bool of_peer, char *text, size_t room);
+
+/* net_hello.c */
+typedef struct duo_net_hello {
+    bool receives_first;
+    uint32_t largest;
+    uint16_t heartbeat;
+    duo_fingerprint fingerprint;
+    duo_str name;
+    duo_fingerprint accepts[DUO_NET_MOST_ACCEPTS];
+    size_t accepts_count;
+    /* Empty if there is none. */
+    duo_bytes trace;
+    duo_bytes token;
+    bool has_token;
+} duo_net_hello;
+
+typedef struct duo_net_answer {
+    unsigned verdict;
+    /* Of a verdict below 16. */
+    duo_fingerprint fingerprint;
+    uint32_t largest;
+    uint16_t heartbeat;
+    /* Of the others. */
+    uint32_t wait;
+} duo_net_answer;
+
+/* What is found at the beginning of a connection. */
+typedef enum duo_net_found { DUO_NET_GOOD, DUO_NET_MORE, DUO_NET_ALIEN, DUO_NET_BAD_VERSION, DUO_NET_MALFORMED } duo_net_found;
+/* Checks the first `size` bytes of a hello; `whole` is set to how many it has, as far as that is known. */
+duo_net_found duo_net_check_head(const uint8_t *bytes, size_t size, size_t *whole);
+/* Reads a whole hello whose head was checked. Its texts point into the bytes. False: malformed. */
+bool duo_net_read_hello(const uint8_t *bytes, size_t size, duo_net_hello *hello);
+/* Writes it and returns its size, at most DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN; 0 if it does not fit. */
+size_t duo_net_write_hello(uint8_t *bytes, const duo_net_hello *hello);
+size_t duo_net_write_answer(uint8_t *bytes, const duo_net_answer *answer);
+/* Reads an answer; `size` is that of all of it. False: this is not one. */
+bool duo_net_read_answer(const uint8_t *bytes, size_t size, duo_net_answer *answer);
+
+/* net_accept.c */
+/* A protocol that the accepting side has. */
+typedef struct duo_net_offer {
+    const duo_wire_protocol *protocol;
+    duo_role role;
+    duo_net_options options;
+    duo_call_handler *call;
+    duo_handler *handler;
+    void *context;
+} duo_net_offer;
+/* Decides about a hello; sets the offer if a session begins. */
+unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, size_t count,
+                       const duo_net_offer **offer);
+
+/* net.c */
+/* A session begins on a connection whose greeting is over; NULL if memory ran out. */
+duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_wire_protocol *protocol,
+                       duo_role role, const duo_net_options *options, uint32_t peer_takes,
+                       duo_endpoint *endpoint);
+/* Joins the sessions of a listener. */
+void duo_net_enter(duo_net *net, duo_net_gate *gate);
+void duo_net_let_go(duo_net_gate *gate);
+uint32_t duo_net_largest(const duo_net_options *options);
+/*
+ * The session is over, and its lock is released: says so to the peer unless `leave` is DUO_NET_SILENT, and writes what
+ * was sent before. Returns `status`. `next` may be NULL.
+ */
+duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo_endpoint *next);
+/* The same for a session of which everything was written: closes the connection. */
+void duo_net_finish(duo_net *net);
+/* For the status with which a session ends: what the peer hears. */
+duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
+
+/* net_send.c */
+/* Writes as much as the system takes; false if some is left, or all of it was lost. */
+bool duo_net_write(duo_net *net);
+/* DUO_OK, DUO_FULL if too much has not been written, or why the session is over. */
+duo_status duo_net_check_sender(duo_net *net);
+duo_status duo_net_send(duo_endpoint from, const duo_message *message, const void *entries,
+                        uint64_t wait, duo_endpoint *next);
+
+/* net_recv.c */
+/* A message that is there. */
+typedef struct duo_net_frame {
+    unsigned tag;
+    /* Bytes before the payload, and of it. */
+    size_t head;
+    size_t size;
+} duo_net_frame;
+/*
+ * Handles control frames and finds the message behind them. DUO_EMPTY if it is not complete: `needed` more bytes are
+ * missing at least. Otherwise why the session is over. `state` is NULL for a side that sends.
+ */
+duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed);
+/* Reads what has arrived, with space for at least `needed` bytes; false if nothing has. */
+duo_status duo_net_read(duo_net *net, size_t needed);
+/* Whether a message of the current state is complete, without waiting: DUO_EMPTY if not. */
+duo_status duo_net_check_receiver(duo_net *net);
+duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
+
+/* net_writer.c */
+/* Has what was collected written by then; under the session's lock. False if there is no thread for that. */
+bool duo_net_write_later(duo_net *net, uint64_t due);
+/* The writer forgets the session. */
+void duo_net_not_later(duo_net *net);
+
+/* net_watch.c */
+bool duo_net_is_ready(duo_endpoint asked);
+bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
+                   const struct timespec *deadline);
+duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier);
+void duo_net_unwatch(duo_session *session, const duo_notifier *notifier);
+void duo_net_poll_watch(duo_watch *watch);
+bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
+                         const struct timespec *deadline);
+duo_status duo_net_start_watch_thread(duo_watch *watch);
+void duo_net_free_watch(duo_watch *watch);
+
+#endif

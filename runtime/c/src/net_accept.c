@@ -1,0 +1,157 @@
+/* Beginning a session as the accepting side, on a connection that exists. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "net_accept.h"
+
+static bool is_equal(const duo_fingerprint *one, const duo_fingerprint *other)
+{
+    return memcmp(one, other, sizeof *one) == 0;
+}
+
+static bool contains(const duo_fingerprint *list, size_t count, const duo_fingerprint *wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_equal(&list[i], wanted)) return true;
+    return false;
+}
+
+static bool matches(const duo_net_offer *offer, const duo_net_hello *hello, unsigned verdict)
+{
+    const duo_fingerprint *own = &offer->protocol->fingerprint;
+    switch (verdict) {
+    case DUO_VERDICT_EQUAL: return is_equal(own, &hello->fingerprint);
+    case DUO_VERDICT_ACCEPTS:
+        return contains(offer->options.accepts, offer->options.accepts_count, &hello->fingerprint);
+    default: return contains(hello->accepts, hello->accepts_count, own);
+    }
+}
+
+unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, size_t count,
+                       const duo_net_offer **offer)
+{
+    *offer = NULL;
+    for (unsigned verdict = DUO_VERDICT_EQUAL; verdict <= DUO_VERDICT_ACCEPTED; verdict++) {
+        bool is_known = false;
+        for (size_t i = 0; i < count; i++) {
+            if (!matches(&offers[i], hello, verdict)) continue;
+            is_known = true;
+            bool sends_first = offers[i].role == offers[i].protocol->first;
+            if (sends_first != hello->receives_first) continue;
+            *offer = &offers[i];
+            return verdict;
+        }
+        if (is_known) return DUO_VERDICT_SAME_SIDE;
+    }
+    return DUO_VERDICT_UNKNOWN_PROTOCOL;
+}
+
+void duo_net_refuse(int descriptor, bool is_socket, unsigned verdict, uint32_t wait)
+{
+    uint8_t bytes[DUO_NET_HEAD + DUO_NET_ANSWER];
+    duo_net_answer answer = {.verdict = verdict, .wait = wait};
+    size_t size = duo_net_write_answer(bytes, &answer);
+    /* Nothing was written before, so there is space for it; if there is not, the peer finds the connection closed. */
+    (void)duo_net_write_some(descriptor, is_socket, bytes, size);
+}
+
+duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address,
+                         const duo_net_offer *offer, unsigned verdict, duo_net **net, duo_endpoint *endpoint)
+{
+    const duo_net_options *options = &offer->options;
+    duo_peer peer = duo_net_peer(hello, address);
+    if (options->admit != NULL && !options->admit(&peer, options->context)) {
+        duo_net_refuse(greeting->descriptor, greeting->is_socket, DUO_VERDICT_NOT_ADMITTED, 0);
+        return DUO_REFUSED;
+    }
+    uint8_t bytes[DUO_NET_HEAD + DUO_NET_ANSWER];
+    duo_net_answer answer = {.verdict = verdict,
+                             .fingerprint = offer->protocol->fingerprint,
+                             .largest = duo_net_largest(options)};
+    size_t size = duo_net_write_answer(bytes, &answer);
+    *net = duo_net_begin(greeting->descriptor, greeting->is_socket, true, offer->protocol, offer->role, options,
+                         hello->largest, endpoint);
+    if (*net == NULL) return DUO_NO_MEMORY;
+    /* The answer is written like a message: what the system does not take at once, the writer does. */
+    pthread_mutex_lock(&(*net)->lock);
+    bool fits = duo_net_reserve(&(*net)->out, size);
+    if (fits) duo_net_append(&(*net)->out, bytes, size);
+    if (fits && !duo_net_write(*net) && !(*net)->cannot_write) duo_net_write_later(*net, 0);
+    (*net)->cannot_write = (*net)->cannot_write || !fits;
+    pthread_mutex_unlock(&(*net)->lock);
+    return DUO_OK;
+}
+
+duo_peer duo_net_peer(const duo_net_hello *hello, const char *address)
+{
+    return (duo_peer){.address = address,
+                      .fingerprint = hello->fingerprint,
+                      .name = hello->name,
+                      .token = hello->token,
+                      .trace = hello->trace};
+}
+
+duo_net_found duo_net_listen_to(duo_net_greeting *greeting, duo_status *status)
+{
+    for (;;) {
+        size_t whole;
+        duo_net_found found = duo_net_check_head(greeting->bytes, greeting->size, &whole);
+        *status = DUO_OK;
+        if (found != DUO_NET_MORE) return found;
+        /* Exactly the hello: what follows belongs to the session. */
+        uint8_t *place = greeting->bytes + greeting->size;
+        ptrdiff_t done =
+            duo_net_read_some(greeting->descriptor, greeting->is_socket, place, whole - greeting->size);
+        if (done < 0 && errno == EAGAIN) return DUO_NET_MORE;
+        if (done <= 0) {
+            *status = done == 0 || errno == ECONNRESET ? DUO_LOST : DUO_SYSTEM;
+            return DUO_NET_MORE;
+        }
+        greeting->size += (size_t)done;
+    }
+}
+
+/* Waits for the whole hello, and answers it. */
+static duo_status greet(duo_net_greeting *greeting, const duo_net_offer *offer, uint64_t until, duo_endpoint *endpoint)
+{
+    duo_status status;
+    duo_net_found found;
+    while ((found = duo_net_listen_to(greeting, &status)) == DUO_NET_MORE) {
+        if (status != DUO_OK) return status;
+        if (duo_net_is_past(until)) return DUO_LATE;
+        duo_net_poll(greeting->descriptor, POLLIN, until);
+    }
+    if (found == DUO_NET_ALIEN) return DUO_BROKEN;
+    unsigned verdict = DUO_VERDICT_MALFORMED;
+    duo_net_hello hello;
+    const duo_net_offer *chosen = NULL;
+    if (found == DUO_NET_BAD_VERSION) verdict = DUO_VERDICT_UNKNOWN_VERSION;
+    else if (found == DUO_NET_GOOD && duo_net_read_hello(greeting->bytes, greeting->size, &hello))
+        verdict = duo_net_judge(&hello, offer, 1, &chosen);
+    if (chosen == NULL) {
+        duo_net_refuse(greeting->descriptor, greeting->is_socket, verdict, 0);
+        return DUO_REFUSED;
+    }
+    char address[DUO_NET_ADDRESS];
+    duo_net_spell(greeting->descriptor, true, address, sizeof address);
+    duo_net *net;
+    return duo_net_admit(greeting, &hello, address, chosen, verdict, &net, endpoint);
+}
+
+duo_status duo_net_accept_over(int descriptor, const duo_wire_protocol *protocol, duo_role role,
+                               const duo_net_options *options, duo_endpoint *endpoint)
+{
+    static const duo_net_options usual;
+    if (options == NULL) options = &usual;
+    *endpoint = (duo_endpoint){NULL, 0};
+    duo_net_greeting greeting;
+    memset(&greeting, 0, offsetof(duo_net_greeting, bytes));
+    greeting.descriptor = descriptor;
+    const duo_net_offer offer = {.protocol = protocol, .role = role, .options = *options};
+    duo_status status = duo_net_prepare(descriptor, &greeting.is_socket) ? DUO_OK : DUO_SYSTEM;
+    uint64_t until = duo_net_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
+    if (status == DUO_OK) status = greet(&greeting, &offer, until, endpoint);
+    if (status != DUO_OK) duo_net_hang_up(descriptor, greeting.is_socket);
+    return status;
+}

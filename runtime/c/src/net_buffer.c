@@ -1,0 +1,49 @@
+/* Bytes that have arrived, or are to be written. */
+#include <string.h>
+
+#include "net.h"
+
+/* A buffer begins with this many bytes, and does not keep more than that when it is empty. */
+enum { FIRST = 1024, KEPT = 2 * DUO_NET_FULL };
+
+bool duo_net_reserve(duo_net_buffer *buffer, size_t more)
+{
+    if (more <= buffer->capacity - buffer->end) return true;
+    size_t size = duo_net_size(buffer);
+    if (more > SIZE_MAX / 4 || size > SIZE_MAX / 4) return false;
+    if (size + more <= buffer->capacity) {
+        memmove(buffer->bytes, buffer->bytes + buffer->from, size);
+    } else {
+        size_t capacity = buffer->capacity < FIRST ? FIRST : buffer->capacity;
+        while (capacity < size + more) capacity *= 2;
+        char *bytes = duo_allocate(capacity);
+        if (bytes == NULL) return false;
+        if (size > 0) memcpy(bytes, buffer->bytes + buffer->from, size);
+        if (buffer->bytes != NULL) duo_release(buffer->bytes);
+        buffer->bytes = bytes;
+        buffer->capacity = capacity;
+    }
+    buffer->from = 0;
+    buffer->end = size;
+    return true;
+}
+
+void duo_net_append(duo_net_buffer *buffer, const void *bytes, size_t size)
+{
+    memcpy(buffer->bytes + buffer->end, bytes, size);
+    buffer->end += size;
+}
+
+void duo_net_drop(duo_net_buffer *buffer, size_t size)
+{
+    buffer->from += size;
+    if (buffer->from < buffer->end) return;
+    buffer->from = buffer->end = 0;
+    if (buffer->capacity > KEPT) duo_net_forget(buffer);
+}
+
+void duo_net_forget(duo_net_buffer *buffer)
+{
+    if (buffer->bytes != NULL) duo_release(buffer->bytes);
+    *buffer = (duo_net_buffer){NULL, 0, 0, 0};
+}

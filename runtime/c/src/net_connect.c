@@ -1,0 +1,112 @@
+/* Beginning a session as the connecting side. */
+#include <errno.h>
+#include <string.h>
+
+#include "net.h"
+
+/* What this side says first. */
+static size_t write_hello(uint8_t *bytes, const duo_wire_protocol *protocol, duo_role role,
+                          const duo_net_options *options)
+{
+    duo_net_hello hello;
+    memset(&hello, 0, sizeof hello);
+    hello.receives_first = role != protocol->first;
+    hello.largest = duo_net_largest(options);
+    hello.fingerprint = protocol->fingerprint;
+    hello.name = duo_str_from(protocol->name);
+    if (options->accepts_count > DUO_NET_MOST_ACCEPTS) return 0;
+    hello.accepts_count = options->accepts_count;
+    if (options->accepts_count > 0)
+        memcpy(hello.accepts, options->accepts, options->accepts_count * sizeof *hello.accepts);
+    hello.trace = options->trace;
+    hello.token = options->token;
+    hello.has_token = options->token.size > 0;
+    return duo_net_write_hello(bytes, &hello);
+}
+
+static bool accepts(const duo_net_options *options, const duo_fingerprint *theirs)
+{
+    for (size_t i = 0; i < options->accepts_count; i++)
+        if (memcmp(&options->accepts[i], theirs, sizeof *theirs) == 0) return true;
+    return false;
+}
+
+/* Whether an answer is possible for what this side has said. */
+static bool fits(const duo_net_answer *answer, const duo_wire_protocol *protocol, const duo_net_options *options)
+{
+    bool is_equal = memcmp(&answer->fingerprint, &protocol->fingerprint, sizeof answer->fingerprint) == 0;
+    switch (answer->verdict) {
+    case DUO_VERDICT_EQUAL: return is_equal;
+    case DUO_VERDICT_ACCEPTED: return accepts(options, &answer->fingerprint);
+    default: return true;
+    }
+}
+
+static duo_status greet(int descriptor, bool is_socket, const duo_wire_protocol *protocol, duo_role role,
+                        const duo_net_options *options, uint64_t until, uint32_t *peer_takes)
+{
+    uint8_t bytes[DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN];
+    size_t size = write_hello(bytes, protocol, role, options);
+    if (size == 0) return DUO_TOO_LARGE;
+    duo_status status = duo_net_write_all(descriptor, is_socket, bytes, size, until);
+    /* A side that refuses may have closed before it has read everything: its answer is there. */
+    if (status != DUO_OK && status != DUO_LOST) return status;
+    duo_net_answer answer;
+    status = duo_net_read_all(descriptor, is_socket, bytes, DUO_NET_HEAD, until);
+    if (status != DUO_OK) return status;
+    if (!duo_net_read_answer(bytes, DUO_NET_HEAD, &answer)) return DUO_BROKEN;
+    bool begins = answer.verdict < DUO_VERDICT_UNKNOWN_PROTOCOL;
+    size_t rest = begins ? DUO_NET_ANSWER : DUO_NET_REFUSAL;
+    status = duo_net_read_all(descriptor, is_socket, bytes + DUO_NET_HEAD, rest, until);
+    if (status != DUO_OK) return status;
+    if (!duo_net_read_answer(bytes, DUO_NET_HEAD + rest, &answer)) return DUO_BROKEN;
+    if (!begins) {
+        if (options->refusal != NULL) *options->refusal = (duo_refusal){answer.verdict, answer.wait};
+        return DUO_REFUSED;
+    }
+    if (!fits(&answer, protocol, options)) return DUO_BROKEN;
+    *peer_takes = answer.largest;
+    return DUO_OK;
+}
+
+static uint64_t until_of(const duo_net_options *options)
+{
+    return duo_net_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
+}
+
+static const duo_net_options usual;
+
+static duo_status connect_until(int descriptor, const duo_wire_protocol *protocol, duo_role role,
+                                const duo_net_options *options, uint64_t until, duo_endpoint *endpoint)
+{
+    bool is_socket;
+    uint32_t peer_takes = 0;
+    duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
+    if (status == DUO_OK) status = greet(descriptor, is_socket, protocol, role, options, until, &peer_takes);
+    if (status == DUO_OK) {
+        const duo_net *net = duo_net_begin(descriptor, is_socket, false, protocol, role, options, peer_takes, endpoint);
+        if (net == NULL) status = DUO_NO_MEMORY;
+    }
+    if (status != DUO_OK) duo_net_hang_up(descriptor, is_socket);
+    return status;
+}
+
+duo_status duo_net_connect_over(int descriptor, const duo_wire_protocol *protocol, duo_role role,
+                                const duo_net_options *options, duo_endpoint *endpoint)
+{
+    if (options == NULL) options = &usual;
+    *endpoint = (duo_endpoint){NULL, 0};
+    return connect_until(descriptor, protocol, role, options, until_of(options), endpoint);
+}
+
+duo_status duo_net_connect(const char *address, const duo_wire_protocol *protocol, duo_role role,
+                           const duo_net_options *options, duo_endpoint *endpoint)
+{
+    if (options == NULL) options = &usual;
+    *endpoint = (duo_endpoint){NULL, 0};
+    uint64_t until = until_of(options);
+    int descriptor;
+    duo_status status = duo_net_dial(address, until, &descriptor);
+    if (status != DUO_OK) return status;
+    return connect_until(descriptor, protocol, role, options, until, endpoint);
+}

@@ -1,0 +1,347 @@
+/*
+ * Listening: many greetings at once, so that a peer that stalls does not delay others. One thread at a time accepts
+ * connections and reads hellos; the others wait for it, or until it has found something for itself.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "net_listener.h"
+
+enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256 };
+
+/* How long no connection is accepted when the system is out of descriptors or memory. */
+#define RECOVERY UINT64_C(50000000)
+
+static size_t most_sessions(const duo_listener *listener)
+{
+    return listener->options.sessions != 0 ? listener->options.sessions : SESSIONS;
+}
+
+static size_t most_greetings(const duo_listener *listener)
+{
+    size_t most = listener->options.handshakes != 0 ? listener->options.handshakes : HANDSHAKES;
+    return most < MOST_POLLED ? most : MOST_POLLED;
+}
+
+/* A condition with limits of the clock that nobody sets. */
+static void make_condition(pthread_cond_t *made)
+{
+    pthread_condattr_t how;
+    pthread_condattr_init(&how);
+#ifndef __APPLE__
+    pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
+#endif
+    pthread_cond_init(made, &how);
+    pthread_condattr_destroy(&how);
+}
+
+static duo_net_gate *new_gate(void)
+{
+    duo_net_gate *gate = duo_allocate(sizeof *gate);
+    if (gate == NULL) return NULL;
+    memset(gate, 0, sizeof *gate);
+    gate->holders = 1;
+    pthread_mutex_init(&gate->lock, NULL);
+    make_condition(&gate->changed);
+    return gate;
+}
+
+static void free_listener(duo_listener *listener)
+{
+    pthread_mutex_destroy(&listener->lock);
+    pthread_cond_destroy(&listener->turned);
+    duo_release(listener);
+}
+
+duo_status duo_listen(const char *address, const duo_net_options *options, duo_listener **listener)
+{
+    *listener = NULL;
+    duo_listener *made = duo_allocate(sizeof *made);
+    if (made == NULL) return DUO_NO_MEMORY;
+    memset(made, 0, sizeof *made);
+    if (options != NULL) made->options = *options;
+    pthread_mutex_init(&made->lock, NULL);
+    make_condition(&made->turned);
+    duo_status status = DUO_NO_MEMORY;
+    made->gate = new_gate();
+    if (made->gate != NULL) status = duo_net_pipe(made->wakers) ? DUO_OK : DUO_SYSTEM;
+    bool has_pipe = status == DUO_OK;
+    if (status == DUO_OK) status = duo_net_bind(address, &made->descriptor, made->path, sizeof made->path);
+    if (status != DUO_OK) {
+        int reason = errno;
+        if (has_pipe) close(made->wakers[0]);
+        if (has_pipe) close(made->wakers[1]);
+        if (made->gate != NULL) duo_net_let_go(made->gate);
+        free_listener(made);
+        errno = reason;
+        return status;
+    }
+    struct stat file;
+    if (made->path[0] != '\0' && lstat(made->path, &file) == 0) {
+        made->device = (uint64_t)file.st_dev;
+        made->inode = (uint64_t)file.st_ino;
+    }
+    duo_net_spell(made->descriptor, false, made->address, sizeof made->address);
+    *listener = made;
+    return DUO_OK;
+}
+
+const char *duo_listener_address(const duo_listener *listener)
+{
+    return listener->address;
+}
+
+int duo_listener_descriptor(const duo_listener *listener)
+{
+    return listener->descriptor;
+}
+
+static void end_greeting(duo_listener *listener, duo_net_greeting **place)
+{
+    duo_net_greeting *gone = *place;
+    *place = gone->next;
+    listener->greeting_count -= 1;
+    duo_release(gone);
+}
+
+void duo_listener_close(duo_listener *listener)
+{
+    if (listener == NULL) return;
+    struct stat file;
+    /* Another listener may have taken the name over. */
+    bool is_ours = listener->path[0] != '\0' && lstat(listener->path, &file) == 0 &&
+                   (uint64_t)file.st_dev == listener->device && (uint64_t)file.st_ino == listener->inode;
+    if (is_ours) unlink(listener->path);
+    close(listener->descriptor);
+    while (listener->greetings != NULL) {
+        duo_net_hang_up(listener->greetings->descriptor, true);
+        end_greeting(listener, &listener->greetings);
+    }
+    close(listener->wakers[0]);
+    close(listener->wakers[1]);
+    duo_net_let_go(listener->gate);
+    if (listener->offers != NULL) duo_release(listener->offers);
+    free_listener(listener);
+}
+
+void duo_listener_stop(duo_listener *listener)
+{
+    int reason = errno;
+    duo_atomic_store(&listener->is_stopped, true, memory_order_release);
+    /* Never read, so it stays readable for every thread. */
+    char byte = 0;
+    ptrdiff_t done;
+    do done = write(listener->wakers[1], &byte, 1);
+    while (done < 0 && errno == EINTR);
+    errno = reason;
+}
+
+/* Accepts what has connected, as far as greetings may be under way. */
+static void take_connections(duo_listener *listener)
+{
+    const uint64_t now = duo_net_now();
+    const uint64_t limit = listener->options.hello != 0 ? listener->options.hello : DUO_NET_HELLO;
+    if (now < listener->recovers_at) return;
+    while (listener->greeting_count < most_greetings(listener)) {
+#ifdef __linux__
+        int taken = accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+#else
+        int taken = accept(listener->descriptor, NULL, NULL);
+#endif
+        if (taken < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        /* Nothing there; or no descriptors, which would be found again and again. */
+        if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) listener->recovers_at = now + RECOVERY;
+        if (taken < 0) return;
+        duo_net_greeting *made = duo_allocate(sizeof *made);
+        bool is_socket = true;
+#ifndef __linux__
+        int yes = 1;
+        setsockopt(taken, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        if (!duo_net_prepare(taken, &is_socket)) {
+            duo_release(made);
+            made = NULL;
+        }
+#endif
+        if (made == NULL) {
+            close(taken);
+            listener->recovers_at = now + RECOVERY;
+            return;
+        }
+        made->descriptor = taken;
+        made->is_socket = is_socket;
+        made->size = 0;
+        made->until = limit < DUO_FOREVER - now ? now + limit : DUO_FOREVER;
+        made->next = listener->greetings;
+        listener->greetings = made;
+        listener->greeting_count += 1;
+    }
+}
+
+/* Takes a place for a session. */
+static bool enter(duo_listener *listener)
+{
+    duo_net_gate *gate = listener->gate;
+    pthread_mutex_lock(&gate->lock);
+    bool has_place = gate->sessions < most_sessions(listener);
+    if (has_place) gate->sessions += 1;
+    pthread_mutex_unlock(&gate->lock);
+    return has_place;
+}
+
+static void give_place(duo_listener *listener)
+{
+    duo_net_gate *gate = listener->gate;
+    pthread_mutex_lock(&gate->lock);
+    gate->sessions -= 1;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+/* Decides about a hello that is complete, or wrong: true if a session has begun. */
+static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo_net_found found,
+                   const duo_net_offer *offers, size_t count, duo_net_arrival *arrived)
+{
+    unsigned verdict = DUO_VERDICT_MALFORMED;
+    const duo_net_offer *offer = NULL;
+    duo_net_hello *hello = &arrived->hello;
+    bool has_place = false;
+    if (found == DUO_NET_BAD_VERSION) {
+        verdict = DUO_VERDICT_UNKNOWN_VERSION;
+    } else if (found == DUO_NET_GOOD && duo_net_read_hello(greeting->bytes, greeting->size, hello)) {
+        bool is_draining = duo_atomic_load(&listener->is_draining, memory_order_acquire);
+        has_place = !is_draining && enter(listener);
+        if (is_draining) verdict = DUO_VERDICT_DRAINING;
+        else if (!has_place) verdict = DUO_VERDICT_SESSIONS_FULL;
+        else verdict = duo_net_judge(hello, offers, count, &offer);
+    }
+    duo_status status = DUO_REFUSED;
+    if (offer != NULL) {
+        duo_net_spell(greeting->descriptor, true, arrived->address, sizeof arrived->address);
+        status = duo_net_admit(greeting, hello, arrived->address, offer, verdict, &arrived->net, &arrived->endpoint);
+    } else if (found != DUO_NET_ALIEN) {
+        duo_net_refuse(greeting->descriptor, greeting->is_socket, verdict, 0);
+    }
+    if (status == DUO_OK) {
+        duo_net_enter(arrived->net, listener->gate);
+        arrived->offer = *offer;
+        return true;
+    }
+    if (has_place) give_place(listener);
+    duo_net_hang_up(greeting->descriptor, greeting->is_socket);
+    return false;
+}
+
+/* Goes through the greetings; true if a session has begun. */
+static bool continue_greetings(duo_listener *listener, const duo_net_offer *offers, size_t count,
+                               duo_net_arrival *arrived)
+{
+    for (duo_net_greeting **place = &listener->greetings; *place != NULL;) {
+        duo_net_greeting *greeting = *place;
+        duo_status status;
+        duo_net_found found = duo_net_listen_to(greeting, &status);
+        if (found == DUO_NET_MORE && status == DUO_OK && !duo_net_is_past(greeting->until)) {
+            place = &greeting->next;
+            continue;
+        }
+        bool begins = false;
+        if (found == DUO_NET_MORE) duo_net_hang_up(greeting->descriptor, greeting->is_socket);
+        else begins = decide(listener, greeting, found, offers, count, arrived);
+        if (begins) {
+            /* The texts of the hello point into its bytes. */
+            *place = greeting->next;
+            listener->greeting_count -= 1;
+            arrived->greeting = greeting;
+            return true;
+        }
+        end_greeting(listener, place);
+    }
+    return false;
+}
+
+/* Sleeps until something arrives, a greeting is late, or the time is over. */
+static void await_something(duo_listener *listener, uint64_t until)
+{
+    struct pollfd polled[MOST_POLLED + 2];
+    size_t count = 0;
+    polled[count++] = (struct pollfd){listener->wakers[0], POLLIN, 0};
+    bool recovers = duo_net_now() < listener->recovers_at;
+    if (recovers && listener->recovers_at < until) until = listener->recovers_at;
+    bool has_space = listener->greeting_count < most_greetings(listener);
+    if (has_space && !recovers) polled[count++] = (struct pollfd){listener->descriptor, POLLIN, 0};
+    for (const duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) {
+        polled[count++] = (struct pollfd){one->descriptor, POLLIN, 0};
+        if (one->until < until) until = one->until;
+    }
+    duo_net_poll_all(polled, count, until);
+}
+
+/* Whoever has the turn gives it back after its own time at the latest, or after the first session. */
+static bool take_turn(duo_listener *listener, uint64_t until)
+{
+    pthread_mutex_lock(&listener->lock);
+    while (listener->has_turn && !duo_net_is_past(until)) {
+        if (until == DUO_FOREVER) {
+            pthread_cond_wait(&listener->turned, &listener->lock);
+            continue;
+        }
+        uint64_t now = duo_net_now();
+        struct timespec end = duo_deadline(until > now ? until - now : 0);
+        pthread_cond_timedwait(&listener->turned, &listener->lock, &end);
+    }
+    bool is_free = !listener->has_turn;
+    listener->has_turn = true;
+    pthread_mutex_unlock(&listener->lock);
+    return is_free;
+}
+
+static void give_turn(duo_listener *listener)
+{
+    pthread_mutex_lock(&listener->lock);
+    listener->has_turn = false;
+    pthread_cond_signal(&listener->turned);
+    pthread_mutex_unlock(&listener->lock);
+}
+
+duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers, size_t count, uint64_t until,
+                             duo_net_arrival *arrived)
+{
+    memset(arrived, 0, sizeof *arrived);
+    if (!take_turn(listener, until)) return DUO_EMPTY;
+    duo_status status = DUO_OK;
+    for (;;) {
+        if (duo_atomic_load(&listener->is_stopped, memory_order_acquire)) {
+            status = DUO_CLOSED;
+            break;
+        }
+        take_connections(listener);
+        if (continue_greetings(listener, offers, count, arrived)) break;
+        if (duo_net_is_past(until)) {
+            status = DUO_EMPTY;
+            break;
+        }
+        await_something(listener, until);
+    }
+    give_turn(listener);
+    return status;
+}
+
+duo_status duo_net_accept(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
+                          uint64_t nanoseconds, duo_endpoint *endpoint)
+{
+    *endpoint = (duo_endpoint){NULL, 0};
+    const duo_net_offer offer = {.protocol = protocol, .role = role, .options = listener->options};
+    duo_net_arrival arrived;
+    duo_status status = duo_listener_next(listener, &offer, 1, duo_net_until(nanoseconds), &arrived);
+    if (status != DUO_OK) return status;
+    duo_release(arrived.greeting);
+    *endpoint = arrived.endpoint;
+    return DUO_OK;
+}

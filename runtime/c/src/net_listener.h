@@ -1,0 +1,46 @@
+/* A listener, and the sessions that begin there. */
+#ifndef DUOLOGUE_NET_LISTENER_H
+#define DUOLOGUE_NET_LISTENER_H
+
+#include "net_accept.h"
+
+struct duo_listener {
+    duo_net_options options;
+    int descriptor;
+    /* A pipe that is readable once the listener is stopped. */
+    int wakers[2];
+    DUO_ATOMIC bool is_stopped;
+    DUO_ATOMIC bool is_draining;
+    /* Whether a thread accepts connections: what follows belongs to it. */
+    pthread_mutex_t lock;
+    pthread_cond_t turned;
+    bool has_turn;
+    duo_net_greeting *greetings;
+    size_t greeting_count;
+    uint64_t recovers_at;
+    duo_net_gate *gate;
+    /* The protocols that are served. */
+    duo_net_offer *offers;
+    size_t offer_count;
+    /* The file of a Unix socket; empty if there is none. */
+    char path[DUO_NET_ADDRESS];
+    uint64_t device;
+    uint64_t inode;
+    char address[DUO_NET_ADDRESS];
+};
+
+/* A session that has begun. The greeting belongs to the caller; the hello points into it. */
+typedef struct duo_net_arrival {
+    duo_net *net;
+    duo_endpoint endpoint;
+    duo_net_offer offer;
+    duo_net_hello hello;
+    duo_net_greeting *greeting;
+    char address[DUO_NET_ADDRESS];
+} duo_net_arrival;
+
+/* Waits for a session of one of these protocols: DUO_OK, DUO_EMPTY, or DUO_CLOSED. */
+duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers, size_t count, uint64_t until,
+                             duo_net_arrival *arrived);
+
+#endif

@@ -1,0 +1,239 @@
+/* Receiving over a byte stream. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "net.h"
+
+enum {
+    /* At least this much space is there when something is read. */
+    AT_ONCE = 4096,
+    /* Memory for what is announced grows with what has arrived. */
+    MOST_AHEAD = 65536,
+    /* The first bytes of control frames. */
+    CONTROL = 0,
+    ALIVE = 1,
+    LEAVE = 3,
+    DRAIN = 4,
+    MOST_COUNT = 10,
+    /* A check that does not wait reads so often at most: a peer may send faster than it reads. */
+    MOST_READS = 1024
+};
+
+static bool is_little_endian(void)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+static duo_status nothing(duo_status status, void *message)
+{
+    const arrival none = {0, NULL};
+    memcpy(message, &none, sizeof none);
+    return status;
+}
+
+/* What is found where a count begins: DUO_OK, DUO_EMPTY if it is not complete, DUO_BROKEN. */
+static duo_status take_count(const uint8_t *bytes, size_t size, size_t *taken, uint64_t *count)
+{
+    *count = 0;
+    for (*taken = 0; *taken < MOST_COUNT; *taken += 1) {
+        if (*taken == size) return DUO_EMPTY;
+        uint8_t byte = bytes[*taken];
+        if (*taken == MOST_COUNT - 1 && byte > 1) return DUO_BROKEN;
+        *count |= (uint64_t)(byte & 0x7f) << (7 * *taken);
+        if (byte >= 0x80) continue;
+        if (byte == 0 && *taken > 0) return DUO_BROKEN;
+        *taken += 1;
+        return DUO_OK;
+    }
+    return DUO_BROKEN;
+}
+
+/* The message at the front, which is not a control frame. */
+static duo_status look_at_message(const duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed)
+{
+    const uint8_t *bytes = (const uint8_t *)net->in.bytes + net->in.from;
+    size_t there = duo_net_size(&net->in), taken;
+    uint64_t tag, size;
+    if (state == NULL) return DUO_BROKEN;
+    *needed = 1;
+    /* A tag has at most two bytes. */
+    duo_status status = take_count(bytes, there < 2 ? there : 2, &taken, &tag);
+    if (status != DUO_OK) return there >= 2 ? DUO_BROKEN : status;
+    if (tag > net->protocol->counts[state - net->protocol->states]) return DUO_BROKEN;
+    const duo_message *message = &state->messages[tag - 1];
+    const duo_wire_message *wire = &net->protocol->wires[message - net->protocol->messages];
+    frame->tag = (unsigned)tag - 1;
+    frame->head = taken;
+    size = wire->least;
+    if (wire->least != wire->most) {
+        status = take_count(bytes + taken, there - taken, &taken, &size);
+        if (status != DUO_OK) return status;
+        frame->head += taken;
+    }
+    if (size < wire->least || size > wire->most || size > net->takes) return DUO_BROKEN;
+    if (size > net->memory) return DUO_TOO_LARGE;
+    frame->size = (size_t)size;
+    if (there - frame->head >= frame->size) return DUO_OK;
+    *needed = frame->size - (there - frame->head);
+    return DUO_EMPTY;
+}
+
+duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed)
+{
+    for (;;) {
+        if (net->ended != DUO_OK) return net->ended;
+        size_t there = duo_net_size(&net->in);
+        const uint8_t *bytes = (const uint8_t *)net->in.bytes + net->in.from;
+        *needed = 1;
+        duo_status status = DUO_EMPTY;
+        if (there > 0 && bytes[0] != CONTROL) status = look_at_message(net, state, frame, needed);
+        if (there < 2 || bytes[0] != CONTROL) {
+            if (status != DUO_EMPTY || !net->cannot_read) return status;
+            net->ended = DUO_LOST;
+            continue;
+        }
+        size_t size = 2;
+        switch (bytes[1]) {
+        case ALIVE: break;
+        case DRAIN:
+            /* Only the accepting side says this. */
+            if (net->accepted) return DUO_BROKEN;
+            break;
+        case LEAVE:
+            if (there < 3) {
+                if (!net->cannot_read) return DUO_EMPTY;
+                net->ended = DUO_LOST;
+                continue;
+            }
+            size = 3;
+            net->ended = bytes[2] == DUO_NET_BROKE ? DUO_BROKEN : bytes[2] == DUO_NET_WAS_LATE ? DUO_LATE : DUO_CLOSED;
+            break;
+        default: return DUO_BROKEN;
+        }
+        duo_net_drop(&net->in, size);
+    }
+}
+
+duo_status duo_net_read(duo_net *net, size_t needed)
+{
+    if (net->cannot_read) return DUO_EMPTY;
+    size_t space = needed < AT_ONCE ? AT_ONCE : needed;
+    size_t most = duo_net_size(&net->in) < MOST_AHEAD ? MOST_AHEAD : duo_net_size(&net->in);
+    if (!duo_net_reserve(&net->in, space < most ? space : most)) return DUO_NO_MEMORY;
+    char *place = net->in.bytes + net->in.end;
+    ptrdiff_t done =
+        duo_net_read_some(net->descriptor, net->is_socket, place, net->in.capacity - net->in.end);
+    net->has_written = false;
+    if (done < 0 && errno == EAGAIN) return DUO_EMPTY;
+    if (done <= 0) net->cannot_read = true;
+    else net->in.end += (size_t)done;
+    return DUO_OK;
+}
+
+/* Waits until a message is complete. */
+static duo_status await_message(duo_net *net, const duo_state *state, uint64_t wait, duo_net_frame *frame)
+{
+    uint64_t until = duo_net_until(wait);
+    for (unsigned reads = 0;; reads++) {
+        size_t needed;
+        duo_status status = duo_net_front(net, state, frame, &needed);
+        if (status != DUO_EMPTY) return status;
+        bool is_over = wait == DUO_AT_ONCE ? reads == MOST_READS : reads > 0 && duo_net_is_past(until);
+        if (is_over) return DUO_EMPTY;
+        bool is_left = !duo_net_write(net) && !net->cannot_write;
+        /* An answer has hardly arrived yet. */
+        bool is_vain = reads == 0 && net->has_written && wait != DUO_AT_ONCE;
+        status = is_vain ? DUO_EMPTY : duo_net_read(net, needed);
+        if (status == DUO_NO_MEMORY) return status;
+        if (status == DUO_OK) continue;
+        if (wait == DUO_AT_ONCE) {
+            if (is_left) duo_net_write_later(net, 0);
+            return DUO_EMPTY;
+        }
+        int descriptor = net->descriptor;
+        pthread_mutex_unlock(&net->lock);
+        duo_net_poll(descriptor, is_left ? POLLIN | POLLOUT : POLLIN, until);
+        pthread_mutex_lock(&net->lock);
+    }
+}
+
+duo_status duo_net_check_receiver(duo_net *net)
+{
+    for (unsigned reads = 0;; reads++) {
+        duo_net_frame frame;
+        size_t needed;
+        duo_status status = duo_net_front(net, net->state, &frame, &needed);
+        if (status != DUO_EMPTY || reads == MOST_READS) return status;
+        if (!duo_net_write(net) && !net->cannot_write) duo_net_write_later(net, 0);
+        status = duo_net_read(net, needed);
+        /* Without memory the next operation says so. */
+        if (status != DUO_OK) return status;
+    }
+}
+
+/* Puts a message together whose items and text are outside of it. */
+static duo_status assemble(const duo_wire *wire, const uint8_t *bytes, size_t size, size_t space,
+                           char *entries, arrival *arrived)
+{
+    char *block = duo_allocate(space + size > 0 ? space + size : 1);
+    if (block == NULL) return DUO_NO_MEMORY;
+    if (size > 0) memcpy(block + space, bytes, size);
+    duo_wire_decode(wire, (const uint8_t *)block + space, entries, block);
+    arrived->block = block;
+    return DUO_OK;
+}
+
+/* Reads the payload of a message that is complete. */
+static duo_status decode(duo_net *net, const duo_message *kind, const duo_net_frame *frame, char *entries,
+                         arrival *arrived)
+{
+    const duo_wire_message *wire = &net->protocol->wires[kind - net->protocol->messages];
+    const uint8_t *bytes = (const uint8_t *)net->in.bytes + net->in.from + frame->head;
+    if (wire->flat != 0 && is_little_endian()) {
+        memcpy(entries, bytes, wire->flat);
+        return DUO_OK;
+    }
+    if (wire->entries == NULL) return DUO_OK;
+    size_t taken, space;
+    if (!duo_wire_check(wire->entries, bytes, frame->size, &taken, &space)) return DUO_BROKEN;
+    if (taken != frame->size) return DUO_BROKEN;
+    if (kind->type == NULL || !kind->type->spreads) {
+        duo_wire_decode(wire->entries, bytes, entries, NULL);
+        return DUO_OK;
+    }
+    if (space > net->memory || frame->size > net->memory - space) return DUO_TOO_LARGE;
+    return assemble(wire->entries, bytes, frame->size, space, entries, arrived);
+}
+
+duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+{
+    if (duo_claim(from) == NULL) return nothing(DUO_USED, message);
+    duo_net *net = duo_net_of(from);
+    pthread_mutex_lock(&net->lock);
+    duo_net_frame frame = {0, 0, 0};
+    duo_status status = await_message(net, state, wait, &frame);
+    const duo_message *kind = &state->messages[frame.tag];
+    arrival arrived = {duo_tag_word(frame.tag + 1, state->tag_size), NULL};
+    char *entries = (char *)message + state->entries;
+    if (status == DUO_OK) status = decode(net, kind, &frame, entries, &arrived);
+    if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
+        duo_unclaim(&net->remote.session.sides[from.turn & 1]);
+        pthread_mutex_unlock(&net->lock);
+        return nothing(status, message);
+    }
+    if (status != DUO_OK) return nothing(duo_net_end(net, duo_net_leave_of(net, status), status, NULL), message);
+    memcpy(message, &arrived, sizeof arrived);
+    duo_net_drop(&net->in, frame.head + frame.size);
+    duo_endpoint next = {NULL, 0};
+    if (kind->edge == DUO_END) {
+        if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
+        return duo_net_end(net, DUO_NET_SILENT, DUO_OK, NULL);
+    }
+    net->state = kind->next;
+    pthread_mutex_unlock(&net->lock);
+    next.session = from.session;
+    next.turn = from.turn + 2;
+    memcpy(entries + kind->size, &next, sizeof next);
+    return DUO_OK;
+}

@@ -1,0 +1,168 @@
+/* Sending over a byte stream. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "net.h"
+
+/* How long a message may wait for others of its run, in nanoseconds. */
+#define COLLECTED_FOR UINT64_C(2000000)
+
+/* The longest tag and size of a message. */
+enum { MOST_HEAD = 12 };
+
+static bool is_little_endian(void)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+bool duo_net_write(duo_net *net)
+{
+    while (duo_net_size(&net->out) > 0 && !net->cannot_write) {
+        const char *bytes = net->out.bytes + net->out.from;
+        ptrdiff_t done = duo_net_write_some(net->descriptor, net->is_socket, bytes, duo_net_size(&net->out));
+        if (done < 0 && errno == EAGAIN) return false;
+        if (done < 0) {
+            net->cannot_write = true;
+            break;
+        }
+        net->has_written = true;
+        duo_net_drop(&net->out, (size_t)done);
+    }
+    if (!net->cannot_write) return true;
+    duo_net_forget(&net->out);
+    return false;
+}
+
+/* A side whose connection does not take anything any more: what the peer has said last. */
+static duo_status last_word(duo_net *net)
+{
+    duo_net_frame frame;
+    size_t needed;
+    for (;;) {
+        duo_status status = duo_net_front(net, NULL, &frame, &needed);
+        if (status != DUO_EMPTY) return status;
+        if (duo_net_read(net, needed) != DUO_OK) return DUO_LOST;
+    }
+}
+
+duo_status duo_net_check_sender(duo_net *net)
+{
+    duo_net_frame frame;
+    size_t needed;
+    /* A sender that has written all it was allowed to looks whether the peer is still there. */
+    bool is_full = duo_net_size(&net->out) >= DUO_NET_FULL;
+    if (is_full && !net->cannot_write) {
+        duo_net_write(net);
+        is_full = duo_net_size(&net->out) >= DUO_NET_FULL;
+        if (is_full) {
+            duo_status status = duo_net_read(net, 1);
+            if (status == DUO_NO_MEMORY) return status;
+        }
+    }
+    if (net->cannot_write) return last_word(net);
+    duo_status status = duo_net_front(net, NULL, &frame, &needed);
+    if (status != DUO_EMPTY) return status;
+    return is_full ? DUO_FULL : DUO_OK;
+}
+
+/* Waits until a message may be added: DUO_FULL if that takes too long. */
+static duo_status await_space(duo_net *net, uint64_t wait)
+{
+    duo_status status = duo_net_check_sender(net);
+    if (status != DUO_FULL) return status;
+    uint64_t until = duo_net_until(wait);
+    while (status == DUO_FULL && !duo_net_is_past(until)) {
+        int descriptor = net->descriptor;
+        pthread_mutex_unlock(&net->lock);
+        duo_net_poll(descriptor, POLLOUT | POLLIN, until);
+        pthread_mutex_lock(&net->lock);
+        status = duo_net_check_sender(net);
+    }
+    return status;
+}
+
+static size_t put_count(uint8_t *place, uint64_t count)
+{
+    size_t size = 0;
+    for (; count >= 0x80; count >>= 7) place[size++] = (uint8_t)(count | 0x80);
+    place[size++] = (uint8_t)count;
+    return size;
+}
+
+/* Adds a message to what is written next. */
+static duo_status add(duo_net *net, const duo_message *message, const void *entries)
+{
+    const duo_wire_message *wire = &net->protocol->wires[message - net->protocol->messages];
+    size_t size = wire->flat;
+    if (size == 0 && wire->entries != NULL) {
+        duo_status status = duo_wire_measure(wire->entries, entries, &size);
+        if (status != DUO_OK) return status;
+    }
+    if (size > net->peer_takes) return DUO_TOO_LARGE;
+    uint8_t head[MOST_HEAD];
+    size_t before = put_count(head, message->index + 1);
+    if (wire->least != wire->most) before += put_count(head + before, size);
+    if (!duo_net_reserve(&net->out, before + size)) return DUO_NO_MEMORY;
+    duo_net_append(&net->out, head, before);
+    if (wire->flat != 0 && is_little_endian()) {
+        duo_net_append(&net->out, entries, size);
+    } else if (wire->entries != NULL) {
+        char *place = net->out.bytes + net->out.end;
+        duo_wire_writer writer = {place, place + size, NULL};
+        (void)duo_wire_encode(wire->entries, entries, &writer);
+        net->out.end += size;
+    }
+    return DUO_OK;
+}
+
+static duo_status give_back(duo_net *net, duo_endpoint from, duo_status status)
+{
+    duo_unclaim(&net->remote.session.sides[from.turn & 1]);
+    pthread_mutex_unlock(&net->lock);
+    return status;
+}
+
+duo_status duo_net_send(duo_endpoint from, const duo_message *message, const void *entries,
+                        uint64_t wait, duo_endpoint *next)
+{
+    if (duo_claim(from) == NULL) return DUO_USED;
+    duo_net *net = duo_net_of(from);
+    pthread_mutex_lock(&net->lock);
+    duo_status status = await_space(net, wait);
+    if (status == DUO_FULL || status == DUO_NO_MEMORY) return give_back(net, from, status);
+    if (status != DUO_OK) return duo_net_end(net, duo_net_leave_of(net, status), status, next);
+    status = add(net, message, entries);
+    if (status != DUO_OK) return give_back(net, from, status);
+    if (message->edge == DUO_END) return duo_net_end(net, DUO_NET_SILENT, DUO_OK, next);
+    net->state = message->next;
+    bool is_due = message->edge == DUO_TURN || duo_net_size(&net->out) >= DUO_NET_FULL;
+    if (is_due && !duo_net_write(net)) {
+        if (net->cannot_write) {
+            status = last_word(net);
+            return duo_net_end(net, duo_net_leave_of(net, status), status, next);
+        }
+        duo_net_write_later(net, 0);
+    } else if (!is_due) {
+        duo_net_write_later(net, duo_net_now() + COLLECTED_FOR);
+    }
+    pthread_mutex_unlock(&net->lock);
+    next->session = from.session;
+    next->turn = from.turn + 2;
+    return DUO_OK;
+}
+
+duo_status duo_net_flush(duo_endpoint sender)
+{
+    if (duo_check_handle(sender) == NULL) return DUO_USED;
+    if (!duo_is_remote(sender) || duo_transport_of(sender) != &duo_net_transport) return DUO_OK;
+    duo_net *net = duo_net_of(sender);
+    pthread_mutex_lock(&net->lock);
+    duo_status status = DUO_OK;
+    if (!duo_net_write(net)) {
+        if (net->cannot_write) status = last_word(net);
+        else duo_net_write_later(net, 0);
+    }
+    pthread_mutex_unlock(&net->lock);
+    return status;
+}

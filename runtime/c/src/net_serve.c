@@ -1,0 +1,122 @@
+/* Serving: each session is handled on a thread of its own. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "net_listener.h"
+
+/* What is done while a listener drains is looked at so often, in nanoseconds. */
+#define PERIOD UINT64_C(100000000)
+
+/* A session and its handler. */
+typedef struct task {
+    duo_net_arrival arrived;
+    duo_net_gate *gate;
+} task;
+
+duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
+                              const duo_net_options *options, duo_call_handler *call, duo_handler *handler,
+                              void *context)
+{
+    size_t count = listener->offer_count;
+    duo_net_offer *offers = duo_allocate((count + 1) * sizeof *offers);
+    if (offers == NULL) return DUO_NO_MEMORY;
+    if (count > 0) memcpy(offers, listener->offers, count * sizeof *offers);
+    offers[count] = (duo_net_offer){.protocol = protocol,
+                                    .role = role,
+                                    .options = options != NULL ? *options : listener->options,
+                                    .call = call,
+                                    .handler = handler,
+                                    .context = context};
+    if (listener->offers != NULL) duo_release(listener->offers);
+    listener->offers = offers;
+    listener->offer_count = count + 1;
+    return DUO_OK;
+}
+
+static void *handle(void *context)
+{
+    task *here = context;
+    const duo_net_offer *offer = &here->arrived.offer;
+    duo_peer peer = duo_net_peer(&here->arrived.hello, here->arrived.address);
+    offer->call(here->arrived.endpoint, &peer, offer->handler, offer->context);
+    duo_release(here->arrived.greeting);
+    duo_net_gate *gate = here->gate;
+    duo_release(here);
+    pthread_mutex_lock(&gate->lock);
+    gate->handlers -= 1;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+    duo_net_let_go(gate);
+    return NULL;
+}
+
+/* Starts the handler of a session; ends the session if that is not possible. */
+static void start(duo_listener *listener, const duo_net_arrival *arrived)
+{
+    duo_net_gate *gate = listener->gate;
+    task *made = duo_allocate(sizeof *made);
+    if (made != NULL) {
+        made->arrived = *arrived;
+        made->gate = gate;
+        pthread_mutex_lock(&gate->lock);
+        gate->handlers += 1;
+        gate->holders += 1;
+        pthread_mutex_unlock(&gate->lock);
+        if (duo_net_start_thread(NULL, handle, made) == 0) return;
+        pthread_mutex_lock(&gate->lock);
+        gate->handlers -= 1;
+        gate->holders -= 1;
+        pthread_mutex_unlock(&gate->lock);
+        duo_release(made);
+    }
+    duo_release(arrived->greeting);
+    (void)duo_close(arrived->endpoint, arrived->offer.protocol->states);
+}
+
+duo_status duo_listener_run(duo_listener *listener)
+{
+    duo_net_gate *gate = listener->gate;
+    for (;;) {
+        duo_net_arrival arrived;
+        duo_status status =
+            duo_listener_next(listener, listener->offers, listener->offer_count, DUO_FOREVER, &arrived);
+        if (status == DUO_CLOSED) break;
+        if (status == DUO_OK) start(listener, &arrived);
+    }
+    pthread_mutex_lock(&gate->lock);
+    while (gate->handlers > 0) pthread_cond_wait(&gate->changed, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
+    return DUO_OK;
+}
+
+/* Ends a session that somebody may be using; under the gate's lock, for which the end of a session waits. */
+static void cut(duo_net *net)
+{
+    static const char leave[] = {0, 3, DUO_NET_LEFT};
+    if (pthread_mutex_trylock(&net->lock) == 0) {
+        if (!net->cannot_write && duo_net_reserve(&net->out, sizeof leave)) {
+            duo_net_append(&net->out, leave, sizeof leave);
+            (void)duo_net_write(net);
+        }
+        net->cannot_write = true;
+        if (net->ended == DUO_OK) net->ended = DUO_LOST;
+        pthread_mutex_unlock(&net->lock);
+    }
+    if (net->is_socket) shutdown(net->descriptor, SHUT_RDWR);
+}
+
+void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)
+{
+    duo_net_gate *gate = listener->gate;
+    uint64_t until = duo_net_until(nanoseconds);
+    duo_atomic_store(&listener->is_draining, true, memory_order_release);
+    pthread_mutex_lock(&gate->lock);
+    while (gate->sessions > 0 && !duo_net_is_past(until)) {
+        struct timespec end = duo_deadline(PERIOD);
+        (void)pthread_cond_timedwait(&gate->changed, &gate->lock, &end);
+    }
+    for (duo_net *net = gate->first; net != NULL; net = net->next_gated) cut(net);
+    pthread_mutex_unlock(&gate->lock);
+    duo_listener_stop(listener);
+}

@@ -1,0 +1,182 @@
+/* What sessions over byte streams need of the system. Linux has calls that others do not: each has a replacement here. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net.h"
+
+#define NANOSECONDS UINT64_C(1000000000)
+
+/* Where a write to a connection that is gone raises a signal, the program has to ignore it. */
+#ifdef MSG_NOSIGNAL
+#define QUIETLY MSG_NOSIGNAL
+#else
+#define QUIETLY 0
+#endif
+
+/* What is read off before a connection is closed, at most. */
+enum { MOST_READ_OFF = 1 << 20 };
+
+uint64_t duo_net_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+}
+
+uint64_t duo_net_until(uint64_t wait)
+{
+    if (wait == DUO_AT_ONCE || wait == DUO_FOREVER) return wait;
+    uint64_t now = duo_net_now();
+    return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
+}
+
+bool duo_net_is_past(uint64_t until)
+{
+    return until == DUO_AT_ONCE || (until != DUO_FOREVER && duo_net_now() >= until);
+}
+
+void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until)
+{
+    uint64_t now = until == DUO_FOREVER ? 0 : duo_net_now();
+    uint64_t left = until > now ? until - now : 0;
+#ifdef __linux__
+    struct timespec limit = {(time_t)(left / NANOSECONDS), (long)(left % NANOSECONDS)};
+    (void)ppoll(polled, (nfds_t)count, until == DUO_FOREVER ? NULL : &limit, NULL);
+#else
+    /* Rounded up, so that a caller does not find that its time is not over. */
+    uint64_t milliseconds = left / 1000000 + 1;
+    int limit = left == 0 ? 0 : milliseconds < 1000000 ? (int)milliseconds : 1000000;
+    (void)poll(polled, (nfds_t)count, until == DUO_FOREVER ? -1 : limit);
+#endif
+}
+
+void duo_net_poll(int descriptor, short events, uint64_t until)
+{
+    struct pollfd polled = {descriptor, events, 0};
+    duo_net_poll_all(&polled, 1, until);
+}
+
+/* Not blocking, and closed on exec. */
+static bool set_flags(int descriptor)
+{
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0) return false;
+    return fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+bool duo_net_prepare(int descriptor, bool *is_socket)
+{
+    int kind;
+    socklen_t size = sizeof kind;
+    *is_socket = getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &size) == 0;
+    return set_flags(descriptor);
+}
+
+bool duo_net_pipe(int ends[2])
+{
+#ifdef __linux__
+    return pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+#else
+    if (pipe(ends) != 0) return false;
+    if (set_flags(ends[0]) && set_flags(ends[1])) return true;
+    close(ends[0]);
+    close(ends[1]);
+    return false;
+#endif
+}
+
+ptrdiff_t duo_net_read_some(int descriptor, bool is_socket, void *bytes, size_t size)
+{
+    ptrdiff_t done;
+    do done = is_socket ? recv(descriptor, bytes, size, 0) : read(descriptor, bytes, size);
+    while (done < 0 && errno == EINTR);
+    if (done < 0 && errno == EWOULDBLOCK) errno = EAGAIN;
+    return done;
+}
+
+ptrdiff_t duo_net_write_some(int descriptor, bool is_socket, const void *bytes, size_t size)
+{
+    ptrdiff_t done;
+    do done = is_socket ? send(descriptor, bytes, size, QUIETLY) : write(descriptor, bytes, size);
+    while (done < 0 && errno == EINTR);
+    if (done < 0 && errno == EWOULDBLOCK) errno = EAGAIN;
+    return done;
+}
+
+/* Whether an operation that failed with this error means that the connection is gone. */
+static bool is_gone(int error)
+{
+    return error == EPIPE || error == ECONNRESET || error == ECONNABORTED || error == ETIMEDOUT ||
+           error == ENOTCONN;
+}
+
+duo_status duo_net_read_all(int descriptor, bool is_socket, void *bytes, size_t size, uint64_t until)
+{
+    char *place = bytes;
+    while (size > 0) {
+        ptrdiff_t done = duo_net_read_some(descriptor, is_socket, place, size);
+        if (done == 0) return DUO_LOST;
+        if (done < 0 && errno != EAGAIN) return is_gone(errno) ? DUO_LOST : DUO_SYSTEM;
+        if (done > 0) {
+            place += done;
+            size -= (size_t)done;
+        }
+        if (size == 0) break;
+        if (duo_net_is_past(until)) return DUO_LATE;
+        if (done < 0) duo_net_poll(descriptor, POLLIN, until);
+    }
+    return DUO_OK;
+}
+
+duo_status duo_net_write_all(int descriptor, bool is_socket, const void *bytes, size_t size, uint64_t until)
+{
+    const char *place = bytes;
+    while (size > 0) {
+        ptrdiff_t done = duo_net_write_some(descriptor, is_socket, place, size);
+        if (done < 0 && errno != EAGAIN) return is_gone(errno) ? DUO_LOST : DUO_SYSTEM;
+        if (done > 0) {
+            place += done;
+            size -= (size_t)done;
+        }
+        if (size == 0) break;
+        if (duo_net_is_past(until)) return DUO_LATE;
+        if (done < 0) duo_net_poll(descriptor, POLLOUT, until);
+    }
+    return DUO_OK;
+}
+
+void duo_net_hang_up(int descriptor, bool is_socket)
+{
+    int reason = errno;
+    char bytes[4096];
+    size_t most = MOST_READ_OFF;
+    /* Some systems discard what was sent, when a socket is closed on which something has not been read. */
+    while (most > 0) {
+        ptrdiff_t done = duo_net_read_some(descriptor, is_socket, bytes, sizeof bytes);
+        if (done <= 0) break;
+        most -= (size_t)done < most ? (size_t)done : most;
+    }
+    if (is_socket) shutdown(descriptor, SHUT_RDWR);
+    close(descriptor);
+    errno = reason;
+}
+
+int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context)
+{
+    pthread_t made;
+    /* Signals are for the program's threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&made, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed == 0 && thread == NULL) pthread_detach(made);
+    if (failed == 0 && thread != NULL) *thread = made;
+    return failed;
+}

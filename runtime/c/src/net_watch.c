@@ -1,0 +1,276 @@
+/*
+ * Waiting for many sessions over byte streams.
+ *
+ * A watch is the list of such sides in a set. It is changed, and its sides are checked, under one lock of the process:
+ * other threads may use or close an endpoint that is in a set, and the first thing they do is take it off the list. Only
+ * the sleep is not under the lock. A descriptor that was closed in the meantime ends it, because a session ends with
+ * `shutdown`; one that was opened again ends it early.
+ *
+ * A set that has other endpoints too sleeps on a word of this process, which no poll includes. Then the watch has a
+ * thread, which calls the notifiers.
+ *
+ * A select needs no lock: its endpoints belong to its caller and are in no set. See shm_watch.c, which is alike.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net.h"
+
+struct duo_watch {
+    duo_net *first;
+    size_t count;
+    /* What is polled, by one thread at a time; the first wakes the watch's thread. */
+    struct pollfd *polled;
+    size_t capacity;
+    bool has_thread;
+    bool is_over;
+    pthread_t thread;
+    int wakers[2];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void hold(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void release(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void guard(void)
+{
+    (void)pthread_atfork(hold, release, release);
+}
+
+/* How long a sleep lasts without memory for what it would poll. */
+#define SHORT_PERIOD UINT64_C(1000000)
+
+static bool check(duo_net *net, bool asks_writable)
+{
+    pthread_mutex_lock(&net->lock);
+    duo_status status = asks_writable ? duo_net_check_sender(net) : duo_net_check_receiver(net);
+    pthread_mutex_unlock(&net->lock);
+    return status != (asks_writable ? DUO_FULL : DUO_EMPTY);
+}
+
+/* What to poll for a side that is not ready; what was sent before is the writer's business. */
+static short events_of(bool asks_writable)
+{
+    return asks_writable ? POLLIN | POLLOUT : POLLIN;
+}
+
+bool duo_net_is_ready(duo_endpoint asked)
+{
+    duo_endpoint endpoint = duo_asked(asked);
+    const duo_notifier *notifier =
+        duo_atomic_load(&endpoint.session->sides[endpoint.turn & 1].notifier, memory_order_acquire);
+    if (notifier != NULL) duo_net_unwatch(endpoint.session, notifier);
+    return check(duo_net_of(endpoint), duo_asks_writable(asked));
+}
+
+/* A deadline as a time of `duo_net_now`. */
+static uint64_t end_of(const struct timespec *deadline)
+{
+    if (deadline == NULL) return DUO_FOREVER;
+    return (uint64_t)deadline->tv_sec * UINT64_C(1000000000) + (uint64_t)deadline->tv_nsec;
+}
+
+static uint64_t short_end(uint64_t end)
+{
+    uint64_t soon = duo_net_now() + SHORT_PERIOD;
+    return end < soon ? end : soon;
+}
+
+bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
+                   const struct timespec *deadline)
+{
+    enum { FEW = 32 };
+    struct pollfd few[FEW], *polled = few;
+    uint64_t end = end_of(deadline);
+    if (duo_atomic_load(word, memory_order_acquire) != 0) return true;
+    if (count > FEW) polled = duo_allocate(count * sizeof *polled);
+    size_t found = 0;
+    for (size_t i = 0; i < count && polled != NULL; i++) {
+        bool is_here = duo_is_remote(endpoints[i]) && duo_transport_of(endpoints[i]) == &duo_net_transport;
+        if (!is_here) continue;
+        const duo_net *net = duo_net_of(duo_asked(endpoints[i]));
+        polled[found++] = (struct pollfd){net->descriptor, events_of(duo_asks_writable(endpoints[i])), 0};
+    }
+    duo_net_poll_all(polled, found, polled != NULL ? end : short_end(end));
+    if (polled != few && polled != NULL) duo_release(polled);
+    return end == DUO_FOREVER || duo_net_now() < end;
+}
+
+/* Takes a side off its list, under the lock. Others see that its notifier is gone only after everything else is done. */
+static void unlink_side(duo_watch *watch, duo_net *net)
+{
+    watch->count -= 1;
+    *net->watched_by = net->next_watched;
+    if (net->next_watched != NULL) net->next_watched->watched_by = net->watched_by;
+    net->watched_by = NULL;
+    net->watch = NULL;
+    duo_atomic_store(&net->remote.session.sides[net->role].notifier, NULL, memory_order_release);
+}
+
+/* Calls the notifiers of all that are ready, under the lock. */
+static bool notify_ready(duo_watch *watch)
+{
+    bool is_news = false;
+    for (duo_net *net = watch->first, *next; net != NULL; net = next) {
+        next = net->next_watched;
+        if (!check(net, net->asks_writable)) continue;
+        duo_notifier *notifier =
+            duo_atomic_load(&net->remote.session.sides[net->role].notifier, memory_order_relaxed);
+        notifier->notify(notifier);
+        unlink_side(watch, net);
+        is_news = true;
+    }
+    return is_news;
+}
+
+static void wake_thread(const duo_watch *watch)
+{
+    char byte = 0;
+    ptrdiff_t done;
+    /* If it is full, the thread wakes anyway. */
+    do done = write(watch->wakers[1], &byte, 1);
+    while (done < 0 && errno == EINTR);
+}
+
+/* Has memory for all that is polled. */
+static bool make_space(duo_watch *watch)
+{
+    size_t needed = watch->count + 1;
+    if (needed <= watch->capacity) return true;
+    struct pollfd *polled = duo_allocate(2 * needed * sizeof *polled);
+    if (polled == NULL) return false;
+    if (watch->polled != NULL) duo_release(watch->polled);
+    watch->polled = polled;
+    watch->capacity = 2 * needed;
+    return true;
+}
+
+/* Called under the lock, which is released during the sleep. */
+static void sleep_once(duo_watch *watch, uint64_t end)
+{
+    if (notify_ready(watch)) return;
+    size_t count = 0;
+    if (make_space(watch)) {
+        /* A negative descriptor is ignored. */
+        watch->polled[count++] = (struct pollfd){watch->has_thread ? watch->wakers[0] : -1, POLLIN, 0};
+        for (const duo_net *net = watch->first; net != NULL; net = net->next_watched)
+            watch->polled[count++] = (struct pollfd){net->descriptor, events_of(net->asks_writable), 0};
+    } else {
+        end = short_end(end);
+    }
+    release();
+    duo_net_poll_all(watch->polled, count, end);
+    hold();
+}
+
+duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier)
+{
+    duo_endpoint endpoint = duo_asked(asked);
+    duo_net *net = duo_net_of(endpoint);
+    if (*watch == NULL) {
+        *watch = duo_allocate(sizeof **watch);
+        if (*watch == NULL) return DUO_NO_MEMORY;
+        memset(*watch, 0, sizeof **watch);
+    }
+    hold();
+    net->role = endpoint.turn & 1;
+    net->asks_writable = duo_asks_writable(asked);
+    net->watch = *watch;
+    net->next_watched = (*watch)->first;
+    if (net->next_watched != NULL) net->next_watched->watched_by = &net->next_watched;
+    net->watched_by = &(*watch)->first;
+    (*watch)->first = net;
+    (*watch)->count += 1;
+    duo_atomic_store(&net->remote.session.sides[net->role].notifier, notifier, memory_order_release);
+    if ((*watch)->has_thread) wake_thread(*watch);
+    release();
+    return DUO_OK;
+}
+
+void duo_net_unwatch(duo_session *session, const duo_notifier *notifier)
+{
+    duo_net *net = (duo_net *)(void *)session;
+    hold();
+    /* While the lock is held no notifier is installed or removed. */
+    duo_notifier *DUO_ATOMIC *installed = &session->sides[net->role].notifier;
+    if (net->watched_by != NULL && duo_atomic_load(installed, memory_order_relaxed) == notifier)
+        unlink_side(net->watch, net);
+    release();
+}
+
+void duo_net_poll_watch(duo_watch *watch)
+{
+    hold();
+    notify_ready(watch);
+    release();
+}
+
+bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
+                         const struct timespec *deadline)
+{
+    uint64_t end = end_of(deadline);
+    hold();
+    bool is_alone = watch->has_thread || watch->first == NULL;
+    if (!is_alone) sleep_once(watch, end);
+    release();
+    /* Then the watch's thread, or nobody but this process, has anything to report. */
+    if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, deadline);
+    return end == DUO_FOREVER || duo_net_now() < end;
+}
+
+static void *attend(void *context)
+{
+    duo_watch *watch = context;
+    hold();
+    while (!watch->is_over) {
+        char bytes[64];
+        while (read(watch->wakers[0], bytes, sizeof bytes) > 0) continue;
+        sleep_once(watch, DUO_FOREVER);
+    }
+    release();
+    return NULL;
+}
+
+duo_status duo_net_start_watch_thread(duo_watch *watch)
+{
+    if (watch->has_thread) return DUO_OK;
+    if (!duo_net_pipe(watch->wakers)) return DUO_SYSTEM;
+    hold();
+    watch->has_thread = true;
+    int failed = duo_net_start_thread(&watch->thread, attend, watch);
+    if (failed != 0) {
+        watch->has_thread = false;
+        close(watch->wakers[0]);
+        close(watch->wakers[1]);
+    }
+    release();
+    errno = failed;
+    return failed == 0 ? DUO_OK : DUO_SYSTEM;
+}
+
+void duo_net_free_watch(duo_watch *watch)
+{
+    hold();
+    while (watch->first != NULL) unlink_side(watch, watch->first);
+    watch->is_over = true;
+    bool has_thread = watch->has_thread;
+    if (has_thread) wake_thread(watch);
+    release();
+    if (has_thread) {
+        pthread_join(watch->thread, NULL);
+        close(watch->wakers[0]);
+        close(watch->wakers[1]);
+    }
+    if (watch->polled != NULL) duo_release(watch->polled);
+    duo_release(watch);
+}

@@ -1,0 +1,187 @@
+/*
+ * The thread that writes what senders have collected, or what the system has not taken at once. It is started when it is
+ * first needed, for all sessions of the process, and does not end.
+ *
+ * A session that has something for it is on one list. A sender puts it there; it is taken off by the thread once
+ * everything was written, or when the session ends. The thread wakes at the earliest time that is due, but not more
+ * often than every millisecond, and goes on waking for a while when the list is empty: then a sender that begins a run
+ * now and then need not wake it.
+ */
+#include <poll.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net.h"
+
+/* How often the thread looks, how long it goes on looking, and how long it sleeps without a reason. */
+#define TICK UINT64_C(1000000)
+#define IDLE_TICKS 50
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static duo_net *first;
+/* There is a thread, and the pipe that wakes it. */
+static bool is_running;
+static int wakers[2] = {-1, -1};
+/* When it wakes; DUO_FOREVER if only the pipe wakes it. */
+static uint64_t wakes_at;
+/* What it polls: the pipe, and the connections that take nothing at the moment. */
+static struct pollfd *polled;
+static size_t polled_count, polled_capacity;
+
+static void hold(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void release(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* A child process does not have the thread. Its parent writes what is on the list. */
+static void be_child(void)
+{
+    for (duo_net *net = first; net != NULL; net = net->next_listed) net->is_listed = false;
+    first = NULL;
+    if (is_running) {
+        close(wakers[0]);
+        close(wakers[1]);
+    }
+    is_running = false;
+    release();
+}
+
+__attribute__((constructor)) static void guard(void)
+{
+    (void)pthread_atfork(hold, release, be_child);
+}
+
+static void unlink_net(duo_net *net)
+{
+    *net->listed_by = net->next_listed;
+    if (net->next_listed != NULL) net->next_listed->listed_by = net->listed_by;
+    net->is_listed = false;
+}
+
+/* Has the thread polled this connection; without memory it is looked at again after a tick. */
+static bool poll_too(int descriptor, short events)
+{
+    if (polled_count == polled_capacity) {
+        size_t capacity = polled_capacity == 0 ? 16 : 2 * polled_capacity;
+        struct pollfd *more = duo_allocate(capacity * sizeof *more);
+        if (more == NULL) return false;
+        if (polled_count > 0) memcpy(more, polled, polled_count * sizeof *more);
+        if (polled != NULL) duo_release(polled);
+        polled = more;
+        polled_capacity = capacity;
+    }
+    polled[polled_count++] = (struct pollfd){descriptor, events, 0};
+    return true;
+}
+
+/* Writes what is due, under the list's lock; returns when the thread is to look again. */
+static uint64_t write_due(uint64_t now)
+{
+    uint64_t next = DUO_FOREVER;
+    for (duo_net *net = first, *after; net != NULL; net = after) {
+        after = net->next_listed;
+        /* Its owner is about to write, or puts it on the list again. */
+        if (pthread_mutex_trylock(&net->lock) != 0) {
+            next = now + TICK;
+            continue;
+        }
+        if (net->due > now) {
+            if (net->due < next) next = net->due;
+            pthread_mutex_unlock(&net->lock);
+            continue;
+        }
+        bool is_done = duo_net_write(net) || net->cannot_write;
+        bool is_over = net->lingers && (is_done || now >= net->lingers_until);
+        if (!is_done && !is_over) {
+            if (!poll_too(net->descriptor, POLLOUT)) next = now + TICK;
+            if (net->lingers && net->lingers_until < next) next = net->lingers_until;
+        }
+        if (is_done || is_over) unlink_net(net);
+        pthread_mutex_unlock(&net->lock);
+        /* Nobody else has it then. */
+        if (is_over) duo_net_finish(net);
+    }
+    return next;
+}
+
+static void *write_all(void *context)
+{
+    (void)context;
+    unsigned idle = 0;
+    hold();
+    for (;;) {
+        polled_count = 0;
+        bool has_pipe = poll_too(wakers[0], POLLIN);
+        uint64_t now = duo_net_now(), next = write_due(now);
+        idle = first == NULL ? idle + 1 : 0;
+        if (!has_pipe || (next == DUO_FOREVER && first == NULL && idle < IDLE_TICKS)) next = now + TICK;
+        if (next < now + TICK) next = now + TICK;
+        wakes_at = next;
+        struct pollfd *all = polled;
+        size_t count = polled_count;
+        release();
+        duo_net_poll_all(all, count, next);
+        char bytes[64];
+        while (read(wakers[0], bytes, sizeof bytes) > 0) continue;
+        hold();
+    }
+    return NULL;
+}
+
+static void wake(void)
+{
+    char byte = 0;
+    ptrdiff_t done;
+    /* If it is full, the thread wakes anyway. */
+    do done = write(wakers[1], &byte, 1);
+    while (done < 0 && errno == EINTR);
+}
+
+/* Starts the thread; without one, what was collected is written when its owner does something. */
+static void start(void)
+{
+    if (!duo_net_pipe(wakers)) return;
+    wakes_at = 0;
+    is_running = duo_net_start_thread(NULL, write_all, NULL) == 0;
+    if (is_running) return;
+    close(wakers[0]);
+    close(wakers[1]);
+}
+
+bool duo_net_write_later(duo_net *net, uint64_t due)
+{
+    if (net->is_listed && net->due <= due) return true;
+    hold();
+    if (!is_running) start();
+    if (!is_running) {
+        release();
+        return false;
+    }
+    if (!net->is_listed) {
+        net->is_listed = true;
+        net->next_listed = first;
+        if (first != NULL) first->listed_by = &net->next_listed;
+        net->listed_by = &first;
+        first = net;
+    }
+    net->due = due;
+    bool is_late = wakes_at > due + TICK;
+    if (is_late) wakes_at = due;
+    if (is_late) wake();
+    release();
+    return true;
+}
+
+void duo_net_not_later(duo_net *net)
+{
+    if (!net->is_listed) return;
+    hold();
+    unlink_net(net);
+    release();
+}

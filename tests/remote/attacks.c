@@ -1,0 +1,317 @@
+/* Peers that break the rules, stall, or die, played by raw sockets. The program ends each of them in time, and serves on. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "bank_net.h"
+#include "raw.h"
+
+/* What the handler of a session has found last. */
+static DUO_ATOMIC int outcome;
+static DUO_ATOMIC int deposits;
+
+static duo_status serve_bank(bank_server_login_t door)
+{
+    for (;;) {
+        bank_login_t asked;
+        bank_server_login_response_t answer;
+        bank_server_connected_t customer;
+        bank_connected_t wish;
+        duo_status status = bank_server_login_recv(door, &asked);
+        if (status != DUO_OK) return status;
+        answer = asked.as.login.next;
+        bool knows = duo_str_equal(asked.as.login.password, DUO_STR("1234"));
+        bank_login_free(&asked);
+        if (!knows) {
+            status = bank_server_login_response_send_invalid(answer, &door);
+            if (status != DUO_OK) return status;
+            continue;
+        }
+        status = bank_server_login_response_send_ok(answer, &customer);
+        while (status == DUO_OK) {
+            status = bank_server_connected_recv(customer, &wish);
+            if (status != DUO_OK) break;
+            if (wish.tag == BANK_CONNECTED_QUIT) return DUO_OK;
+            if (wish.tag == BANK_CONNECTED_DEPOSIT) {
+                duo_atomic_fetch_add(&deposits, 1, memory_order_relaxed);
+                customer = wish.as.deposit.next;
+            } else {
+                status = bank_server_withdrawal_response_send_insufficient_funds(wish.as.withdrawal.next, &customer);
+            }
+        }
+        return status;
+    }
+}
+
+static void handle(bank_server_login_t door, const duo_peer *peer, void *context)
+{
+    (void)context;
+    CHECK(strncmp(peer->address, "unix:", 5) == 0);
+    int status = (int)serve_bank(door);
+    duo_atomic_store(&outcome, status, memory_order_release);
+}
+
+static duo_listener *listener;
+
+static void *run(void *context)
+{
+    (void)context;
+    CHECK(duo_listener_run(listener) == DUO_OK);
+    return NULL;
+}
+
+static void await_outcome(duo_status expected)
+{
+    int found = -1;
+    for (int tries = 0; tries < 2000 && found < 0; tries++) {
+        found = duo_atomic_exchange(&outcome, -1, memory_order_acq_rel);
+        if (found < 0) nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+    if (found != (int)expected) fprintf(stderr, "outcome %d, not %d\n", found, (int)expected);
+    CHECK(found == (int)expected);
+}
+
+static int greet(void)
+{
+    int raw = raw_connect(duo_listener_address(listener));
+    raw_send_hex(raw, BANK_HELLO);
+    raw_expect(raw, BANK_ANSWER);
+    return raw;
+}
+
+#define LOGIN "010a04686f6c6b0431323334"
+#define OK_ANSWER "01"
+
+static int log_in(void)
+{
+    int raw = greet();
+    raw_send_hex(raw, LOGIN);
+    raw_expect(raw, OK_ANSWER);
+    return raw;
+}
+
+/* Sends these frames and expects this outcome of the server, and these bytes of it, before the end. */
+static void send_frames(int raw, const char *frames, const char *answer, duo_status expected)
+{
+    raw_send_hex(raw, frames);
+    raw_expect(raw, answer);
+    await_outcome(expected);
+    CHECK(raw_expect_end(raw) == 0);
+    close(raw);
+}
+
+static void attack(const char *frames, const char *answer, duo_status expected)
+{
+    send_frames(greet(), frames, answer, expected);
+}
+
+static void attack_later(const char *frames, const char *answer, duo_status expected)
+{
+    send_frames(log_in(), frames, answer, expected);
+}
+
+#define BROKE "000301"
+#define TOO_MUCH "ffffffffffffffff7f"
+
+static void frames(void)
+{
+    /* Unknown tags, and tags that are too long. */
+    attack("02", BROKE, DUO_BROKEN);
+    attack("8100", BROKE, DUO_BROKEN);
+    attack("ffffff01", BROKE, DUO_BROKEN);
+    attack_later("04", BROKE, DUO_BROKEN);
+    /* Sizes of 2^63, of more than was announced, of less than possible, and longer than need be. */
+    attack("01" TOO_MUCH, BROKE, DUO_BROKEN);
+    attack("01ffffffffffffffffff01", BROKE, DUO_BROKEN);
+    attack("01ffffffffffffffffff02", BROKE, DUO_BROKEN);
+    attack("0181808001", BROKE, DUO_BROKEN);
+    attack("0101", BROKE, DUO_BROKEN);
+    attack("018a00", BROKE, DUO_BROKEN);
+    /* A text longer than its payload, bytes that are left over, and what is not UTF-8. */
+    attack("01020101", BROKE, DUO_BROKEN);
+    attack("010" "3000000", BROKE, DUO_BROKEN);
+    attack("010301ff00", BROKE, DUO_BROKEN);
+    /* Control frames: unknown, not used, from the wrong side; known ones between messages, also in parts. */
+    attack("0000", BROKE, DUO_BROKEN);
+    attack("0005", BROKE, DUO_BROKEN);
+    attack("000201", BROKE, DUO_BROKEN);
+    attack("0004", BROKE, DUO_BROKEN);
+    attack_later("00010001" "01" "0000000000000000" "0001" "03", "", DUO_OK);
+    /* Leaving, with what was sent before; the peer may say why. */
+    duo_atomic_store(&deposits, 0, memory_order_relaxed);
+    attack_later("010000000000000000" "010000000000000000" "000300", "", DUO_CLOSED);
+    CHECK(duo_atomic_load(&deposits, memory_order_relaxed) == 2);
+    attack("000301", "", DUO_BROKEN);
+    attack("000302", "", DUO_LATE);
+    attack("000309", "", DUO_CLOSED);
+    attack("000300ffff", "", DUO_CLOSED);
+}
+
+/* Out of turn: a second message while the server is about to answer the first. */
+static void out_of_turn(void)
+{
+    int raw = greet();
+    raw_send_hex(raw, LOGIN LOGIN);
+    await_outcome(DUO_BROKEN);
+    close(raw);
+}
+
+static void byte_by_byte(void)
+{
+    static const char *const turns[][2] = {
+        {BANK_HELLO LOGIN, BANK_ANSWER OK_ANSWER}, {"010000000000000000" "020000000000000000", "02"}, {"03", ""}};
+    int raw = raw_connect(duo_listener_address(listener));
+    for (size_t turn = 0; turn < 3; turn++) {
+        uint8_t bytes[512];
+        size_t size = raw_bytes(turns[turn][0], bytes, sizeof bytes);
+        for (size_t i = 0; i < size; i++) {
+            raw_send(raw, &bytes[i], 1);
+            if (i % 8 == 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
+        }
+        raw_expect(raw, turns[turn][1]);
+    }
+    await_outcome(DUO_OK);
+    CHECK(raw_expect_end(raw) == 0);
+    close(raw);
+}
+
+/* Peers that send half a hello, or nothing, delay nobody and are dropped in time. */
+static void stalling(void)
+{
+    enum { MANY = 20 };
+    int raw[MANY];
+    uint8_t hello[64];
+    size_t size = raw_bytes(BANK_HELLO, hello, sizeof hello);
+    for (size_t i = 0; i < MANY; i++) {
+        raw[i] = raw_connect(duo_listener_address(listener));
+        raw_send(raw[i], hello, i * size / MANY);
+    }
+    attack_later("03", "", DUO_OK);
+    for (size_t i = 0; i < MANY; i++) {
+        CHECK(raw_expect_end(raw[i]) == 0);
+        close(raw[i]);
+    }
+}
+
+/* Connections that end in the middle: after each byte of a session. */
+static void cut(void)
+{
+    uint8_t bytes[512];
+    size_t size = raw_bytes(LOGIN, bytes, sizeof bytes);
+    for (size_t i = 0; i <= size; i++) {
+        int raw = greet();
+        raw_send(raw, bytes, i);
+        close(raw);
+        await_outcome(DUO_LOST);
+    }
+    size = raw_bytes("010000000000000000" "020000000000000000", bytes, sizeof bytes);
+    for (size_t i = 0; i <= size; i++) {
+        int raw = log_in();
+        raw_send(raw, bytes, i);
+        close(raw);
+        await_outcome(DUO_LOST);
+    }
+}
+
+/* A process that is killed while the other side waits for it. */
+static void killed(void)
+{
+    int ready[2];
+    CHECK(pipe(ready) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        raw_send_hex(log_in(), "0100");
+        CHECK(write(ready[1], "", 1) == 1);
+        for (;;) pause();
+    }
+    close(ready[1]);
+    char byte;
+    CHECK(read(ready[0], &byte, 1) == 1);
+    CHECK(kill(child, SIGKILL) == 0);
+    CHECK(waitpid(child, NULL, 0) == child);
+    await_outcome(DUO_LOST);
+    close(ready[0]);
+}
+
+/* A server that is not one, for the library's client. */
+struct fake {
+    const char *says;
+    int socket;
+};
+
+static void *fake(void *context)
+{
+    struct fake *here = context;
+    char bytes[44];
+    CHECK(raw_read(here->socket, bytes, sizeof bytes) == sizeof bytes);
+    raw_send_hex(here->socket, here->says);
+    CHECK(shutdown(here->socket, SHUT_WR) == 0);
+    (void)raw_expect_end(here->socket);
+    return NULL;
+}
+
+static duo_status connect_to(const char *says, duo_refusal *refusal)
+{
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    struct fake server = {says, ends[1]};
+    pthread_t thread = start(fake, &server);
+    bank_client_login_t client;
+    const duo_net_options options = {.refusal = refusal};
+    duo_status status = bank_client_connect_over(ends[0], &options, &client);
+    CHECK(status == DUO_OK || client.sends.session == NULL);
+    if (status == DUO_OK) CHECK(bank_client_login_close(client) == DUO_OK);
+    finish(thread);
+    close(ends[1]);
+    return status;
+}
+
+static void false_servers(void)
+{
+    duo_refusal refusal = {0, 0};
+    CHECK(connect_to(BANK_ANSWER, &refusal) == DUO_OK);
+    CHECK(connect_to("", &refusal) == DUO_LOST);
+    CHECK(connect_to("64756f6c6f677565", &refusal) == DUO_LOST);
+    CHECK(connect_to("485454502f312e3120343030204261640d0a0d0a", &refusal) == DUO_BROKEN);
+    /* A later version, verdicts that do not exist or do not fit, and a size that is not that of an answer. */
+    CHECK(connect_to("64756f6c6f67756502001a006b4021487a63e0618d274211e3ebd7c900001000000000000000", &refusal) ==
+          DUO_BROKEN);
+    CHECK(connect_to("64756f6c6f67756501031a006b4021487a63e0618d274211e3ebd7c900001000000000000000", &refusal) ==
+          DUO_BROKEN);
+    CHECK(connect_to("64756f6c6f67756501001a000000000000000000000000000000000000001000000000000000", &refusal) ==
+          DUO_BROKEN);
+    CHECK(connect_to("64756f6c6f67756501021a006b4021487a63e0618d274211e3ebd7c900001000000000000000", &refusal) ==
+          DUO_BROKEN);
+    CHECK(connect_to("64756f6c6f67756501001b006b4021487a63e0618d274211e3ebd7c900001000000000000000", &refusal) ==
+          DUO_BROKEN);
+    CHECK(connect_to("64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c9ff0300000000000000000000", &refusal) ==
+          DUO_BROKEN);
+    CHECK(connect_to("64756f6c6f67756501120400c4090000", &refusal) == DUO_REFUSED);
+    CHECK(refusal.verdict == DUO_VERDICT_SESSIONS_FULL && refusal.wait == 2500);
+}
+
+int main(void)
+{
+    alarm(300);
+    char address[64];
+    snprintf(address, sizeof address, "unix:/tmp/duologue-attacks-%d", (int)getpid());
+    const duo_net_options options = {.hello = UINT64_C(2000000000)};
+    CHECK(duo_listen(address, &options, &listener) == DUO_OK);
+    CHECK(bank_server_serve(listener, NULL, handle, NULL) == DUO_OK);
+    duo_atomic_store(&outcome, -1, memory_order_release);
+    /* The child of this process has no other threads. */
+    pthread_t thread = start(run, NULL);
+    killed();
+    frames();
+    out_of_turn();
+    byte_by_byte();
+    stalling();
+    cut();
+    false_servers();
+    attack_later("03", "", DUO_OK);
+    duo_listener_stop(listener);
+    finish(thread);
+    duo_listener_close(listener);
+    CHECK(duo_shutdown() == 0);
+    return 0;
+}

@@ -1,0 +1,177 @@
+/*
+ * Waiting for sessions over sockets, in shared memory and within this process, all at once: by select, in a set, and
+ * through the set's descriptor.
+ */
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "duologue/ready.h"
+#include "talk_net.h"
+#include "talk_shm.h"
+
+enum { KINDS = 3, ROUNDS = 50 };
+
+static const char *const names[] = {"near", "shared", "socket"};
+
+struct pair {
+    talk_client_ask_t client;
+    talk_server_ask_t server;
+    int socket;
+    int region;
+};
+
+static void *connect_client(void *context)
+{
+    struct pair *pair = context;
+    if (pair->socket >= 0) CHECK(talk_client_connect_over(pair->socket, NULL, &pair->client) == DUO_OK);
+    else CHECK(talk_client_attach(pair->region, NULL, &pair->client) == DUO_OK);
+    return NULL;
+}
+
+static void begin(struct pair *pair, int kind)
+{
+    pair->socket = -1;
+    if (kind == 0) {
+        CHECK(talk_init(&pair->server, &pair->client) == DUO_OK);
+        return;
+    }
+    int ends[2];
+    if (kind == 1) CHECK(duo_shm_create(0, &pair->region) == DUO_OK);
+    else CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    if (kind == 2) pair->socket = ends[0];
+    pthread_t thread = start(connect_client, pair);
+    if (kind == 1) CHECK(talk_server_attach(pair->region, NULL, &pair->server) == DUO_OK);
+    else CHECK(talk_server_accept_over(ends[1], NULL, &pair->server) == DUO_OK);
+    finish(thread);
+    if (kind == 1) close(pair->region);
+}
+
+/* Which sessions the other thread uses in turn. */
+struct talker {
+    struct pair *pairs;
+    const size_t *which;
+    size_t count;
+};
+
+static void *talk(void *context)
+{
+    const struct talker *talker = context;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < talker->count; i++) {
+            struct pair *pair = &talker->pairs[talker->which[i]];
+            talk_client_answer_t asked;
+            talk_answer_t answer;
+            if (round % 16 == 0) take_a_moment();
+            CHECK(talk_client_ask_send_number(pair->client, round, &asked) == DUO_OK);
+            CHECK(talk_client_answer_recv(asked, &answer) == DUO_OK);
+            CHECK(answer.tag == TALK_ANSWER_NUMBER && answer.as.number.value == round + 1);
+            pair->client = answer.as.number.next;
+        }
+    }
+    return NULL;
+}
+
+static void respond(struct pair *pair)
+{
+    talk_ask_t asked;
+    CHECK(talk_server_ask_try_recv(pair->server, &asked) == DUO_OK);
+    CHECK(asked.tag == TALK_ASK_NUMBER);
+    CHECK(talk_server_answer_send_number(asked.as.number.next, asked.as.number.value + 1, &pair->server) == DUO_OK);
+}
+
+static void by_select(struct pair *pairs, const size_t *which, size_t count)
+{
+    struct talker talker = {pairs, which, count};
+    pthread_t thread = start(talk, &talker);
+    for (size_t done = 0; done < ROUNDS * count; done++) {
+        duo_endpoint endpoints[KINDS];
+        size_t ready;
+        for (size_t i = 0; i < count; i++) endpoints[i] = DUO_READY(pairs[which[i]].server);
+        CHECK(duo_select(endpoints, count, DUO_FOREVER, &ready) == DUO_OK);
+        respond(&pairs[which[ready]]);
+    }
+    finish(thread);
+}
+
+static void by_set(struct pair *pairs, const size_t *which, size_t count, bool by_descriptor)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    int descriptor = by_descriptor ? duo_ports_descriptor(ports) : -1;
+    struct talker talker = {pairs, which, count};
+    pthread_t thread = start(talk, &talker);
+    for (size_t i = 0; i < count; i++)
+        CHECK(duo_ports_add(ports, DUO_READY(pairs[which[i]].server), &pairs[which[i]], NULL) == DUO_OK);
+    for (size_t done = 0; done < ROUNDS * count;) {
+        void *with;
+        if (by_descriptor) {
+            struct pollfd polled = {descriptor, POLLIN, 0};
+            CHECK(poll(&polled, 1, -1) == 1);
+        }
+        duo_status status = duo_ports_wait(ports, by_descriptor ? DUO_AT_ONCE : DUO_FOREVER, &with);
+        if (by_descriptor && status == DUO_EMPTY) continue;
+        CHECK(status == DUO_OK);
+        struct pair *pair = with;
+        respond(pair);
+        CHECK(duo_ports_add(ports, DUO_READY(pair->server), pair, NULL) == DUO_OK);
+        done++;
+    }
+    finish(thread);
+    duo_ports_free(ports);
+}
+
+/* Limits hold, an end is news, and a set forgets what others use. */
+static void limits(void)
+{
+    struct pair pairs[2];
+    begin(&pairs[0], 2);
+    begin(&pairs[1], 2);
+    size_t which;
+    void *with;
+    talk_ask_t asked;
+    const duo_endpoint endpoints[] = {DUO_READY(pairs[0].server), DUO_READY(pairs[1].server)};
+    CHECK(duo_select(endpoints, 2, UINT64_C(1000000), &which) == DUO_EMPTY);
+    duo_ports *ports = duo_ports_new();
+    CHECK(duo_ports_add(ports, DUO_READY(pairs[0].server), &pairs[0], NULL) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_READY(pairs[0].server), &pairs[0], NULL) == DUO_USED);
+    CHECK(duo_ports_add(ports, DUO_READY(pairs[1].server), &pairs[1], NULL) == DUO_OK);
+    CHECK(duo_ports_wait(ports, UINT64_C(1000000), &with) == DUO_EMPTY);
+    CHECK(talk_client_ask_close(pairs[1].client) == DUO_OK);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &pairs[1]);
+    CHECK(talk_server_ask_recv(pairs[1].server, &asked) == DUO_CLOSED);
+    CHECK(talk_server_ask_close(pairs[0].server) == DUO_OK);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY);
+    duo_ports_free(ports);
+    talk_client_answer_t waits;
+    (void)waits;
+    const duo_endpoint writable = DUO_WRITABLE(pairs[0].client);
+    CHECK(duo_select(&writable, 1, DUO_FOREVER, &which) == DUO_OK);
+    CHECK(talk_client_ask_close(pairs[0].client) == DUO_OK);
+}
+
+int main(void)
+{
+    alarm(200);
+    struct pair pairs[KINDS];
+    for (int kind = 0; kind < KINDS; kind++) begin(&pairs[kind], kind);
+    static const size_t sets[][KINDS] = {{2}, {2, 0}, {2, 1}, {2, 0, 1}};
+    static const size_t sizes[] = {1, 2, 2, 3};
+    for (size_t i = 0; i < 4; i++) {
+        by_select(pairs, sets[i], sizes[i]);
+        by_set(pairs, sets[i], sizes[i], false);
+        by_set(pairs, sets[i], sizes[i], true);
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        duo_status status = talk_client_ask_close(pairs[kind].client);
+        if (status != DUO_OK) fprintf(stderr, "%s: %s\n", names[kind], duo_status_text(status));
+        CHECK(status == DUO_OK);
+        talk_ask_t asked;
+        CHECK(talk_server_ask_recv(pairs[kind].server, &asked) == DUO_CLOSED);
+    }
+    limits();
+    CHECK(duo_shutdown() == 0);
+    return 0;
+}

@@ -1,0 +1,84 @@
+/*
+ * `remote client|server CASE ADDRESS`: one side of a conversation of tests/run over a socket. Writes its lines of the
+ * transcript. A server says first where it listens. The last line is `why REASON`, and the status 3, if the session ends
+ * where the conversation does not expect it.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cases.h"
+#include "transcript.h"
+
+struct run {
+    const char *name;
+    duo_status (*client)(const char *address, struct transcript *transcript);
+    duo_status (*server)(duo_listener *listener, struct transcript *transcript);
+};
+
+#define MINUTE UINT64_C(60000000000)
+
+#define PROGRAMS(name, prefix, state)                                                              \
+    duo_status name##_case_client(prefix##_client_##state##_t, struct transcript *);               \
+    duo_status name##_case_server(prefix##_server_##state##_t, struct transcript *);               \
+    static duo_status run_client_of_##name(const char *address, struct transcript *transcript)     \
+    {                                                                                              \
+        prefix##_client_##state##_t client;                                                        \
+        TRY(prefix##_client_connect(address, NULL, &client));                                      \
+        return name##_case_client(client, transcript);                                             \
+    }                                                                                              \
+    static duo_status run_server_of_##name(duo_listener *listener, struct transcript *transcript)  \
+    {                                                                                              \
+        prefix##_server_##state##_t server;                                                        \
+        TRY(prefix##_server_accept(listener, MINUTE, &server));                                    \
+        return name##_case_server(server, transcript);                                             \
+    }
+#define RUN(name, prefix, state) {#name, run_client_of_##name, run_server_of_##name},
+
+CASES(PROGRAMS)
+
+static const struct run runs[] = {CASES(RUN)};
+
+static int report(duo_status status)
+{
+    const char *why = NULL;
+    switch (status) {
+    case DUO_OK: return 0;
+    case DUO_CLOSED: why = "left"; break;
+    case DUO_LOST: why = "lost"; break;
+    case DUO_BROKEN: why = "broken"; break;
+    case DUO_LATE: why = "late"; break;
+    case DUO_REFUSED: why = "refused"; break;
+    default: fprintf(stderr, "%s\n", duo_status_text(status)); return 1;
+    }
+    printf("why %s\n", why);
+    return 3;
+}
+
+static duo_status serve(const struct run *run, const char *address, struct transcript *transcript)
+{
+    duo_listener *listener;
+    TRY(duo_listen(address, NULL, &listener));
+    printf("listening %s\n", duo_listener_address(listener));
+    duo_status status = run->server(listener, transcript);
+    duo_listener_close(listener);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    /* A side that fails must not leave the other one waiting. */
+    alarm(60);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc != 4) return 2;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        if (strcmp(runs[i].name, argv[2]) != 0) continue;
+        struct transcript *transcript = transcript_new();
+        bool is_server = strcmp(argv[1], "server") == 0;
+        duo_status status = is_server ? serve(&runs[i], argv[3], transcript) : runs[i].client(argv[3], transcript);
+        transcript_free(transcript);
+        return report(status);
+    }
+    fprintf(stderr, "no such case: %s\n", argv[2]);
+    return 2;
+}

@@ -1,0 +1,333 @@
+/* What duologue/net.h promises, one promise after the other. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "duologue/ready.h"
+#include "talk_net.h"
+
+#include "later_net.h"
+#include "listen_net.h"
+#include "flow_net.h"
+
+static char address[64];
+
+static duo_listener *listen_here(const duo_net_options *options)
+{
+    duo_listener *listener;
+    CHECK(duo_listen(address, options, &listener) == DUO_OK);
+    CHECK(strcmp(duo_listener_address(listener), address) == 0);
+    return listener;
+}
+
+static void addresses(void)
+{
+    static const char *const wrong[] = {"", "bank", "http://a:1", "tcp://", "tcp://host", "tcp://host:", "tcp://host:http",
+                                        "tcp://::1:7000", "tcp://[::1:7000", "unix:", "tls://host:7000"};
+    talk_client_ask_t client;
+    duo_listener *listener;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK(talk_client_connect(wrong[i], NULL, &client) == DUO_ADDRESS);
+        CHECK(duo_listen(wrong[i], NULL, &listener) == DUO_ADDRESS);
+    }
+    char path[200] = "unix:/tmp/";
+    memset(path + 10, 'a', 150);
+    CHECK(duo_listen(path, NULL, &listener) == DUO_SYSTEM && errno == ENAMETOOLONG);
+    CHECK(talk_client_connect(address, NULL, &client) == DUO_SYSTEM && errno == ENOENT);
+    /* A name in use, a stale one, and a file that is none. */
+    duo_listener *first = listen_here(NULL);
+    CHECK(duo_listen(address, NULL, &listener) == DUO_SYSTEM && errno == EADDRINUSE);
+    char saved[80];
+    snprintf(saved, sizeof saved, "%s.saved", address + 5);
+    CHECK(link(address + 5, saved) == 0);
+    duo_listener_close(first);
+    CHECK(rename(saved, address + 5) == 0);
+    CHECK(talk_client_connect(address, NULL, &client) == DUO_SYSTEM && errno == ECONNREFUSED);
+    duo_listener_close(listen_here(NULL));
+    CHECK(access(address + 5, F_OK) != 0);
+    FILE *file = fopen(address + 5, "w");
+    CHECK(file != NULL && fclose(file) == 0);
+    CHECK(duo_listen(address, NULL, &listener) == DUO_SYSTEM && errno == EADDRINUSE);
+    CHECK(unlink(address + 5) == 0);
+    /* A free port, in the same form. */
+    CHECK(duo_listen("tcp://127.0.0.1:0", NULL, &listener) == DUO_OK);
+    CHECK(strncmp(duo_listener_address(listener), "tcp://127.0.0.1:", 16) == 0);
+    CHECK(strcmp(duo_listener_address(listener), "tcp://127.0.0.1:0") != 0);
+    CHECK(talk_client_accept(listener, UINT64_C(1000000), &client) == DUO_EMPTY);
+    duo_listener_close(listener);
+}
+
+struct connecting {
+    const duo_net_options *options;
+    duo_status status;
+    talk_client_ask_t client;
+};
+
+static void *connect_talk(void *context)
+{
+    struct connecting *here = context;
+    here->status = talk_client_connect(address, here->options, &here->client);
+    return NULL;
+}
+
+static bool admit(const duo_peer *peer, void *context)
+{
+    CHECK(duo_str_equal(peer->name, DUO_STR("talk")) && peer->trace.size == 0);
+    *(int *)context += 1;
+    return peer->token.size == 4 && memcmp(peer->token.data, "let.", 4) == 0;
+}
+
+/* Every reason to refuse that depends on options. */
+static void refusals(void)
+{
+    duo_refusal refusal = {0, 0};
+    duo_net_options client = {.refusal = &refusal};
+    struct connecting connecting = {.options = &client};
+    int asked = 0;
+    const duo_net_options server = {.admit = admit, .context = &asked, .sessions = 1};
+    duo_listener *listener = listen_here(&server);
+    talk_server_ask_t served, none;
+    talk_client_ask_t same;
+    pthread_t thread = start(connect_talk, &connecting);
+    while (asked == 0) CHECK(talk_server_accept(listener, UINT64_C(1000000), &none) == DUO_EMPTY);
+    finish(thread);
+    CHECK(connecting.status == DUO_REFUSED && refusal.verdict == DUO_VERDICT_NOT_ADMITTED);
+    CHECK(strcmp(duo_verdict_text(refusal.verdict), "not admitted") == 0);
+    client.token = (duo_bytes){(const uint8_t *)"let.", 4};
+    thread = start(connect_talk, &connecting);
+    CHECK(talk_server_accept(listener, DUO_FOREVER, &served) == DUO_OK);
+    finish(thread);
+    CHECK(connecting.status == DUO_OK);
+    talk_client_ask_t kept = connecting.client;
+    /* A second session at the same time, and another side. */
+    thread = start(connect_talk, &connecting);
+    CHECK(talk_server_accept(listener, UINT64_C(100000000), &none) == DUO_EMPTY);
+    finish(thread);
+    CHECK(connecting.status == DUO_REFUSED && refusal.verdict == DUO_VERDICT_SESSIONS_FULL);
+    CHECK(talk_client_ask_close(kept) == DUO_OK);
+    CHECK(talk_server_ask_close(served) == DUO_OK);
+    thread = start(connect_talk, &connecting);
+    CHECK(talk_client_accept(listener, UINT64_C(100000000), &same) == DUO_EMPTY);
+    finish(thread);
+    CHECK(connecting.status == DUO_REFUSED && refusal.verdict == DUO_VERDICT_SAME_SIDE);
+    duo_listener_drain(listener, 0);
+    CHECK(talk_server_accept(listener, DUO_FOREVER, &none) == DUO_CLOSED);
+    duo_listener_close(listener);
+}
+
+struct later {
+    int socket;
+    duo_status status;
+    later_server_ask_t server;
+};
+
+static const duo_fingerprint talks = TALK_FINGERPRINT;
+
+static void *accept_later(void *context)
+{
+    struct later *here = context;
+    const duo_net_options options = {.accepts = &talks, .accepts_count = 1};
+    here->status = later_server_accept_over(here->socket, &options, &here->server);
+    return NULL;
+}
+
+/* An older client with a later server, which accepts it; the names of the two sides may be exchanged as well. */
+static void versions(void)
+{
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    struct later later = {.socket = ends[0]};
+    pthread_t thread = start(accept_later, &later);
+    listen_server_ask_t client;
+    CHECK(listen_server_connect_over(ends[1], NULL, &client) == DUO_OK);
+    finish(thread);
+    CHECK(later.status == DUO_OK);
+    CHECK(later_server_ask_close(later.server) == DUO_OK);
+    listen_server_answer_t waiting;
+    listen_answer_t answer;
+    CHECK(listen_server_ask_send_number(client, 1, &waiting) != DUO_OK ||
+          listen_server_answer_recv(waiting, &answer) == DUO_CLOSED);
+}
+
+struct flowing {
+    flow_client_flow_t client;
+    flow_server_flow_t server;
+};
+
+static void *connect_flow(void *context)
+{
+    struct flowing *flowing = context;
+    CHECK(flow_client_connect(address, NULL, &flowing->client) == DUO_OK);
+    return NULL;
+}
+
+static void begin_flow(struct flowing *flowing)
+{
+    duo_listener *listener = listen_here(NULL);
+    pthread_t thread = start(connect_flow, flowing);
+    CHECK(flow_server_accept(listener, DUO_FOREVER, &flowing->server) == DUO_OK);
+    finish(thread);
+    duo_listener_close(listener);
+}
+
+/* What was collected arrives without another word of the sender, or at once when it asks for it. */
+static void collected(void)
+{
+    struct flowing flowing;
+    begin_flow(&flowing);
+    flow_flow_t got;
+    CHECK(flow_server_flow_try_recv(flowing.server, &got) == DUO_EMPTY);
+    CHECK(flow_client_flow_send_number(flowing.client, 1, &flowing.client) == DUO_OK);
+    CHECK(flow_server_flow_recv(flowing.server, &got) == DUO_OK && got.as.number.value == 1);
+    CHECK(flow_client_flow_send_number(flowing.client, 2, &flowing.client) == DUO_OK);
+    CHECK(DUO_FLUSH(flowing.client) == DUO_OK);
+    CHECK(flow_server_flow_try_recv(got.as.number.next, &got) == DUO_OK && got.as.number.value == 2);
+    CHECK(flow_client_flow_close(flowing.client) == DUO_OK);
+    CHECK(DUO_FLUSH(flowing.client) == DUO_USED);
+    CHECK(flow_server_flow_recv(got.as.number.next, &got) == DUO_CLOSED);
+}
+
+/* A connection that takes nothing: the sender is told in time, has sent nothing, and goes on later. Nothing is lost. */
+static void full(void)
+{
+    struct flowing flowing;
+    begin_flow(&flowing);
+    uint64_t sent = 0;
+    duo_status status;
+    while ((status = flow_client_flow_try_send_number(flowing.client, sent, &flowing.client)) == DUO_OK) sent++;
+    CHECK(status == DUO_FULL);
+    const duo_endpoint waits = DUO_WRITABLE(flowing.client);
+    size_t which;
+    CHECK(duo_select(&waits, 1, UINT64_C(1000000), &which) == DUO_EMPTY);
+    CHECK(flow_client_flow_send_number_within(flowing.client, UINT64_C(1000000), sent, &flowing.client) == DUO_FULL);
+    flow_server_flow_t server = flowing.server;
+    for (uint64_t i = 0; i < sent; i++) {
+        flow_flow_t got;
+        CHECK(flow_server_flow_recv(server, &got) == DUO_OK && got.as.number.value == i);
+        server = got.as.number.next;
+    }
+    CHECK(duo_select(&waits, 1, DUO_FOREVER, &which) == DUO_OK);
+    CHECK(flow_client_flow_try_send_number(flowing.client, sent, &flowing.client) == DUO_OK);
+    /* Closing does not lose what was sent before. */
+    CHECK(flow_client_flow_close(flowing.client) == DUO_OK);
+    flow_flow_t got;
+    CHECK(flow_server_flow_recv(server, &got) == DUO_OK && got.as.number.value == sent);
+    CHECK(flow_server_flow_recv(got.as.number.next, &got) == DUO_CLOSED);
+}
+
+/* A receiver that leaves: the sender finds out, and why. */
+static void leaving(void)
+{
+    struct flowing flowing;
+    begin_flow(&flowing);
+    CHECK(flow_server_flow_close(flowing.server) == DUO_OK);
+    CHECK(flow_server_flow_close(flowing.server) == DUO_USED);
+    duo_status status = DUO_OK;
+    while (status == DUO_OK) status = flow_client_flow_send_number(flowing.client, 1, &flowing.client);
+    CHECK(status == DUO_CLOSED && flowing.client.sends.session == NULL);
+}
+
+/* Long messages, and those that are too long for the peer. */
+static void *reply(void *context)
+{
+    talk_server_ask_t server = *(talk_server_ask_t *)context;
+    for (;;) {
+        talk_ask_t asked;
+        CHECK(talk_server_ask_recv(server, &asked) == DUO_OK);
+        if (asked.tag == TALK_ASK_END) return NULL;
+        CHECK(asked.tag == TALK_ASK_TEXT);
+        duo_status status = talk_server_answer_send_text(asked.as.text.next, asked.as.text.value, &server);
+        CHECK(status == DUO_OK);
+        talk_ask_free(&asked);
+    }
+}
+
+static void lengths(void)
+{
+    duo_listener *listener = listen_here(NULL);
+    struct connecting connecting = {.options = NULL};
+    pthread_t thread = start(connect_talk, &connecting);
+    talk_server_ask_t server;
+    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
+    finish(thread);
+    CHECK(connecting.status == DUO_OK);
+    thread = start(reply, &server);
+    static char text[(1 << 20) + 1];
+    memset(text, 'x', sizeof text);
+    talk_client_ask_t client = connecting.client;
+    /* The count before the text takes 3 bytes of the payload. */
+    static const size_t sizes[] = {0, 1, 127, 128, 4095, 4096, 65535, 65536, 200000, (1 << 20) - 3};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        talk_client_answer_t waiting;
+        talk_answer_t answer;
+        const duo_str sent = {text, sizes[i]};
+        CHECK(talk_client_ask_send_text(client, sent, &waiting) == DUO_OK);
+        CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK);
+        CHECK(answer.tag == TALK_ANSWER_TEXT && duo_str_equal(answer.as.text.value, sent));
+        client = answer.as.text.next;
+        talk_answer_free(&answer);
+    }
+    talk_client_answer_t waiting;
+    CHECK(talk_client_ask_send_text(client, (duo_str){text, (1 << 20) - 2}, &waiting) == DUO_TOO_LARGE);
+    CHECK(talk_client_ask_send_text(client, (duo_str){"\xff", 1}, &waiting) == DUO_INVALID);
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    finish(thread);
+    duo_listener_close(listener);
+}
+
+static void hold(talk_server_ask_t server, const duo_peer *peer, void *context)
+{
+    (void)peer;
+    talk_ask_t asked;
+    duo_status status = talk_server_ask_recv(server, &asked);
+    CHECK(status == DUO_LOST || status == DUO_CLOSED);
+    duo_atomic_fetch_add((DUO_ATOMIC int *)context, 1, memory_order_relaxed);
+}
+
+static void *run(void *context)
+{
+    CHECK(duo_listener_run(context) == DUO_OK);
+    return NULL;
+}
+
+/* Several protocols on one listener, and its end. */
+static void serving(void)
+{
+    DUO_ATOMIC int ended = 0;
+    duo_listener *listener = listen_here(NULL);
+    CHECK(talk_server_serve(listener, NULL, hold, (void *)(uintptr_t)&ended) == DUO_OK);
+    pthread_t thread = start(run, listener);
+    enum { MANY = 20 };
+    talk_client_ask_t clients[MANY];
+    duo_refusal refusal = {0, 0};
+    const duo_net_options options = {.refusal = &refusal};
+    flow_client_flow_t unknown;
+    CHECK(flow_client_connect(address, &options, &unknown) == DUO_REFUSED);
+    CHECK(refusal.verdict == DUO_VERDICT_UNKNOWN_PROTOCOL);
+    for (size_t i = 0; i < MANY; i++) CHECK(talk_client_connect(address, NULL, &clients[i]) == DUO_OK);
+    for (size_t i = 0; i < MANY / 2; i++) CHECK(talk_client_ask_close(clients[i]) == DUO_OK);
+    duo_listener_drain(listener, UINT64_C(50000000));
+    finish(thread);
+    CHECK(duo_atomic_load(&ended, memory_order_relaxed) == MANY);
+    for (size_t i = MANY / 2; i < MANY; i++) CHECK(talk_client_ask_close(clients[i]) == DUO_OK);
+    duo_listener_close(listener);
+}
+
+int main(void)
+{
+    alarm(200);
+    snprintf(address, sizeof address, "unix:/tmp/duologue-sessions-%d", (int)getpid());
+    addresses();
+    refusals();
+    versions();
+    collected();
+    full();
+    leaving();
+    lengths();
+    serving();
+    CHECK(duo_shutdown() == 0);
+    return 0;
+}

@@ -1,0 +1,211 @@
+//! Sessions over sockets: the bytes of `tests/wire/streams.txt`, peers that break the rules, waiting for many, and the programs of
+//! the conversations, each side in a process of its own.
+
+#![cfg(target_os = "linux")]
+
+use super::processes::Case;
+use super::programs::{AT_HOME, CASES};
+use super::{generate_with, hosts, protocols, quiet};
+use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
+use crate::support::{is_tested, repository};
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The case of a program of `tests/remote`.
+fn case(test: &str, proto: &str, program: &str) -> Case {
+    let mut case = Case::new(test, proto, &format!("../remote/{program}"));
+    case.includes.push(repository().join("tests/remote"));
+    case
+}
+
+const CHECKED: [Watch; 3] = [Watch::Plain, Watch::Address, Watch::Thread];
+
+#[test]
+fn bytes_are_those_of_the_format() {
+    if !is_tested("c") {
+        return;
+    }
+    let mut case = case("net-streams", "protocols/bank.proto", "streams.c");
+    let bank = repository().join("tests/run/bank");
+    let shared = repository().join("tests/suite/support/c");
+    case.sources.extend([
+        bank.join("client.c"),
+        bank.join("server.c"),
+        shared.join("transcript.c"),
+    ]);
+    case.includes.push(shared);
+    let header = "#include \"bank.h\"\n#include \"transcript.h\"\n\
+        duo_status bank_case_client(bank_client_login_t endpoint, struct transcript *transcript);\n\
+        duo_status bank_case_server(bank_server_login_t endpoint, struct transcript *transcript);\n";
+    std::fs::write(case.generated.join("case.h"), header).expect("it can be written");
+    let streams = repository().join("tests/wire/streams.txt");
+    let flag = format!("-DSTREAMS=\"{}\"", streams.display());
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[&flag], &[]);
+    }
+}
+
+#[test]
+fn peers_that_break_the_rules_are_dropped() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-attacks", "protocols/bank.proto", "attacks.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[], &[]);
+    }
+}
+
+#[test]
+fn sessions_keep_what_the_header_promises() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-sessions", "tests/processes/talk.proto", "sessions.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[], &[]);
+    }
+    case.run_as(&["-DDUO_CHECKED"]);
+}
+
+#[test]
+fn sessions_of_all_kinds_are_waited_for() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-ready", "tests/processes/talk.proto", "ready.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[], &[]);
+    }
+}
+
+/// The program `remote`, which has both sides of every conversation that can leave its process.
+fn remote(watch: Watch) -> PathBuf {
+    let generated = generate_with(
+        &format!("net-remote-{watch:?}"),
+        &protocols(),
+        &["--remote"],
+    );
+    let shared = repository().join("tests/suite/support/c");
+    let includes = [vec![generated.clone(), shared.clone()], hosts()].concat();
+    let mut objects = Vec::new();
+    let mut all = String::from("#ifndef CASES_H\n#define CASES_H\n\n");
+    let mut rows = String::new();
+    let leaving = CASES.iter().filter(|(case, ..)| !AT_HOME.contains(case));
+    for (case, prefix, state) in leaving {
+        let own = repository().join("tests/run").join(case);
+        let folder = generated.join(format!("case-{case}"));
+        std::fs::create_dir(&folder).expect("it can be written");
+        let header = format!(
+            "#include \"{prefix}.h\"\n#include \"transcript.h\"\n\
+             duo_status {case}_case_client({prefix}_client_{state}_t, struct transcript *);\n\
+             duo_status {case}_case_server({prefix}_server_{state}_t, struct transcript *);\n"
+        );
+        std::fs::write(folder.join("case.h"), header).expect("it can be written");
+        let sources = [own.join("client.c"), own.join("server.c")];
+        let includes = [includes.clone(), vec![folder.clone()]].concat();
+        let compiled = quiet(watch, &sources, &includes, &folder).objects();
+        objects.extend(compiled.unwrap_or_else(|complaint| panic!("{complaint}")));
+        all.push_str(&format!("#include \"{prefix}_net.h\"\n"));
+        rows.push_str(&format!(" X({case}, {prefix}, {state})"));
+    }
+    all.push_str(&format!("\n#define CASES(X){rows}\n\n#endif\n"));
+    std::fs::write(generated.join("cases.h"), all).expect("it can be written");
+    let mut sources = sources_in(&generated);
+    sources.push(shared.join("transcript.c"));
+    sources.push(repository().join("tests/remote/remote.c"));
+    let program = Program {
+        compiler: Compiler::Gcc,
+        objects: &objects,
+        ..quiet(watch, &sources, &includes, &generated)
+    };
+    program
+        .link()
+        .unwrap_or_else(|complaint| panic!("{complaint}"))
+}
+
+/// The lines of a transcript that one side writes.
+fn lines_of(side: &str, expected: &str) -> String {
+    let mut lines = String::new();
+    for line in expected.lines().filter(|line| line.starts_with(side)) {
+        lines.push_str(line);
+        lines.push('\n');
+    }
+    lines
+}
+
+fn check_conversations(watch: Watch, addresses: &[&str]) {
+    let program = remote(watch);
+    for (case, ..) in CASES.iter().filter(|(case, ..)| !AT_HOME.contains(case)) {
+        let expected = repository()
+            .join("tests/run")
+            .join(case)
+            .join("expected.txt");
+        let expected = std::fs::read_to_string(expected).expect("every case has a transcript");
+        for address in addresses {
+            let mut server = Command::new(&program)
+                .args(["server", case, address])
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("it can be started");
+            let mut written = BufReader::new(server.stdout.take().expect("it is piped"));
+            let mut first = String::new();
+            written.read_line(&mut first).expect("it can be read");
+            let listens = first.trim_end().strip_prefix("listening ");
+            let listens = listens.unwrap_or_else(|| panic!("{case}: {first}"));
+            let client = Command::new(&program)
+                .args(["client", case, listens])
+                .output()
+                .expect("it can be started");
+            let mut lines = String::new();
+            written.read_to_string(&mut lines).expect("it can be read");
+            let ended = server.wait().expect("it ends");
+            let complaint = String::from_utf8_lossy(&client.stderr);
+            assert!(
+                ended.success(),
+                "{case}: the server ended with {ended}: {complaint}"
+            );
+            assert!(client.status.success(), "{case}: {complaint}");
+            assert_eq!(lines, lines_of("server <-", &expected), "{case}");
+            let lines = String::from_utf8_lossy(&client.stdout);
+            assert_eq!(lines, lines_of("client <-", &expected), "{case}");
+        }
+    }
+}
+
+#[test]
+fn conversations_run_over_sockets() {
+    if !is_tested("c") {
+        return;
+    }
+    let local = format!("unix:/tmp/duologue-remote-{}", std::process::id());
+    check_conversations(Watch::Plain, &[&local, "tcp://127.0.0.1:0"]);
+    check_conversations(Watch::Address, &[&local]);
+}
+
+/// A header that cannot do anything says so.
+#[test]
+fn a_device_has_no_sockets() {
+    if !is_tested("c") {
+        return;
+    }
+    let folder = crate::support::c::scratch("net-refused");
+    let source = folder.join("refused.c");
+    std::fs::write(
+        &source,
+        "#include \"duologue/net.h\"\nint main(void) { return 0; }\n",
+    )
+    .expect("it can be written");
+    for flag in ["-DDUO_NO_MALLOC", "-DDUO_NO_THREADS"] {
+        let mut compile = Compiler::Gcc.command(false);
+        compile.arg(flag).arg("-I").arg(runtime().join("include"));
+        let output = compile.arg("-fsyntax-only").arg(&source).output();
+        let output = output.expect("it can be started");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && said.contains(&flag[2..]),
+            "{said}"
+        );
+    }
+}
