@@ -42,6 +42,8 @@ pub mod protocol;
 pub mod relation;
 #[doc(hidden)]
 pub mod syntax;
+#[doc(hidden)]
+pub mod wire;
 
 mod load;
 mod partition;

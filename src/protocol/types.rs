@@ -33,6 +33,22 @@ pub enum Definition {
     Undeclared,
 }
 
+impl Definition {
+    /// The types that it consists of, in the order written.
+    #[must_use]
+    pub fn parts(&self) -> Vec<&Type> {
+        match self {
+            Definition::Alias(ty) => vec![ty],
+            Definition::Struct(fields) => fields.iter().map(|field| &field.ty).collect(),
+            Definition::Enum(variants) => {
+                let entries = variants.iter().flat_map(|variant| &variant.entries);
+                entries.map(|entry| &entry.ty).collect()
+            }
+            Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+        }
+    }
+}
+
 /// Where the host's type or trait is found, per target; `None` where the target's own rule for undeclared names applies.
 #[derive(Debug, Default)]
 pub struct Mappings {

@@ -19,6 +19,8 @@ pub struct Canonical {
     pub text: String,
     /// What confines the protocol to one process, if anything: the first obstacle in the order of the text.
     pub obstacle: Option<Obstacle>,
+    /// The first obstacle that is not a type parameter, so that no instance is without it.
+    pub lasting_obstacle: Option<Obstacle>,
 }
 
 /// A payload that cannot leave its process.
@@ -66,6 +68,7 @@ pub fn canonical(view: View<'_>) -> Canonical {
         nodes: Vec::new(),
         carried: HashSet::new(),
         obstacle: None,
+        lasting_obstacle: None,
     };
     text.number(start);
     let mut lines = String::from("duologue 1\n");
@@ -78,6 +81,7 @@ pub fn canonical(view: View<'_>) -> Canonical {
     Canonical {
         text: lines,
         obstacle: text.obstacle,
+        lasting_obstacle: text.lasting_obstacle,
     }
 }
 
@@ -92,6 +96,7 @@ struct Text<'a> {
     /// Nodes already visited in payloads.
     carried: HashSet<Node>,
     obstacle: Option<Obstacle>,
+    lasting_obstacle: Option<Obstacle>,
 }
 
 impl<'a> Text<'a> {
@@ -175,14 +180,14 @@ impl<'a> Text<'a> {
     fn carry(&mut self, entry: Node, state: Node, message: &str) {
         let mut open = vec![entry];
         while let Some(part) = open.pop() {
-            if !self.carried.insert(part) || self.obstacle.is_some() {
+            if !self.carried.insert(part) || self.lasting_obstacle.is_some() {
                 continue;
             }
             let (look, parts) = self.shapes.look(part, Order::Written);
-            let what = match look {
-                Signature::Over | Signature::State(..) => "an endpoint".to_owned(),
-                Signature::Host(name) => format!("the external type `{name}`"),
-                Signature::Parameter(_) => "a type parameter".to_owned(),
+            let (what, is_lasting) = match look {
+                Signature::Over | Signature::State(..) => ("an endpoint".to_owned(), true),
+                Signature::Host(name) => (format!("the external type `{name}`"), true),
+                Signature::Parameter(_) => ("a type parameter".to_owned(), false),
                 Signature::Builtin(_)
                 | Signature::List
                 | Signature::Option
@@ -195,11 +200,15 @@ impl<'a> Text<'a> {
                 }
             };
             let state = self.shapes.state(state).map_or("_", |s| s.name.text());
-            self.obstacle = Some(Obstacle {
+            let obstacle = Obstacle {
                 state: state.to_owned(),
                 message: message.to_owned(),
                 what,
-            });
+            };
+            if is_lasting {
+                self.lasting_obstacle = Some(obstacle.clone());
+            }
+            self.obstacle.get_or_insert(obstacle);
         }
     }
 }

@@ -30,4 +30,5 @@ mod rules;
 mod rust;
 mod scala;
 mod tidy;
+mod wire;
 mod wording;

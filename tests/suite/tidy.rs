@@ -39,6 +39,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("fingerprint", &["relation"]),
+    ("wire", &["protocol", "relation", "fingerprint"]),
     ("endpoint", &["protocol", "check"]),
     (
         "target",
@@ -50,6 +51,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "relation",
             "check",
             "fingerprint",
+            "wire",
             "endpoint",
         ],
     ),

@@ -1,6 +1,6 @@
 //! Why sessions of a protocol need an allocator, for devices that have none.
 
-use super::units::{Kind, parts_of};
+use super::units::Kind;
 use super::view::UnitView;
 use crate::graph::Capacity;
 use crate::protocol::{Builtin, Type};
@@ -68,7 +68,7 @@ impl UnitView<'_> {
             Type::Tuple(items) => items.iter().find_map(|item| self.outside(item)),
             Type::Named(id) => {
                 let declared = types.program.ty(*id);
-                match parts_of(&declared.definition).as_slice() {
+                match declared.definition.parts().as_slice() {
                     [] => Some(format!("values of the host type `{}`", declared.name)),
                     parts => parts.iter().find_map(|part| self.outside(part)),
                 }

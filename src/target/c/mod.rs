@@ -29,6 +29,7 @@ pub use record::spellings;
 use crate::check::CheckedProgram;
 use crate::protocol::FileId;
 use crate::target::{Generated, Options, OutputFile};
+use crate::wire::Sizes;
 use declared::FileView;
 use types::Types;
 use units::{Kind, Units};
@@ -48,6 +49,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let prefix = options.c_prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix);
+    let sizes = Sizes::of(program);
     let mut generated = Generated::default();
     let mut stays = Vec::new();
     let mut write = |name: &str, ending: &str, text: String| {
@@ -67,7 +69,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                 let wire = wire::WireView::of(&view, wire);
                 let name = format!("{}_shm", unit.file_name);
                 write(&name, "h", wire.header());
-                write(&name, "c", wire.source());
+                write(&name, "c", wire.source(&sizes));
             }
             Some(Err(obstacle)) => stays.push(format!(
                 "C: `{}` stays in one process: {obstacle}",

@@ -7,7 +7,7 @@
 use super::declared;
 use super::names::{self, OfState, OfType, OfUnit, Own, SHAPE, of, title};
 use super::types::{Types, types_file};
-use super::units::{Kind, Unit, Units, canonical, declared_word, parts_of};
+use super::units::{Kind, Unit, Units, canonical, declared_word};
 use crate::check::{Scope, Spelled};
 use crate::protocol::{Definition, Program, Type, TypeId};
 use crate::source::Span;
@@ -162,7 +162,7 @@ impl Record<'_> {
         let (types, program) = (self.types, self.types.program);
         let declared = program.ty(id);
         let (name, span) = (&declared.name, Some(declared.name.span));
-        for part in parts_of(&declared.definition) {
+        for part in declared.definition.parts() {
             self.structural(&canonical(program, part), None, span);
         }
         if super::types::is_host(declared) {

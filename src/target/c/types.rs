@@ -2,7 +2,7 @@
 
 use super::names::OfType;
 use super::spelling;
-use super::units::{Place, Units, canonical, declared_word, parts_of};
+use super::units::{Place, Units, canonical, declared_word};
 use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Mapping, Program, Type, TypeDeclaration, TypeId,
 };
@@ -227,7 +227,7 @@ impl<'a> Types<'a> {
                 };
             }
             facts[user].checks |= matches!(declared.definition, Definition::Enum(_));
-            for part in parts_of(&declared.definition) {
+            for part in declared.definition.parts() {
                 // Declared types count as plain here; their facts are passed on along `users`.
                 facts[user] = facts[user].or(self.facts(part));
                 walk_by_value(part, false, &mut |id, in_list| {
@@ -385,7 +385,7 @@ fn by_value_order(program: &Program) -> Vec<TypeId> {
                 continue;
             }
             stack.push((id, true));
-            for part in parts_of(&program.ty(id).definition) {
+            for part in program.ty(id).definition.parts() {
                 walk_by_value(part, false, &mut |used, in_list| {
                     if !in_list && !is_seen[used.index()] {
                         stack.push((used, false));

@@ -275,7 +275,7 @@ impl Units {
     /// Follows endpoint types in messages and declared types until every state they mention is added, and marks those states.
     fn add_mentioned(&mut self, program: &Program) {
         for declared in &program.types {
-            for ty in parts_of(&declared.definition) {
+            for ty in declared.definition.parts() {
                 self.mention(program, &canonical(program, ty), None);
             }
         }
@@ -357,19 +357,6 @@ impl Unit {
             self.generic.get(&(state, arguments.to_vec())).copied()
         };
         position.map(|position| position as usize)
-    }
-}
-
-/// The types that a declared type consists of.
-pub fn parts_of(definition: &Definition) -> Vec<&Type> {
-    match definition {
-        Definition::Alias(ty) => vec![ty],
-        Definition::Struct(fields) => fields.iter().map(|field| &field.ty).collect(),
-        Definition::Enum(variants) => {
-            let entries = variants.iter().flat_map(|variant| &variant.entries);
-            entries.map(|entry| &entry.ty).collect()
-        }
-        Definition::Extern(..) | Definition::Undeclared => Vec::new(),
     }
 }
 

@@ -8,12 +8,12 @@ use super::units::Kind;
 use super::view::{FootView, UnitView, handle, render};
 use crate::fingerprint::Fingerprint;
 use crate::protocol::Side;
-use crate::relation::{Obstacle, View, canonical};
+use crate::relation::{Obstacle, View};
+use crate::wire::{Plan, Sizes};
 use askama::Template;
 use std::collections::BTreeSet;
 use tables::Wires;
 
-mod size;
 mod tables;
 
 #[derive(Template)]
@@ -52,16 +52,9 @@ impl Wire {
             Kind::Protocol => View::of(program, view.unit.protocol),
             Kind::Instance(id) => View::instance(program, program.instance(id)),
         };
-        let Some(direction) = view.state(0).direction else {
-            return Ok(None);
-        };
-        let first = direction.active_side();
-        let text = canonical(whole);
-        let fingerprint = Fingerprint::of_text(&text);
-        match text.obstacle {
-            Some(obstacle) => Err(obstacle),
-            None => Ok(Some(Wire { fingerprint, first })),
-        }
+        let plan = Plan::of(whole)?;
+        let parts = plan.fingerprint.zip(plan.first);
+        Ok(parts.map(|(fingerprint, first)| Wire { fingerprint, first }))
     }
 }
 
@@ -140,10 +133,10 @@ impl<'a> WireView<'a> {
     }
 
     /// The text of the source: tables.
-    pub fn source(&self) -> String {
+    pub fn source(&self, sizes: &Sizes) -> String {
         let view = self.view;
         let ours = |what| view.unit.ours(what);
-        let mut wires = Wires::of(view);
+        let mut wires = Wires::of(view, sizes);
         let mut messages = String::new();
         let mut counts = Vec::new();
         for index in 0..view.unit.states.len() {
@@ -152,10 +145,11 @@ impl<'a> WireView<'a> {
                 Some(_) => state.messages.len().to_string(),
                 None => "0".to_owned(),
             });
-            for message in &state.messages {
+            let encodings = sizes.messages(state, &view.unit.states[index].arguments);
+            for (message, encoding) in state.messages.iter().zip(encodings) {
                 // No session reaches a state that nothing leads to, so its messages have no encoding and need none.
                 let row = match view.begun[index] {
-                    true => wires.message(index, message),
+                    true => wires.message(index, message, encoding),
                     false => ["NULL", "0", "0"].map(str::to_owned),
                 };
                 messages.push_str(&spelling::wrapped("    {", &row, "},\n"));

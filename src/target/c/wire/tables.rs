@@ -4,15 +4,10 @@ use super::super::names::Own;
 use super::super::spelling;
 use super::super::types::is_bare;
 use super::super::view::UnitView;
-use super::size::Sizes;
 use crate::protocol::{Builtin, Definition, Message, Type, TypeId};
+use crate::wire::{Encoding, Sizes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// How many bytes of payload a line of the region holds.
-const LINE: u64 = 56;
-
-const NUMBER: &str = "DUO_WIRE_NUMBER";
 
 /// For a type that is not an enum: no variants, and a tag of zero bytes.
 const NO_TAG: (usize, &str) = (0, "0");
@@ -27,12 +22,12 @@ pub struct Wires<'a> {
     pub rows: Vec<String>,
     pub parts: String,
     pub part_count: usize,
-    sizes: Sizes<'a>,
+    sizes: &'a Sizes,
 }
 
 impl<'a> Wires<'a> {
     /// Empty tables.
-    pub fn of(view: &'a UnitView<'a>) -> Wires<'a> {
+    pub fn of(view: &'a UnitView<'a>, sizes: &'a Sizes) -> Wires<'a> {
         Wires {
             view,
             places: BTreeMap::new(),
@@ -40,13 +35,13 @@ impl<'a> Wires<'a> {
             rows: Vec::new(),
             parts: String::new(),
             part_count: 0,
-            sizes: Sizes::of(view),
+            sizes,
         }
     }
 
     /// The row of a message: its entries, whether they have the same layout in memory and on the wire, and how much may follow in
     /// the same line.
-    pub fn message(&mut self, index: usize, message: &Message) -> [String; 3] {
+    pub fn message(&mut self, index: usize, message: &Message, encoding: Encoding) -> [String; 3] {
         let next = self.view.next(index, message);
         let own = self.view.state(index).direction;
         let follow = match next {
@@ -59,15 +54,10 @@ impl<'a> Wires<'a> {
         let name = self.view.received(index);
         let member = spelling::member(message.name.text());
         let mut parts = Vec::new();
-        let mut least = 0u64;
-        let mut flat = Some(0u64);
         let mut end = String::new();
         for entry in &message.entries {
             let ty = self.view.entry_type(index, entry);
             let size = self.sizes.of_type(&ty);
-            least = least.saturating_add(size.least);
-            flat = flat.filter(|_| is_number(self.view.types.underlying(&ty)));
-            flat = flat.map(|flat| flat + size.least);
             let offset = format!(
                 "DUO_ENTRY({name}, {member}, {})",
                 spelling::entry(entry.name.text())
@@ -76,6 +66,7 @@ impl<'a> Wires<'a> {
             parts.push((self.place(&ty), offset, 0));
         }
         let first = self.add_parts(&parts);
+        let least = encoding.size.least;
         let row = self.row("DUO_WIRE_STRUCT", "0", least, &first, parts.len(), NO_TAG);
         self.rows.push(row);
         let place = format!(
@@ -83,30 +74,19 @@ impl<'a> Wires<'a> {
             self.view.unit.ours(Own::Wires),
             self.rows.len() - 1
         );
-        let flat = match flat {
-            Some(flat) => format!("DUO_WIRE_FLAT({end}, {flat})"),
-            None => "0".to_owned(),
+        let flat = match encoding.is_numbers {
+            true => format!("DUO_WIRE_FLAT({end}, {least})"),
+            false => "0".to_owned(),
         };
         [place, flat, follow.to_string()]
     }
 
-    /// How many units of 8 bytes the largest message of a state takes, at most a whole line.
-    fn cells(&mut self, index: usize) -> u64 {
-        let mut cells = 0;
-        for message in &self.view.state(index).messages {
-            let mut size = Some(0u64);
-            for entry in &message.entries {
-                let ty = self.view.entry_type(index, entry);
-                let most = self.sizes.of_type(&ty).most;
-                size = size.and_then(|size| size.checked_add(most?));
-            }
-            let own = size
-                .filter(|size| *size <= LINE)
-                .unwrap_or(LINE)
-                .div_ceil(8);
-            cells = cells.max(own);
-        }
-        cells
+    /// How many cells of a line the largest message of a state takes.
+    fn cells(&self, index: usize) -> u64 {
+        let arguments = &self.view.unit.states[index].arguments;
+        let encodings = self.sizes.messages(self.view.state(index), arguments);
+        let cells = encodings.map(|encoding| encoding.size.cells());
+        cells.max().unwrap_or(0)
     }
 
     fn row(
@@ -258,11 +238,6 @@ fn kind(builtin: Builtin) -> &'static str {
         | Builtin::I32
         | Builtin::I64
         | Builtin::F32
-        | Builtin::F64 => NUMBER,
+        | Builtin::F64 => "DUO_WIRE_NUMBER",
     }
-}
-
-/// Whether values have the same layout in memory and on the wire, on a little-endian machine.
-fn is_number(ty: &Type) -> bool {
-    matches!(ty, Type::Builtin(builtin) if kind(*builtin) == NUMBER)
 }
