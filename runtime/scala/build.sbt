@@ -1,4 +1,4 @@
-// Everything that Duologue publishes for Scala: the runtime, the modules for ZIO and cats-effect, and the sbt plugin.
+// Everything that Duologue publishes for Scala: the runtime, the modules for sockets, ZIO and cats-effect, and the sbt plugin.
 // `sbt install` makes all of it available to other builds on this machine, for Scala 2.13 and 3.
 
 val scala2 = "2.13.18"
@@ -36,11 +36,21 @@ val testedElsewhere = Test / unmanagedSourceDirectories := Nil
 
 lazy val runtime = project
   .in(file("."))
-  .aggregate(LocalProject("zio"), LocalProject("cats"))
+  .aggregate(LocalProject("net"), LocalProject("zio"), LocalProject("cats"))
   .settings(
     published,
     name := "duologue-runtime",
     description := "Sessions, endpoints and the pipes between them, for code that Duologue generates"
+  )
+
+lazy val net = project
+  .in(file("net"))
+  .dependsOn(runtime)
+  .settings(
+    published,
+    testedElsewhere,
+    name := "duologue-net",
+    description := "Sessions of Duologue over sockets"
   )
 
 lazy val zio = project

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod misuse;
+mod net;
 mod sbt;
 mod snapshots;
 mod stress;
@@ -116,7 +117,7 @@ fn sources() -> &'static [PathBuf] {
             sources.push(misuse.write_right(&folder("right")));
             sources.extend((misuse.how == "throws").then_some(misuse.path));
         }
-        for (name, text) in documented() {
+        for (name, text) in documented(false) {
             let path = folder("documented").join(format!("{name}.scala"));
             fs::create_dir_all(folder("documented")).expect("the target folder can be written");
             fs::write(&path, text).expect("the target folder can be written");
@@ -161,10 +162,14 @@ fn in_camel_case(name: &str) -> String {
     words.collect()
 }
 
-/// The programs of the target's page, by the names of their objects.
-fn documented() -> Vec<(String, String)> {
+/// The programs of the target's page, by the names of their objects: those over sockets, or all others.
+fn documented(over_sockets: bool) -> Vec<(String, String)> {
     let page = read(&repository().join("docs/targets/scala.md"));
     let blocks = page.split("```scala\n").skip(1);
+    let blocks = blocks.filter(|block| {
+        let program = block.split("```").next();
+        program.is_some_and(|text| text.contains("import duologue.net")) == over_sockets
+    });
     let programs = blocks.map(|block| {
         let text = block.split("```").next().expect("a split has a first part");
         let object = text
@@ -199,7 +204,7 @@ fn main_program(checked: &CheckedProgram) -> String {
         writeln!(text, "    Driver.throws({name:?}, {what:?})(misuse.{name}.Program.run())\n    right.{name}.Program.run()")
             .expect("writing into memory does not fail");
     }
-    for (name, _) in documented() {
+    for (name, _) in documented(false) {
         writeln!(text, "    example.{name}.main(Array())")
             .expect("writing into memory does not fail");
     }

@@ -5,18 +5,23 @@ mod layout;
 mod names;
 mod payload;
 mod place;
+mod remote;
 mod spelling;
 mod types;
 mod view;
 mod whole;
+mod wire;
 
 pub use names::spellings;
 
 use crate::check::{CheckedProgram, CheckedProtocol};
-use crate::protocol::{Definition, File, FileId, InstanceId, Side};
+use crate::protocol::{Definition, File, FileId, InstanceId, Side, StateId};
+use crate::relation::Obstacle;
 use crate::target::{Generated, Options, OutputFile, Target};
+use crate::wire::Sizes;
 use askama::DynTemplate;
 use place::Place;
+use remote::{Remote, RoleView};
 use std::path::Path;
 use types::{InstanceView, TypesView};
 use view::{Head, Writer};
@@ -40,13 +45,25 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let program = checked.program();
     let whole = Whole::of(program, options);
     let mut files = Vec::new();
+    let sizes = options.remote.then(|| Sizes::of(program));
+    let mut notes = Notes::default();
     for (index, file) in program.files.iter().enumerate() {
         let id = FileId::new(index);
         for protocol in &file.protocols {
-            files.push(protocol_file(checked.protocol(*protocol), &whole));
+            let checked = checked.protocol(*protocol);
+            let remote = sizes.as_ref().and_then(|_| {
+                notes.take(checked.protocol().name.text(), Remote::of_protocol(checked))
+            });
+            let remote = remote.as_ref().zip(sizes.as_ref());
+            files.push(protocol_file(checked, &whole, remote));
         }
         for instance in &file.instances {
-            files.push(instance_file(checked, *instance, &whole));
+            let name = program.instance(*instance).name.text();
+            let remote = sizes
+                .as_ref()
+                .and_then(|_| notes.take(name, Remote::of_instance(checked, *instance)));
+            let remote = remote.as_ref().zip(sizes.as_ref());
+            files.push(instance_file(checked, *instance, &whole, remote));
         }
         let is_declared = |definition: &Definition| match definition {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => true,
@@ -57,17 +74,39 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             .iter()
             .any(|ty| is_declared(&program.ty(*ty).definition))
         {
-            files.push(types_file(&whole, id));
+            files.push(types_file(&whole, id, sizes.as_ref()));
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Generated {
         files,
-        notes: Vec::new(),
+        notes: notes.0,
     }
 }
 
-fn protocol_file(checked: CheckedProtocol, whole: &Whole) -> OutputFile {
+/// Which protocols stay in one process, and why.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Notes {
+    fn take<'a>(
+        &mut self,
+        name: &str,
+        remote: Result<Option<Remote<'a>>, Obstacle>,
+    ) -> Option<Remote<'a>> {
+        remote.unwrap_or_else(|obstacle| {
+            self.0
+                .push(format!("Scala: `{name}` stays in one process: {obstacle}"));
+            None
+        })
+    }
+}
+
+fn protocol_file(
+    checked: CheckedProtocol,
+    whole: &Whole,
+    remote: Option<(&Remote, &Sizes)>,
+) -> OutputFile {
     let protocol = checked.protocol();
     let mut text = head(whole, protocol.file);
     let place = Place::of_protocol(whole, protocol);
@@ -85,7 +124,23 @@ fn protocol_file(checked: CheckedProtocol, whole: &Whole) -> OutputFile {
         writer.take(side);
         text.push_str("\n  object ");
         text.push_str(writer.side_object(side));
-        text.push_str(" {");
+        // The class of the first endpoint, without parameters if the whole protocol can leave the process; otherwise an instance
+        // needs a way to create it.
+        let first = spelling::type_name(protocol.start().name.text());
+        if remote.is_some() {
+            let role = Remote::role(side, &first, &format!("new {first}(start)"));
+            head_of_role(&mut text, &role);
+        } else {
+            text.push_str(" {");
+            if whole.options.remote && !protocol.start().parameters.is_empty() {
+                writer.enter(StateId::new(0));
+                let parameters = writer.place.parameter_list();
+                text.push_str(&format!(
+                    "\n    def $open{parameters}(start: _root_.duologue.Endpoint): {first}{parameters} =\n      \
+                     new {first}{parameters}(start)"
+                ));
+            }
+        }
         for id in protocol.state_ids() {
             writer.enter(id);
             let endpoint = writer.endpoint(id);
@@ -93,6 +148,10 @@ fn protocol_file(checked: CheckedProtocol, whole: &Whole) -> OutputFile {
             text.push('\n');
         }
         text.push_str("  }\n");
+    }
+    if let Some((remote, sizes)) = remote {
+        write(&mut text, &remote.view(&mut writer.place, sizes));
+        text.push('\n');
     }
     text.push_str("}\n");
     output(
@@ -103,13 +162,29 @@ fn protocol_file(checked: CheckedProtocol, whole: &Whole) -> OutputFile {
     )
 }
 
-fn instance_file(checked: &CheckedProgram, id: InstanceId, whole: &Whole) -> OutputFile {
+/// The beginning of a side's object that transports can use.
+fn head_of_role(text: &mut String, role: &RoleView) {
+    text.push_str(role.base);
+    text.push_str(" {");
+    for member in &role.members {
+        text.push_str("\n    ");
+        text.push_str(member);
+    }
+}
+
+fn instance_file(
+    checked: &CheckedProgram,
+    id: InstanceId,
+    whole: &Whole,
+    remote: Option<(&Remote, &Sizes)>,
+) -> OutputFile {
     let program = checked.program();
     let instance = program.instance(id);
     let mut place = Place::of_protocol(whole, program.protocol(instance.protocol));
     place.file = instance.file;
     let mut text = head(whole, instance.file);
-    write(&mut text, &InstanceView::of(checked, id, &mut place));
+    let view = InstanceView::of(checked, id, &mut place, remote);
+    write(&mut text, &view);
     text.push('\n');
     output(
         whole,
@@ -119,11 +194,14 @@ fn instance_file(checked: &CheckedProgram, id: InstanceId, whole: &Whole) -> Out
     )
 }
 
-fn types_file(whole: &Whole, id: FileId) -> OutputFile {
+fn types_file(whole: &Whole, id: FileId, sizes: Option<&Sizes>) -> OutputFile {
     let mut place = Place::of_types(whole, id);
     let file = whole.program.file(id);
     let mut text = head(whole, id);
-    write(&mut text, &TypesView::of(&mut place, base_name(file)));
+    write(
+        &mut text,
+        &TypesView::of(&mut place, base_name(file), sizes),
+    );
     text.push('\n');
     output(whole, id, &spelling::types_object(&file.stem), text)
 }

@@ -1,7 +1,9 @@
 //! The names that generated Scala declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
 use super::place::package;
-use super::spelling::{entry_name, field_name, method_name, object_name, type_name, types_object};
+use super::spelling::{
+    entry_name, field_name, method_name, object_name, type_name, types_object, wire_object,
+};
 use super::whole::side_objects;
 use crate::check::{Scope, Spelled};
 use crate::name::Name;
@@ -72,13 +74,19 @@ pub fn spellings(
     if wanted == Names::All {
         for (index, file) in program.files.iter().enumerate() {
             let package = package(program, options, FileId::new(index)).join(".");
-            inside(program, file, &package, hand_over);
+            inside(program, file, &package, options.remote, hand_over);
         }
     }
 }
 
 /// Passes on what the objects of a file declare.
-fn inside(program: &Program, file: &File, package: &str, hand_over: &mut dyn FnMut(Scope)) {
+fn inside(
+    program: &Program,
+    file: &File,
+    package: &str,
+    is_remote: bool,
+    hand_over: &mut dyn FnMut(Scope),
+) {
     let mut declare = |place: &str, names: Vec<Spelled>| {
         hand_over(scope(format!("`{package}.{place}`"), names));
     };
@@ -86,12 +94,18 @@ fn inside(program: &Program, file: &File, package: &str, hand_over: &mut dyn FnM
         let protocol = program.protocol(*id);
         let object = object_name(protocol.name.text());
         of_protocol(&object, protocol, true, &mut declare);
+        if is_remote {
+            of_remote(&object, protocol, &mut declare);
+        }
     }
     for id in &file.instances {
         let instance = program.instance(*id);
         let object = object_name(instance.name.text());
         let protocol = program.protocol(instance.protocol);
         of_protocol(&object, protocol, false, &mut declare);
+        if is_remote {
+            of_remote(&object, protocol, &mut declare);
+        }
     }
     let object = types_object(&file.stem);
     for id in &file.types {
@@ -101,6 +115,11 @@ fn inside(program: &Program, file: &File, package: &str, hand_over: &mut dyn FnM
             &object,
             vec![spelled(name.clone(), &declared.name, "a type")],
         );
+        if is_remote {
+            let wire = wire_object(declared.name.text());
+            declare(&format!("{object}.{wire}"), ["put", "get"].map(ours).into());
+            declare(&object, vec![ours(&wire)]);
+        }
         let path = format!("{object}.{name}");
         let moved = || vec![ours("$moved")];
         match &declared.definition {
@@ -167,6 +186,34 @@ fn of_protocol(
             }
         }
     }
+}
+
+/// Passes on what the object of a protocol or an instance declares for sessions with other processes. No name of a protocol
+/// contains `$`, so none of it can clash.
+fn of_remote(object: &str, protocol: &Protocol, declare: &mut dyn FnMut(&str, Vec<Spelled>)) {
+    /// How many states an instance may have in addition, because they are reached with several arguments.
+    const MORE: usize = 64;
+    let roles = ["$First", "$protocol", "$isClient", "$open"];
+    for side in side_objects(protocol) {
+        declare(&format!("{object}.{side}"), roles.map(ours).into());
+    }
+    let longest = protocol
+        .states
+        .iter()
+        .map(|state| state.messages.len())
+        .max();
+    for position in 0..protocol.states.len() + MORE {
+        let state = format!("$state{position}");
+        let parts = (0..longest.unwrap_or(0))
+            .flat_map(|index| [ours(&format!("put${index}")), ours(&format!("get${index}"))]);
+        let path = format!("{object}.{state}");
+        declare(
+            &path,
+            ["put", "get"].map(ours).into_iter().chain(parts).collect(),
+        );
+        declare(object, vec![ours(&state)]);
+    }
+    declare(object, vec![ours("$wire")]);
 }
 
 fn scope(place: String, names: Vec<Spelled>) -> Scope {

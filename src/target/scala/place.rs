@@ -221,6 +221,14 @@ impl<'a> Place<'a> {
         format!("{}.{name}", self.object(file, &object))
     }
 
+    /// The object that encodes a declared type.
+    pub fn wire(&self, id: TypeId) -> String {
+        let ty = self.whole.program.ty(id);
+        let object = spelling::types_object(&self.whole.program.file(ty.file).stem);
+        let wire = spelling::wire_object(ty.name.text());
+        format!("{}.{wire}", self.object(ty.file, &object))
+    }
+
     /// A type of the program that uses the generated code, which is in the package.
     fn host(&self, file: FileId, name: String) -> String {
         let package = self.package_of(file);

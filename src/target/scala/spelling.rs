@@ -193,6 +193,11 @@ pub fn types_object(stem: &str) -> String {
     small(&lower_camel(stem)) + "Types"
 }
 
+/// The object that encodes a declared type.
+pub fn wire_object(name: &str) -> String {
+    format!("${}", type_name(name))
+}
+
 /// The file name of an object. Windows reserves some names, with any extension.
 pub fn file_name(name: &str) -> String {
     let name = small(name);

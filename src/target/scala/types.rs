@@ -3,11 +3,13 @@
 use super::layout::{declaration, docs, extended, fits, typed};
 use super::payload::{check, moved};
 use super::place::{GENERATED, Place, type_arguments};
-use super::spelling;
+use super::remote::Remote;
+use super::{head_of_role, spelling, wire};
 use crate::check::CheckedProgram;
 use crate::protocol::{
     Definition, Field, InstanceId, Side, Type, TypeDeclaration, TypeId, Variant,
 };
+use crate::wire::Sizes;
 use askama::Template;
 use std::collections::BTreeMap;
 
@@ -50,7 +52,14 @@ pub struct InstanceView {
     signature: String,
     messages: Vec<AliasView>,
     endpoints: Vec<AliasView>,
-    sides: [&'static str; 2],
+    sides: Vec<SideView>,
+    /// How the messages are encoded, if sessions can leave the process.
+    remote: String,
+}
+
+struct SideView {
+    name: &'static str,
+    role: String,
 }
 
 struct AliasView {
@@ -61,13 +70,21 @@ struct AliasView {
 }
 
 impl TypesView {
-    pub fn of(place: &mut Place, file: &str) -> TypesView {
+    pub fn of(place: &mut Place, file: &str, sizes: Option<&Sizes>) -> TypesView {
         let declared = place.whole.program.file(place.file);
-        let declarations = declared.types.iter().map(|id| write_type(place, *id));
+        let types = declared.types.iter();
+        let mut declarations: Vec<String> = types.map(|id| write_type(place, *id)).collect();
+        if let Some(sizes) = sizes {
+            let types = declared.types.iter();
+            declarations.extend(types.filter_map(|id| wire::object(place, sizes, *id)));
+        }
         TypesView {
             object: spelling::types_object(&declared.stem),
             file: file.to_owned(),
-            declarations: declarations.filter(|text| !text.is_empty()).collect(),
+            declarations: declarations
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .collect(),
         }
     }
 }
@@ -255,7 +272,12 @@ fn rendered(view: &impl Template) -> String {
 }
 
 impl InstanceView {
-    pub fn of(checked: &CheckedProgram, id: InstanceId, place: &mut Place) -> InstanceView {
+    pub fn of(
+        checked: &CheckedProgram,
+        id: InstanceId,
+        place: &mut Place,
+        remote: Option<(&Remote, &Sizes)>,
+    ) -> InstanceView {
         let instance = checked.program().instance(id);
         let protocol = checked.program().protocol(instance.protocol);
         let object = place.object(protocol.file, &spelling::object_name(protocol.name.text()));
@@ -309,13 +331,26 @@ impl InstanceView {
         } else {
             format!("{signature}\n    {call}")
         };
+        let sides = [Side::Client, Side::Server].map(|side| {
+            let name = place.whole.side_object(instance.protocol, side);
+            let mut role = " {".to_owned();
+            if remote.is_some() {
+                let first = format!("{name}.{start}");
+                let open = format!("{object}.{name}.$open{arguments}(start)");
+                role.clear();
+                head_of_role(&mut role, &Remote::role(side, &first, &open));
+            }
+            SideView { name, role }
+        });
+        let remote = remote.map(|(remote, sizes)| rendered(&remote.view(place, sizes)));
         InstanceView {
             docs: docs(&instance.docs, 0),
             object: spelling::object_name(instance.name.text()),
             signature,
             messages,
             endpoints,
-            sides: [client, server],
+            sides: sides.into(),
+            remote: remote.map_or_else(String::new, |text| text + "\n"),
         }
     }
 }

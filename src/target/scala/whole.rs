@@ -15,6 +15,8 @@ pub struct Whole<'a> {
     pub hiding: Vec<String>,
     /// The types whose values can hold endpoints, as far as the protocol files show.
     carriers: HashSet<TypeId>,
+    /// The types whose values have no encoding: they hold endpoints, or values that only the program knows.
+    opaque: HashSet<TypeId>,
     /// For each protocol, the names of its objects with the client's and the server's endpoints.
     sides: Vec<[&'static str; 2]>,
 }
@@ -34,7 +36,8 @@ impl<'a> Whole<'a> {
             options,
             hiding: hiding.cloned().collect(),
             hosts: hosts.into_iter().collect(),
-            carriers: carriers(program),
+            carriers: users_of(program, &is_endpoint, &|_| false),
+            opaque: users_of(program, &is_endpoint, &is_foreign),
             sides: program.protocols.iter().map(side_objects).collect(),
         }
     }
@@ -60,6 +63,28 @@ impl<'a> Whole<'a> {
         found
     }
 
+    /// Whether values of a type have an encoding.
+    pub fn is_encoded(&self, ty: &Type) -> bool {
+        let mut is_opaque = false;
+        ty.walk(&mut |part| {
+            is_opaque |= is_endpoint(part);
+            is_opaque |= matches!(part, Type::Named(id) if self.opaque.contains(id));
+        });
+        !is_opaque
+    }
+
+    /// What an alias stands for; other types stand for themselves.
+    pub fn underlying<'t>(&'t self, ty: &'t Type) -> &'t Type {
+        let mut ty = ty;
+        while let Type::Named(id) = ty {
+            let Definition::Alias(target) = &self.program.ty(*id).definition else {
+                break;
+            };
+            ty = target;
+        }
+        ty
+    }
+
     fn is_carrier(&self, ty: &Type) -> bool {
         matches!(ty, Type::Named(id) if self.carriers.contains(id))
     }
@@ -83,22 +108,35 @@ fn is_endpoint(ty: &Type) -> bool {
     matches!(ty, Type::Endpoint(_) | Type::Parameter(_))
 }
 
-/// The types whose values can hold endpoints: those that name an endpoint or a type parameter, and those that use such types.
-fn carriers(program: &Program) -> HashSet<TypeId> {
+/// Whether only the program knows what values of the type are.
+fn is_foreign(definition: &Definition) -> bool {
+    match definition {
+        Definition::Extern(..) | Definition::Undeclared => true,
+        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
+    }
+}
+
+/// The types that name a type with `is_wanted` or are defined so, and those that use such types.
+fn users_of(
+    program: &Program,
+    is_wanted: &dyn Fn(&Type) -> bool,
+    is_defined: &dyn Fn(&Definition) -> bool,
+) -> HashSet<TypeId> {
     let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
     let mut found = HashSet::new();
     let mut pending = Vec::new();
     for (index, declaration) in program.types.iter().enumerate() {
         let id = TypeId::new(index);
+        if is_defined(&declaration.definition) && found.insert(id) {
+            pending.push(id);
+        }
         let mut look = |ty: &Type| {
-            ty.walk(&mut |part| match part {
-                Type::Named(used) => users[used.index()].push(id),
-                Type::Endpoint(_) | Type::Parameter(_) => {
-                    if found.insert(id) {
-                        pending.push(id);
-                    }
+            ty.walk(&mut |part| {
+                if let Type::Named(used) = part {
+                    users[used.index()].push(id);
+                } else if is_wanted(part) && found.insert(id) {
+                    pending.push(id);
                 }
-                Type::Builtin(_) | Type::List(_) | Type::Option(_) | Type::Tuple(_) => {}
             });
         };
         match &declaration.definition {

@@ -2,15 +2,20 @@
 
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
-use duologue::target::{self, Target};
+use duologue::target::{self, Options, Target};
 
 fn side_by_side(name: &str, text: &str) -> String {
+    written(name, text, &Options::default())
+}
+
+fn written(name: &str, text: &str, options: &Options) -> String {
     let input = Input::Text {
         path: format!("{name}.proto").into(),
         bytes: text.as_bytes().to_vec(),
     };
     let request = Request {
         inputs: vec![input],
+        options: options.clone(),
         ..Request::default()
     };
     let compilation = compile(&request, &Disk).unwrap_or_else(|failure| panic!("{failure:?}"));
@@ -78,4 +83,29 @@ proto! type {
 }
 ";
     insta::assert_snapshot!(side_by_side("jobs", text));
+}
+
+#[test]
+fn what_sessions_with_other_processes_need() {
+    let text = "\
+struct point { x: i16, y: i16 }
+enum shape { nothing, circle(radius: f64), box(from: point, to: point?) }
+type shapes = [shape];
+
+#[allow(never-ends)]
+proto! drawing {
+    ready:send<T> { draw(shapes, layer: u8) -> answer<T>, clear(T) -> ready<T>, zoom(f32) -> ready<T> }
+    answer:recv<T> { done(area: (f64, [str])) -> ready<T> }
+}
+
+#[allow(never-ends)]
+proto! names = drawing<str>;
+
+proto! local { open:send { lend(names::client::ready) -> ! } }
+";
+    let options = Options {
+        remote: true,
+        ..Options::default()
+    };
+    insta::assert_snapshot!(written("drawing", text, &options));
 }

@@ -148,12 +148,18 @@ impl Scala {
 
 /// Generates Scala code for protocols below an empty folder; returns what was compiled.
 pub fn generate(inputs: &[PathBuf], package: Option<&str>, out: &Path) -> CheckedProgram {
+    let options = Options {
+        scala_package: package.map(str::to_owned),
+        ..Options::default()
+    };
+    generate_with(inputs, &options, out)
+}
+
+/// Like `generate`, with these options.
+pub fn generate_with(inputs: &[PathBuf], options: &Options, out: &Path) -> CheckedProgram {
     let request = Request {
         inputs: inputs.iter().cloned().map(Input::Path).collect(),
-        options: Options {
-            scala_package: package.map(str::to_owned),
-            ..Options::default()
-        },
+        options: options.clone(),
         ..Request::default()
     };
     let compilation = compile(&request, &Disk).unwrap_or_else(|failure| panic!("{failure:?}"));

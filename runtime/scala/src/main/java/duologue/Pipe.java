@@ -2,6 +2,7 @@ package duologue;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.ArrayDeque;
 
 /**
  * What the two sides of one session share: one ring for both directions.
@@ -92,10 +93,18 @@ final class Pipe {
     /** Whether a run may be longer than the ring, so that the receiver has to publish its progress. */
     final boolean unbounded;
 
+    /** The far end of a session with another process; null within a process. */
+    final FarEnd far;
+
     /** The number of the last message that is known to have been received; written by the receiver of an unbounded run. */
     volatile long consumed;
 
     Pipe(String protocol, int capacity) {
+        this(protocol, capacity, null);
+    }
+
+    Pipe(String protocol, int capacity, FarEnd far) {
+        this.far = far;
         this.protocol = protocol;
         this.unbounded = capacity <= 0;
         this.room = unbounded ? UNBOUNDED_ROOM : capacity;
@@ -115,5 +124,24 @@ final class Pipe {
     /** The index of a message among the messages of its state. */
     static int index(long word) {
         return (int) (word >>> INDEX) & 0xff;
+    }
+
+    /** Takes the messages with endpoints that one side has not read. The ring may be in use at the same time. */
+    void sweep(boolean isClient, ArrayDeque<Side> unread) {
+        for (Segment each = first; each != null; each = each.next) {
+            for (int i = 0; i < each.slots(); i++) {
+                long word = (long) WORD.getAcquire(each.words, Segment.at(i));
+                boolean hasEndpoints = (word & CARGO) != 0 && (word & CLIENT) == Cursor.mark(!isClient);
+                // The payload is another one only if two uses by the peer have overlapped.
+                if (hasEndpoints
+                        && Cursor.takeEndpoints(each.words, Segment.at(i), word)
+                        && each.payload(i) instanceof EndpointPayload payload) {
+                    each.payloads[i] = null;
+                    for (Handle endpoint : payload.endpoints) {
+                        unread.add(endpoint.$side);
+                    }
+                }
+            }
+        }
     }
 }

@@ -29,4 +29,9 @@ final class SharedFlags extends Padding {
     boolean promise() {
         return WAITER.compareAndSet(this, null, Waiter.EAGER);
     }
+
+    /** Whether a waiter is registered. */
+    boolean isAwaited() {
+        return waiter != null || room != null;
+    }
 }

@@ -107,7 +107,10 @@ final class Side {
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
         SpinBudget budget = state.budget();
         Outcome outcome = Outcome.READY;
-        if (!budget.look(state)) {
+        FarEnd far = state.pipe.far;
+        if (far != null && !SpinBudget.isVirtual()) {
+            outcome = far.await(state, nanos, deadline);
+        } else if (!budget.look(state)) {
             Waiter.Parked waiter = new Waiter.Parked();
             if (state.announce(waiter)) {
                 outcome = sleep(waiter, nanos, deadline);

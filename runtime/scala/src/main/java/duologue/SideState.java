@@ -125,7 +125,7 @@ final class SideState extends Cursor {
      * Whether a message can be sent without waiting, or the peer has closed the session. Can be false only in an unbounded run.
      */
     boolean hasRoom() {
-        return credit > 0 || gainsRoom() || there.left;
+        return credit > 0 || gainsRoom() || there.left && (pipe.far == null || pipe.far.hasRoom());
     }
 
     /**
@@ -185,8 +185,7 @@ final class SideState extends Cursor {
      */
     boolean send(long turn, int index, Object payload, long number, int then) {
         if (there.left) {
-            finish();
-            return false;
+            return pipe.far != null && sendFar(index, payload, number, then) || finish();
         }
         if (!speaks || credit == 0) {
             throw outOfTurn("send");
@@ -205,6 +204,20 @@ final class SideState extends Cursor {
             publishInRun(turn, word);
         } else {
             publish(word);
+            turn(then);
+        }
+        return true;
+    }
+
+    /** Sends a message to another process. Returns false if the session is over. */
+    private boolean sendFar(int index, Object payload, long number, int then) {
+        if (!speaks) {
+            throw outOfTurn("send");
+        }
+        if (!pipe.far.send(index, payload, number, then)) {
+            return false;
+        }
+        if (then != Pipe.STAY) {
             turn(then);
         }
         return true;
@@ -266,12 +279,23 @@ final class SideState extends Cursor {
     /** Whether the next message is there or the peer has closed the session. */
     boolean arrived() {
         try {
-            return hasMessage() || there.left;
+            return hasMessage() || there.left && (pipe.far == null || hasArrived());
         } catch (RuntimeException torn) {
             // Another use has overlapped this one: see Ownership.
             breakOff();
             return true;
         }
+    }
+
+    /** Whether the next message from another process is there or the session is over. */
+    private boolean hasArrived() {
+        pipe.far.poll();
+        return isDelivered();
+    }
+
+    /** As {@link #isReady}, without asking the connection of a session with another process. */
+    boolean isDelivered() {
+        return pipe.far.why() != null || isLeft() || (speaks ? credit > 0 || !pipe.far.isFull() : hasMessage());
     }
 
     /**
@@ -282,6 +306,7 @@ final class SideState extends Cursor {
         if (speaks) {
             flags.room = waiter;
             if (!isReady()) {
+                arm();
                 return true;
             }
             flags.room = null;
@@ -292,10 +317,18 @@ final class SideState extends Cursor {
         VarHandle.fullFence();
         if (!isReady()) {
             promise = promise == FenceElision.NONE ? FenceElision.NONE : FenceElision.WITHDRAWN;
+            arm();
             return true;
         }
         flags.waiter = null;
         return false;
+    }
+
+    /** Makes the connection of a session with another process look for what this side waits for. */
+    private void arm() {
+        if (pipe.far != null) {
+            pipe.far.arm();
+        }
     }
 
     /** As {@link #announce}, for a waiter that does not check again on its own. */
@@ -392,17 +425,19 @@ final class SideState extends Cursor {
     }
 
     private void promiseIfFree() {
-        if (flags.waiter == null && !speaks && !SpinBudget.isVirtual() && flags.promise()) {
+        if (flags.waiter == null && !speaks && !there.left && !SpinBudget.isVirtual() && flags.promise()) {
             promise = FenceElision.PROMISED;
         }
     }
 
     // ---- abandoning
 
-    private void finish() {
+    /** Returns false. */
+    private boolean finish() {
         // Without a fence: a thread that abandons the side at the same moment finds an old watch, as if it had come a moment
         // earlier.
         WATCH.setRelease(this, (Watch) null);
+        return false;
     }
 
     /** Ends a session that is over from its start. */
@@ -456,29 +491,10 @@ final class SideState extends Cursor {
         vacate();
         flags.left = true;
         VarHandle.fullFence();
-        sweep(unread);
+        pipe.sweep(isClient, unread);
         Waiter.wake(there.waiter);
         Waiter.wake(there.room);
         Waiter.wake(flags.waiter);
         Waiter.wake(flags.room);
-    }
-
-    /** Takes the messages with endpoints that this side has not read. The ring may be in use at the same time. */
-    private void sweep(ArrayDeque<Side> unread) {
-        for (Segment each = pipe.first; each != null; each = each.next) {
-            for (int i = 0; i < each.slots(); i++) {
-                long word = (long) Pipe.WORD.getAcquire(each.words, Segment.at(i));
-                boolean hasEndpoints = (word & Pipe.CARGO) != 0 && (word & Pipe.CLIENT) == mark(!isClient);
-                // The payload is another one only if two uses by the peer have overlapped.
-                if (hasEndpoints
-                        && takeEndpoints(each.words, Segment.at(i), word)
-                        && each.payload(i) instanceof EndpointPayload payload) {
-                    each.payloads[i] = null;
-                    for (Handle endpoint : payload.endpoints) {
-                        unread.add(endpoint.$side);
-                    }
-                }
-            }
-        }
     }
 }

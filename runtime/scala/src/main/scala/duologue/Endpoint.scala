@@ -52,14 +52,21 @@ object Endpoint {
 
   private[duologue] def closed(endpoint: Endpoint): SessionClosed = closed(endpoint.$side, endpoint.$state())
 
-  private[duologue] def closed(side: Side, state: String): SessionClosed =
-    new SessionClosed(side.state.pipe.protocol, state, !side.isLeft)
+  private[duologue] def closed(side: Side, state: String): SessionClosed = {
+    val pipe = side.state.pipe
+    val reason = if (pipe.far == null || side.isLeft) null else pipe.far.why
+    if (reason == null) new SessionClosed(pipe.protocol, state, !side.isLeft)
+    else new SessionClosed(pipe.protocol, state, isByPeer = true, Why.of(reason), Option(pipe.far.detail))
+  }
 
   /** The exception that replaces what the virtual machine threw when two uses of one side overlapped: in either of them, or in
     * the peer, which finds something in the ring that neither of them meant. The session is then over.
     */
   private[duologue] def torn(side: Side, turn: Long, state: String, thrown: RuntimeException): RuntimeException = thrown match {
     case _: SessionClosed | _: EndpointUsed => thrown
+    case _: PayloadRefused                  =>
+      side.restore(turn)
+      thrown
     case _ =>
       val own = side.state
       val mine = own.isContested

@@ -34,6 +34,50 @@ object generated {
     }
   }
 
+  /** The near side of a session with another process, before its first endpoint. */
+  def near(far: FarEnd): Endpoint = new Seed(far.start())
+
+  /** Writes a `bytes`. */
+  def putBytes(out: PayloadWriter, value: Bytes): Unit = value.unsafeArray match {
+    case array: Array[Byte] => out.bytes(array)
+    case _                  => out.bytes(value.toArray)
+  }
+
+  /** Reads a `bytes`. */
+  def getBytes(in: PayloadReader): Bytes = scala.collection.immutable.ArraySeq.unsafeWrapArray(in.bytes())
+
+  /** Writes a list, whose items take at least `least` bytes each. */
+  def putList[T](out: PayloadWriter, least: Long, values: Vector[T])(put: (PayloadWriter, T) => Unit): Unit = {
+    out.enter(values.length, least)
+    val items = values.iterator
+    while (items.hasNext) put(out, items.next())
+    out.leave()
+  }
+
+  /** Reads a list, whose items take at least `least` bytes each. */
+  def getList[T](in: PayloadReader, least: Long)(get: PayloadReader => T): Vector[T] = {
+    var left = in.enter(least)
+    val values = Vector.newBuilder[T]
+    while (left > 0) {
+      values += get(in)
+      left -= 1
+    }
+    in.leave()
+    values.result()
+  }
+
+  /** Writes an option. */
+  def putOption[T](out: PayloadWriter, value: Option[T])(put: (PayloadWriter, T) => Unit): Unit = {
+    out.bool(value.isDefined)
+    value match {
+      case Some(some) => put(out, some)
+      case None       =>
+    }
+  }
+
+  /** Reads an option. */
+  def getOption[T](in: PayloadReader)(get: PayloadReader => T): Option[T] = if (in.some()) Some(get(in)) else None
+
   /** The type of all messages. With strict equality, Scala 3 allows a pattern that names a message without values only if
     * messages can be compared. Messages of all states can be, since one value may be a message of several states.
     */

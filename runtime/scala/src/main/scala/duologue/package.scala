@@ -15,6 +15,14 @@ package object duologue {
     */
   def abandon(endpoint: Endpoint): Unit = endpoint.$side.abandon()
 
+  /** Writes what was sent so far in a session with another process. Without it, the messages of a run are written when the run
+    * ends, or after a few milliseconds. Does nothing within a process.
+    */
+  def flush(endpoint: Endpoint): Unit = {
+    val far = endpoint.$side.state.pipe.far
+    if (far != null) far.flush()
+  }
+
   /** Sends with `message` if that does not wait. `None` means that there is no space; the endpoint can still be used. Only an
     * unbounded run can be out of space. The check is for one message: if `message` sends several, it waits for space for the
     * others. Throws [[EndpointUsed]] if the endpoint was already used, and what `message` throws.

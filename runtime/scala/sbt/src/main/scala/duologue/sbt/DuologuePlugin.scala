@@ -22,6 +22,7 @@ object DuologuePlugin extends AutoPlugin {
     val duologueSource = settingKey[File]("The directory that contains the protocols.")
     val duologueOptions = settingKey[Seq[String]]("Additional options for `duologue gen`, such as -I DIR or -D all.")
     val duologueRuntime = settingKey[Option[String]]("The version of the runtime to depend on; None for a runtime that the build has itself.")
+    val duologueRemote = settingKey[Boolean]("Whether sessions can leave the process: `gen --remote`, and a dependency on `duologue-net`.")
     val duologueGenerate = taskKey[Seq[File]]("Generates endpoints for the protocols.")
   }
   import autoImport._
@@ -31,14 +32,18 @@ object DuologuePlugin extends AutoPlugin {
     duologueSource := (Compile / sourceDirectory).value / "protocols",
     duologueOptions := Nil,
     duologueRuntime := Some(Version.value),
-    libraryDependencies ++= duologueRuntime.value.map("io.github.duologue" %% "duologue-runtime" % _).toSeq,
+    duologueRemote := false,
+    libraryDependencies ++= {
+      val modules = if (duologueRemote.value) Seq("duologue-runtime", "duologue-net") else Seq("duologue-runtime")
+      duologueRuntime.value.toSeq.flatMap(version => modules.map("io.github.duologue" %% _ % version))
+    },
     duologueGenerate := {
       val log = streams.value.log
       val source = duologueSource.value
       val protocols = (source ** "*.proto").get.toSet
       val executable = find(duologueExecutable.value)
       val out = (Compile / sourceManaged).value / "duologue"
-      val options = duologueOptions.value
+      val options = duologueOptions.value ++ (if (duologueRemote.value) Seq("--remote") else Nil)
       val cache = streams.value.cacheDirectory / ("duologue-" + (options :+ executable.getPath).hashCode.toHexString)
       if (protocols.isEmpty) log.warn(s"there is no .proto file in $source (set by duologueSource)")
       val generate = FileFunction.cached(cache, FilesInfo.hash, FilesInfo.hash) { _ =>

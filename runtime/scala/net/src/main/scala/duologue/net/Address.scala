@@ -1,0 +1,94 @@
+package duologue.net
+
+import java.net.{InetSocketAddress, SocketAddress, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
+import java.nio.channels.{ServerSocketChannel, SocketChannel}
+import java.nio.file.{Files, Path}
+
+/** Where a session begins, as a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`. */
+private[net] sealed trait Address {
+  def open(): SocketChannel
+  def socketAddress: SocketAddress
+  def listen(): Address.Bound
+}
+
+private[net] object Address {
+
+  /** A socket that listens, and its address. */
+  final class Bound(val channel: ServerSocketChannel, val address: String, path: Option[Path]) {
+    def close(): Unit = {
+      channel.close()
+      path.foreach(path => Files.deleteIfExists(path): Unit)
+    }
+  }
+
+  private val Backlog = 1024
+
+  final case class Unix(path: String) extends Address {
+    def open(): SocketChannel = SocketChannel.open(StandardProtocolFamily.UNIX)
+    def socketAddress: SocketAddress = UnixDomainSocketAddress.of(path)
+
+    def listen(): Bound = {
+      val channel = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+      try {
+        removeStale()
+        channel.bind(socketAddress, Backlog): Unit
+        new Bound(channel, "unix:" + path, Some(Path.of(path)))
+      } catch {
+        case thrown: Throwable =>
+          channel.close()
+          throw thrown
+      }
+    }
+
+    /** Removes a socket on which nobody listens. Any other file makes `bind` fail. */
+    private def removeStale(): Unit = {
+      val file = Path.of(path)
+      val isSocket = Files.exists(file) && Files.readAttributes(file, classOf[java.nio.file.attribute.BasicFileAttributes]).isOther
+      if (isSocket) {
+        val probe = open()
+        try probe.connect(socketAddress): Unit
+        catch { case _: java.net.ConnectException => Files.deleteIfExists(file): Unit }
+        finally probe.close()
+      }
+    }
+  }
+
+  final case class Tcp(host: String, port: Int) extends Address {
+    def open(): SocketChannel = {
+      val channel = SocketChannel.open()
+      channel.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
+      channel
+    }
+    def socketAddress: SocketAddress = new InetSocketAddress(host, port)
+
+    def listen(): Bound = {
+      val channel = ServerSocketChannel.open()
+      try {
+        channel.setOption(StandardSocketOptions.SO_REUSEADDR, java.lang.Boolean.TRUE): Unit
+        channel.bind(socketAddress, Backlog): Unit
+        val bound = channel.getLocalAddress match {
+          case address: InetSocketAddress => address.getPort
+          case _                          => port
+        }
+        val shown = if (host.contains(':')) "[" + host + "]" else host
+        new Bound(channel, "tcp://" + shown + ":" + bound.toString, None)
+      } catch {
+        case thrown: Throwable =>
+          channel.close()
+          throw thrown
+      }
+    }
+  }
+
+  private val WithPort = """tcp://(\[([^\]]+)\]|[^:/\[\]]+):(\d{1,5})/?""".r
+
+  def apply(text: String): Address = text match {
+    case WithPort(host, bare, port) if port.toInt <= 0xffff => Tcp(if (bare == null) host else bare, port.toInt)
+    case _ if text.startsWith("tcp:") => throw new AddressMalformed(text, "write tcp://HOST:PORT")
+    case _ if text.startsWith("unix:") =>
+      val path = text.stripPrefix("unix:")
+      if (path.isEmpty) throw new AddressMalformed(text, "write unix:PATH")
+      Unix(path)
+    case _ => throw new AddressMalformed(text, "it begins neither with unix: nor with tcp://")
+  }
+}

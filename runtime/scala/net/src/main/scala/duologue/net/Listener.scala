@@ -1,0 +1,240 @@
+package duologue.net
+
+import duologue.{Endpoint, Role, abandon}
+import java.io.IOException
+import java.net.StandardSocketOptions
+import java.nio.channels.{ClosedChannelException, SocketChannel}
+import java.util.concurrent.{ConcurrentHashMap, Executors, LinkedBlockingQueue, Semaphore, ThreadFactory, TimeUnit}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
+import scala.concurrent.duration.FiniteDuration
+
+/** Listens at an address for sessions. It serves protocols, each session in a thread of its own, or accepts sessions one by one.
+  *
+  * {{{
+  * val listener = Listener("unix:/run/bank.sock").serve(bank.server)(login => teller(login)).start()
+  * }}}
+  *
+  * Closing it ends the listening, not the sessions.
+  */
+final class Listener private (bound: Address.Bound, limits: Limits) extends AutoCloseable {
+  import Listener.{Served, named}
+
+  private val open = new AtomicInteger
+  private val places = new Semaphore(limits.handshakes)
+  private val accepting = new ConcurrentHashMap[Role, LinkedBlockingQueue[Endpoint]]
+  private val sessions = ConcurrentHashMap.newKeySet[Endpoint]()
+  private val handshakes = Executors.newCachedThreadPool(named("duologue-hello-"))
+  private val workers = Executors.newCachedThreadPool(named("duologue-session-"))
+  @volatile private var served = Vector.empty[Served]
+  @volatile private var isDraining = false
+  private var acceptor: Thread = null
+
+  /** The address, in which a port 0 is replaced by the one in use. */
+  def address: String = bound.address
+
+  /** Serves one side of a protocol: `handler` runs in a thread of its own for each session, whose endpoint is closed when it
+    * ends, in whatever way. What it throws, except that the session is closed, goes to the thread's uncaught exception handler.
+    * `accepts` are fingerprints of older versions of the protocol that the handler can speak with: see
+    * `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
+    */
+  def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
+    val begin = (socket: SocketChannel, peersLargest: Long) => work(begun(role, socket, peersLargest))(handler)
+    synchronized { served = served :+ new Served(role, accepts.toSet, begin) }
+    this
+  }
+
+  /** Begins to serve, in threads of its own. */
+  def start(): Listener = synchronized {
+    if (acceptor == null) {
+      acceptor = new Thread(() => run(), "duologue-accept " + address)
+      acceptor.start()
+    }
+    this
+  }
+
+  /** Waits for one session of this side of a protocol and returns its first endpoint. From the first call on, sessions of this
+    * protocol begin and wait to be accepted. Throws `InterruptedException` if the thread is interrupted first, and
+    * `ClosedChannelException` if the listener is closed.
+    */
+  def accept(role: Role, accepts: Seq[Fingerprint] = Nil): role.$First = {
+    val waiting = accepting.computeIfAbsent(role, _ => new LinkedBlockingQueue[Endpoint])
+    synchronized {
+      if (!served.exists(_.role eq role)) {
+        served = served :+ new Served(role, accepts.toSet, (socket, peersLargest) => waiting.add(begun(role, socket, peersLargest)): Unit)
+      }
+      start(): Unit
+    }
+    var first = waiting.poll(Listener.Look, TimeUnit.MILLISECONDS)
+    while (first == null) {
+      if (!bound.channel.isOpen) throw new ClosedChannelException
+      first = waiting.poll(Listener.Patience, TimeUnit.MILLISECONDS)
+    }
+    first.asInstanceOf[role.$First]
+  }
+
+  /** Ends the listening: new connections are refused by the system. Sessions go on. */
+  override def close(): Unit = {
+    isDraining = true
+    bound.close()
+    accepting.values.forEach(waiting => waiting.forEach(endpoint => abandon(endpoint)))
+    handshakes.shutdown()
+    workers.shutdown()
+  }
+
+  /** Refuses new sessions and waits until the open ones have ended, but at most `timeout`; then it closes those that are left, and
+    * the listener. Returns whether all had ended by themselves.
+    */
+  def drain(timeout: FiniteDuration): Boolean = {
+    isDraining = true
+    val deadline = System.nanoTime() + timeout.toNanos
+    while (open.get > 0 && System.nanoTime() < deadline) Thread.sleep(Listener.Look)
+    val ended = open.get == 0
+    sessions.forEach(endpoint => abandon(endpoint))
+    close()
+    workers.awaitTermination(Listener.Grace, TimeUnit.MILLISECONDS): Unit
+    ended
+  }
+
+  /** How many sessions are open. */
+  def size: Int = open.get
+
+  override def toString: String = "Listener(" + address + ")"
+
+  private def run(): Unit =
+    try {
+      while (bound.channel.isOpen) {
+        places.acquire()
+        val socket =
+          try bound.channel.accept()
+          catch {
+            case closed: ClosedChannelException => throw closed
+            // Too many open files, for example: others may end soon.
+            case _: IOException =>
+              Thread.sleep(Listener.Look)
+              null
+          }
+        if (socket == null) places.release()
+        else hand(socket)
+      }
+    } catch { case _: ClosedChannelException | _: InterruptedException => () }
+
+  private def hand(socket: SocketChannel): Unit =
+    try
+      handshakes.execute { () =>
+        try greet(socket)
+        finally places.release()
+      }
+    catch {
+      case _: java.util.concurrent.RejectedExecutionException =>
+        places.release()
+        Dialogue.hangUp(socket)
+    }
+
+  /** Reads a hello and answers it, and begins the session. */
+  private def greet(socket: SocketChannel): Unit = {
+    var isDone = false
+    var isCounted = false
+    try {
+      socket.configureBlocking(false): Unit
+      if (socket.supportedOptions.contains(StandardSocketOptions.TCP_NODELAY))
+        socket.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
+      val judged = Dialogue(socket, System.nanoTime() + limits.hello.toNanos) { dialogue =>
+        val judged = judge(dialogue)
+        isCounted = judged.exists(_.isRight)
+        judged.foreach {
+          case Left(verdict)           => dialogue.write(Answer.refusal(verdict).encode)
+          case Right((answer, _, _)) => dialogue.write(answer.encode)
+        }
+        judged
+      }
+      judged match {
+        case Some(Right((_, chosen, peersLargest))) =>
+          isDone = true
+          chosen.begin(socket, peersLargest)
+        case _ => ()
+      }
+    } catch { case _: IOException => () }
+    finally if (!isDone) {
+      if (isCounted) open.decrementAndGet(): Unit
+      Dialogue.hangUp(socket)
+    }
+  }
+
+  private def judge(dialogue: Dialogue): Option[Either[Int, (Answer, Served, Long)]] = {
+    val head = dialogue.read(Handshake.Head)
+    Handshake.helloHead(head).map(_.flatMap { length =>
+      val hello =
+        try Right(Handshake.hello(head, dialogue.read(length)))
+        catch { case _: duologue.MalformedPayload => Left(Verdict.Malformed) }
+      hello.flatMap(choose)
+    })
+  }
+
+  private def choose(hello: Hello): Either[Int, (Answer, Served, Long)] =
+    if (isDraining) Left(Verdict.Draining)
+    else if (open.incrementAndGet() > limits.sessions) {
+      open.decrementAndGet(): Unit
+      Left(Verdict.Full)
+    } else {
+      val choice = matching(hello).map { case (verdict, chosen) =>
+        val session = Answer.Session(chosen.fingerprint, limits.largest, 0)
+        (Answer(verdict, Some(session), 0L), chosen, hello.largest)
+      }
+      if (choice.isLeft) open.decrementAndGet(): Unit
+      choice
+    }
+
+  private def matching(hello: Hello): Either[Int, (Int, Served)] = {
+    val equal = served.filter(_.fingerprint == hello.fingerprint).map(Verdict.Equal -> _)
+    val accepted = served.filter(_.accepts.contains(hello.fingerprint)).map(Verdict.Accepted -> _)
+    val inList = served.filter(each => hello.accepts.contains(each.fingerprint)).map(Verdict.InList -> _)
+    val candidates = List(equal, accepted, inList).find(_.nonEmpty).getOrElse(Vector.empty)
+    candidates.find(_._2.receivesFirst != hello.receivesFirst) match {
+      case Some(fitting)                => Right(fitting)
+      case None if candidates.isEmpty   => Left(Verdict.UnknownProtocol)
+      case None                         => Left(Verdict.SameSide)
+    }
+  }
+
+  private def begun(role: Role, socket: SocketChannel, peersLargest: Long): role.$First =
+    begin(role, socket, limits.largest, limits.memory, peersLargest, () => open.decrementAndGet(): Unit)
+
+  private def work[E <: Endpoint](first: E)(handler: E => Unit): Unit = {
+    sessions.add(first): Unit
+    workers.execute { () =>
+      try handler(first)
+      catch { case _: duologue.SessionClosed => () }
+      finally {
+        sessions.remove(first): Unit
+        abandon(first)
+      }
+    }
+  }
+}
+
+object Listener {
+  private val Look = 5L
+  private val Patience = 50L
+  private val Grace = 1000L
+
+  /** One side of a protocol that is served. */
+  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (SocketChannel, Long) => Unit) {
+    val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
+    val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
+  }
+
+  /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`. Port 0 asks for a free one, which [[Listener.address]]
+    * says. A Unix socket's file is removed when the listener is closed, and replaced if nobody listens there any more. Throws
+    * `IOException` if the address cannot be used.
+    */
+  def apply(address: String, limits: Limits = Limits()): Listener = new Listener(Address(address).listen(), limits)
+
+  private def named(prefix: String): ThreadFactory = {
+    val count = new AtomicLong
+    task => {
+      val thread = new Thread(task, prefix + count.incrementAndGet().toString)
+      thread.setDaemon(true)
+      thread
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package duologue.net
+
+import scala.concurrent.duration.{DurationInt, FiniteDuration}
+
+/** What a connecting side allows and announces.
+  *
+  * @param timeout
+  *   how long connecting and the hello may take
+  * @param largest
+  *   the largest payload that this side accepts, in encoded bytes: from 1,024
+  * @param memory
+  *   how much memory the values of one payload may take
+  * @param accepts
+  *   fingerprints of older versions of the protocol that this side can speak with: see `duologue fingerprint --against`
+  * @param token
+  *   what this side shows to be admitted; at most about 3,000 bytes
+  */
+final case class ConnectOptions(
+    timeout: FiniteDuration = 5.seconds,
+    largest: Long = ConnectOptions.Largest,
+    memory: Long = ConnectOptions.Memory,
+    accepts: Seq[Fingerprint] = Nil,
+    token: Option[duologue.Bytes] = None
+) {
+  ConnectOptions.check(largest)
+}
+
+object ConnectOptions {
+  private[net] val Largest = 1L << 20
+  private[net] val Memory = 64L << 20
+
+  private[net] def check(largest: Long): Unit =
+    if (largest < Handshake.Least || largest > 0x7fffffffL - 64L)
+      throw new IllegalArgumentException("the largest payload is from 1,024 bytes to 2 GiB, not " + largest.toString)
+}
+
+/** What a listener allows.
+  *
+  * @param sessions
+  *   how many sessions it has at once; others are refused with verdict 18
+  * @param handshakes
+  *   how many connections may be saying hello at once; others wait
+  * @param hello
+  *   how long a peer may take to say hello
+  * @param largest
+  *   the largest payload that it accepts, in encoded bytes: from 1,024
+  * @param memory
+  *   how much memory the values of one payload may take
+  */
+final case class Limits(
+    sessions: Int = 1024,
+    handshakes: Int = 64,
+    hello: FiniteDuration = 5.seconds,
+    largest: Long = ConnectOptions.Largest,
+    memory: Long = ConnectOptions.Memory
+) {
+  ConnectOptions.check(largest)
+}

@@ -1,0 +1,92 @@
+package duologue.net
+
+import java.nio.channels.{CancelledKeyException, ClosedChannelException, SelectionKey, Selector}
+import java.util.concurrent.ConcurrentLinkedQueue
+
+/** The thread that waits for connections whose sessions wait without a thread, and writes what has been collected for a while. One
+  * for the process; it begins when it is first needed.
+  */
+private[net] object Reactor {
+  /** After how long collected messages are written: at most twice this, in milliseconds. */
+  private val Tick = 1L
+
+  /** After how many ticks without anything to write a connection is no longer looked at. */
+  private val Idle = 1000
+
+  private val selector = Selector.open()
+  private val requests = new ConcurrentLinkedQueue[Connection]
+  private val collecting = new ConcurrentLinkedQueue[Connection]
+
+  locally {
+    val thread = new Thread(null, () => run(), "duologue-net", 0L, false)
+    thread.setDaemon(true)
+    thread.setContextClassLoader(null)
+    thread.start()
+  }
+
+  /** Makes the thread look at what the connection waits for. */
+  def watch(connection: Connection): Unit = {
+    requests.add(connection): Unit
+    selector.wakeup(): Unit
+  }
+
+  /** Makes the thread write what the connection collects, until it has collected nothing for a while. */
+  def collect(connection: Connection): Unit = {
+    collecting.add(connection): Unit
+    selector.wakeup(): Unit
+  }
+
+  private def run(): Unit =
+    while (true) {
+      try {
+        if (collecting.isEmpty) selector.select(): Unit
+        else {
+          selector.select(Tick): Unit
+          tick()
+        }
+        var request = requests.poll()
+        while (request != null) {
+          register(request)
+          request = requests.poll()
+        }
+        val ready = selector.selectedKeys.iterator
+        while (ready.hasNext) {
+          val key = ready.next()
+          ready.remove()
+          serve(key)
+        }
+      } catch { case thrown: Throwable => report(thrown) }
+    }
+
+  private def report(thrown: Throwable): Unit = {
+    val thread = Thread.currentThread
+    thread.getUncaughtExceptionHandler.uncaughtException(thread, thrown)
+  }
+
+  private def register(connection: Connection): Unit =
+    try {
+      val interest = connection.takeInterest()
+      val key = connection.channel.keyFor(selector)
+      if (interest == 0) ()
+      else if (key == null) connection.channel.register(selector, interest, connection): Unit
+      else key.interestOps(key.interestOps() | interest): Unit
+    } catch {
+      case _: ClosedChannelException | _: CancelledKeyException => ()
+    }
+
+  private def serve(key: SelectionKey): Unit = {
+    try key.interestOps(0): Unit
+    catch { case _: CancelledKeyException => () }
+    key.attachment match {
+      case connection: Connection => connection.ready()
+      case _                      => ()
+    }
+  }
+
+  private def tick(): Unit = {
+    val all = collecting.iterator
+    while (all.hasNext) {
+      if (!all.next().tick(Idle)) all.remove()
+    }
+  }
+}

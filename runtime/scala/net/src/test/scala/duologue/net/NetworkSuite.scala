@@ -1,0 +1,400 @@
+package duologue.net
+
+import duologue.{PayloadRefused, PortSet, Select, SessionClosed, SharedSender, Why, abandon, flush}
+import java.nio.file.{Files, Path}
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+import protocols.{bank, numbers, payloads}
+import scala.annotation.tailrec
+import scala.concurrent.duration.{DurationInt, DurationLong}
+
+/** Sessions over sockets, from a connection to its end. */
+final class NetworkSuite extends NetSuite {
+
+  @tailrec
+  private def teller(login: bank.server.Login): bank.server.Connected = {
+    val bank.Login.Login(_, password, next) = login.recv()
+    if (password == "1234") next.ok() else teller(next.invalid())
+  }
+
+  @tailrec
+  private def counter(connected: bank.server.Connected): Unit = connected.recv() match {
+    case bank.Connected.Deposit(_, next)         => counter(next)
+    case bank.Connected.Withdrawal(amount, next) => counter(next.money(amount))
+    case bank.Connected.Quit                     => ()
+  }
+
+  private def serving(address: String, limits: Limits = Limits()): Listener =
+    Listener(address, limits).serve(bank.server)(login => counter(teller(login))).start()
+
+  private def logIn(login: bank.client.Login): bank.client.Connected = login.login("holk", "1234").recv() match {
+    case bank.LoginResponse.Ok(next) => next
+    case other                       => fail(other.toString)
+  }
+
+  private def withdraw(connected: bank.client.Connected, amount: Double): bank.client.Connected =
+    connected.withdrawal(amount).recv() match {
+      case bank.WithdrawalResponse.Money(paid, next) =>
+        assertEquals(paid, amount)
+        next
+      case other => fail(other.toString)
+    }
+
+  /** Both ends of a new session. */
+  private def pair(): (bank.server.Login, bank.client.Login, Listener) = {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(bank.server))
+    val client = connect(bank.client, listener.address)
+    (await(server), client, listener)
+  }
+
+  private def closed(session: => Any): SessionClosed = intercept[SessionClosed](session)
+
+  test("a session over a Unix socket, and over TCP with IPv4 and IPv6") {
+    for (address <- List(freshAddress(), "tcp://127.0.0.1:0", "tcp://[::1]:0")) {
+      val listener = serving(address)
+      if (address.endsWith(":0")) assert(!listener.address.endsWith(":0"), listener.address)
+      var connected = logIn(connect(bank.client, listener.address))
+      for (amount <- 1 to 1000) connected = withdraw(connected, amount.toDouble)
+      connected.deposit(1.0).deposit(2.0).quit()
+      eventually(listener.size == 0)
+      listener.close()
+    }
+  }
+
+  test("several protocols on one listener, and either side may connect") {
+    val received = new java.util.concurrent.LinkedBlockingQueue[Long]
+    val listener = Listener(freshAddress())
+      .serve(bank.server)(login => counter(teller(login)))
+      .serve(numbers.server) { stream =>
+        @tailrec def all(stream: numbers.server.Stream): Unit = {
+          val numbers.Stream.Send(number, next) = stream.recv()
+          received.add(number)
+          all(next)
+        }
+        all(stream)
+      }
+      .start()
+    var stream = connect(numbers.client, listener.address)
+    for (number <- 1L to 100000L) stream = stream.send(number)
+    abandon(stream)
+    for (number <- 1L to 100000L) assertEquals(received.poll(Patience, TimeUnit.SECONDS), number)
+    logIn(connect(bank.client, listener.address)).quit()
+    listener.close()
+
+    val turned = Listener(freshAddress()).serve(bank.client)(login => withdraw(logIn(login), 5.0).quit()).start()
+    counter(teller(connect(bank.server, turned.address)))
+    turned.close()
+  }
+
+  test("what is refused says why and what to do") {
+    val listener = serving(freshAddress(), Limits(sessions = 1))
+    assertEquals(intercept[Refused](connect(numbers.client, listener.address)).verdict, 16)
+    val same = intercept[Refused](connect(bank.server, listener.address))
+    assertEquals(same.verdict, 22)
+    assert(same.getMessage.contains("one must be the client"), same.getMessage)
+    val client = connect(bank.client, listener.address)
+    assertEquals(intercept[Refused](connect(bank.client, listener.address)).verdict, 18)
+    logIn(client).quit()
+    eventually(listener.size == 0)
+    logIn(connect(bank.client, listener.address)).quit()
+    listener.close()
+    assert(intercept[ConnectFailed](connect(bank.client, listener.address)).getMessage.startsWith("no session at unix:"))
+    assert(intercept[AddressMalformed](connect(bank.client, "tls://a:1")).getMessage.contains("neither with unix: nor with tcp://"))
+    intercept[AddressMalformed](connect(bank.client, "tcp://a:70000")): Unit
+  }
+
+  test("older versions are accepted by either side, and by the side that says so") {
+    val older = numbers.client.$protocol
+    val fingerprint = Fingerprint.of(older.fingerprint)
+    val listener = Listener(freshAddress()).serve(payloads.server, accepts = Seq(fingerprint))(abandon(_)).start()
+    abandon(connect(numbers.client, listener.address))
+    val inList = ConnectOptions(accepts = Seq(Fingerprint.of(payloads.client.$protocol.fingerprint)))
+    listener.close()
+    val other = Listener(freshAddress()).serve(payloads.server)(abandon(_)).start()
+    assertEquals(intercept[Refused](connect(numbers.client, other.address)).verdict, 16)
+    abandon(connect(numbers.client, other.address, inList))
+    other.close()
+  }
+
+  test("a listener that nobody closed is replaced; one that listens and other files are not") {
+    val address = freshAddress()
+    val path = Path.of(address.stripPrefix("unix:"))
+    val stale = java.nio.channels.ServerSocketChannel.open(java.net.StandardProtocolFamily.UNIX)
+    stale.bind(java.net.UnixDomainSocketAddress.of(path)): Unit
+    intercept[java.io.IOException](Listener(address)): Unit
+    stale.close()
+    assert(Files.exists(path))
+    val listener = serving(address)
+    logIn(connect(bank.client, address)).quit()
+    intercept[java.io.IOException](Listener(address)): Unit
+    listener.close()
+    assert(!Files.exists(path))
+    Files.writeString(path, "mine"): Unit
+    intercept[java.io.IOException](Listener(address)): Unit
+    assertEquals(Files.readString(path), "mine")
+  }
+
+  test("a peer that stalls in its hello holds up nobody, and is closed") {
+    val listener = serving(freshAddress(), Limits(hello = 300.millis))
+    val stalled = (1 to 20).map(_ => raw(listener.address))
+    stalled.foreach(send(_, Handshake.Magic))
+    logIn(connect(bank.client, listener.address)).quit()
+    stalled.foreach(socket => assertEquals(receive(socket, 1).length, 0))
+    listener.close()
+  }
+
+  test("a listener that does not answer is given up") {
+    val address = freshAddress()
+    val silent = java.nio.channels.ServerSocketChannel.open(java.net.StandardProtocolFamily.UNIX)
+    silent.bind(java.net.UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+    val failed = intercept[ConnectFailed](connect(bank.client, address, ConnectOptions(timeout = 50.millis)))
+    assert(failed.getMessage.contains("did not answer in time"), failed.getMessage)
+    silent.close()
+  }
+
+  test("a side that leaves is told at once, after everything it sent") {
+    val (server, client, listener) = pair()
+    val next = client.login("holk", "1234")
+    val waiting = spawn(server.recv().next.ok().recv() match {
+      case bank.Connected.Deposit(money, next) => (money, closed(next.recv()).why)
+      case other                               => fail(other.toString)
+    })
+    next.recv() match {
+      case bank.LoginResponse.Ok(next) => abandon(next.deposit(1.0))
+      case other                       => fail(other.toString)
+    }
+    assertEquals(await(waiting), (1.0, Why.Left: Why))
+    listener.close()
+
+    val (second, first, another) = pair()
+    val told = spawn(closed(second.recv()))
+    abandon(first)
+    assertEquals(await(told).why, Why.Left: Why)
+    assert(await(told).isByPeer)
+    another.close()
+  }
+
+  test("a sender finds out that the receiver has left") {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(numbers.server))
+    var client = connect(numbers.client, listener.address)
+    abandon(await(server))
+    val told = closed { while (true) client = client.send(1L) }
+    assertEquals(told.why, Why.Left: Why)
+    listener.close()
+  }
+
+  test("bytes that are no frame break the session off, on both sides") {
+    val listener = Listener(freshAddress())
+    val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, 0, "bank", Vector(), None, None)
+    for (bad <- List("0a", "010a04686f6c6b0577726f6e6700", "0002", "0009", "01ffffffffff", "018000", "0101", "8101", "01818040")) {
+      val socket = raw(listener.address)
+      send(socket, hello.encode ++ unhex(bad))
+      val told = closed(listener.accept(bank.server).recv())
+      assertEquals(told.why, Why.Broken: Why, bad)
+      assertEquals(hex(receive(socket, 1024).takeRight(3)), "000301", bad)
+    }
+    val socket = raw(listener.address)
+    send(socket, hello.encode ++ unhex("000301"))
+    assertEquals(closed(listener.accept(bank.server).recv()).why, Why.Broken: Why)
+    listener.close()
+  }
+
+  test("a message that is too large for the peer is an error of the sender, and the session goes on") {
+    val listener = Listener(freshAddress(), Limits(largest = 1024L))
+    val server = spawn(teller(listener.accept(bank.server)))
+    val client = connect(bank.client, listener.address)
+    val refused = intercept[PayloadRefused](client.login("x" * 2000, "1234"))
+    assert(refused.getMessage.contains("at most 1024"), refused.getMessage)
+    logIn(client).quit()
+    counter(await(server))
+    listener.close()
+  }
+
+  test("large messages pass in both directions") {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(payloads.server))
+    val client = connect(payloads.client, listener.address)
+    val text = "text " * 200000
+    val sending = spawn((1 to 20).foldLeft(client)((next, _) => next.str(text)).over())
+    @tailrec def all(next: payloads.server.All, count: Int): Int = next.recv() match {
+      case payloads.All.Str(read, next) =>
+        assert(read == text)
+        all(next, count + 1)
+      case payloads.All.Over => count
+      case other             => fail(other.toString)
+    }
+    assertEquals(all(await(server), 0), 20)
+    await(sending)
+    listener.close()
+  }
+
+  test("waits with a time limit end, and an interrupt ends a wait and nothing else") {
+    val (server, client, listener) = pair()
+    assertEquals(server.tryRecv(), None)
+    assertEquals(server.recvWithin(20.millis), None)
+    val thread = Thread.currentThread
+    spawn {
+      Thread.sleep(50L)
+      thread.interrupt()
+    }: Unit
+    // `intercept` passes on what counts as fatal.
+    val isInterrupted =
+      try {
+        server.recv(): Unit
+        false
+      } catch { case _: InterruptedException => true }
+    assert(isInterrupted)
+    val next = client.login("holk", "1234")
+    val teller = server.recvWithin(Patience.seconds).getOrElse(fail("nothing came")).next
+    val connected = teller.ok()
+    next.recv() match {
+      case bank.LoginResponse.Ok(next) => next.quit()
+      case other                       => fail(other.toString)
+    }
+    counter(connected)
+    listener.close()
+  }
+
+  test("a side that is abandoned while a thread waits on it ends the wait") {
+    val (server, client, listener) = pair()
+    val waiting = spawn(closed(server.recv()))
+    Thread.sleep(50L)
+    abandon(server)
+    assert(!await(waiting).isByPeer)
+    assertEquals(closed(client.login("holk", "1234").recv()).why, Why.Left: Why)
+    listener.close()
+  }
+
+  test("sessions wait in selects, futures, port sets and callbacks") {
+    val listener = Listener(freshAddress())
+    val pairs = (1 to 10).map { _ =>
+      val server = spawn(listener.accept(bank.server))
+      val client = connect(bank.client, listener.address)
+      (await(server), client)
+    }
+    val futures = pairs.take(3).map(_._1.recvAsync().map(_.username)(scala.concurrent.ExecutionContext.global))
+    val selecting = spawn(Select.from(pairs.slice(3, 6).map(_._1.on(_.username))).recv())
+    val set = PortSet[bank.Login.Login, Int]()
+    pairs.zipWithIndex.drop(6).foreach { case ((server, _), index) => set.add(server, index) }
+    val collecting = spawn((6 until 10).map(_ => set.recv().value).toSet)
+    Thread.sleep(20L)
+    val sent = pairs.zipWithIndex.collect { case ((_, client), index) if index != 3 && index != 5 => client.login(index.toString, "") }
+    futures.zipWithIndex.foreach { case (future, index) =>
+      assertEquals(scala.concurrent.Await.result(future, Patience.seconds), index.toString)
+    }
+    assertEquals(await(selecting), "4")
+    assertEquals(await(collecting), (6 until 10).toSet)
+    sent.foreach(abandon)
+    listener.close()
+  }
+
+  test("messages of a run are written when the program asks for it, and soon in any case") {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(numbers.server))
+    val client = connect(numbers.client, listener.address)
+    val next = client.send(1L)
+    flush(next)
+    val numbers.Stream.Send(one, first) = await(server).recv()
+    assertEquals(one, 1L)
+    val last = next.send(2L)
+    assertEquals(first.recv().value, 2L)
+    abandon(last)
+    listener.close()
+  }
+
+  test("a slow reader holds its sender up, and nothing is lost") {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(numbers.server))
+    val sender = SharedSender(connect(numbers.client, listener.address))
+    val count = 300000L
+    val sending = spawn {
+      for (number <- 1L to count) sender.send(_.send(number))
+      sender.close()
+    }
+    var receiver = await(server)
+    Thread.sleep(100L)
+    assert(!sending.isDone)
+    for (number <- 1L to count) {
+      val numbers.Stream.Send(value, next) = receiver.recv()
+      assertEquals(value, number)
+      receiver = next
+    }
+    assertEquals(closed(receiver.recv()).why, Why.Left: Why)
+    await(sending)
+    listener.close()
+  }
+
+  test("draining refuses new sessions and waits for the open ones") {
+    val listener = serving(freshAddress())
+    val client = logIn(connect(bank.client, listener.address))
+    val draining = spawn(listener.drain(Patience.seconds))
+    var refused: Option[Int] = None
+    eventually {
+      refused = try {
+        abandon(connect(bank.client, listener.address))
+        None
+      } catch { case refused: Refused => Some(refused.verdict) }
+      refused.nonEmpty
+    }
+    assertEquals(refused, Some(20))
+    withdraw(client, 3.0).quit()
+    assert(await(draining))
+
+    val impatient = serving(freshAddress())
+    val open = logIn(connect(bank.client, impatient.address))
+    assert(!impatient.drain(20.millis))
+    assertEquals(closed(open.withdrawal(1.0).recv()).why, Why.Left: Why)
+  }
+
+  test("an endpoint that is forgotten closes its session") {
+    val listener = Listener(freshAddress())
+    def forget(): Unit = connect(bank.client, listener.address).login("holk", "1234"): Unit
+    val server = spawn(listener.accept(bank.server))
+    forget()
+    val answered = await(server).recv().next.ok()
+    val told = spawn(closed(answered.recv()).why)
+    eventually {
+      System.gc()
+      told.isDone
+    }
+    assertEquals(await(told), Why.Left: Why)
+    listener.close()
+  }
+
+  test("many sessions at once") {
+    val listener = serving(freshAddress())
+    val start = new CountDownLatch(1)
+    val clients = (1 to 50).map { _ =>
+      spawn {
+        start.await()
+        var connected = logIn(connect(bank.client, listener.address))
+        for (amount <- 1 to 200) connected = withdraw(connected, amount.toDouble)
+        connected.quit()
+      }
+    }
+    start.countDown()
+    clients.foreach(await(_))
+    eventually(listener.size == 0)
+    listener.close()
+  }
+
+  test("a message of a number costs the heap nothing but itself and its endpoints") {
+    val listener = serving(freshAddress())
+    var connected: bank.client.Connected = logIn(connect(bank.client, listener.address))
+    for (amount <- 1 to 20000) connected = withdraw(connected, amount.toDouble)
+    val threads = java.lang.management.ManagementFactory.getThreadMXBean match {
+      case threads: com.sun.management.ThreadMXBean => threads
+      case other                                    => fail(other.toString)
+    }
+    val rounds = 20000
+    val before = threads.getCurrentThreadAllocatedBytes
+    for (amount <- 1 to rounds) connected = withdraw(connected, amount.toDouble)
+    val each = (threads.getCurrentThreadAllocatedBytes - before) / rounds
+    // Two endpoints, one message, and what the selector of the Java library allocates for each of its waits.
+    assert(each < 300L, each.toString)
+    connected.quit()
+    listener.close()
+  }
+
+}

@@ -1,0 +1,75 @@
+package duologue.net
+
+import java.net.UnixDomainSocketAddress
+import java.nio.ByteBuffer
+import java.nio.channels.SocketChannel
+import java.nio.file.{Files, Path}
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+import munit.FunSuite
+
+/** What the suites have in common: files of the repository, sockets without the library, and threads. */
+abstract class NetSuite extends FunSuite {
+
+  /** A wait that takes longer than this has failed. */
+  protected val Patience = 60L
+
+  private lazy val folder: Path = Files.createTempDirectory("duologue-net")
+  private var count = 0
+
+  protected def repository: Path = Path.of(System.getProperty("duologue.repository"))
+
+  protected def lines(file: String): Vector[String] =
+    Files.readString(repository.resolve("tests/wire").resolve(file)).linesIterator.filterNot(_.startsWith("#")).toVector
+
+  /** An address that nobody uses. */
+  protected def freshAddress(): String = synchronized {
+    count += 1
+    "unix:" + folder.resolve(count.toString + ".sock").toString
+  }
+
+  protected def unhex(text: String): Array[Byte] =
+    if (text == "-") Array.emptyByteArray else text.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray
+
+  protected def hex(bytes: Array[Byte]): String =
+    if (bytes.isEmpty) "-" else bytes.map(byte => f"$byte%02x").mkString
+
+  /** Runs `body` in a thread of its own. */
+  protected def spawn[T](body: => T): CompletableFuture[T] = {
+    val result = new CompletableFuture[T]
+    val thread = new Thread(() =>
+      try result.complete(body): Unit
+      catch { case thrown: Throwable => result.completeExceptionally(thrown): Unit }
+    )
+    thread.setDaemon(true)
+    thread.start()
+    result
+  }
+
+  protected def await[T](future: CompletableFuture[T]): T = future.get(Patience, TimeUnit.SECONDS)
+
+  /** A socket without the library. */
+  protected def raw(address: String): SocketChannel =
+    SocketChannel.open(UnixDomainSocketAddress.of(address.stripPrefix("unix:")))
+
+  protected def send(socket: SocketChannel, bytes: Array[Byte]): Unit = {
+    val buffer = ByteBuffer.wrap(bytes)
+    while (buffer.hasRemaining) socket.write(buffer): Unit
+  }
+
+  /** Up to `most` bytes; fewer only at the end of the connection. */
+  protected def receive(socket: SocketChannel, most: Int): Array[Byte] = {
+    val buffer = ByteBuffer.allocate(most)
+    var isOpen = true
+    while (buffer.hasRemaining && isOpen)
+      isOpen =
+        try socket.read(buffer) >= 0
+        catch { case _: java.io.IOException => false }
+    buffer.array.take(buffer.position())
+  }
+
+  protected def eventually(condition: => Boolean): Unit = {
+    val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(Patience)
+    while (!condition && System.nanoTime() < deadline) Thread.sleep(1L)
+    assert(condition)
+  }
+}

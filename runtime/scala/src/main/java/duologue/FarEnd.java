@@ -1,0 +1,498 @@
+package duologue;
+
+import java.io.IOException;
+import java.lang.invoke.VarHandle;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The far end of a session whose peer is in another process: it holds the other side of an ordinary session, without a thread of
+ * its own. For transports; programs do not need it.
+ *
+ * <p>Messages of the near side are encoded while the near side sends them, in its thread, and do not enter the ring: so a message
+ * that cannot be sent is an error of the sender. Messages of the peer are decoded and sent through the ring by the thread that
+ * finds them: a thread that waits for them, or the transport's thread for waits without a thread. So everything that waits on the
+ * near side waits as in any session.
+ *
+ * <p>The far side counts as abandoned from the beginning ({@link SharedFlags#left}). That leads the near side's operations to their
+ * rare cases, which ask the far end, and costs sessions within a process nothing.
+ *
+ * <p>All fields that are not final or volatile are accessed under the lock. Waiters are woken without it, because they may run the
+ * program's own code. A thread that waits in the transport sets {@link #awaiting}, executes a fence, and checks once more; a thread
+ * that has delivered something executes a fence and then reads that field.
+ */
+public final class FarEnd {
+    /** Far ends whose connection is open: the program may have forgotten the session, and its peer must be told. */
+    private static final Set<FarEnd> OPEN = ConcurrentHashMap.newKeySet();
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final WireState[] states;
+    private final SideState near;
+    private final Side far;
+    private final Transport transport;
+    private final Outbox out;
+    private final Inbox in;
+    /** The near side, until {@link #start} returns it. The far end must not keep it from being found when it is forgotten. */
+    private Side start;
+    /** The position of the current state, or {@link WireState#OVER}. */
+    private int state;
+    /** Whether the connection is to be closed once everything is written. */
+    private boolean isEnding;
+    private boolean isClosed;
+    /** Reason nothing more comes from the connection, when what has been read is decoded; null while something may come. */
+    private Reason end;
+    /** As {@link #end}, when everything is decoded. */
+    private volatile Reason why;
+    private volatile String detail;
+    private volatile Thread awaiting;
+    /** Whether so much waits to be written that the near side has to wait. */
+    private volatile boolean isFull;
+
+    /**
+     * The far end of a new session over a connection whose handshake is over. {@code largest} and {@code memory} limit the payloads
+     * that are received, {@code peersLargest} those that are sent, and {@code received} is what the peer has sent after its hello
+     * or answer.
+     */
+    public FarEnd(
+            WireProtocol protocol,
+            boolean isClient,
+            Transport transport,
+            long largest,
+            long memory,
+            long peersLargest,
+            byte[] received) {
+        this.states = protocol.states;
+        this.transport = transport;
+        this.out = new Outbox(peersLargest);
+        this.in = new Inbox(largest, memory, received);
+        Pipe pipe = new Pipe(protocol.name(), protocol.capacity, this);
+        boolean isFirst = isClient == protocol.isClientFirst();
+        this.start = new Side(pipe, isClient, isFirst);
+        this.near = start.state;
+        this.far = new Side(pipe, !isClient, !isFirst);
+        SideState.join(near, far.state);
+        SharedFlags flags = far.state.flags;
+        flags.left = true;
+        flags.waiter = new FarEndWaiter.Leaver(this);
+        flags.room = new FarEndWaiter.Refill(this);
+        OPEN.add(this);
+    }
+
+    /** The near side, which is returned once. */
+    Side start() {
+        Side side = start;
+        start = null;
+        return side;
+    }
+
+    // ---- what the near side asks
+
+    /** Reason the session is over; null while it is not. */
+    Reason why() {
+        return why;
+    }
+
+    /** What a peer has done that broke the session, or the failure of the connection; null if there is nothing to add. */
+    String detail() {
+        return detail;
+    }
+
+    /**
+     * Sends a message of the near side, whose use has begun. Returns false if the session is over. Throws {@link PayloadRefused} if
+     * the message cannot be sent; then nothing has happened.
+     */
+    boolean send(int index, Object payload, long number, int then) {
+        boolean isTold = false;
+        lock.lock();
+        try {
+            if (why != null) {
+                return false;
+            }
+            boolean wasEmpty = out.isEmpty();
+            out.add(states[state], index, payload, number);
+            state = states[state].next(index);
+            near.sequence++;
+            far.state.sequence++;
+            if (then == Pipe.STAY) {
+                if (out.isFull()) {
+                    isTold = exchange();
+                } else if (wasEmpty) {
+                    transport.collect();
+                }
+                limit();
+            } else if (then == Pipe.TURN) {
+                far.state.turnAround();
+                flushed();
+            } else {
+                isEnding = true;
+                flushed();
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (isTold) {
+            tell();
+        }
+        return true;
+    }
+
+    /** Whether the near side has to wait for space. */
+    boolean isFull() {
+        return isFull;
+    }
+
+    /** Makes the near side, which has claimed itself, ask for space if too much is waiting to be written. */
+    private void limit() {
+        if (near.pipe.unbounded) {
+            isFull = out.isFull() && why == null;
+            near.credit = isFull ? 0 : near.pipe.room;
+            near.pipe.consumed = isFull ? near.sequence - near.pipe.room : near.sequence;
+        }
+    }
+
+    /** Whether there is space again for a near side that may wait for it. */
+    private boolean eases() {
+        if (!isFull || out.isFull() && why == null) {
+            return false;
+        }
+        isFull = false;
+        return true;
+    }
+
+    /** Whether the near side may send without waiting, or the session is over. */
+    boolean hasRoom() {
+        if (!lock.tryLock()) {
+            return why != null;
+        }
+        boolean isTold;
+        boolean hasRoom;
+        try {
+            isTold = exchange();
+            limit();
+            hasRoom = !out.isFull() || why != null;
+        } finally {
+            lock.unlock();
+        }
+        if (isTold) {
+            tell();
+        }
+        return hasRoom;
+    }
+
+    /** Looks for what the near side waits for: a message, or the end of the session. Never waits. */
+    void poll() {
+        if (why == null) {
+            pump(true);
+        }
+    }
+
+    /** As {@link Side#await}, in a thread that may wait in the transport. */
+    Side.Outcome await(SideState near, long nanos, long deadline) {
+        awaiting = Thread.currentThread();
+        try {
+            boolean reads = false;
+            for (;;) {
+                pump(reads);
+                VarHandle.fullFence();
+                if (near.isDelivered()) {
+                    return Side.Outcome.READY;
+                }
+                if (Thread.interrupted()) {
+                    return Side.Outcome.INTERRUPTED;
+                }
+                long left = nanos < 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
+                if (left <= 0 && reads) {
+                    return Side.Outcome.TIMEOUT;
+                }
+                if (left > 0) {
+                    transport.await(hasLeftover(), left);
+                }
+                reads = true;
+            }
+        } catch (IOException failed) {
+            lose(failed);
+            return Side.Outcome.READY;
+        } finally {
+            awaiting = null;
+        }
+    }
+
+    private boolean hasLeftover() {
+        lock.lock();
+        try {
+            return !out.isEmpty();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Makes the transport's thread look for what the near side waits for. */
+    void arm() {
+        boolean forSpace;
+        lock.lock();
+        try {
+            flushed();
+            forSpace = !out.isEmpty();
+        } finally {
+            lock.unlock();
+        }
+        transport.arm(forSpace);
+    }
+
+    // ---- what the transport calls
+
+    /** The connection is ready, as {@link Transport#arm} has asked. */
+    public void ready() {
+        pump(true);
+        boolean forSpace;
+        lock.lock();
+        try {
+            if (isClosed) {
+                return;
+            }
+            forSpace = !out.isEmpty();
+        } finally {
+            lock.unlock();
+        }
+        // Something else may have arrived than what the near side waits for.
+        if (forSpace || near.flags.isAwaited() && !near.isDelivered()) {
+            transport.arm(forSpace);
+        }
+    }
+
+    /** Writes what has been collected. */
+    public void flush() {
+        boolean isTold;
+        lock.lock();
+        try {
+            flushed();
+            isTold = eases();
+        } finally {
+            lock.unlock();
+        }
+        if (isTold) {
+            tell();
+        }
+    }
+
+    /** Whether everything that was sent is written, or never will be. */
+    public boolean isFlushed() {
+        lock.lock();
+        try {
+            return isClosed || out.isEmpty();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends the session as lost, for a connection that a transport gives up. */
+    public void lose(Throwable failure) {
+        lock.lock();
+        try {
+            finish(Reason.LOST, failure.getMessage());
+            settle();
+        } finally {
+            lock.unlock();
+        }
+        tell();
+    }
+
+    // ---- the connection
+
+    /** Writes, reads if {@code reads}, decodes and delivers. Does nothing if another thread does so at the moment. */
+    void pump(boolean reads) {
+        if (!lock.tryLock()) {
+            return;
+        }
+        boolean isTold;
+        try {
+            if (reads) {
+                isTold = exchange();
+            } else {
+                flushed();
+                isTold = deliver();
+            }
+            isTold |= eases();
+        } finally {
+            lock.unlock();
+        }
+        if (isTold) {
+            tell();
+        }
+    }
+
+    /** Writes what is there to write, and reads and delivers what is there to read. Returns whether there is news. */
+    private boolean exchange() {
+        flushed();
+        boolean isNews = deliver();
+        try {
+            while (end == null && !isClosed && !isEnding && !isStalled() && in.read(transport)) {
+                isNews |= deliver();
+                if (isNews) {
+                    break;
+                }
+            }
+        } catch (IOException failed) {
+            finish(state == WireState.OVER ? Reason.LEFT : Reason.LOST, failed.getMessage());
+            isNews = true;
+        }
+        return settle() || isNews;
+    }
+
+    /** Writes what is there to write. */
+    private void flushed() {
+        if (isClosed) {
+            return;
+        }
+        try {
+            if (!out.isEmpty() && !out.write(transport)) {
+                transport.arm(true);
+            }
+        } catch (IOException failed) {
+            // The peer may have said before why it has closed the connection: reading finds the end.
+            out.clear();
+        }
+        if (isEnding && out.isEmpty()) {
+            close();
+        }
+    }
+
+    /** Whether the near side has to receive messages of an unbounded run before more can be delivered. */
+    private boolean isStalled() {
+        SideState far = this.far.state;
+        return far.speaks && state != WireState.OVER && far.credit == 0 && !far.gainsRoom();
+    }
+
+    /** Delivers what has been read. Returns whether there is news for the near side. */
+    private boolean deliver() {
+        boolean isNews = false;
+        try {
+            while (why == null && !isClosed && !near.isLeft() && !isStalled()) {
+                boolean isPeers = far.state.speaks && state != WireState.OVER;
+                int found = in.next(isPeers ? states[state] : null);
+                if (found == Inbox.NOTHING) {
+                    break;
+                }
+                if (found >= 0) {
+                    message(found);
+                    isNews = true;
+                } else if (found <= Inbox.LEAVE) {
+                    isNews = true;
+                    int reason = Inbox.LEAVE - found;
+                    in.clear();
+                    finish(
+                            reason == 1 ? Reason.BROKEN : reason == 2 ? Reason.LATE : Reason.LEFT,
+                            reason == 1 ? "the peer says that this side broke the format" : null);
+                }
+            }
+        } catch (RuntimeException malformed) {
+            // Other exceptions than MalformedPayload would mean that a value was refused by its own class.
+            in.clear();
+            if (state != WireState.OVER) {
+                shun(malformed.getMessage());
+            }
+            isNews = true;
+        }
+        in.trim();
+        return settle() || isNews;
+    }
+
+    private void message(int index) {
+        WireState current = states[state];
+        Object payload = in.take(current, index);
+        int next = current.next(index);
+        int then =
+                next == WireState.OVER ? Pipe.END : states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
+        state = next;
+        // False means that the near side has been abandoned at this moment: the leaver does what is left to do.
+        if (far.state.send(0, index, payload, in.number(), then) && then == Pipe.END) {
+            close();
+        }
+    }
+
+    /** Tells the peer that it broke the format, and ends the session. */
+    private void shun(String what) {
+        finish(Reason.BROKEN, what);
+        if (!isClosed) {
+            out.control(3, 1);
+            flushed();
+        }
+    }
+
+    private void finish(Reason why, String detail) {
+        if (end == null) {
+            end = why;
+            if (detail != null) {
+                this.detail = detail;
+            }
+        }
+    }
+
+    /** Ends the session once everything is decoded. Returns whether it has just ended. */
+    private boolean settle() {
+        if (end == null || why != null || isStalled() && in.isCut()) {
+            return false;
+        }
+        why = end;
+        close();
+        return true;
+    }
+
+    /** Wakes what waits on the near side. */
+    private void tell() {
+        VarHandle.fullFence();
+        Thread thread = awaiting;
+        if (thread != null && thread != Thread.currentThread()) {
+            transport.wake();
+        }
+        SharedFlags flags = near.flags;
+        Waiter.wake(flags.waiter);
+        Waiter.wake(flags.room);
+    }
+
+    /** The near side may have been abandoned. */
+    void leaveIfLeft() {
+        if (near.isLeft()) {
+            leave();
+        }
+    }
+
+    private void leave() {
+        lock.lock();
+        try {
+            if (!isClosed && !isEnding) {
+                if (end == null && state != WireState.OVER) {
+                    out.control(3, 0);
+                }
+                isEnding = true;
+                end = Reason.LEFT;
+                why = Reason.LEFT;
+                flushed();
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (awaiting != null) {
+            transport.wake();
+        }
+    }
+
+    /** Closes the connection. What has arrived is read before, or some systems would discard what was written. */
+    private void close() {
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
+        OPEN.remove(this);
+        try {
+            in.clear();
+            for (int i = 0; i < 16 && in.read(transport); i++) {
+                in.clear();
+            }
+        } catch (IOException ended) {
+            // There is nothing more to read.
+        }
+        transport.close();
+    }
+}

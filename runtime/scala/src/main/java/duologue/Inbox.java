@@ -1,0 +1,205 @@
+package duologue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/** The bytes that a far end has read and not decoded yet, as frames. */
+final class Inbox {
+    /** What {@link #next} finds. A message is its index. */
+    static final int NOTHING = -1;
+    static final int ALIVE = -2;
+    static final int DRAIN = -3;
+    /** The peer ends the session, for reason 0. Further reasons have lower numbers. */
+    static final int LEAVE = -4;
+
+    private static final int FIRST = 4 << 10;
+    private static final int MOST = 64 << 10;
+
+    private final long largest;
+    private final long memory;
+    private final PayloadReader reader = new PayloadReader();
+    private byte[] bytes;
+    private ByteBuffer view;
+    private int from;
+    private int end;
+    /** Where the payload of the message that {@link #next} has found begins, and where it ends. */
+    private int body;
+    private int after;
+
+    /** Payloads may have {@code largest} bytes, and their values may take {@code memory} bytes. */
+    Inbox(long largest, long memory, byte[] received) {
+        this.largest = largest;
+        this.memory = memory;
+        this.bytes = java.util.Arrays.copyOf(received, Math.max(FIRST, received.length));
+        this.view = ByteBuffer.wrap(bytes);
+        this.end = received.length;
+    }
+
+    /** Reads once what is there. Returns false if nothing is there; throws EOFException at the end. */
+    boolean read(Transport transport) throws IOException {
+        if (from == end) {
+            from = 0;
+            end = 0;
+        }
+        if (end == bytes.length) {
+            compact();
+        }
+        view.limit(bytes.length).position(end);
+        int count = transport.read(view);
+        if (count < 0) {
+            throw new java.io.EOFException("the connection ended");
+        }
+        end += count;
+        if (end == bytes.length && bytes.length < MOST) {
+            resize(2 * bytes.length);
+        }
+        return count > 0;
+    }
+
+    /** Makes space after the bytes that are there. */
+    private void compact() {
+        if (from == 0) {
+            resize(2 * bytes.length);
+        } else {
+            System.arraycopy(bytes, from, bytes, 0, end - from);
+            end -= from;
+            from = 0;
+        }
+    }
+
+    private void resize(int size) {
+        byte[] larger = new byte[size];
+        System.arraycopy(bytes, from, larger, 0, end - from);
+        end -= from;
+        from = 0;
+        bytes = larger;
+        view = ByteBuffer.wrap(larger);
+    }
+
+    /** Whether bytes of a frame are there that is not complete. */
+    boolean isCut() {
+        return from != end;
+    }
+
+    /**
+     * What comes next, if all of it is there: a message of {@code state}, which is null if it is not the peer's turn, or a control
+     * frame. Throws {@link MalformedPayload} if it is neither.
+     */
+    int next(WireState state) {
+        if (from == end) {
+            return NOTHING;
+        }
+        if (bytes[from] == 0) {
+            return control();
+        }
+        if (state == null) {
+            throw new MalformedPayload("a message out of turn");
+        }
+        int first = bytes[from];
+        int at = from + 1;
+        int tag = first;
+        if (first < 0) {
+            if (at == end) {
+                return NOTHING;
+            }
+            int second = bytes[at++];
+            if (second <= 0) {
+                throw new MalformedPayload("an unknown message");
+            }
+            tag = first & 0x7f | second << 7;
+        }
+        int index = tag - 1;
+        if (index >= state.messages()) {
+            throw new MalformedPayload("an unknown message");
+        }
+        long size = state.least(index);
+        if (!state.isFixed(index)) {
+            size = 0;
+            for (int shift = 0; ; shift += 7) {
+                if (at == end) {
+                    return NOTHING;
+                }
+                int next = bytes[at++];
+                if (next < 0 && shift == 28 || next == 0 && shift > 0) {
+                    throw new MalformedPayload("a size that is too large, or longer than necessary");
+                }
+                size |= (long) (next & 0x7f) << shift;
+                if (next >= 0) {
+                    break;
+                }
+            }
+        }
+        if (size < state.least(index) || size > state.most(index)) {
+            throw new MalformedPayload("a message of " + size + " bytes, which it cannot have");
+        }
+        if (size > largest) {
+            throw new MalformedPayload("a message of " + size + " bytes, although " + largest + " is the limit");
+        }
+        if (size > end - at) {
+            reserve(at - from + size);
+            return NOTHING;
+        }
+        body = at;
+        after = at + (int) size;
+        return index;
+    }
+
+    private int control() {
+        int available = end - from;
+        if (available < 2) {
+            return NOTHING;
+        }
+        int kind = bytes[from + 1];
+        switch (kind) {
+            case 1, 4:
+                from += 2;
+                return kind == 1 ? ALIVE : DRAIN;
+            case 3:
+                if (available < 3) {
+                    return NOTHING;
+                }
+                int reason = bytes[from + 2] & 0xff;
+                from += 3;
+                return LEAVE - reason;
+            default:
+                throw new MalformedPayload("an unknown control frame");
+        }
+    }
+
+    /** Makes space for a frame of this many bytes. */
+    private void reserve(long size) {
+        if (size > bytes.length - from) {
+            if (size <= bytes.length) {
+                compact();
+            } else {
+                resize((int) size);
+            }
+        }
+    }
+
+    /** The payload of the message that {@link #next} has found; {@link #number} has it if it is a single number. */
+    Object take(WireState state, int index) {
+        reader.begin(bytes, body, after, memory);
+        Object payload = state.get(index, reader);
+        reader.finish();
+        from = after;
+        return payload;
+    }
+
+    long number() {
+        return reader.number();
+    }
+
+    /** Releases memory that a large message has left behind. */
+    void trim() {
+        if (bytes.length > MOST && end - from < MOST) {
+            resize(MOST);
+        }
+    }
+
+    /** Forgets everything. */
+    void clear() {
+        from = 0;
+        end = 0;
+    }
+}

@@ -1,0 +1,9 @@
+package duologue;
+
+/** Why a session with another process is over; `Why` for programs. */
+enum Reason {
+    LEFT,
+    LOST,
+    BROKEN,
+    LATE
+}

@@ -1,0 +1,34 @@
+package duologue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * What carries the bytes of one session. None of its methods waits, except {@link #await}. {@link FarEnd} calls {@link #read} and
+ * {@link #write} while it holds its lock, and no two at the same time.
+ */
+public interface Transport {
+    /** Reads what is there: the number of bytes, 0 if there is nothing, or -1 at the end. */
+    int read(ByteBuffer into) throws IOException;
+
+    /** Writes as much as possible without waiting. */
+    int write(ByteBuffer from) throws IOException;
+
+    /**
+     * Waits until there is something to read or, with {@code forSpace}, until something can be written; until {@link #wake} is or
+     * was called, the thread is interrupted (which stays pending), or this many nanoseconds are over. May also return early.
+     */
+    void await(boolean forSpace, long nanos) throws IOException;
+
+    /** Ends the current {@link #await}, or the next one. */
+    void wake();
+
+    /** Calls {@link FarEnd#ready} once, in a thread of its own, when {@link #await} would return. */
+    void arm(boolean forSpace);
+
+    /** Calls {@link FarEnd#flush} within a few milliseconds, in a thread of its own. */
+    void collect();
+
+    /** Closes the connection. May be called more than once. */
+    void close();
+}

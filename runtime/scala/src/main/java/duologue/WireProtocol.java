@@ -1,0 +1,39 @@
+package duologue;
+
+import java.util.HexFormat;
+
+/** A protocol as its sessions travel between processes. Created by generated code. */
+public final class WireProtocol {
+    private final String name;
+    private final byte[] fingerprint;
+    final int capacity;
+    final WireState[] states;
+
+    /** {@code capacity} is the longest run, or 0 if a run is unbounded; the fingerprint is in hexadecimal. */
+    public WireProtocol(String name, String fingerprint, int capacity, WireState... states) {
+        this.name = name;
+        this.fingerprint = HexFormat.of().parseHex(fingerprint);
+        this.capacity = capacity;
+        this.states = states;
+    }
+
+    /** The name, as spelled in the specification. */
+    public String name() {
+        return name;
+    }
+
+    /** The fingerprint, which is the same for all protocols that are spoken alike: 16 bytes. */
+    public byte[] fingerprint() {
+        return fingerprint.clone();
+    }
+
+    /** How the messages of a state are encoded. */
+    public WireState state(int position) {
+        return states[position];
+    }
+
+    /** Whether the client sends first. */
+    public boolean isClientFirst() {
+        return states[0].isClients;
+    }
+}

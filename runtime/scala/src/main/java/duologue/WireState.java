@@ -1,0 +1,52 @@
+package duologue;
+
+/** One state of a protocol as its messages travel between processes. Implemented by generated code. */
+public abstract class WireState {
+    /** In {@link #next}: the session is over. */
+    static final int OVER = -1;
+    private static final int COLUMNS = 3;
+
+    final String name;
+    final boolean isClients;
+    private final long[] rows;
+
+    /**
+     * A state in which the client sends, or the server. {@code rows} has three numbers for each message: the least and the most
+     * bytes of its payload (-1: there is no bound), and the position of the state that follows (-1: the session is over).
+     */
+    protected WireState(String name, boolean isClients, long... rows) {
+        this.name = name;
+        this.isClients = isClients;
+        this.rows = rows;
+    }
+
+    /** Writes the payload of a message. A payload that is a single primitive value is the {@code number}. */
+    public abstract void put(int index, Object payload, long number, PayloadWriter out);
+
+    /** Reads the payload of a message. A single primitive value is stored with {@link PayloadReader#number(long)}. */
+    public abstract Object get(int index, PayloadReader in);
+
+    final int messages() {
+        return rows.length / COLUMNS;
+    }
+
+    /** The least bytes of a payload of this message. */
+    final long least(int index) {
+        return rows[index * COLUMNS];
+    }
+
+    /** The most bytes of a payload of this message. */
+    final long most(int index) {
+        long most = rows[index * COLUMNS + 1];
+        return most < 0 ? Long.MAX_VALUE : most;
+    }
+
+    /** Whether all payloads of this message have the same number of bytes, which is then not sent. */
+    final boolean isFixed(int index) {
+        return least(index) == most(index);
+    }
+
+    final int next(int index) {
+        return (int) rows[index * COLUMNS + 2];
+    }
+}

@@ -1,0 +1,391 @@
+//! What sessions with other processes need: how payloads are encoded, and what a side is called by transports.
+
+use super::layout::Code;
+use super::payload::number;
+use super::place::{GENERATED, Place, nested, tuple_paths};
+use super::spelling;
+use super::whole::Whole;
+use crate::check::{CheckedProgram, CheckedProtocol};
+use crate::graph::Capacity;
+use crate::protocol::{Builtin, Direction, InstanceId, Message, Next, Side, State, StateId, Type};
+use crate::relation::{Obstacle, View};
+use crate::wire::{Plan, Size, Sizes};
+use askama::Template;
+use std::collections::BTreeMap;
+
+/// The class of the runtime that has everything about a protocol.
+const PROTOCOL: &str = "_root_.duologue.WireProtocol";
+
+/// More values than this, and each message of a state is encoded by a method of its own: a method of the JVM is limited.
+const VALUES_IN_ONE_METHOD: usize = 400;
+
+/// A side's object as a value: what follows its name, and its first members.
+pub struct RoleView {
+    pub base: &'static str,
+    pub members: Vec<String>,
+}
+
+/// How the messages of a protocol or an instance are encoded.
+#[derive(Template)]
+#[template(path = "scala/remote.scala.jinja")]
+pub struct RemoteView {
+    name: String,
+    fingerprint: String,
+    capacity: usize,
+    states: Vec<StateView>,
+}
+
+struct StateView {
+    name: String,
+    is_clients: bool,
+    rows: String,
+    put: Vec<String>,
+    get: Vec<String>,
+    /// Methods to which `put` and `get` delegate in large states.
+    parts: Vec<String>,
+}
+
+/// What a protocol or an instance needs, if it can leave the process.
+pub struct Remote<'a> {
+    protocol: CheckedProtocol<'a>,
+    name: &'a str,
+    plan: Plan,
+    reached: Vec<(StateId, Vec<Type>)>,
+}
+
+impl<'a> Remote<'a> {
+    /// A protocol. `None` if it has no messages, or only its instances can leave the process.
+    pub fn of_protocol(protocol: CheckedProtocol<'a>) -> Result<Option<Remote<'a>>, Obstacle> {
+        let plan = Plan::of(View::of(protocol.program(), protocol.id()))?;
+        let name = protocol.protocol().name.text();
+        Ok(Remote::of(protocol, name, plan, protocol.instantiations()))
+    }
+
+    /// An instance of a generic protocol.
+    pub fn of_instance(
+        checked: &'a CheckedProgram,
+        id: InstanceId,
+    ) -> Result<Option<Remote<'a>>, Obstacle> {
+        let instance = checked.program().instance(id);
+        let plan = Plan::of(View::instance(checked.program(), instance))?;
+        let protocol = checked.protocol(instance.protocol);
+        let reached = checked.instantiations_of(id);
+        Ok(Remote::of(protocol, instance.name.text(), plan, reached))
+    }
+
+    fn of(
+        protocol: CheckedProtocol<'a>,
+        name: &'a str,
+        plan: Plan,
+        reached: Vec<(StateId, Vec<Type>)>,
+    ) -> Option<Remote<'a>> {
+        plan.fingerprint?;
+        plan.first?;
+        Some(Remote {
+            protocol,
+            name,
+            plan,
+            reached,
+        })
+    }
+
+    /// A side's object. `first` is the class of its first endpoint, and `open` the code that creates it from `start`.
+    pub fn role(side: Side, first: &str, open: &str) -> RoleView {
+        let is_client = side == Side::Client;
+        RoleView {
+            base: " extends _root_.duologue.Role",
+            members: vec![
+                format!("type $First = {first}"),
+                format!("def $protocol: {PROTOCOL} = $wire"),
+                format!("def $isClient: _root_.scala.Boolean = {is_client}"),
+                format!("def $open(start: _root_.duologue.Endpoint): {first} = {open}"),
+            ],
+        }
+    }
+
+    /// How the messages are encoded.
+    pub fn view(&self, place: &mut Place, sizes: &Sizes) -> RemoteView {
+        place.hide(std::iter::empty());
+        let mut positions = BTreeMap::new();
+        let mut states = Vec::new();
+        for (id, arguments) in &self.reached {
+            let state = self.protocol.protocol().state(*id);
+            if let Some(direction) = state.direction {
+                positions.insert((*id, arguments.clone()), positions.len());
+                states.push((state, direction, arguments));
+            }
+        }
+        let mut write = |(state, direction, arguments): &(&State, Direction, &Vec<Type>)| {
+            let encodings = sizes.messages(state, arguments);
+            let rows = encodings.zip(&state.messages).map(|(encoding, message)| {
+                let next = match &message.next {
+                    Next::End => None,
+                    Next::State {
+                        state,
+                        arguments: given,
+                    } => {
+                        let given = given.iter().map(|ty| ty.substitute(arguments));
+                        positions.get(&(*state, given.collect()))
+                    }
+                };
+                let Size { least, most } = encoding.size;
+                let most = most.map_or("-1L".to_owned(), long);
+                let next = next.map_or("-1".to_owned(), usize::to_string);
+                format!("{}, {most}, {next}L", long(least))
+            });
+            let rows: Vec<String> = rows.collect();
+            let mut view = StateView {
+                name: spelling::literal(state.name.text()),
+                is_clients: direction.active_side() == Side::Client,
+                rows: rows.join(", "),
+                put: Vec::new(),
+                get: Vec::new(),
+                parts: Vec::new(),
+            };
+            let code = Coder { place, sizes };
+            let values = state.messages.iter().map(|message| message.entries.len());
+            let is_large = values.sum::<usize>() > VALUES_IN_ONE_METHOD;
+            for (index, message) in state.messages.iter().enumerate() {
+                code.message(index, message, arguments, is_large, &mut view);
+            }
+            view
+        };
+        let fingerprint = self.plan.fingerprint.map(|it| it.to_string());
+        RemoteView {
+            name: spelling::literal(self.name),
+            fingerprint: spelling::literal(&fingerprint.unwrap_or_default()),
+            capacity: match self.protocol.capacity() {
+                Capacity::Bounded(messages) => messages.max(1) as usize,
+                Capacity::Unbounded => 0,
+            },
+            states: states.iter().map(&mut write).collect(),
+        }
+    }
+}
+
+/// The name of the method that writes or reads a value.
+fn word(builtin: Builtin) -> &'static str {
+    match builtin {
+        Builtin::Bool => "bool",
+        Builtin::U8 => "u8",
+        Builtin::U16 => "u16",
+        Builtin::U32 => "u32",
+        Builtin::U64 | Builtin::I64 => "i64",
+        Builtin::I8 => "i8",
+        Builtin::I16 => "i16",
+        Builtin::I32 => "i32",
+        Builtin::F32 => "f32",
+        Builtin::F64 => "f64",
+        Builtin::Str => "str",
+        Builtin::Bytes => "bytes",
+    }
+}
+
+fn long(number: u64) -> String {
+    // Only a type without values needs more than a `Long` has.
+    format!("{}L", i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// Whether values of a type have an encoding: it contains no endpoints, and nothing that only the program knows.
+pub fn is_encoded(whole: &Whole, ty: &Type) -> bool {
+    whole.is_encoded(ty)
+}
+
+/// Writes code that encodes and decodes.
+pub struct Coder<'a, 'p> {
+    pub place: &'a Place<'p>,
+    pub sizes: &'a Sizes,
+}
+
+impl Coder<'_, '_> {
+    fn message(
+        &self,
+        index: usize,
+        message: &Message,
+        arguments: &[Type],
+        is_large: bool,
+        view: &mut StateView,
+    ) {
+        let types = message.entries.iter();
+        let types: Vec<Type> = types.map(|entry| entry.ty.substitute(arguments)).collect();
+        let whole = self.place.whole;
+        // A value of a type parameter is an object in the ring, whatever the argument is.
+        let declared: Vec<&Type> = message.entries.iter().map(|entry| &entry.ty).collect();
+        let is_number = number(whole, &declared).is_some();
+        let (put, get) = match types.as_slice() {
+            [] => (vec!["()".to_owned()], Code::word("null")),
+            [only] if is_number => self.number(self.underlying(only)),
+            [only] => {
+                let cast = format!("payload.asInstanceOf[{}]", self.place.payload_type(only));
+                let put = match self.underlying(only) {
+                    Type::Tuple(_) => {
+                        let mut put = vec![format!("val value = {cast}")];
+                        put.extend(self.put(only, "value", "out"));
+                        put
+                    }
+                    _ => self.put(only, &cast, "out"),
+                };
+                let is_primitive = number(whole, &[only]).is_some();
+                let get = self.get(only, "in");
+                let boxed = |code: &Code| {
+                    Code::word(format!("{}.asInstanceOf[_root_.scala.AnyRef]", code.flat()))
+                };
+                (put, if is_primitive { boxed(&get) } else { get })
+            }
+            several => {
+                let parts: Vec<_> = several
+                    .iter()
+                    .map(|ty| self.place.payload_type(ty))
+                    .collect();
+                let tuple = nested(parts, &|parts| format!("({})", parts.join(", ")));
+                let mut put = vec![format!("val values = payload.asInstanceOf[{tuple}]")];
+                for (ty, path) in several.iter().zip(tuple_paths(several.len())) {
+                    put.extend(self.put(ty, &format!("values{path}"), "out"));
+                }
+                (put, self.get_tuple(several, "in"))
+            }
+        };
+        let pattern = format!("case {index} =>");
+        if is_large && !types.is_empty() {
+            let (writer, any) = ("_root_.duologue.PayloadWriter", "_root_.scala.Any");
+            let (parameter, argument) = if is_number {
+                ("number: _root_.scala.Long".to_owned(), "number")
+            } else {
+                (format!("payload: {any}"), "payload")
+            };
+            view.put
+                .push(format!("{pattern} put${index}({argument}, out)"));
+            view.get.push(format!("{pattern} get${index}(in)"));
+            view.parts.push(format!(
+                "private def put${index}({parameter}, out: {writer}): _root_.scala.Unit = {{"
+            ));
+            view.parts
+                .extend(put.iter().map(|line| format!("  {line}")));
+            view.parts.push("}".to_owned());
+            view.parts.push(format!(
+                "private def get${index}(in: _root_.duologue.PayloadReader): {any} ="
+            ));
+            view.parts.push(format!("  {}", get.at(8)));
+            return;
+        }
+        match put.as_slice() {
+            [only] => view.put.push(format!("{pattern} {only}")),
+            several => {
+                view.put.push(pattern.clone());
+                view.put
+                    .extend(several.iter().map(|line| format!("  {line}")));
+            }
+        }
+        view.get.push(format!("{pattern} {}", get.at(8)));
+    }
+
+    fn underlying<'t>(&'t self, ty: &'t Type) -> &'t Type {
+        self.place.whole.underlying(ty)
+    }
+
+    /// How a payload is encoded that is kept as a number.
+    fn number(&self, ty: &Type) -> (Vec<String>, Code) {
+        let (put, get) = match ty {
+            Type::Builtin(Builtin::Bool) => ("out.bool(number != 0L)", "if (in.bool()) 1L else 0L"),
+            Type::Builtin(Builtin::U8) => ("out.u8(number.toInt)", "in.u8().toLong"),
+            Type::Builtin(Builtin::U16) => ("out.u16(number.toInt)", "in.u16().toLong"),
+            Type::Builtin(Builtin::U32) => ("out.u32(number)", "in.u32()"),
+            Type::Builtin(Builtin::I8) => ("out.i8(number.toInt)", "in.i8().toLong"),
+            Type::Builtin(Builtin::I16) => ("out.i16(number.toInt)", "in.i16().toLong"),
+            // A floating point number is kept as its bits.
+            Type::Builtin(Builtin::I32 | Builtin::F32) => {
+                ("out.i32(number.toInt)", "in.i32().toLong")
+            }
+            Type::Builtin(
+                Builtin::U64 | Builtin::I64 | Builtin::F64 | Builtin::Str | Builtin::Bytes,
+            )
+            | Type::List(_)
+            | Type::Option(_)
+            | Type::Tuple(_)
+            | Type::Named(_)
+            | Type::Parameter(_)
+            | Type::Endpoint(_) => ("out.i64(number)", "in.i64()"),
+        };
+        (
+            vec![put.to_owned()],
+            Code::Call("in.number".to_owned(), vec![Code::word(get)]),
+        )
+    }
+
+    /// The statements that encode a value.
+    pub fn put(&self, ty: &Type, value: &str, out: &str) -> Vec<String> {
+        let one = |text: String| vec![text];
+        match ty {
+            Type::Builtin(builtin) => one(match builtin {
+                Builtin::Bytes => format!("{GENERATED}.putBytes({out}, {value})"),
+                Builtin::I8 | Builtin::I16 => format!("{out}.{}({value}.toInt)", word(*builtin)),
+                Builtin::Bool
+                | Builtin::U8
+                | Builtin::U16
+                | Builtin::U32
+                | Builtin::U64
+                | Builtin::I32
+                | Builtin::I64
+                | Builtin::F32
+                | Builtin::F64
+                | Builtin::Str => format!("{out}.{}({value})", word(*builtin)),
+            }),
+            Type::List(item) => {
+                let least = long(self.sizes.of_type(item).least);
+                let each = self.put(item, "$item", "$out").join("; ");
+                one(format!(
+                    "{GENERATED}.putList({out}, {least}, {value})(($out, $item) => {{ {each} }})"
+                ))
+            }
+            Type::Option(item) => {
+                let each = self.put(item, "$item", "$out").join("; ");
+                one(format!(
+                    "{GENERATED}.putOption({out}, {value})(($out, $item) => {{ {each} }})"
+                ))
+            }
+            Type::Tuple(items) => {
+                let parts = items.iter().zip(tuple_paths(items.len()));
+                let parts =
+                    parts.flat_map(|(item, path)| self.put(item, &format!("{value}{path}"), out));
+                parts.collect()
+            }
+            Type::Named(id) => match self.underlying(ty) {
+                Type::Builtin(builtin) => self.put(&Type::Builtin(*builtin), value, out),
+                _ => one(format!("{}.put({out}, {value})", self.place.wire(*id))),
+            },
+            // An obstacle, which no encoded message carries.
+            Type::Parameter(_) | Type::Endpoint(_) => Vec::new(),
+        }
+    }
+
+    /// The expression that decodes a value.
+    pub fn get(&self, ty: &Type, from: &str) -> Code {
+        match ty {
+            Type::Builtin(Builtin::Bytes) => Code::word(format!("{GENERATED}.getBytes({from})")),
+            Type::Builtin(builtin) => Code::word(format!("{from}.{}()", word(*builtin))),
+            Type::List(item) => {
+                let least = long(self.sizes.of_type(item).least);
+                let each = self.get(item, "$in").flat();
+                Code::word(format!(
+                    "{GENERATED}.getList({from}, {least})($in => {each})"
+                ))
+            }
+            Type::Option(item) => {
+                let each = self.get(item, "$in").flat();
+                Code::word(format!("{GENERATED}.getOption({from})($in => {each})"))
+            }
+            Type::Tuple(items) => self.get_tuple(items, from),
+            Type::Named(id) => match self.underlying(ty) {
+                Type::Builtin(builtin) => self.get(&Type::Builtin(*builtin), from),
+                _ => Code::word(format!("{}.get({from})", self.place.wire(*id))),
+            },
+            // An obstacle, which no encoded message carries.
+            Type::Parameter(_) | Type::Endpoint(_) => Code::word("null"),
+        }
+    }
+
+    fn get_tuple(&self, items: &[Type], from: &str) -> Code {
+        let parts = items.iter().map(|item| self.get(item, from)).collect();
+        nested(parts, &|parts| Code::Call(String::new(), parts))
+    }
+}

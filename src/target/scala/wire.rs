@@ -1,0 +1,94 @@
+//! How the types that a file declares are encoded: an object for each.
+
+use super::place::Place;
+use super::remote::{Coder, is_encoded};
+use super::spelling;
+use crate::protocol::{Definition, Type, TypeId, Variant};
+use crate::wire::Sizes;
+use askama::Template;
+
+#[derive(Template)]
+#[template(path = "scala/wire.scala.jinja")]
+struct WireView {
+    wire: String,
+    ty: String,
+    put: Vec<String>,
+    get: Vec<String>,
+}
+
+/// The object that encodes a declared type; `None` if it needs none, or has no encoding.
+pub fn object(place: &mut Place, sizes: &Sizes, id: TypeId) -> Option<String> {
+    let whole = place.whole;
+    let declared = whole.program.ty(id);
+    let named = Type::Named(id);
+    if !is_encoded(whole, &named) {
+        return None;
+    }
+    place.hide(std::iter::empty());
+    let place = &*place;
+    let code = Coder { place, sizes };
+    let ty = place.payload_type(&named);
+    let (put, get) = match &declared.definition {
+        Definition::Alias(target) => match whole.underlying(target) {
+            Type::Builtin(_) => return None,
+            _ => (
+                code.put(target, "value", "out"),
+                vec![code.get(target, "in").at(6)],
+            ),
+        },
+        Definition::Struct(fields) => {
+            let mut put = Vec::new();
+            let mut get = Vec::new();
+            for field in fields {
+                let name = spelling::field_name(field.name.text());
+                put.extend(code.put(&field.ty, &format!("value.{name}"), "out"));
+                get.push(code.get(&field.ty, "in"));
+            }
+            let made = super::layout::Code::Call(format!("new {ty}"), get);
+            (put, vec![made.at(6)])
+        }
+        Definition::Enum(variants) => of_enum(&code, &ty, variants),
+        Definition::Extern(..) | Definition::Undeclared => return None,
+    };
+    let view = WireView {
+        wire: spelling::wire_object(declared.name.text()),
+        ty,
+        put,
+        get,
+    };
+    Some(view.render().expect("writing to a string cannot fail"))
+}
+
+fn of_enum(code: &Coder, ty: &str, variants: &[Variant]) -> (Vec<String>, Vec<String>) {
+    if variants.is_empty() {
+        return (
+            vec!["_root_.duologue.generated.unknown(value.hashCode)".to_owned()],
+            vec!["throw in.unknown(in.variant(0))".to_owned()],
+        );
+    }
+    let mut put = vec!["value match {".to_owned()];
+    let mut get = vec![format!("in.variant({}) match {{", variants.len())];
+    for (position, variant) in variants.iter().enumerate() {
+        let name = spelling::type_name(variant.name.text());
+        if variant.entries.is_empty() {
+            put.push(format!("  case {ty}.{name} => out.count({position}L)"));
+            get.push(format!("  case {position} => {ty}.{name}"));
+            continue;
+        }
+        put.push(format!("  case it: {ty}.{name} =>"));
+        put.push(format!("    out.count({position}L)"));
+        let mut parts = Vec::new();
+        for entry in &variant.entries {
+            let field = spelling::field_name(entry.name.text());
+            let each = code.put(&entry.ty, &format!("it.{field}"), "out");
+            put.extend(each.iter().map(|line| format!("    {line}")));
+            parts.push(code.get(&entry.ty, "in"));
+        }
+        let made = super::layout::Code::Call(format!("new {ty}.{name}"), parts);
+        get.push(format!("  case {position} => {}", made.at(8)));
+    }
+    put.push("}".to_owned());
+    get.push("  case other => throw in.unknown(other)".to_owned());
+    get.push("}".to_owned());
+    (put, get)
+}

@@ -1,0 +1,228 @@
+//! Sessions over sockets: the suites of `runtime/scala/net`, and the conversations of `tests/run` between two processes.
+
+use super::{documented, folders_in, package_of, protocol_of, read};
+use crate::support::scala::{Scala, folder, generate_with, maven, protocols_in, sources_in, tool};
+use crate::support::{is_tested, repository, succeed};
+use duologue::check::CheckedProgram;
+use duologue::protocol::{InstanceId, Program, ProtocolId};
+use duologue::relation::View;
+use duologue::target::Options;
+use duologue::wire::Plan;
+use std::fmt::Write;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+const POM: &str = "runtime/scala/net/pom.xml";
+
+/// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
+const SUITES: [&str; 3] = [
+    "duologue.net.WireSuite",
+    "duologue.net.StreamsSuite",
+    "duologue.net.NetworkSuite",
+];
+
+/// The cases whose protocol can leave the process, and the sources of all of it.
+struct Sources {
+    cases: Vec<String>,
+    files: Vec<PathBuf>,
+}
+
+fn sources() -> &'static Sources {
+    static WRITTEN: OnceLock<Sources> = OnceLock::new();
+    WRITTEN.get_or_init(|| {
+        let root = repository();
+        let options = Options {
+            remote: true,
+            ..Options::default()
+        };
+        let generated = folder("net").join("protocols");
+        let checked = generate_with(&protocols_in(&root.join("protocols")), &options, &generated);
+        let payloads = folder("net").join("payloads");
+        generate_with(
+            &[root.join("tests/wire/payloads.proto")],
+            &options,
+            &payloads,
+        );
+        let support = root.join("tests/suite/support/scala");
+        let mut files = sources_in(&root.join("runtime/scala/net/src"));
+        files.extend(sources_in(&generated));
+        files.extend(sources_in(&payloads));
+        files.extend(sources_in(&root.join("tests/run")));
+        files.extend(["Transcript.scala", "Remote.scala"].map(|file| support.join(file)));
+        let cases: Vec<String> = folders_in(&root.join("tests/run"))
+            .into_iter()
+            .filter(|case| leaves(&checked, case))
+            .collect();
+        let main = folder("net").join("RemoteMain.scala");
+        fs::write(&main, main_program(&checked, &cases)).expect("the target folder can be written");
+        files.push(main);
+        for (name, text) in documented(true) {
+            let path = folder("net").join(format!("{name}.scala"));
+            fs::write(&path, text).expect("the target folder can be written");
+            files.push(path);
+        }
+        Sources { cases, files }
+    })
+}
+
+/// Whether the protocol of a case can leave the process.
+fn leaves(checked: &CheckedProgram, case: &str) -> bool {
+    let page = read(&repository().join("tests/run").join(case).join("README.md"));
+    let plan = Plan::of(view(checked.program(), protocol_of(&page)));
+    plan.is_ok_and(|plan| plan.fingerprint.is_some() && plan.first.is_some())
+}
+
+fn view<'a>(program: &'a Program, name: &str) -> View<'a> {
+    let protocols = (0..program.protocols.len()).map(ProtocolId::new);
+    let mut protocols = protocols.filter(|id| program.protocol(*id).name.text() == name);
+    if let Some(id) = protocols.next() {
+        return View::of(program, id);
+    }
+    let instances = (0..program.instances.len()).map(InstanceId::new);
+    let mut instances = instances.filter(|id| program.instance(*id).name.text() == name);
+    let id = instances
+        .next()
+        .unwrap_or_else(|| panic!("no protocol {name}"));
+    View::instance(program, program.instance(id))
+}
+
+fn main_program(checked: &CheckedProgram, cases: &[String]) -> String {
+    let mut text = String::from(
+        "package cases\n\nobject RemoteMain {\n  def main(arguments: Array[String]): Unit = {\n    \
+         val Array(side, name, address) = arguments\n    name match {\n",
+    );
+    for case in cases {
+        let page = read(&repository().join("tests/run").join(case).join("README.md"));
+        let name = protocol_of(&page);
+        let protocol = format!("_root_.{}.{name}", package_of(checked, name));
+        writeln!(
+            text,
+            "      case \"{case}\" =>\n        Remote.play(side, address)({protocol}.client)({case}.Client.run(_, _))({protocol}.server)(\n          \
+             {case}.Server.run(_, _)\n        )"
+        )
+        .expect("writing into memory does not fail");
+    }
+    text + "      case other => Remote.unknown(other)\n    }\n  }\n}\n"
+}
+
+/// The module, its tests and the programs, compiled once for each version.
+fn built(scala: Scala) -> PathBuf {
+    static BUILT: [OnceLock<Result<(), String>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let out = folder("net").join(scala.name());
+    let build = || scala.compile_with(&libraries(scala), &sources().files, &out);
+    let built = BUILT[scala as usize].get_or_init(build);
+    built.clone().unwrap_or_else(|failure| panic!("{failure}"));
+    out
+}
+
+fn libraries(scala: Scala) -> String {
+    let libraries = maven::class_path(POM, scala);
+    format!("{}:{libraries}", scala.runtime().display())
+}
+
+fn java(scala: Scala) -> Command {
+    let path = format!("{}:{}", built(scala).display(), libraries(scala));
+    let mut java = tool("java");
+    java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &path]);
+    java
+}
+
+fn keeps_its_contract(scala: Scala) {
+    let path = format!("{}:{}", built(scala).display(), libraries(scala));
+    let mut java = tool("java");
+    java.args(["-XX:+UseSerialGC", "-cp", &path]);
+    java.arg(format!("-Dduologue.repository={}", repository().display()));
+    java.arg("org.junit.runner.JUnitCore").args(SUITES);
+    succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn sessions_over_sockets_in_scala_3() {
+    if !is_tested("scala") {
+        return;
+    }
+    keeps_its_contract(Scala::Three);
+}
+
+#[test]
+fn sessions_over_sockets_in_scala_2() {
+    if !is_tested("scala") {
+        return;
+    }
+    keeps_its_contract(Scala::Two);
+}
+
+/// The lines of one side.
+fn lines_of(case: &str, side: &str) -> String {
+    let expected = read(
+        &repository()
+            .join("tests/run")
+            .join(case)
+            .join("expected.txt"),
+    );
+    let own = expected
+        .lines()
+        .filter(|line| line.starts_with(&format!("{side} ")));
+    own.map(|line| format!("{line}\n")).collect()
+}
+
+/// Runs a case with the server in one version of Scala and the client in the other, over this address.
+fn talks(case: &str, address: &str, server: Scala, client: Scala) {
+    let mut command = java(server);
+    command.args(["cases.RemoteMain", "server", case, address]);
+    let mut serving = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("java can be started");
+    let mut output = BufReader::new(serving.stdout.take().expect("it is piped"));
+    let mut first = String::new();
+    output.read_line(&mut first).expect("it is text");
+    let address = first
+        .trim_end()
+        .strip_prefix("listening ")
+        .unwrap_or_else(|| panic!("{case}: {first}"));
+    let mut command = java(client);
+    command.args(["cases.RemoteMain", "client", case, address]);
+    let printed = succeed(&mut command).unwrap_or_else(|failure| panic!("{case}: {failure}"));
+    assert_eq!(printed, lines_of(case, "client"), "{case}, the client");
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).expect("it is text");
+    assert!(serving.wait().expect("it was started").success(), "{case}");
+    assert_eq!(rest, lines_of(case, "server"), "{case}, the server");
+}
+
+#[test]
+fn the_documented_programs_run_over_sockets() {
+    if !is_tested("scala") {
+        return;
+    }
+    let programs = documented(true);
+    assert!(!programs.is_empty());
+    for (name, _) in programs {
+        for scala in [Scala::Three, Scala::Two] {
+            let printed = succeed(java(scala).arg(format!("example.{name}")));
+            assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
+        }
+    }
+}
+
+#[test]
+fn conversations_between_two_versions_of_scala() {
+    if !is_tested("scala") {
+        return;
+    }
+    let cases = &sources().cases;
+    assert!(cases.len() > 10, "{cases:?}");
+    for (index, case) in cases.iter().enumerate() {
+        let unix = folder("net").join(format!("{case}.sock"));
+        let _ = fs::remove_file(&unix);
+        let (address, server, client) = match index % 2 {
+            0 => (format!("unix:{}", unix.display()), Scala::Three, Scala::Two),
+            _ => ("tcp://127.0.0.1:0".to_owned(), Scala::Two, Scala::Three),
+        };
+        talks(case, &address, server, client);
+    }
+}
