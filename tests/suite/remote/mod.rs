@@ -1,0 +1,185 @@
+//! Sessions over sockets: the conversations of `tests/run` with client and server in each pair of languages, and what happens when the
+//! connection between them is slow or breaks. The programs are those of the languages' own tests: `remote (client|server) CASE ADDRESS`.
+
+mod programs;
+mod proxy;
+
+use crate::support::{is_tested, repository};
+use programs::{Language, Outcome, converse};
+use proxy::{Fault, Proxy};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The cases of `tests/run` that cannot leave the process: a payload has an endpoint or a value of the host program.
+const AT_HOME: [&str; 4] = ["double_buffer", "feed", "switchboard", "work_queue"];
+
+/// The cases that run over sockets.
+fn cases() -> BTreeSet<String> {
+    let folder = repository().join("tests/run");
+    let entries = std::fs::read_dir(folder).expect("the cases are in the repository");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let cases = paths.filter(|path| path.join("expected.txt").exists());
+    let names = cases.map(|path| path.file_name().expect("it has a name").to_string_lossy().into_owned());
+    names.filter(|name| !AT_HOME.contains(&name.as_str())).collect()
+}
+
+/// What one side of a conversation receives.
+fn expected(case: &str, role: &str) -> Vec<String> {
+    let path = repository().join("tests/run").join(case).join("expected.txt");
+    let text = std::fs::read_to_string(path).expect("every case has a transcript");
+    let start = format!("{role} <- ");
+    text.lines().filter(|line| line.starts_with(&start)).map(str::to_owned).collect()
+}
+
+/// A name for a Unix socket that is short enough for the system, in a folder that is removed when this is dropped.
+struct Sockets(PathBuf);
+
+impl Sockets {
+    fn new() -> Sockets {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("duologue-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).expect("the folder for temporary files can be written");
+        Sockets(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        // What a failed test leaves is found by its name; another error has nobody to report to.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn unix(path: &std::path::Path) -> String {
+    format!("unix:{}", path.display())
+}
+
+/// Runs a case and compares what each side received.
+fn check(client: Language, server: Language, case: &str, address: &str) {
+    let outcomes = converse(client, server, case, address, None);
+    for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
+        let Outcome { lines, code, errors } = outcome;
+        let pair = format!("{client:?} client, {server:?} server, {case} at {address}: the {role}");
+        assert_eq!(code, Some(0), "{pair}\n{lines:#?}\n{errors}");
+        assert_eq!(lines, expected(case, role), "{pair}\n{errors}");
+    }
+}
+
+fn check_pair(client: Language, server: Language) {
+    if !is_tested(client.name()) || !is_tested(server.name()) {
+        return;
+    }
+    for case in cases() {
+        let sockets = Sockets::new();
+        check(client, server, &case, &unix(&sockets.path("s")));
+    }
+    for case in ["bank", "stream"] {
+        check(client, server, case, "tcp://127.0.0.1:0");
+    }
+}
+
+/// One test for each pair of languages.
+macro_rules! pairs {
+    ($($name:ident: $client:ident, $server:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            check_pair(Language::$client, Language::$server);
+        }
+    )*};
+}
+
+pairs! {
+    rust_with_rust: Rust, Rust;
+    rust_with_c: Rust, C;
+    rust_with_scala: Rust, Scala;
+    c_with_rust: C, Rust;
+    c_with_c: C, C;
+    c_with_scala: C, Scala;
+    scala_with_rust: Scala, Rust;
+    scala_with_c: Scala, C;
+    scala_with_scala: Scala, Scala;
+}
+
+/// Runs the bank through the proxy.
+fn through(client: Language, server: Language, fault: Fault) -> ([Outcome; 2], proxy::Traffic) {
+    let sockets = Sockets::new();
+    let (own, far) = (sockets.path("c"), sockets.path("s"));
+    let proxy = Proxy::start(own, &far, fault);
+    let for_client = unix(proxy.address());
+    let outcomes = converse(client, server, "bank", &unix(&far), Some(&for_client));
+    (outcomes, proxy.traffic())
+}
+
+/// Languages that meet each other at least once in each role.
+const ROUND: [(Language, Language); 3] = [
+    (Language::Rust, Language::C),
+    (Language::C, Language::Scala),
+    (Language::Scala, Language::Rust),
+];
+
+#[test]
+fn slow_connections_change_nothing() {
+    for (client, server) in ROUND {
+        if !is_tested(client.name()) || !is_tested(server.name()) {
+            continue;
+        }
+        for fault in [Fault::SingleBytes, Fault::Delay(Duration::from_millis(20))] {
+            let (outcomes, _) = through(client, server, fault);
+            for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
+                let Outcome { lines, code, errors } = outcome;
+                let run = format!("{client:?} client, {server:?} server, {fault:?}: the {role}");
+                assert_eq!(code, Some(0), "{run}\n{lines:#?}\n{errors}");
+                assert_eq!(lines, expected("bank", role), "{run}\n{errors}");
+            }
+        }
+    }
+}
+
+/// A connection that breaks after any byte: each side gets what arrived before, in order, and then `lost`; nothing hangs.
+#[test]
+fn a_connection_that_breaks_is_reported_as_lost() {
+    for (client, server) in ROUND {
+        if !is_tested(client.name()) || !is_tested(server.name()) {
+            continue;
+        }
+        // A program on the Java virtual machine takes long to start, so fewer places have to do.
+        let step = match (client, server) {
+            (Language::Scala, _) | (_, Language::Scala) => 16,
+            (Language::Rust | Language::C, _) => 1,
+        };
+        let (_, whole) = through(client, server, Fault::Delay(Duration::ZERO));
+        let cuts = (0..whole.from_client).step_by(step).map(Fault::CutFromClient);
+        let cuts = cuts.chain((0..whole.from_server).step_by(step).map(Fault::CutFromServer));
+        for fault in cuts {
+            let (outcomes, _) = through(client, server, fault);
+            for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
+                check_broken(role, &outcome, &format!("{client:?} client, {server:?} server, {fault:?}"));
+            }
+        }
+    }
+}
+
+fn check_broken(role: &str, outcome: &Outcome, run: &str) {
+    let Outcome { lines, code, errors } = outcome;
+    let place = format!("{run}: the {role}\n{lines:#?}\n{errors}");
+    let (received, why) = match lines.split_last() {
+        Some((last, before)) if last.starts_with("why ") => (before, Some(last.as_str())),
+        Some(_) | None => (lines.as_slice(), None),
+    };
+    let expected = expected("bank", role);
+    assert!(expected.starts_with(received), "{place}");
+    match code {
+        // The last message was already with the other side, or in its connection.
+        Some(0) => assert!(why.is_none() && received == expected, "{place}"),
+        Some(3) => assert_eq!(why, Some("why lost"), "{place}"),
+        Some(_) | None => panic!("{place}"),
+    }
+}
