@@ -6,6 +6,7 @@ fn main() {
     duologue_compiler::build::Builder::new()
         .root("../../protocols")
         .all()
+        .remote()
         .generate();
     let out = std::env::var_os("OUT_DIR").expect("Cargo sets it for build scripts");
     duologue_compiler::build::Builder::new()

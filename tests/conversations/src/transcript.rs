@@ -15,6 +15,12 @@ impl Transcript {
         let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         writeln!(text, "{line}").expect("writing to a string cannot fail");
     }
+
+    /// All lines.
+    #[must_use]
+    pub fn text(self) -> String {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Runs each program on a thread of its own and compares what they received with what they should receive.
@@ -40,11 +46,7 @@ pub fn converse<S: Send, C: Send>(
             }
         }
     });
-    let text = transcript
-        .0
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    assert_eq!(text, expected);
+    assert_eq!(transcript.text(), expected);
 }
 
 /// A text in quotes.

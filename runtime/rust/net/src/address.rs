@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use crate::stream::{left, Socket};
+use crate::stream::{is_early, left, Socket};
 use crate::Error;
 
 /// Where a listener is: `unix:/run/bank.sock`, `tcp://host:7000` or `tcp://[::1]:7000`.
@@ -74,12 +74,14 @@ impl fmt::Display for Address {
 
 impl Address {
     pub(crate) fn connect(&self, deadline: Instant) -> Result<Socket, Error> {
-        let failed = |source: io::Error| match source.kind() {
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Error::TimedOut,
-            _ => Error::Io {
+        let failed = |source: io::Error| {
+            if is_early(&source) {
+                return Error::TimedOut;
+            }
+            Error::Io {
                 what: format!("connect to {self}"),
                 source,
-            },
+            }
         };
         match self {
             Address::Unix(path) => UnixStream::connect(path)

@@ -7,7 +7,7 @@ use duologue::transport::{Open, Start};
 use crate::error::Verdict;
 use crate::hello::{Answer, Hello, HEAD, MAGIC, SMALLEST_LIMIT, VERSION};
 use crate::session::{self, Limits};
-use crate::stream::{read_all, write_all, Stream};
+use crate::stream::{is_early, read_all, write_all, Stream};
 use crate::{Address, Error, Fingerprint};
 
 /// Begins a session with a listener, as the side whose first endpoint is `E`. Waits until the listener has accepted.
@@ -136,12 +136,11 @@ impl Connector {
         let written = write_all(&*stream, &hello.encode(), deadline);
         let mut head = [0; HEAD];
         if let Err(error) = read_all(&*stream, &mut head, deadline) {
-            return Err(match error.kind() {
-                std::io::ErrorKind::TimedOut => Error::TimedOut,
-                _ => match written {
-                    Err(source) if source.kind() == std::io::ErrorKind::TimedOut => Error::TimedOut,
-                    Ok(()) | Err(_) => Error::NoAnswer,
-                },
+            let is_late = is_early(&error) || written.is_err_and(|error| is_early(&error));
+            return Err(if is_late {
+                Error::TimedOut
+            } else {
+                Error::NoAnswer
             });
         }
         let [magic @ .., version, verdict, low, high] = head;

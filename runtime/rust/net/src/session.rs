@@ -15,7 +15,6 @@
 //! once more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].
 
-use std::io;
 use std::mem;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8};
@@ -27,7 +26,7 @@ use duologue::transport::{Arrival, Driver, Encoder, FarEnd, Forwarded, Open, Rol
 
 use crate::flush;
 use crate::frame::{self, Frame};
-use crate::stream::Stream;
+use crate::stream::{is_early, Stream};
 use crate::watch::{Watch, Watched};
 
 /// A run is written when this much has been collected.
@@ -524,14 +523,6 @@ impl Watched for Session {
         self.finish(after);
         !has_woken && !is_over
     }
-}
-
-/// Whether an operation only took too long.
-fn is_early(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
-    )
 }
 
 /// The session as its far end's waker.

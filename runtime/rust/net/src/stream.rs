@@ -37,6 +37,14 @@ pub(crate) fn left(deadline: Instant) -> Option<Duration> {
     (!left.is_zero()).then_some(left)
 }
 
+/// Whether an operation only took too long.
+pub(crate) fn is_early(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
+    )
+}
+
 /// A connected socket.
 #[derive(Debug)]
 pub struct Socket(OwnedFd);

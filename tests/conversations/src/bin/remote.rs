@@ -1,0 +1,92 @@
+//! One side of a conversation of `tests/run`, with the other in another process: `remote client|server CASE ADDRESS`.
+//! Prints the transcript of its side. A server first prints `listening ADDRESS`, and serves one session.
+#![forbid(unsafe_code)]
+
+use conversations::{Transcript, protocols};
+use duologue_net::Listener;
+use std::error::Error;
+use std::process::ExitCode;
+
+/// The cases whose protocols can leave the process.
+macro_rules! cases {
+    ($($case:ident: $($protocol:ident)::+ $state:ident,)*) => {
+        $(
+            #[allow(missing_docs)]
+            mod $case {
+                pub mod client {
+                    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/client.rs"));
+                }
+                pub mod server {
+                    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/server.rs"));
+                }
+            }
+        )*
+
+        fn client(case: &str, address: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
+            match case {
+                $(stringify!($case) => {
+                    let end: protocols::$($protocol)::+::client::$state = duologue_net::connect(address)?;
+                    $case::client::run(end, lines)?;
+                })*
+                _ => return Err(format!("there is no case `{case}`").into()),
+            }
+            Ok(())
+        }
+
+        fn server(case: &str, listener: &mut Listener, lines: &Transcript) -> Result<(), Box<dyn Error>> {
+            match case {
+                $(stringify!($case) => {
+                    let end: protocols::$($protocol)::+::server::$state = listener.accept()?;
+                    $case::server::run(end, lines)?;
+                })*
+                _ => return Err(format!("there is no case `{case}`").into()),
+            }
+            Ok(())
+        }
+    };
+}
+
+cases! {
+    bank: bank Login,
+    buyer: buyer Ask,
+    calculator: calculator Ready,
+    file_server: acme::files::file_server Idle,
+    future: future_text Waiting,
+    future_broken: future_text Waiting,
+    oneshot: oneshot_bytes Oneshot,
+    pingpong: pingpong Ping,
+    relay: relay_text Board,
+    seller: seller Asked,
+    simple_proto: simple_proto SayHello,
+    smtp: smtp Greeting,
+    stream: numbers Stream,
+    telemetry: telemetry Report,
+    type_switch: type_switch Start,
+    word_count: word_count Counting,
+}
+
+fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
+    match arguments {
+        [side, case, address] if side == "client" => client(case, address, lines),
+        [side, case, address] if side == "server" => {
+            let mut listener = Listener::bind(address)?;
+            println!("listening {}", listener.address());
+            server(case, &mut listener, lines)
+        }
+        _ => Err("usage: remote client|server CASE ADDRESS".into()),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let lines = Transcript::default();
+    let outcome = run(&arguments, &lines);
+    print!("{}", lines.text());
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("remote: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
