@@ -17,6 +17,11 @@ use crate::support::{is_tested, repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The program that has both sides of every conversation that can leave its process.
+pub fn remote_program() -> Command {
+    Command::new(net::remote(Watch::Plain))
+}
+
 /// Runs a test of the shim, which is a program of its own, with every compiler and under every checker.
 fn check_runtime(test: &str) {
     for compiler in Compiler::all() {

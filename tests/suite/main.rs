@@ -26,6 +26,7 @@ mod programs;
 mod readme;
 mod recipes;
 mod relations;
+mod remote;
 mod reports;
 mod rules;
 mod rust;

@@ -8,6 +8,7 @@ use duologue::target::{self, Options, Target};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 mod runtime;
 
@@ -240,4 +241,28 @@ fn the_programs_of_the_page_run() {
         succeed(&mut Command::new(binary))
             .unwrap_or_else(|failure| panic!("program {number}: {failure}"));
     }
+}
+
+/// The program that has both sides of every conversation that can leave its process, built once in a run of the tests.
+pub fn remote_program() -> Command {
+    static BUILT: OnceLock<Result<String, String>> = OnceLock::new();
+    let build = || {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(repository());
+        cargo.args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            "conversations",
+            "--bin",
+            "remote",
+        ]);
+        succeed(&mut cargo)
+    };
+    if let Err(failure) = BUILT.get_or_init(build) {
+        panic!("{failure}");
+    }
+    let target = Path::new(env!("CARGO_BIN_EXE_duologue")).parent();
+    Command::new(target.expect("programs are in a folder").join("remote"))
 }

@@ -36,6 +36,11 @@ const SUITES: [&str; 14] = [
     "duologue.AllocationSuite",
 ];
 
+/// The program that has both sides of every conversation that can leave its process.
+pub fn remote_program() -> Command {
+    net::remote_program(Scala::Three)
+}
+
 fn runtime_keeps_its_contract(scala: Scala) {
     let runtime = scala.runtime();
     let printed = scala.run(&[runtime], "org.junit.runner.JUnitCore", &SUITES);

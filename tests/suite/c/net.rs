@@ -8,9 +8,11 @@ use super::programs::{AT_HOME, CASES};
 use super::{generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
 use crate::support::{is_tested, repository};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// The case of a program of `tests/remote`.
 fn case(test: &str, proto: &str, program: &str) -> Case {
@@ -80,8 +82,17 @@ fn sessions_of_all_kinds_are_waited_for() {
     }
 }
 
-/// The program `remote`, which has both sides of every conversation that can leave its process.
-fn remote(watch: Watch) -> PathBuf {
+/// The program `remote`, which has both sides of every conversation that can leave its process, built once in a run of the tests.
+pub fn remote(watch: Watch) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<Watch, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    built
+        .entry(watch)
+        .or_insert_with(|| build_remote(watch))
+        .clone()
+}
+
+fn build_remote(watch: Watch) -> PathBuf {
     let generated = generate_with(
         &format!("net-remote-{watch:?}"),
         &protocols(),
@@ -179,9 +190,8 @@ fn conversations_run_over_sockets() {
     if !is_tested("c") {
         return;
     }
-    let local = format!("unix:/tmp/duologue-remote-{}", std::process::id());
-    check_conversations(Watch::Plain, &[&local, "tcp://127.0.0.1:0"]);
-    check_conversations(Watch::Address, &[&local]);
+    let local = std::env::temp_dir().join(format!("duologue-remote-{}", std::process::id()));
+    check_conversations(Watch::Address, &[&format!("unix:{}", local.display())]);
 }
 
 /// A header that cannot do anything says so.

@@ -21,16 +21,29 @@ fn cases() -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).expect("the cases are in the repository");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
     let cases = paths.filter(|path| path.join("expected.txt").exists());
-    let names = cases.map(|path| path.file_name().expect("it has a name").to_string_lossy().into_owned());
-    names.filter(|name| !AT_HOME.contains(&name.as_str())).collect()
+    let names = cases.map(|path| {
+        path.file_name()
+            .expect("it has a name")
+            .to_string_lossy()
+            .into_owned()
+    });
+    names
+        .filter(|name| !AT_HOME.contains(&name.as_str()))
+        .collect()
 }
 
 /// What one side of a conversation receives.
 fn expected(case: &str, role: &str) -> Vec<String> {
-    let path = repository().join("tests/run").join(case).join("expected.txt");
+    let path = repository()
+        .join("tests/run")
+        .join(case)
+        .join("expected.txt");
     let text = std::fs::read_to_string(path).expect("every case has a transcript");
     let start = format!("{role} <- ");
-    text.lines().filter(|line| line.starts_with(&start)).map(str::to_owned).collect()
+    text.lines()
+        .filter(|line| line.starts_with(&start))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A name for a Unix socket that is short enough for the system, in a folder that is removed when this is dropped.
@@ -66,7 +79,11 @@ fn unix(path: &std::path::Path) -> String {
 fn check(client: Language, server: Language, case: &str, address: &str) {
     let outcomes = converse(client, server, case, address, None);
     for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
-        let Outcome { lines, code, errors } = outcome;
+        let Outcome {
+            lines,
+            code,
+            errors,
+        } = outcome;
         let pair = format!("{client:?} client, {server:?} server, {case} at {address}: the {role}");
         assert_eq!(code, Some(0), "{pair}\n{lines:#?}\n{errors}");
         assert_eq!(lines, expected(case, role), "{pair}\n{errors}");
@@ -134,7 +151,11 @@ fn slow_connections_change_nothing() {
         for fault in [Fault::SingleBytes, Fault::Delay(Duration::from_millis(20))] {
             let (outcomes, _) = through(client, server, fault);
             for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
-                let Outcome { lines, code, errors } = outcome;
+                let Outcome {
+                    lines,
+                    code,
+                    errors,
+                } = outcome;
                 let run = format!("{client:?} client, {server:?} server, {fault:?}: the {role}");
                 assert_eq!(code, Some(0), "{run}\n{lines:#?}\n{errors}");
                 assert_eq!(lines, expected("bank", role), "{run}\n{errors}");
@@ -156,19 +177,33 @@ fn a_connection_that_breaks_is_reported_as_lost() {
             (Language::Rust | Language::C, _) => 1,
         };
         let (_, whole) = through(client, server, Fault::Delay(Duration::ZERO));
-        let cuts = (0..whole.from_client).step_by(step).map(Fault::CutFromClient);
-        let cuts = cuts.chain((0..whole.from_server).step_by(step).map(Fault::CutFromServer));
+        let cuts = (0..whole.from_client)
+            .step_by(step)
+            .map(Fault::CutFromClient);
+        let cuts = cuts.chain(
+            (0..whole.from_server)
+                .step_by(step)
+                .map(Fault::CutFromServer),
+        );
         for fault in cuts {
             let (outcomes, _) = through(client, server, fault);
             for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
-                check_broken(role, &outcome, &format!("{client:?} client, {server:?} server, {fault:?}"));
+                check_broken(
+                    role,
+                    &outcome,
+                    &format!("{client:?} client, {server:?} server, {fault:?}"),
+                );
             }
         }
     }
 }
 
 fn check_broken(role: &str, outcome: &Outcome, run: &str) {
-    let Outcome { lines, code, errors } = outcome;
+    let Outcome {
+        lines,
+        code,
+        errors,
+    } = outcome;
     let place = format!("{run}: the {role}\n{lines:#?}\n{errors}");
     let (received, why) = match lines.split_last() {
         Some((last, before)) if last.starts_with("why ") => (before, Some(last.as_str())),

@@ -61,7 +61,11 @@ pub fn converse(
         let outcome = server.end();
         panic!("the server says {listening:?}, not where it listens: {outcome:?}");
     };
-    let client = Running::start(client.command().args(["client", case, through.unwrap_or(heard)]));
+    let client = Running::start(
+        client
+            .command()
+            .args(["client", case, through.unwrap_or(heard)]),
+    );
     [client.end(), server.end()]
 }
 
@@ -74,8 +78,13 @@ struct Running {
 
 impl Running {
     fn start(command: &mut Command) -> Running {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let output = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut stream = child.stderr.take().expect("it is piped");
         let errors = thread::spawn(move || {
@@ -84,21 +93,33 @@ impl Running {
             let _ = stream.read_to_end(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         });
-        Running { child, output, errors }
+        Running {
+            child,
+            output,
+            errors,
+        }
     }
 
     fn first_line(&mut self) -> String {
         let mut line = String::new();
-        self.output.read_line(&mut line).expect("the output is text");
+        self.output
+            .read_line(&mut line)
+            .expect("the output is text");
         line.trim_end().to_owned()
     }
 
     /// Waits for the program's end.
     fn end(self) -> Outcome {
-        let Running { mut child, mut output, errors } = self;
+        let Running {
+            mut child,
+            mut output,
+            errors,
+        } = self;
         let reading = thread::spawn(move || {
             let mut text = String::new();
-            output.read_to_string(&mut text).expect("the output is text");
+            output
+                .read_to_string(&mut text)
+                .expect("the output is text");
             text.lines().map(str::to_owned).collect()
         });
         let start = Instant::now();

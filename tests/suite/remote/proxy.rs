@@ -52,7 +52,8 @@ impl Proxy {
                 let to = to.try_clone().expect("a descriptor is free");
                 thread::spawn(move || pass(from, to, fault, limit))
             });
-            let count = |passing: thread::JoinHandle<usize>| passing.join().expect("it does not panic");
+            let count =
+                |passing: thread::JoinHandle<usize>| passing.join().expect("it does not panic");
             let traffic = Traffic {
                 from_client: count(from_client),
                 from_server: count(from_server),
@@ -81,7 +82,10 @@ fn cut(fault: Fault, is_from_client: bool) -> Option<usize> {
     match (fault, is_from_client) {
         (Fault::CutFromClient(bytes), true) | (Fault::CutFromServer(bytes), false) => Some(bytes),
         (
-            Fault::SingleBytes | Fault::Delay(_) | Fault::CutFromClient(_) | Fault::CutFromServer(_),
+            Fault::SingleBytes
+            | Fault::Delay(_)
+            | Fault::CutFromClient(_)
+            | Fault::CutFromServer(_),
             _,
         ) => None,
     }

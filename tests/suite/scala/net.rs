@@ -130,6 +130,13 @@ fn java(scala: Scala) -> Command {
     java
 }
 
+/// The programs of the conversations.
+pub fn remote_program(scala: Scala) -> Command {
+    let mut java = java(scala);
+    java.arg("cases.RemoteMain");
+    java
+}
+
 fn keeps_its_contract(scala: Scala) {
     let path = format!("{}:{}", built(scala).display(), libraries(scala));
     let mut java = tool("java");
@@ -171,8 +178,8 @@ fn lines_of(case: &str, side: &str) -> String {
 
 /// Runs a case with the server in one version of Scala and the client in the other, over this address.
 fn talks(case: &str, address: &str, server: Scala, client: Scala) {
-    let mut command = java(server);
-    command.args(["cases.RemoteMain", "server", case, address]);
+    let mut command = remote_program(server);
+    command.args(["server", case, address]);
     let mut serving = command
         .stdout(Stdio::piped())
         .spawn()
@@ -184,8 +191,8 @@ fn talks(case: &str, address: &str, server: Scala, client: Scala) {
         .trim_end()
         .strip_prefix("listening ")
         .unwrap_or_else(|| panic!("{case}: {first}"));
-    let mut command = java(client);
-    command.args(["cases.RemoteMain", "client", case, address]);
+    let mut command = remote_program(client);
+    command.args(["client", case, address]);
     let printed = succeed(&mut command).unwrap_or_else(|failure| panic!("{case}: {failure}"));
     assert_eq!(printed, lines_of(case, "client"), "{case}, the client");
     let mut rest = String::new();

@@ -1,8 +1,10 @@
 //! One side of a conversation of `tests/run`, with the other in another process: `remote client|server CASE ADDRESS`.
-//! Prints the transcript of its side. A server first prints `listening ADDRESS`, and serves one session.
+//! Prints the transcript of its side. A server first prints `listening ADDRESS`, and serves one session. If the session closes
+//! where the conversation does not expect it, the last line is `why REASON`, and the exit code is 3.
 #![forbid(unsafe_code)]
 
 use conversations::{Transcript, protocols};
+use duologue::Closed;
 use duologue_net::Listener;
 use std::error::Error;
 use std::process::ExitCode;
@@ -84,9 +86,15 @@ fn main() -> ExitCode {
     print!("{}", lines.text());
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("remote: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => match error.downcast::<Closed>() {
+            Ok(closed) => {
+                println!("why {}", format!("{:?}", closed.why()).to_lowercase());
+                ExitCode::from(3)
+            }
+            Err(error) => {
+                eprintln!("remote: {error}");
+                ExitCode::FAILURE
+            }
+        },
     }
 }
