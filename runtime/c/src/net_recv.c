@@ -20,18 +20,6 @@ enum {
     MOST_READS = 1024
 };
 
-static bool is_little_endian(void)
-{
-    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-}
-
-static duo_status nothing(duo_status status, void *message)
-{
-    const arrival none = {0, NULL};
-    memcpy(message, &none, sizeof none);
-    return status;
-}
-
 /* What is found where a count begins: DUO_OK, DUO_EMPTY if it is not complete, DUO_BROKEN. */
 static duo_status take_count(const uint8_t *bytes, size_t size, size_t *taken, uint64_t *count)
 {

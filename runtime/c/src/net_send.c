@@ -11,11 +11,6 @@
 /* The longest tag and size of a message. */
 enum { MOST_HEAD = 12 };
 
-static bool is_little_endian(void)
-{
-    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-}
-
 bool duo_net_write(duo_net *net)
 {
     while (duo_net_size(&net->out) > 0 && !net->cannot_write) {

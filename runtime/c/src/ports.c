@@ -385,7 +385,7 @@ static bool polls_ports(duo_ports *ports)
  * Sleeps until something was notified. A transport that sleeps on a word of this process includes it; of the others, one
  * can sleep if nothing else is in the set, and each has a thread if there is. Without a thread it is looked at again soon.
  */
-static bool sleep_on_all(duo_ports *ports, const struct timespec *until)
+static bool sleep_on_ports(duo_ports *ports, const struct timespec *until)
 {
     const transport_watch *sleeper = NULL;
     bool is_alone = ports->watch_count == 1 && !ports->has_near, lacks_thread = false;
@@ -415,7 +415,7 @@ static bool sleep_until(duo_ports *ports, const struct timespec *deadline, uint6
         end = duo_end_of_pause(deadline, pause);
         until = &end;
     }
-    bool in_time = sleep_on_all(ports, until);
+    bool in_time = sleep_on_ports(ports, until);
     return in_time || (until != deadline && !duo_is_past(deadline));
 }
 

@@ -18,6 +18,8 @@ struct HeadView {
     prefix: String,
     /// The header of the runtime.
     runtime: &'static str,
+    /// Whether the runtime in two files has it too.
+    is_amalgamated: bool,
 }
 
 /// One side of a protocol, as the functions of these headers name it.
@@ -62,6 +64,7 @@ impl UnitView<'_> {
             wire_header: self.unit.file(Header::Wire),
             prefix: self.unit.prefix.clone(),
             runtime,
+            is_amalgamated: runtime == "shm",
         };
         let mut text = String::new();
         render(&head, &mut text);
