@@ -170,6 +170,7 @@ fn head_of_role(text: &mut String, role: &RoleView) {
         text.push_str("\n    ");
         text.push_str(member);
     }
+    text.push('\n');
 }
 
 fn instance_file(

@@ -92,7 +92,7 @@ fn view<'a>(program: &'a Program, name: &str) -> View<'a> {
 fn main_program(checked: &CheckedProgram, cases: &[String]) -> String {
     let mut text = String::from(
         "package cases\n\nobject RemoteMain {\n  def main(arguments: Array[String]): Unit = {\n    \
-         val Array(side, name, address) = arguments\n    name match {\n",
+         val (side, name, address) = (arguments(0), arguments(1), arguments(2))\n    name match {\n",
     );
     for case in cases {
         let page = read(&repository().join("tests/run").join(case).join("README.md"));

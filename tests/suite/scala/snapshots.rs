@@ -98,7 +98,6 @@ proto! drawing {
     answer:recv<T> { done(area: (f64, [str])) -> ready<T> }
 }
 
-#[allow(never-ends)]
 proto! names = drawing<str>;
 
 proto! local { open:send { lend(names::client::ready) -> ! } }
