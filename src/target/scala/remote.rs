@@ -217,13 +217,12 @@ impl Coder<'_, '_> {
             [only] if is_number => self.number(self.underlying(only)),
             [only] => {
                 let cast = format!("payload.asInstanceOf[{}]", self.place.payload_type(only));
-                let put = match self.underlying(only) {
-                    Type::Tuple(_) => {
-                        let mut put = vec![format!("val value = {cast}")];
-                        put.extend(self.put(only, "value", "out"));
-                        put
-                    }
-                    _ => self.put(only, &cast, "out"),
+                let put = if let Type::Tuple(_) = self.underlying(only) {
+                    let mut put = vec![format!("val value = {cast}")];
+                    put.extend(self.put(only, "value", "out"));
+                    put
+                } else {
+                    self.put(only, &cast, "out")
                 };
                 let is_primitive = number(whole, &[only]).is_some();
                 let get = self.get(only, "in");
@@ -349,10 +348,13 @@ impl Coder<'_, '_> {
                     parts.flat_map(|(item, path)| self.put(item, &format!("{value}{path}"), out));
                 parts.collect()
             }
-            Type::Named(id) => match self.underlying(ty) {
-                Type::Builtin(builtin) => self.put(&Type::Builtin(*builtin), value, out),
-                _ => one(format!("{}.put({out}, {value})", self.place.wire(*id))),
-            },
+            Type::Named(id) => {
+                if let builtin @ Type::Builtin(_) = self.underlying(ty) {
+                    self.put(builtin, value, out)
+                } else {
+                    one(format!("{}.put({out}, {value})", self.place.wire(*id)))
+                }
+            }
             // An obstacle, which no encoded message carries.
             Type::Parameter(_) | Type::Endpoint(_) => Vec::new(),
         }
@@ -375,10 +377,13 @@ impl Coder<'_, '_> {
                 Code::word(format!("{GENERATED}.getOption({from})($in => {each})"))
             }
             Type::Tuple(items) => self.get_tuple(items, from),
-            Type::Named(id) => match self.underlying(ty) {
-                Type::Builtin(builtin) => self.get(&Type::Builtin(*builtin), from),
-                _ => Code::word(format!("{}.get({from})", self.place.wire(*id))),
-            },
+            Type::Named(id) => {
+                if let builtin @ Type::Builtin(_) = self.underlying(ty) {
+                    self.get(builtin, from)
+                } else {
+                    Code::word(format!("{}.get({from})", self.place.wire(*id)))
+                }
+            }
             // An obstacle, which no encoded message carries.
             Type::Parameter(_) | Type::Endpoint(_) => Code::word("null"),
         }

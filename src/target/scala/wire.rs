@@ -29,13 +29,15 @@ pub fn object(place: &mut Place, sizes: &Sizes, id: TypeId) -> Option<String> {
     let code = Coder { place, sizes };
     let ty = place.payload_type(&named);
     let (put, get) = match &declared.definition {
-        Definition::Alias(target) => match whole.underlying(target) {
-            Type::Builtin(_) => return None,
-            _ => (
+        Definition::Alias(target) => {
+            if let Type::Builtin(_) = whole.underlying(target) {
+                return None;
+            }
+            (
                 code.put(target, "value", "out"),
                 vec![code.get(target, "in").at(6)],
-            ),
-        },
+            )
+        }
         Definition::Struct(fields) => {
             let mut put = Vec::new();
             let mut get = Vec::new();

@@ -100,7 +100,7 @@ proto! drawing {
 
 proto! names = drawing<str>;
 
-proto! local { open:send { lend(names::client::ready) -> ! } }
+proto! local { open:send { lend(drawing::client::ready<str>) -> ! } }
 ";
     let options = Options {
         remote: true,
