@@ -59,7 +59,7 @@ static inline void raw_send_hex(int raw, const char *text)
     raw_send(raw, bytes, raw_bytes(text, bytes, sizeof bytes));
 }
 
-/* Reads up to so many bytes; fewer only if the connection ends. */
+/* Reads up to that many bytes; fewer only if the connection ends. */
 static inline size_t raw_read(int raw, void *bytes, size_t size)
 {
     size_t there = 0;

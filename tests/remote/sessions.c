@@ -13,7 +13,7 @@
 #include "listen_net.h"
 #include "flow_net.h"
 
-static char address[64];
+static const char address[] = "unix:sessions.sock";
 
 static duo_listener *listen_here(const duo_net_options *options)
 {
@@ -33,8 +33,8 @@ static void addresses(void)
         CHECK(talk_client_connect(wrong[i], NULL, &client) == DUO_ADDRESS);
         CHECK(duo_listen(wrong[i], NULL, &listener) == DUO_ADDRESS);
     }
-    char path[200] = "unix:/tmp/";
-    memset(path + 10, 'a', 150);
+    char path[200] = "unix:";
+    memset(path + 5, 'a', 150);
     CHECK(duo_listen(path, NULL, &listener) == DUO_SYSTEM && errno == ENAMETOOLONG);
     CHECK(talk_client_connect(address, NULL, &client) == DUO_SYSTEM && errno == ENOENT);
     /* A name in use, a stale one, and a file that is none. */
@@ -190,7 +190,7 @@ static void collected(void)
     CHECK(flow_server_flow_recv(got.as.number.next, &got) == DUO_CLOSED);
 }
 
-/* A connection that takes nothing: the sender is told in time, has sent nothing, and goes on later. Nothing is lost. */
+/* A connection that takes nothing: the sender learns it in time, has sent nothing, and goes on later. Nothing is lost. */
 static void full(void)
 {
     struct flowing flowing;
@@ -319,7 +319,7 @@ static void serving(void)
 int main(void)
 {
     alarm(200);
-    snprintf(address, sizeof address, "unix:/tmp/duologue-sessions-%d", (int)getpid());
+    CHECK(chdir(FOLDER) == 0);
     addresses();
     refusals();
     versions();

@@ -223,9 +223,8 @@ int main(void)
     alarm(300);
     FILE *file = fopen(STREAMS, "r");
     CHECK(file != NULL);
-    char address[64];
-    snprintf(address, sizeof address, "unix:/tmp/duologue-streams-%d", (int)getpid());
-    CHECK(duo_listen(address, NULL, &listener) == DUO_OK);
+    CHECK(chdir(FOLDER) == 0);
+    CHECK(duo_listen("unix:streams.sock", NULL, &listener) == DUO_OK);
     pthread_t thread = start(accept_bank, NULL);
     static char line[MOST];
     static struct session session;
@@ -246,7 +245,7 @@ int main(void)
     duo_listener_stop(listener);
     finish(thread);
     duo_listener_close(listener);
-    CHECK(access(address + 5, F_OK) != 0);
+    CHECK(access("streams.sock", F_OK) != 0);
     CHECK(duo_shutdown() == 0);
     return 0;
 }

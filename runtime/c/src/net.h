@@ -8,7 +8,7 @@
  * (b) Locks are taken in this order: the list of a set (net_watch.c), a session, the list of the writer
  *     (net_writer.c), a gate. The writer holds its list while it looks at sessions, so it only tries to lock them, and
  *     comes back later if that fails.
- * (c) What is sent is encoded into `out` at once. Whoever empties it writes whole frames in order; what the system does
+ * (c) What is sent is encoded into `out` at once. The thread that empties it writes whole frames in order; what the system does
  *     not take stays there and is left to the writer. A sender waits only while more than DUO_NET_FULL bytes are there,
  *     so a message is either completely in `out`, or its sender knows that nothing of it was sent.
  * (d) Nothing that arrives is trusted. A frame's tag and size are checked against the state, the message's bounds and

@@ -144,7 +144,7 @@ void duo_listener_stop(duo_listener *listener)
     errno = reason;
 }
 
-/* Accepts what has connected, as far as greetings may be under way. */
+/* Accepts what has connected, as far as greetings may be in progress. */
 static void take_connections(duo_listener *listener)
 {
     const uint64_t now = duo_net_now();
@@ -283,7 +283,7 @@ static void await_something(duo_listener *listener, uint64_t until)
     duo_net_poll_all(polled, count, until);
 }
 
-/* Whoever has the turn gives it back after its own time at the latest, or after the first session. */
+/* The thread that has the turn gives it back after its own time at the latest, or after the first session. */
 static bool take_turn(duo_listener *listener, uint64_t until)
 {
     pthread_mutex_lock(&listener->lock);

@@ -21,6 +21,11 @@ fn case(test: &str, proto: &str, program: &str) -> Case {
     case
 }
 
+/// The flag that names the folder of a case, for sockets: their names are relative, because long ones are not possible.
+fn folder(case: &Case) -> String {
+    format!("-DFOLDER=\"{}\"", case.generated.display())
+}
+
 const CHECKED: [Watch; 3] = [Watch::Plain, Watch::Address, Watch::Thread];
 
 #[test]
@@ -44,7 +49,7 @@ fn bytes_are_those_of_the_format() {
     let streams = repository().join("tests/wire/streams.txt");
     let flag = format!("-DSTREAMS=\"{}\"", streams.display());
     for watch in CHECKED {
-        case.run_watched_as(watch, &[&flag], &[]);
+        case.run_watched_as(watch, &[&flag, &folder(&case)], &[]);
     }
 }
 
@@ -55,7 +60,7 @@ fn peers_that_break_the_rules_are_dropped() {
     }
     let case = case("net-attacks", "protocols/bank.proto", "attacks.c");
     for watch in CHECKED {
-        case.run_watched_as(watch, &[], &[]);
+        case.run_watched_as(watch, &[&folder(&case)], &[]);
     }
 }
 
@@ -66,9 +71,10 @@ fn sessions_keep_what_the_header_promises() {
     }
     let case = case("net-sessions", "tests/processes/talk.proto", "sessions.c");
     for watch in CHECKED {
-        case.run_watched_as(watch, &[], &[]);
+        case.run_watched_as(watch, &[&folder(&case)], &[]);
     }
-    case.run_as(&["-DDUO_CHECKED"]);
+    let checked = "-DDUO_CHECKED";
+    case.run_watched_as(Watch::Plain, &[checked, &folder(&case)], &[checked]);
 }
 
 #[test]
@@ -155,7 +161,9 @@ fn check_conversations(watch: Watch, addresses: &[&str]) {
             .join("expected.txt");
         let expected = std::fs::read_to_string(expected).expect("every case has a transcript");
         for address in addresses {
+            let folder = program.parent().expect("it is in a folder");
             let mut server = Command::new(&program)
+                .current_dir(folder)
                 .args(["server", case, address])
                 .stdout(Stdio::piped())
                 .spawn()
@@ -166,6 +174,7 @@ fn check_conversations(watch: Watch, addresses: &[&str]) {
             let listens = first.trim_end().strip_prefix("listening ");
             let listens = listens.unwrap_or_else(|| panic!("{case}: {first}"));
             let client = Command::new(&program)
+                .current_dir(folder)
                 .args(["client", case, listens])
                 .output()
                 .expect("it can be started");
@@ -190,8 +199,7 @@ fn conversations_run_over_sockets() {
     if !is_tested("c") {
         return;
     }
-    let local = std::env::temp_dir().join(format!("duologue-remote-{}", std::process::id()));
-    check_conversations(Watch::Address, &[&format!("unix:{}", local.display())]);
+    check_conversations(Watch::Address, &["unix:remote.sock"]);
 }
 
 /// A header that cannot do anything says so.

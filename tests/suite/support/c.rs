@@ -213,7 +213,13 @@ fn runtime_objects(
     };
     let build = || {
         let folder = scratch(&format!("runtime-{compiler:?}-{watch:?}{}", flags.concat()));
-        let sources = sources_in(&runtime().join("src"));
+        let mut sources = sources_in(&runtime().join("src"));
+        // Sockets need an allocator and threads: without one of them a program leaves these files out.
+        let is_device = |flag: &&str| ["-DDUO_NO_MALLOC", "-DDUO_NO_THREADS"].contains(flag);
+        if flags.iter().any(is_device) {
+            let is_of_sockets = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("net");
+            sources.retain(|source| !source.file_name().is_some_and(is_of_sockets));
+        }
         let shim = Program {
             compiler,
             watch,
