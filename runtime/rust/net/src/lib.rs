@@ -42,6 +42,7 @@ mod flush;
 mod frame;
 mod handshake;
 mod hello;
+mod input;
 mod listen;
 mod session;
 mod stream;

@@ -2,15 +2,15 @@
 //!
 //! # Threads
 //!
-//! There is no thread per session. Who sends, writes: the sender of a message wakes the far end, whose waker is the
-//! session itself, so it runs on the sender's thread, right after the message was published. Who waits, reads: a thread
-//! that waits for a message calls [`Driver::wait`]. Only for tasks, and for threads that wait for several sessions, the
+//! There is no thread per session. The thread that sends also writes: it wakes the far end, whose waker is the session
+//! itself, so the session runs on the sender's thread, right after the message was published. The thread that waits for a
+//! message also reads: it calls [`Driver::wait`]. Only for tasks, and for threads that wait for several sessions, the
 //! process has one thread that reads (`watch`). Another writes what a sender has collected for too long (`flush`).
 //!
 //! # Locks
 //!
 //! `input` is held while the connection is read, which may take as long as the peer lets it; `core` is held for a short
-//! time, or while the connection is written. Whoever needs both takes `input` first. A waker may be called inside the
+//! time, or while the connection is written. A thread that needs both takes `input` first. A waker may be called inside the
 //! session's own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works
 //! once more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].
@@ -26,17 +26,14 @@ use duologue::transport::{Arrival, Driver, Encoder, FarEnd, Forwarded, Open, Rol
 
 use crate::flush;
 use crate::frame::{self, Frame};
+use crate::input::Input;
 use crate::stream::{is_early, Stream};
 use crate::watch::{Watch, Watched};
 
 /// A run is written when this much has been collected.
-const COLLECTED: usize = 64 << 10;
-/// How much is read at once, at first.
-const FIRST_READ: usize = 4 << 10;
+pub(crate) const COLLECTED: usize = 64 << 10;
 /// How long the last bytes of a session that is left may take to write.
 const LAST_WRITE: Duration = Duration::from_secs(5);
-/// How much is read off, at most, before a connection is closed.
-const READ_OFF: usize = 1 << 20;
 
 /// What both sides agreed on, and how much memory a payload may take.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +51,7 @@ pub(crate) struct Session {
     limits: Limits,
     input: Mutex<Input>,
     core: Mutex<Core>,
-    /// Whoever holds `core` has to work once more.
+    /// The thread that holds `core` has to work once more.
     again: AtomicBool,
     /// The side in this process has disconnected while it was to receive.
     is_abandoned: AtomicBool,
@@ -64,15 +61,6 @@ pub(crate) struct Session {
     /// Whether `flush` will look after this session.
     pub(crate) is_due: AtomicBool,
     watch: Watch,
-}
-
-/// What was read and not delivered yet: `bytes[start..end]`.
-struct Input {
-    bytes: Vec<u8>,
-    start: usize,
-    end: usize,
-    /// Why nothing more will come.
-    ended: Option<Why>,
 }
 
 struct Core {
@@ -121,12 +109,7 @@ pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, limits: Limits, early: Vec<
         let begun = Arc::new(Session {
             stream,
             limits,
-            input: Mutex::new(Input {
-                start: 0,
-                end: early.len(),
-                bytes: early,
-                ended: None,
-            }),
+            input: Mutex::new(Input::of(early)),
             core: Mutex::new(Core {
                 far,
                 out: Encoder::new(),
@@ -210,7 +193,9 @@ impl Session {
             flushes,
         } = after;
         if closes {
-            self.read_off();
+            if let Some(mut input) = try_lock(&self.input) {
+                input.read_off(&*self.stream);
+            }
             self.stream.close();
         }
         if flushes && !self.is_due.swap(true, Relaxed) {
@@ -287,24 +272,12 @@ impl Session {
     fn write_failed(&self, core: &mut Core, after: &mut After) {
         let mut why = Why::Lost;
         if let Some(mut input) = try_lock(&self.input) {
-            while input.ended.is_none() && self.read(&mut input, Some(Instant::now())) {}
-            why = self.said(&input).or(input.ended).unwrap_or(Why::Lost);
+            while input.ended.is_none() && input.read(&*self.stream, Some(Instant::now())) {}
+            why = input.said().or(input.ended).unwrap_or(Why::Lost);
         }
         core.out.clear(0);
         core.written = 0;
         self.close(core, after, why);
-    }
-
-    /// Why the peer left, if it said so in what was read.
-    fn said(&self, input: &Input) -> Option<Why> {
-        let mut bytes = &input.bytes[input.start..input.end];
-        loop {
-            match frame::first(bytes, 0, |_| None) {
-                Frame::Ignored(length) => bytes = &bytes[length..],
-                Frame::Leave(why) => return Some(why),
-                Frame::Incomplete | Frame::Message { .. } | Frame::Broken => return None,
-            }
-        }
     }
 
     /// Ends the session early, with a last frame for the peer.
@@ -341,48 +314,6 @@ impl Session {
         core.out.clear(0);
         core.written = 0;
         after.closes = true;
-    }
-
-    /// Reads off what has arrived, because some systems discard what was written if a connection with unread data is
-    /// closed.
-    fn read_off(&self) {
-        let Some(mut input) = try_lock(&self.input) else {
-            return;
-        };
-        let mut bytes = [0; 4 << 10];
-        let mut count = 0;
-        while input.ended.is_none() && count < READ_OFF {
-            match self.stream.read(&mut bytes, Some(Instant::now())) {
-                Ok(read) if read > 0 => count += read,
-                Ok(_) | Err(_) => input.ended = Some(Why::Left),
-            }
-        }
-    }
-
-    /// Reads once. Returns whether anything came, or the end.
-    fn read(&self, input: &mut Input, deadline: Option<Instant>) -> bool {
-        if input.start == input.end {
-            (input.start, input.end) = (0, 0);
-            input.bytes.truncate(COLLECTED);
-            input.bytes.shrink_to(COLLECTED);
-        }
-        if input.end == input.bytes.len() {
-            if input.start > 0 {
-                input.bytes.copy_within(input.start..input.end, 0);
-                input.end -= input.start;
-                input.start = 0;
-            } else {
-                let size = (2 * input.bytes.len()).max(FIRST_READ);
-                input.bytes.resize(size, 0);
-            }
-        }
-        match self.stream.read(&mut input.bytes[input.end..], deadline) {
-            Ok(0) => input.ended = Some(Why::Lost),
-            Ok(count) => input.end += count,
-            Err(error) if is_early(&error) => return false,
-            Err(_) => input.ended = Some(Why::Lost),
-        }
-        true
     }
 
     /// Publishes what was read, as long as there are complete frames and free slots.
@@ -480,7 +411,7 @@ impl Session {
                 is_open &= !core.is_closed;
             });
             if !is_ready() && is_open && after.is_empty() {
-                if !self.read(&mut input, deadline) {
+                if !input.read(&*self.stream, deadline) {
                     return is_ready();
                 }
                 continue;
@@ -512,7 +443,7 @@ impl Watched for Session {
         let mut is_over = false;
         let has_room = !self.is_full.load(SeqCst);
         if has_room && input.ended.is_none() {
-            self.read(&mut input, deadline);
+            input.read(&*self.stream, deadline);
         }
         let after = self.with_core(|core, after| {
             self.publish(&mut input, core, after);
