@@ -1,4 +1,4 @@
-//! Generates every protocol of `protocols/`, and some of 2012, into `OUT_DIR`.
+//! Generates every protocol of `protocols/`, some of 2012, and those of `tests/wire`, into `OUT_DIR`.
 
 use std::path::PathBuf;
 
@@ -13,6 +13,12 @@ fn main() {
         .root("../corpus/2012")
         .protocol("foo.proto")
         .protocol("bar.proto")
-        .out_dir(PathBuf::from(out).join("of_2012"))
+        .out_dir(PathBuf::from(&out).join("of_2012"))
+        .generate();
+    duologue_compiler::build::Builder::new()
+        .root("../wire")
+        .all()
+        .remote()
+        .out_dir(PathBuf::from(out).join("wire"))
         .generate();
 }

@@ -21,6 +21,11 @@ pub mod of_2012 {
     include!(concat!(env!("OUT_DIR"), "/of_2012/mod.rs"));
 }
 
+/// The protocol whose payloads `tests/wire/payloads.txt` lists.
+pub mod wire {
+    include!(concat!(env!("OUT_DIR"), "/wire/mod.rs"));
+}
+
 /// A piece of work, as the queue of `work_queue` sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {

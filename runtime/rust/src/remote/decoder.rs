@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::encoder::DEEPEST;
 
-/// How many items without bytes a payload may contain.
+/// How many items without bytes a list may contain.
 const MOST_EMPTY: u64 = 65_535;
 
 /// Bytes that no correct peer sends.
@@ -33,8 +33,6 @@ pub struct Decoder<'a> {
     memory: usize,
     /// How many lists the value that is decoded next is in.
     depth: u32,
-    /// How many items without bytes may still come.
-    empty: u64,
 }
 
 impl<'a> Decoder<'a> {
@@ -45,7 +43,6 @@ impl<'a> Decoder<'a> {
             bytes,
             memory,
             depth: 0,
-            empty: MOST_EMPTY,
         }
     }
 
@@ -106,11 +103,8 @@ impl<'a> Decoder<'a> {
     #[inline]
     pub(crate) fn items(&mut self, least: usize, size: usize) -> Result<usize, Malformed> {
         let count = self.count()?;
-        if least == 0 {
-            match self.empty.checked_sub(count) {
-                Some(empty) => self.empty = empty,
-                None => return Err(Malformed("a list has too many items without bytes")),
-            }
+        if least == 0 && count > MOST_EMPTY {
+            return Err(Malformed("a list has too many items without bytes"));
         }
         let available = u64::try_from(self.bytes.len()).unwrap_or(u64::MAX);
         let needed = count.checked_mul(least as u64);
@@ -118,7 +112,8 @@ impl<'a> Decoder<'a> {
             return Err(Malformed("a list has more items than bytes"));
         }
         let count = usize::try_from(count).map_err(|_| Malformed("a count is too large"))?;
-        let memory = count.checked_mul(size);
+        // An item that takes neither bytes nor memory counts one byte, so that lists of lists of them have a limit too.
+        let memory = count.checked_mul(size.max(usize::from(least == 0)));
         match memory.and_then(|memory| self.memory.checked_sub(memory)) {
             Some(memory) => self.memory = memory,
             None => return Err(Malformed("the values take more memory than is allowed")),
