@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// The layers of the Rust runtime, from the lowest.
-const LAYERS: [&str; 5] = ["floor", "ring", "link", "typed", "many"];
+const LAYERS: [&str; 6] = ["floor", "ring", "link", "typed", "remote", "many"];
 
 /// Each file with the files that it uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;

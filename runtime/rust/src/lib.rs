@@ -14,10 +14,11 @@
 //!
 //! # How the modules fit together
 //!
-//! The crate has five layers, and a module uses only its own layer and those below it:
+//! The crate has six layers, and a module uses only its own layer and those below it:
 //!
 //! ```text
 //! many    select  port_set  ports  shared  service     several endpoints
+//! remote  far_end  table  wire  encoder  decoder       sessions between processes
 //! typed   endpoint  futures  scheme                    endpoints with types
 //! link    publish  receive  peer  leave  arming  park  two sides and one ring, without types
 //! ring    view  block  position  words                 what is where, and which bits mean what

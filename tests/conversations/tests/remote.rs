@@ -1,0 +1,253 @@
+//! Sessions over sockets: every case of `tests/run` that can leave the process, and how sessions end.
+#![forbid(unsafe_code)]
+
+use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
+use conversations::{converse, protocols};
+use duologue::{Closed, Why};
+use duologue_net::{Error, Listener, Verdict};
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::thread;
+
+/// The path of a socket that no other test uses.
+fn path(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir();
+    folder.join(format!("duologue-{}-{name}.sock", std::process::id()))
+}
+
+/// Both endpoints of a session over a Unix socket.
+fn pair<S, C>(name: &str) -> (S, C)
+where
+    S: duologue_net::Open,
+    C: duologue_net::Open,
+{
+    let address = format!("unix:{}", path(name).display());
+    let mut listener = Listener::bind(&address).expect("nobody else listens here");
+    thread::scope(|scope| {
+        let client = scope.spawn(|| duologue_net::connect(&address).expect("it is accepted"));
+        let server = listener.accept().expect("it connects");
+        (server, client.join().expect("it does not panic"))
+    })
+}
+
+macro_rules! cases {
+    ($($case:ident: $($protocol:ident)::+ $state:ident,)*) => {$(
+        #[allow(missing_docs)]
+        mod $case {
+            pub mod client {
+                include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/client.rs"));
+            }
+            pub mod server {
+                include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/server.rs"));
+            }
+        }
+
+        #[test]
+        fn $case() {
+            let expected =
+                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/expected.txt"));
+            let session: (protocols::$($protocol)::+::server::$state, protocols::$($protocol)::+::client::$state) =
+                pair(stringify!($case));
+            converse(session, $case::server::run, $case::client::run, expected);
+        }
+    )*};
+}
+
+cases! {
+    bank: bank Login,
+    calculator: calculator Ready,
+    file_server: acme::files::file_server Idle,
+    pingpong: pingpong Ping,
+    smtp: smtp Greeting,
+    stream: numbers Stream,
+    telemetry: telemetry Report,
+    type_switch: type_switch Start,
+    word_count: word_count Counting,
+}
+
+#[test]
+fn a_side_that_is_dropped_has_left() {
+    let (server, client): (server::Login, client::Login) = pair("left");
+    drop(server);
+    let error = client
+        .login("holk".into(), "1234".into())
+        .map(|end| end.recv());
+    match error {
+        Ok(Err(closed)) => assert_eq!(closed.why(), Why::Left),
+        Err(error) => assert_eq!(error.closed().why(), Why::Left),
+        Ok(Ok(_)) => panic!("nobody has answered"),
+    }
+}
+
+#[test]
+fn a_sender_that_is_dropped_has_left() {
+    let (server, client): (server::Login, client::Login) = pair("sender");
+    drop(client);
+    assert_eq!(
+        server.recv().map(drop).map_err(|closed| closed.why()),
+        Err(Why::Left)
+    );
+}
+
+#[test]
+fn the_wrong_side_is_refused() {
+    let address = format!("unix:{}", path("wrong").display());
+    let mut listener = Listener::bind(&address).expect("nobody else listens here");
+    let drain = listener.drain();
+    let serving = thread::spawn(move || {
+        listener.serve(|_: server::Login| {});
+        listener.run()
+    });
+    let refused = duologue_net::connect::<server::Login>(&address);
+    assert!(matches!(
+        refused,
+        Err(Error::Refused {
+            verdict: Verdict::SameSide,
+            ..
+        })
+    ));
+    drain.begin();
+    serving
+        .join()
+        .expect("it does not panic")
+        .expect("it drains");
+}
+
+/// The lines of `session whole` in `tests/wire/streams.txt`: whether the client writes it, and the bytes.
+fn whole() -> Vec<(bool, Vec<u8>)> {
+    let text = include_str!("../../wire/streams.txt");
+    let lines = text.split("session whole\n").nth(1).expect("it is there");
+    let lines = lines.lines().take_while(|line| !line.is_empty());
+    let line = |line: &str| {
+        let mut words = line.split(' ');
+        let is_client = words.next() == Some(">");
+        let hex = words.next().unwrap_or_default();
+        let digits = (0..hex.len()).step_by(2);
+        let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex");
+        (is_client, digits.map(byte).collect())
+    };
+    lines.map(line).collect()
+}
+
+/// Plays one side by hand, up to this many bytes of it, and compares what the other writes.
+fn play(mut raw: UnixStream, is_client: bool, mut limit: usize) {
+    for (of_client, bytes) in whole() {
+        if of_client == is_client {
+            let count = bytes.len().min(limit);
+            raw.write_all(&bytes[..count]).expect("it is read");
+            limit -= count;
+            if limit == 0 {
+                return;
+            }
+        } else {
+            let mut read = vec![0; bytes.len()];
+            raw.read_exact(&mut read).expect("it is written");
+            assert_eq!(read, bytes);
+        }
+    }
+    let mut rest = Vec::new();
+    raw.read_to_end(&mut rest).expect("it ends");
+    assert_eq!(rest, []);
+}
+
+/// Serves one session as in the vectors, and returns why it was closed.
+fn teller(mut login: server::Login) -> Result<(), Why> {
+    let mut connected = loop {
+        match login.recv().map_err(|closed| closed.why())? {
+            Login::Login(_, password, response) if password == "1234" => {
+                break response.ok().map_err(|error| error.closed().why())?;
+            }
+            Login::Login(_, _, response) => {
+                login = response.invalid().map_err(|error| error.closed().why())?;
+            }
+        }
+    };
+    loop {
+        connected = match connected.recv().map_err(|closed| closed.why())? {
+            Connected::Deposit(_, next) => next,
+            Connected::Withdrawal(money, response) => {
+                let answered = if money < 100.0 {
+                    response.money(money).map_err(Closed::from)
+                } else {
+                    response.insufficient_funds().map_err(Closed::from)
+                };
+                answered.map_err(|closed| closed.why())?
+            }
+            Connected::Quit => return Ok(()),
+        };
+    }
+}
+
+/// A client that is cut off after any byte is lost, and never holds its server up.
+#[test]
+fn a_session_that_is_cut_is_lost() {
+    let length = whole().into_iter().filter(|(of_client, _)| *of_client);
+    let length: usize = length.map(|(_, bytes)| bytes.len()).sum();
+    let hello = whole()[0].1.len();
+    // A client that is gone before it has its answer has no session.
+    for cut in hello + 1..=length {
+        let path = path("cut");
+        let mut listener = Listener::bind(&format!("unix:{}", path.display())).expect("free");
+        let raw = UnixStream::connect(&path).expect("it listens");
+        let raw = thread::spawn(move || play(raw, true, cut));
+        let outcome = teller(listener.accept().expect("the hello is whole"));
+        let expected = if cut < length { Err(Why::Lost) } else { Ok(()) };
+        assert_eq!(outcome, expected, "after {cut} bytes");
+        raw.join().expect("it does not panic");
+    }
+}
+
+/// Messages before the sender's turn break the format.
+#[test]
+fn a_message_out_of_turn_is_broken() {
+    let path = path("turn");
+    let mut listener = Listener::bind(&format!("unix:{}", path.display())).expect("free");
+    let mut raw = UnixStream::connect(&path).expect("it listens");
+    let bytes = whole().into_iter().filter(|(of_client, _)| *of_client);
+    let bytes: Vec<u8> = bytes.flat_map(|(_, bytes)| bytes).collect();
+    raw.write_all(&bytes).expect("it is read");
+    assert_eq!(
+        teller(listener.accept().expect("the hello is whole")),
+        Err(Why::Broken)
+    );
+}
+
+/// The client writes exactly the bytes of the vectors.
+#[test]
+fn the_bytes_are_those_of_the_vectors() {
+    let path = path("bytes");
+    let _stale = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).expect("free");
+    let raw = thread::spawn(move || {
+        let (raw, _) = listener.accept().expect("it connects");
+        play(raw, false, usize::MAX);
+    });
+    let login: client::Login =
+        duologue_net::connect(&format!("unix:{}", path.display())).expect("it is accepted");
+    let Ok(Ok(LoginResponse::Invalid(login))) = login
+        .login("holk".into(), "wrong".into())
+        .map(|end| end.recv())
+    else {
+        panic!("it is invalid")
+    };
+    let Ok(Ok(LoginResponse::Ok(connected))) = login
+        .login("holk".into(), "1234".into())
+        .map(|end| end.recv())
+    else {
+        panic!("it is ok")
+    };
+    let connected = connected.deposit(100.0).expect("it is connected");
+    let response = connected.withdrawal(30.0).expect("it is connected");
+    let Ok(protocols::bank::WithdrawalResponse::Money(30.0, connected)) = response.recv() else {
+        panic!("there is money")
+    };
+    let response = connected.withdrawal(500.0).expect("it is connected");
+    let Ok(protocols::bank::WithdrawalResponse::InsufficientFunds(connected)) = response.recv()
+    else {
+        panic!("there is no money")
+    };
+    connected.quit().expect("it is connected");
+    raw.join().expect("it does not panic");
+    let _removed = std::fs::remove_file(&path);
+}
