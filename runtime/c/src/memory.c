@@ -155,7 +155,6 @@ size_t duo_shutdown(void)
     for (size_t i = 0; i < 2; i++)
         for (const duo_session *session = gone[i]; session != NULL; session = session->next_free) sessions_made -= 1;
     size_t living = sessions_made;
-    duo_emptier *emptiers[] = {other_pools[0], other_pools[1]};
     unlock_pool();
     for (size_t i = 0; i < 2; i++) {
         while (gone[i] != NULL) {
@@ -165,8 +164,12 @@ size_t duo_shutdown(void)
             functions.release(session);
         }
     }
-    for (size_t i = 0; i < 2; i++)
-        if (emptiers[i] != NULL) living += emptiers[i]();
+    for (size_t i = 0; i < 2; i++) {
+        lock_pool();
+        duo_emptier *emptier = other_pools[i];
+        unlock_pool();
+        if (emptier != NULL) living += emptier();
+    }
     return living;
 }
 

@@ -124,7 +124,7 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
 {
     uint64_t until = duo_net_until(wait);
     for (unsigned reads = 0;; reads++) {
-        size_t needed;
+        size_t needed = 0;
         duo_status status = duo_net_front(net, state, frame, &needed);
         if (status != DUO_EMPTY) return status;
         bool is_over = wait == DUO_AT_ONCE ? reads == MOST_READS : reads > 0 && duo_net_is_past(until);

@@ -42,6 +42,12 @@ fn place(files: &[String; 2], folder: &Path) -> PathBuf {
     source
 }
 
+/// Sessions over sockets are not in the two files.
+fn is_in_two_files(file: &&PathBuf) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    !name.to_string_lossy().starts_with("net")
+}
+
 #[test]
 fn the_sources_are_one_translation_unit() {
     if !is_tested("c") {
@@ -49,13 +55,10 @@ fn the_sources_are_one_translation_unit() {
     }
     let folder = scratch("one-unit");
     let mut all = "#define _GNU_SOURCE\n".to_owned();
-    // Sessions over sockets are not in the two files.
-    let is_net = |source: &PathBuf| {
-        let name = source.file_name().unwrap_or_default();
-        name.to_string_lossy().starts_with("net")
-    };
-    let sources = sources_in(&runtime().join("src"));
-    for source in sources.iter().filter(|source| !is_net(source)) {
+    for source in sources_in(&runtime().join("src"))
+        .iter()
+        .filter(is_in_two_files)
+    {
         all += &format!("#include \"{}\"\n", source.display());
     }
     let unit = folder.join("all.c");
@@ -105,7 +108,7 @@ fn two_files_are_the_runtime() {
         (&files[0], headers.concat()),
         (&files[1], sources_in(&runtime().join("src"))),
     ] {
-        for part in parts {
+        for part in parts.iter().filter(is_in_two_files) {
             let name = part.strip_prefix(runtime()).expect("it is in the shim");
             let mark = format!("\n/* {} */\n", name.display());
             assert_eq!(text.matches(&mark).count(), 1, "{}", name.display());
@@ -170,7 +173,7 @@ fn conversations_need_nothing_but_two_files() {
         compile.args(["-O2", "-D_POSIX_C_SOURCE=200809L", "-pthread", flags]);
         compile.arg("-I").arg(&folder).arg("-I").arg(&shared);
         compile.args([own.join("client.c"), own.join("server.c")]);
-        compile.arg(shared.join("transcript.c"));
+        compile.args(["transcript.c", "pair.c"].map(|name| shared.join(name)));
         compile.args(sources_in(&folder));
         let compiled = succeed(compile.arg("-o").arg(&program));
         let written = compiled.and_then(|_| succeed(&mut Command::new(&program)));

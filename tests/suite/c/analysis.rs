@@ -49,7 +49,7 @@ fn gcc_finds_nothing_in_programs() {
     }
     let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
     let page = page.expect("the page is there");
-    let generated = generate_with("analyzed-programs", &protocols(), &["--c-shm"]);
+    let generated = generate_with("analyzed-programs", &protocols(), &["--c-shm", "--remote"]);
     let includes = [vec![generated.clone()], hosts()].concat();
     let programs = page.split("\n```c\n").skip(1);
     for (number, program) in programs.enumerate() {
