@@ -62,8 +62,15 @@ fn between_processes() {
         return;
     }
     for program in [
-        "meet.c", "long.c", "limits.c", "attach.c", "names.c", "mixed.c", "turns.c", "ready.c",
-        "credit.c",
+        "meet.c",
+        "long.c",
+        "limits.c",
+        "attach.c",
+        "names.c",
+        "mixed.c",
+        "turns.c",
+        "ready.c",
+        "writable.c",
     ] {
         let case = Case::new(
             &format!("narrow-{program}"),
