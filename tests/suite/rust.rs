@@ -218,7 +218,11 @@ fn the_programs_of_the_page_run() {
         "the page has only {} programs",
         programs.len()
     );
-    for (number, program) in programs.iter().enumerate() {
+    // Those that use sockets need another crate: see below.
+    let alone = programs
+        .iter()
+        .filter(|program| !program.contains("duologue_net"));
+    for (number, program) in alone.enumerate() {
         let source = folder.join(format!("program{number}.rs"));
         let tree = if program.contains("work_queue") {
             "all"
@@ -241,6 +245,24 @@ fn the_programs_of_the_page_run() {
         succeed(&mut Command::new(binary))
             .unwrap_or_else(|failure| panic!("program {number}: {failure}"));
     }
+}
+
+/// The program with sockets is a program of the package `conversations`, whose tests run it.
+#[test]
+fn the_program_with_sockets_is_that_of_the_page() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
+    let programs = programs_in(&read("docs/targets/rust.md"));
+    let program = programs
+        .iter()
+        .find(|program| program.contains("duologue_net"));
+    let (_, program) = program
+        .and_then(|program| program.split_once("}\n"))
+        .expect("the page has one, which begins with its protocols");
+    let source = read("tests/conversations/src/bin/over_sockets.rs");
+    let (_, source) = source
+        .split_once("use conversations::protocols;\n")
+        .expect("its protocols are those of the package");
+    assert_eq!(source, program);
 }
 
 /// The program that has both sides of every conversation that can leave its process, built once in a run of the tests.

@@ -251,3 +251,12 @@ fn the_bytes_are_those_of_the_vectors() {
     raw.join().expect("it does not panic");
     let _removed = std::fs::remove_file(&path);
 }
+
+/// The program of `docs/targets/rust.md`.
+#[test]
+fn the_documented_program_runs() {
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_over_sockets")).output();
+    let run = run.expect("it can be started");
+    assert!(run.status.success(), "{run:?}");
+    assert!(run.stderr.is_empty(), "{run:?}");
+}
