@@ -127,7 +127,7 @@ static inline duo_net *duo_net_of(duo_endpoint endpoint)
 }
 
 /* net_buffer.c */
-/* Makes space for more bytes behind the end; false if memory ran out. */
+/* Makes space for more bytes after the end; false if memory ran out. */
 bool duo_net_reserve(duo_net_buffer *buffer, size_t more);
 /* Appends bytes for which there is space. */
 void duo_net_append(duo_net_buffer *buffer, const void *bytes, size_t size);
@@ -254,7 +254,7 @@ typedef struct duo_net_frame {
     size_t size;
 } duo_net_frame;
 /*
- * Handles control frames and finds the message behind them. DUO_EMPTY if it is not complete: `needed` more bytes are
+ * Handles control frames and finds the message after them. DUO_EMPTY if it is not complete: `needed` more bytes are
  * missing at least. Otherwise why the session is over. `state` is NULL for a side that sends.
  */
 duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed);

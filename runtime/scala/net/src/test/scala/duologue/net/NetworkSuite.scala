@@ -152,7 +152,7 @@ final class NetworkSuite extends NetSuite {
     silent.close()
   }
 
-  test("a side that leaves is told at once, after everything it sent") {
+  test("a peer learns at once that a side left, after everything it sent") {
     val (server, client, listener) = pair()
     val next = client.login("holk", "1234")
     val waiting = spawn(server.recv().next.ok().recv() match {
