@@ -142,7 +142,7 @@ public final class FarEnd {
         return isFull;
     }
 
-    /** Makes the near side, which has claimed itself, ask for space if too much is waiting to be written. */
+    /** Makes the near side, which has claimed itself, ask for space exactly if too much is waiting to be written. */
     private void limit() {
         if (near.pipe.unbounded) {
             isFull = out.isFull() && why == null;
@@ -151,7 +151,7 @@ public final class FarEnd {
         }
     }
 
-    /** Whether there is space again for a near side that may wait for it. */
+    /** Whether there is space again for a near side that may wait for it. Whoever has written asks before it gives the lock back. */
     private boolean eases() {
         if (!isFull || out.isFull() && why == null) {
             return false;
@@ -160,24 +160,27 @@ public final class FarEnd {
         return true;
     }
 
-    /** Whether the near side may send without waiting, or the session is over. */
+    /**
+     * Whether the near side may send without waiting, or the session is over.
+     *
+     * <p>If another thread has the lock, it writes at the moment, and this method says what was true before. A waiter that was
+     * registered before that is woken: the other thread clears {@link #isFull} and reads the waiter afterwards, or something is
+     * left to write, and then {@link #flushed} has armed the transport.
+     */
     boolean hasRoom() {
-        if (!lock.tryLock()) {
-            return why != null;
+        if (isFull && why == null && lock.tryLock()) {
+            boolean isTold;
+            try {
+                isTold = exchange();
+                limit();
+            } finally {
+                lock.unlock();
+            }
+            if (isTold) {
+                tell();
+            }
         }
-        boolean isTold;
-        boolean hasRoom;
-        try {
-            isTold = exchange();
-            limit();
-            hasRoom = !out.isFull() || why != null;
-        } finally {
-            lock.unlock();
-        }
-        if (isTold) {
-            tell();
-        }
-        return hasRoom;
+        return !isFull || why != null;
     }
 
     /** Looks for what the near side waits for: a message, or the end of the session. Never waits. */
@@ -206,7 +209,7 @@ public final class FarEnd {
                     return Side.Outcome.TIMEOUT;
                 }
                 if (left > 0) {
-                    transport.await(hasLeftover(), left);
+                    transport.await(!isFlushed(), left);
                 }
                 reads = true;
             }
@@ -218,26 +221,22 @@ public final class FarEnd {
         }
     }
 
-    private boolean hasLeftover() {
-        lock.lock();
-        try {
-            return !out.isEmpty();
-        } finally {
-            lock.unlock();
-        }
-    }
-
     /** Makes the transport's thread look for what the near side waits for. */
     void arm() {
         boolean forSpace;
+        boolean isTold;
         lock.lock();
         try {
             flushed();
+            isTold = eases();
             forSpace = !out.isEmpty();
         } finally {
             lock.unlock();
         }
         transport.arm(forSpace);
+        if (isTold) {
+            tell();
+        }
     }
 
     // ---- what the transport calls
