@@ -290,6 +290,75 @@ static void false_servers(void)
     CHECK(refusal.verdict == DUO_VERDICT_SESSIONS_FULL && refusal.wait == 2500);
 }
 
+/* A connection on which this side has a heartbeat of a second, and so has the peer, which says nothing more. */
+static int greet_silently(duo_listener *beating, bank_server_login_t *door)
+{
+    int raw = raw_connect(duo_listener_address(beating));
+    raw_send_hex(raw, BANK_HELLO_BEATING);
+    CHECK(bank_server_accept(beating, DUO_FOREVER, door) == DUO_OK);
+    raw_expect(raw, BANK_ANSWER_BEATING);
+    return raw;
+}
+
+static bool took_three_heartbeats(const struct timespec *begun)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t milliseconds = (now.tv_sec - begun->tv_sec) * INT64_C(1000) + (now.tv_nsec - begun->tv_nsec) / 1000000;
+    return milliseconds >= 2900;
+}
+
+/* A process that has a heartbeat and nothing to say, and is stopped after a while. */
+static void stopped(duo_listener *beating, const duo_net_options *options)
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        bank_client_login_t idle;
+        CHECK(bank_client_connect(duo_listener_address(beating), options, &idle) == DUO_OK);
+        for (;;) pause();
+    }
+    bank_server_login_t door;
+    bank_login_t asked;
+    CHECK(bank_server_accept(beating, UINT64_C(20000000000), &door) == DUO_OK);
+    CHECK(bank_server_login_recv_within(door, UINT64_C(4500000000), &asked) == DUO_EMPTY);
+    CHECK(kill(child, SIGSTOP) == 0);
+    CHECK(bank_server_login_recv_within(door, UINT64_C(20000000000), &asked) == DUO_LOST);
+    CHECK(kill(child, SIGKILL) == 0);
+    CHECK(waitpid(child, NULL, 0) == child);
+}
+
+/* Peers that fall silent although they have promised not to. */
+static void silent(void)
+{
+    const duo_net_options options = {.heartbeat = 1};
+    duo_listener *beating;
+    CHECK(duo_listen("unix:beating.sock", &options, &beating) == DUO_OK);
+    stopped(beating, &options);
+    bank_server_login_t doors[3];
+    int raws[3];
+    struct timespec begun;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    for (int i = 0; i < 3; i++) raws[i] = greet_silently(beating, &doors[i]);
+    raw_expect(raws[0], "0001 0001");
+    const duo_endpoint ready = DUO_READY(doors[1]);
+    size_t which;
+    CHECK(duo_select(&ready, 1, UINT64_C(20000000000), &which) == DUO_OK);
+    CHECK(took_three_heartbeats(&begun));
+    duo_ports *ports = duo_ports_new();
+    void *with;
+    CHECK(duo_ports_add(ports, DUO_READY(doors[2]), &with, NULL) == DUO_OK);
+    CHECK(duo_ports_wait(ports, UINT64_C(20000000000), &with) == DUO_OK);
+    duo_ports_free(ports);
+    bank_login_t asked;
+    for (int i = 0; i < 3; i++) {
+        CHECK(bank_server_login_recv(doors[i], &asked) == DUO_LOST);
+        CHECK(raw_expect_end(raws[i]) % 2 == 0);
+        close(raws[i]);
+    }
+    duo_listener_close(beating);
+}
+
 int main(void)
 {
     alarm(300);
@@ -298,7 +367,8 @@ int main(void)
     CHECK(duo_listen("unix:attacks.sock", &options, &listener) == DUO_OK);
     CHECK(bank_server_serve(listener, NULL, handle, NULL) == DUO_OK);
     duo_atomic_store(&outcome, -1, memory_order_release);
-    /* The child of this process has no other threads. */
+    /* First, because the child starts a thread, which sanitizers do not support after a fork with threads. */
+    silent();
     pthread_t thread = start(run, NULL);
     killed();
     frames();

@@ -10,6 +10,8 @@
 /* How long what was sent is still written after a session is over, in nanoseconds. */
 #define LINGER UINT64_C(5000000000)
 
+#define SECOND UINT64_C(1000000000)
+
 #define LARGEST ((uint32_t)1 << 20)
 
 /* Of a frame that says why a side ends the session. */
@@ -48,7 +50,7 @@ static size_t empty_pool(void)
 }
 
 /* As in memory.c: a child process does not have the thread that may have held the lock. */
-__attribute__((constructor)) static void guard(void)
+__attribute__((constructor(DUO_NET_POOL_PRIORITY))) static void guard(void)
 {
     duo_empty_too(empty_pool);
     (void)pthread_atfork(lock_pool, unlock_pool, unlock_pool);
@@ -86,7 +88,7 @@ uint32_t duo_net_largest(const duo_net_options *options)
 }
 
 duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_wire_protocol *protocol,
-                       duo_role role, const duo_net_options *options, uint32_t peer_takes,
+                       duo_role role, const duo_net_options *options, const duo_net_terms *terms,
                        duo_endpoint *endpoint)
 {
     duo_net *net = from_pool();
@@ -98,13 +100,27 @@ duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_
     net->accepted = accepted;
     net->has_written = net->cannot_write = net->cannot_read = net->lingers = false;
     net->ended = DUO_OK;
-    net->peer_takes = peer_takes;
+    net->peer_takes = terms->largest;
     net->takes = duo_net_largest(options);
     uint64_t usual = 4 * (uint64_t)net->takes;
     net->memory = options->memory != 0 ? options->memory : usual < SIZE_MAX ? (size_t)usual : SIZE_MAX;
+    net->beat = options->heartbeat * SECOND;
+    net->patience = 3 * terms->heartbeat * SECOND;
+    net->written_at = net->read_at = net->beat != 0 || net->patience != 0 ? duo_net_now() : 0;
     endpoint->session = &net->remote.session;
     endpoint->turn = duo_atomic_load(&net->remote.session.sides[role].turn, memory_order_relaxed);
+    if (net->beat != 0) {
+        pthread_mutex_lock(&net->lock);
+        duo_net_write_later(net, net->written_at + net->beat / 2);
+        pthread_mutex_unlock(&net->lock);
+    }
     return net;
+}
+
+uint64_t duo_net_patient_until(const duo_net *net, uint64_t until)
+{
+    if (net->patience == 0 || until < net->read_at + net->patience) return until;
+    return net->read_at + net->patience + 1;
 }
 
 void duo_net_enter(duo_net *net, duo_net_gate *gate)

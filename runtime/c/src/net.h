@@ -28,6 +28,15 @@
 #include "transport.h"
 #include "wire.h"
 
+/*
+ * The locks of the process, in the order in which a thread may take them: that of the watches, of the writer's list, of the
+ * pool; a session's lock comes after that of the watches and before the others. A fork takes all three, and the handlers
+ * that do so run in reverse order of the priorities with which they are registered.
+ */
+#define DUO_NET_POOL_PRIORITY 201
+#define DUO_NET_WRITER_PRIORITY 202
+#define DUO_NET_WATCH_PRIORITY 203
+
 /* How long connecting and the greeting may take, in nanoseconds. */
 #define DUO_NET_HELLO UINT64_C(5000000000)
 
@@ -106,6 +115,14 @@ typedef struct duo_net {
     uint64_t due;
     uint64_t lingers_until;
     bool lingers;
+    /*
+     * Heartbeats, in nanoseconds; 0 means none. This side writes something before it has been silent for `beat`, and takes a
+     * peer for lost from which it has read nothing for `patience`. When it last wrote and read, as far as that matters.
+     */
+    uint64_t beat;
+    uint64_t patience;
+    uint64_t written_at;
+    uint64_t read_at;
     /* In a set: its watch, and likewise; which side this is, and what it waits for. */
     duo_watch *watch;
     struct duo_net **watched_by;
@@ -219,9 +236,14 @@ unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, 
                        const duo_net_offer **offer);
 
 /* net.c */
+/* What the peer has said about itself: the largest payload that it accepts, and its heartbeat in seconds. */
+typedef struct duo_net_terms {
+    uint32_t largest;
+    uint16_t heartbeat;
+} duo_net_terms;
 /* A session begins on a connection whose greeting is over; NULL if memory ran out. */
 duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_wire_protocol *protocol,
-                       duo_role role, const duo_net_options *options, uint32_t peer_takes,
+                       duo_role role, const duo_net_options *options, const duo_net_terms *terms,
                        duo_endpoint *endpoint);
 /* Joins the sessions of a listener. */
 void duo_net_enter(duo_net *net, duo_net_gate *gate);
@@ -236,6 +258,9 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
 void duo_net_finish(duo_net *net);
 /* For the status with which a session ends: what the peer hears. */
 duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
+
+/* For a wait until `until`: until when the peer may be silent, if that is earlier. */
+uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 
 /* net_send.c */
 /* Writes as much as the system takes; false if some is left, or all of it was lost. */

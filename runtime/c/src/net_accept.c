@@ -68,10 +68,12 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_ANSWER];
     duo_net_answer answer = {.verdict = verdict,
                              .fingerprint = offer->protocol->fingerprint,
-                             .largest = duo_net_largest(options)};
+                             .largest = duo_net_largest(options),
+                             .heartbeat = options->heartbeat};
+    duo_net_terms terms = {hello->largest, hello->heartbeat};
     size_t size = duo_net_write_answer(bytes, &answer);
     *net = duo_net_begin(greeting->descriptor, greeting->is_socket, true, offer->protocol, offer->role, options,
-                         hello->largest, endpoint);
+                         &terms, endpoint);
     if (*net == NULL) return DUO_NO_MEMORY;
     /* The answer is written like a message: what the system does not take at once, the writer does. */
     pthread_mutex_lock(&(*net)->lock);

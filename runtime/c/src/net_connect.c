@@ -12,6 +12,7 @@ static size_t write_hello(uint8_t *bytes, const duo_wire_protocol *protocol, duo
     memset(&hello, 0, sizeof hello);
     hello.receives_first = role != protocol->first;
     hello.largest = duo_net_largest(options);
+    hello.heartbeat = options->heartbeat;
     hello.fingerprint = protocol->fingerprint;
     hello.name = duo_str_from(protocol->name);
     if (options->accepts_count > DUO_NET_MOST_ACCEPTS) return 0;
@@ -43,7 +44,7 @@ static bool fits(const duo_net_answer *answer, const duo_wire_protocol *protocol
 }
 
 static duo_status greet(int descriptor, bool is_socket, const duo_wire_protocol *protocol, duo_role role,
-                        const duo_net_options *options, uint64_t until, uint32_t *peer_takes)
+                        const duo_net_options *options, uint64_t until, duo_net_terms *terms)
 {
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN];
     size_t size = write_hello(bytes, protocol, role, options);
@@ -65,7 +66,7 @@ static duo_status greet(int descriptor, bool is_socket, const duo_wire_protocol 
         return DUO_REFUSED;
     }
     if (!fits(&answer, protocol, options)) return DUO_BROKEN;
-    *peer_takes = answer.largest;
+    *terms = (duo_net_terms){answer.largest, answer.heartbeat};
     return DUO_OK;
 }
 
@@ -80,11 +81,11 @@ static duo_status connect_until(int descriptor, const duo_wire_protocol *protoco
                                 const duo_net_options *options, uint64_t until, duo_endpoint *endpoint)
 {
     bool is_socket;
-    uint32_t peer_takes = 0;
+    duo_net_terms terms = {0, 0};
     duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
-    if (status == DUO_OK) status = greet(descriptor, is_socket, protocol, role, options, until, &peer_takes);
+    if (status == DUO_OK) status = greet(descriptor, is_socket, protocol, role, options, until, &terms);
     if (status == DUO_OK) {
-        const duo_net *net = duo_net_begin(descriptor, is_socket, false, protocol, role, options, peer_takes, endpoint);
+        const duo_net *net = duo_net_begin(descriptor, is_socket, false, protocol, role, options, &terms, endpoint);
         if (net == NULL) status = DUO_NO_MEMORY;
     }
     if (status != DUO_OK) duo_net_hang_up(descriptor, is_socket);

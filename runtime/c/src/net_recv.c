@@ -113,9 +113,13 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     ptrdiff_t done =
         duo_net_read_some(net->descriptor, net->is_socket, place, net->in.capacity - net->in.end);
     net->has_written = false;
-    if (done < 0 && errno == EAGAIN) return DUO_EMPTY;
+    if (done < 0 && errno == EAGAIN) {
+        bool is_silent = net->patience != 0 && duo_net_now() > net->read_at + net->patience;
+        if (!is_silent) return DUO_EMPTY;
+    }
     if (done <= 0) net->cannot_read = true;
     else net->in.end += (size_t)done;
+    if (done > 0 && net->patience != 0) net->read_at = duo_net_now();
     return DUO_OK;
 }
 
@@ -140,8 +144,9 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
             return DUO_EMPTY;
         }
         int descriptor = net->descriptor;
+        uint64_t wakes = duo_net_patient_until(net, until);
         pthread_mutex_unlock(&net->lock);
-        duo_net_poll(descriptor, is_left ? POLLIN | POLLOUT : POLLIN, until);
+        duo_net_poll(descriptor, is_left ? POLLIN | POLLOUT : POLLIN, wakes);
         pthread_mutex_lock(&net->lock);
     }
 }

@@ -22,6 +22,7 @@ bool duo_net_write(duo_net *net)
             break;
         }
         net->has_written = true;
+        if (net->beat != 0) net->written_at = duo_net_now();
         duo_net_drop(&net->out, (size_t)done);
     }
     if (!net->cannot_write) return true;
@@ -69,8 +70,9 @@ static duo_status await_space(duo_net *net, uint64_t wait)
     uint64_t until = duo_net_until(wait);
     while (status == DUO_FULL && !duo_net_is_past(until)) {
         int descriptor = net->descriptor;
+        uint64_t wakes = duo_net_patient_until(net, until);
         pthread_mutex_unlock(&net->lock);
-        duo_net_poll(descriptor, POLLOUT | POLLIN, until);
+        duo_net_poll(descriptor, POLLOUT | POLLIN, wakes);
         pthread_mutex_lock(&net->lock);
         status = duo_net_check_sender(net);
     }

@@ -42,7 +42,7 @@ static void release(void)
     pthread_mutex_unlock(&lock);
 }
 
-__attribute__((constructor)) static void guard(void)
+__attribute__((constructor(DUO_NET_WATCH_PRIORITY))) static void guard(void)
 {
     (void)pthread_atfork(hold, release, release);
 }
@@ -95,13 +95,15 @@ bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     if (duo_atomic_load(word, memory_order_acquire) != 0) return true;
     if (count > FEW) polled = duo_allocate(count * sizeof *polled);
     size_t found = 0;
+    uint64_t wakes = end;
     for (size_t i = 0; i < count && polled != NULL; i++) {
         bool is_here = duo_is_remote(endpoints[i]) && duo_transport_of(endpoints[i]) == &duo_net_transport;
         if (!is_here) continue;
         const duo_net *net = duo_net_of(duo_asked(endpoints[i]));
         polled[found++] = (struct pollfd){net->descriptor, events_of(duo_asks_writable(endpoints[i])), 0};
+        wakes = duo_net_patient_until(net, wakes);
     }
-    duo_net_poll_all(polled, found, polled != NULL ? end : short_end(end));
+    duo_net_poll_all(polled, found, polled != NULL ? wakes : short_end(end));
     if (polled != few && polled != NULL) duo_release(polled);
     return end == DUO_FOREVER || duo_net_now() < end;
 }
@@ -163,8 +165,10 @@ static void sleep_once(duo_watch *watch, uint64_t end)
     if (make_space(watch)) {
         /* A negative descriptor is ignored. */
         watch->polled[count++] = (struct pollfd){watch->has_thread ? watch->wakers[0] : -1, POLLIN, 0};
-        for (const duo_net *net = watch->first; net != NULL; net = net->next_watched)
+        for (const duo_net *net = watch->first; net != NULL; net = net->next_watched) {
             watch->polled[count++] = (struct pollfd){net->descriptor, events_of(net->asks_writable), 0};
+            end = duo_net_patient_until(net, end);
+        }
     } else {
         end = short_end(end);
     }

@@ -1,9 +1,9 @@
 /*
- * The thread that writes what senders have collected, or what the system has not taken at once. It is started when it is
- * first needed, for all sessions of the process, and does not end.
+ * The thread that writes what senders have collected, or what the system has not taken at once, and that tells peers that
+ * this side is still there. It is started when it is first needed, for all sessions of the process, and does not end.
  *
  * A session that has something for it is on one list. A sender puts it there; it is taken off by the thread once
- * everything was written, or when the session ends. The thread wakes at the earliest time that is due, but not more
+ * everything was written, or when the session ends. One with a heartbeat stays until it ends. The thread wakes at the earliest time that is due, but not more
  * often than every millisecond, and goes on waking for a while when the list is empty: then a sender that begins a run
  * now and then need not wake it.
  */
@@ -52,7 +52,7 @@ static void be_child(void)
     release();
 }
 
-__attribute__((constructor)) static void guard(void)
+__attribute__((constructor(DUO_NET_WRITER_PRIORITY))) static void guard(void)
 {
     (void)pthread_atfork(hold, release, be_child);
 }
@@ -80,6 +80,15 @@ static bool poll_too(int descriptor, short events)
     return true;
 }
 
+/* Says that this side is still there, if it has been silent for half of what it has promised. */
+static void beat(duo_net *net, uint64_t now)
+{
+    static const char alive[] = {0, 1};
+    bool is_due = net->beat != 0 && !net->lingers && now >= net->written_at + net->beat / 2;
+    if (!is_due || duo_net_size(&net->out) > 0 || !duo_net_reserve(&net->out, sizeof alive)) return;
+    duo_net_append(&net->out, alive, sizeof alive);
+}
+
 /* Writes what is due, under the list's lock; returns when the thread is to look again. */
 static uint64_t write_due(uint64_t now)
 {
@@ -96,13 +105,19 @@ static uint64_t write_due(uint64_t now)
             pthread_mutex_unlock(&net->lock);
             continue;
         }
+        beat(net, now);
         bool is_done = duo_net_write(net) || net->cannot_write;
         bool is_over = net->lingers && (is_done || now >= net->lingers_until);
         if (!is_done && !is_over) {
             if (!poll_too(net->descriptor, POLLOUT)) next = now + TICK;
             if (net->lingers && net->lingers_until < next) next = net->lingers_until;
         }
-        if (is_done || is_over) unlink_net(net);
+        if (is_done && net->beat != 0 && !net->cannot_write && !net->lingers) {
+            net->due = net->written_at + net->beat / 2;
+            if (net->due < next) next = net->due;
+        } else if (is_done || is_over) {
+            unlink_net(net);
+        }
         pthread_mutex_unlock(&net->lock);
         /* Nobody else has it then. */
         if (is_over) duo_net_finish(net);

@@ -75,6 +75,11 @@ typedef struct duo_net_options {
     size_t memory;
     /* How long connecting and the greeting may take, in nanoseconds; 0 means 5 seconds. */
     uint64_t hello;
+    /*
+     * After how many seconds without a byte a thread of the runtime tells the peer that this side is still there; 0 means
+     * never. The peer takes this side for lost (DUO_LOST) after three times as long.
+     */
+    uint16_t heartbeat;
     /* Listeners: how many sessions there may be at once; 0 means 1,024. */
     size_t sessions;
     /* Listeners: how many connections may be in the middle of the greeting at once; 0 means 64. */
@@ -159,7 +164,7 @@ typedef void duo_call_handler(duo_endpoint endpoint, const duo_peer *peer, duo_h
 /*
  * Called by the generated functions `_serve`: sessions of this protocol are handled by `handler`, each on a thread of
  * its own. Several protocols may be served by one listener. `options` apply to this protocol (`accepts`, `largest`,
- * `memory`, `admit`); NULL means those of the listener. The sessions begin with `duo_listener_run`.
+ * `memory`, `heartbeat`, `admit`); NULL means those of the listener. The sessions begin with `duo_listener_run`.
  */
 DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol,
                                              duo_role role, const duo_net_options *options,

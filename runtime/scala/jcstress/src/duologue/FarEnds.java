@@ -85,7 +85,7 @@ public final class FarEnds {
         private static final WireProtocol PROTOCOL = new WireProtocol("blocks", "00".repeat(16), 0, new Blocks());
 
         final Connection connection = new Connection();
-        final FarEnd far = new FarEnd(PROTOCOL, true, connection, 1024, 1024, Outbox.FULL, new byte[0]);
+        final FarEnd far = new FarEnd(PROTOCOL, true, connection, 1024, 1024, Outbox.FULL, false);
         final Side side = far.start();
         final Count waiter = new Count();
 
@@ -119,7 +119,7 @@ public final class FarEnds {
 
         @Actor
         public void writes() {
-            far.flush();
+            far.flush(false);
         }
 
         @Arbiter
@@ -136,7 +136,7 @@ public final class FarEnds {
         private final SenderQueue queue = new SenderQueue();
 
         public SharedWaitsAfterItWasWritten() {
-            far.flush();
+            far.flush(false);
             connection.isArmed = false;
         }
 

@@ -51,8 +51,8 @@ public final class FarEnd {
 
     /**
      * The far end of a new session over a connection whose handshake is over. {@code largest} and {@code memory} limit the payloads
-     * that are received, {@code peersLargest} those that are sent, and {@code received} is what the peer has sent after its hello
-     * or answer.
+     * that are received, {@code peersLargest} those that are sent, and {@code isAccepting} says which side has accepted the
+     * connection.
      */
     public FarEnd(
             WireProtocol protocol,
@@ -61,11 +61,11 @@ public final class FarEnd {
             long largest,
             long memory,
             long peersLargest,
-            byte[] received) {
+            boolean isAccepting) {
         this.states = protocol.states;
         this.transport = transport;
         this.out = new Outbox(peersLargest);
-        this.in = new Inbox(largest, memory, received);
+        this.in = new Inbox(largest, memory, isAccepting);
         Pipe pipe = new Pipe(protocol.name(), protocol.capacity, this);
         boolean isFirst = isClient == protocol.isClientFirst();
         this.start = new Side(pipe, isClient, isFirst);
@@ -260,11 +260,14 @@ public final class FarEnd {
         }
     }
 
-    /** Writes what has been collected. */
-    public void flush() {
+    /** Writes what has been collected; if {@code isBeat}, a sign of life if nothing has. */
+    public void flush(boolean isBeat) {
         boolean isTold;
         lock.lock();
         try {
+            if (isBeat && out.isEmpty() && !isEnding && !isClosed) {
+                out.control(1);
+            }
             flushed();
             isTold = eases();
         } finally {

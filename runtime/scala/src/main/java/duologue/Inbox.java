@@ -17,6 +17,7 @@ final class Inbox {
 
     private final long largest;
     private final long memory;
+    private final boolean isAccepting;
     private final PayloadReader reader = new PayloadReader();
     private byte[] bytes;
     private ByteBuffer view;
@@ -27,12 +28,12 @@ final class Inbox {
     private int after;
 
     /** Payloads may have {@code largest} bytes, and their values may take {@code memory} bytes. */
-    Inbox(long largest, long memory, byte[] received) {
+    Inbox(long largest, long memory, boolean isAccepting) {
         this.largest = largest;
         this.memory = memory;
-        this.bytes = java.util.Arrays.copyOf(received, Math.max(FIRST, received.length));
+        this.isAccepting = isAccepting;
+        this.bytes = new byte[FIRST];
         this.view = ByteBuffer.wrap(bytes);
-        this.end = received.length;
     }
 
     /** Reads once what is there. Returns false if nothing is there; throws EOFException at the end. */
@@ -152,6 +153,9 @@ final class Inbox {
         int kind = bytes[from + 1];
         switch (kind) {
             case 1, 4:
+                if (kind == 4 && isAccepting) {
+                    throw new MalformedPayload("a request to end the session soon, which only the accepting side makes");
+                }
                 from += 2;
                 return kind == 1 ? ALIVE : DRAIN;
             case 3:

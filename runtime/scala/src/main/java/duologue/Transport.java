@@ -26,7 +26,7 @@ public interface Transport {
     /** Calls {@link FarEnd#ready} once, in a thread of its own, when {@link #await} would return. */
     void arm(boolean forSpace);
 
-    /** Calls {@link FarEnd#flush} within a few milliseconds, in a thread of its own. */
+    /** Calls {@link FarEnd#flush(boolean)} within a few milliseconds, in a thread of its own. */
     void collect();
 
     /** Closes the connection. May be called more than once. */

@@ -20,7 +20,7 @@ package object duologue {
     */
   def flush(endpoint: Endpoint): Unit = {
     val far = endpoint.$side.state.pipe.far
-    if (far != null) far.flush()
+    if (far != null) far.flush(false)
   }
 
   /** Sends with `message` if that does not wait. `None` means that there is no space; the endpoint can still be used. Only an

@@ -24,8 +24,10 @@ private[net] final class Channel(socket: SocketChannel) {
   private def selectable: SelectableChannel = socket
 }
 
-/** A connection as it carries a session. `onClose` is called once. */
-private[net] final class Connection(val channel: Channel, onClose: () => Unit) extends Transport {
+/** A connection as it carries a session. `onClose` is called once. The heartbeats of this side and of the peer are in seconds, and 0
+  * means none.
+  */
+private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: () => Unit) extends Transport {
   @volatile private var far: FarEnd = null
   /** For the threads of the program that wait for this connection, of which there is only one at a time. */
   private var selector: Selector = null
@@ -36,12 +38,31 @@ private[net] final class Connection(val channel: Channel, onClose: () => Unit) e
   private val isClosed = new AtomicBoolean
   @volatile private var isWoken = false
   private var idleTicks = 0
+  private val beats = heartbeat > 0 || peersHeartbeat > 0
+  /** When this side last wrote, and when it last read a byte or did not look for one; only with heartbeats. */
+  @volatile private var writtenAt = System.nanoTime()
+  @volatile private var readAt = writtenAt
+  @volatile private var isLooking = false
 
-  def carry(far: FarEnd): Unit = this.far = far
+  def carry(far: FarEnd): Unit = {
+    this.far = far
+    if (beats) Reactor.beat(this)
+  }
 
-  def read(into: ByteBuffer): Int = channel.read(into)
+  def read(into: ByteBuffer): Int = {
+    val count = channel.read(into)
+    if (beats) {
+      isLooking = true
+      if (count > 0) readAt = System.nanoTime()
+    }
+    count
+  }
 
-  def write(from: ByteBuffer): Int = channel.write(from)
+  def write(from: ByteBuffer): Int = {
+    val count = channel.write(from)
+    if (beats && count > 0) writtenAt = System.nanoTime()
+    count
+  }
 
   def await(forSpace: Boolean, nanos: Long): Unit =
     try select(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
@@ -97,9 +118,26 @@ private[net] final class Connection(val channel: Channel, onClose: () => Unit) e
       }
     } else {
       idleTicks = 0
-      far.flush()
+      far.flush(false)
     }
     true
+  }
+
+  /** Called by the reactor: says that this side is still there, and looks whether the peer is. Returns whether it is to be called
+    * again.
+    */
+  def beat(): Boolean = {
+    if (heartbeat > 0 && System.nanoTime() - writtenAt >= heartbeat * Connection.HalfSecond) far.flush(true)
+    val silence = 3L * peersHeartbeat * 2L * Connection.HalfSecond
+    if (peersHeartbeat > 0 && System.nanoTime() - readAt > silence) {
+      isLooking = false
+      far.ready()
+      // Silence counts only while this side reads, which it does not if the program has other messages to receive first.
+      if (!isLooking) readAt = System.nanoTime()
+      else if (System.nanoTime() - readAt > silence)
+        far.lose(new java.io.IOException("nothing came from the peer for three times its heartbeat of " + peersHeartbeat.toString + " s"))
+    }
+    !isClosed.get
   }
 
   def close(): Unit =
@@ -111,4 +149,8 @@ private[net] final class Connection(val channel: Channel, onClose: () => Unit) e
         onClose()
       }
     }
+}
+
+private[net] object Connection {
+  private val HalfSecond = 500000000L
 }

@@ -38,7 +38,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     * `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
-    val begin = (socket: SocketChannel, peersLargest: Long) => work(begun(role, socket, peersLargest))(handler)
+    val begin = (socket: SocketChannel, hello: Hello) => work(begun(role, socket, hello))(handler)
     synchronized { served = served :+ new Served(role, accepts.toSet, begin) }
     this
   }
@@ -60,7 +60,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     val waiting = accepting.computeIfAbsent(role, _ => new LinkedBlockingQueue[Endpoint])
     synchronized {
       if (!served.exists(_.role eq role)) {
-        served = served :+ new Served(role, accepts.toSet, (socket, peersLargest) => waiting.add(begun(role, socket, peersLargest)): Unit)
+        served = served :+ new Served(role, accepts.toSet, (socket, hello) => waiting.add(begun(role, socket, hello)): Unit)
       }
       start(): Unit
     }
@@ -148,9 +148,9 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
         judged
       }
       judged match {
-        case Some(Right((_, chosen, peersLargest))) =>
+        case Some(Right((_, chosen, hello))) =>
           isDone = true
-          chosen.begin(socket, peersLargest)
+          chosen.begin(socket, hello)
         case _ => ()
       }
     } catch { case _: IOException => () }
@@ -160,7 +160,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     }
   }
 
-  private def judge(dialogue: Dialogue): Option[Either[Int, (Answer, Served, Long)]] = {
+  private def judge(dialogue: Dialogue): Option[Either[Int, (Answer, Served, Hello)]] = {
     val head = dialogue.read(Handshake.Head)
     Handshake.helloHead(head).map(_.flatMap { length =>
       val hello =
@@ -170,15 +170,15 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     })
   }
 
-  private def choose(hello: Hello): Either[Int, (Answer, Served, Long)] =
+  private def choose(hello: Hello): Either[Int, (Answer, Served, Hello)] =
     if (isDraining) Left(Verdict.Draining)
     else if (open.incrementAndGet() > limits.sessions) {
       open.decrementAndGet(): Unit
       Left(Verdict.Full)
     } else {
       val choice = matching(hello).map { case (verdict, chosen) =>
-        val session = Answer.Session(chosen.fingerprint, limits.largest, 0)
-        (Answer(verdict, Some(session), 0L), chosen, hello.largest)
+        val session = Answer.Session(chosen.fingerprint, limits.largest, limits.heartbeat)
+        (Answer(verdict, Some(session), 0L), chosen, hello)
       }
       if (choice.isLeft) open.decrementAndGet(): Unit
       choice
@@ -196,8 +196,10 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     }
   }
 
-  private def begun(role: Role, socket: SocketChannel, peersLargest: Long): role.$First =
-    begin(role, socket, limits.largest, limits.memory, peersLargest, () => open.decrementAndGet(): Unit)
+  private def begun(role: Role, socket: SocketChannel, hello: Hello): role.$First = {
+    val connection = new Connection(new Channel(socket), limits.heartbeat, hello.seconds, () => open.decrementAndGet(): Unit)
+    begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true)
+  }
 
   private def work[E <: Endpoint](first: E)(handler: E => Unit): Unit = {
     sessions.add(first): Unit
@@ -218,7 +220,7 @@ object Listener {
   private val Grace = 1000L
 
   /** One side of a protocol that is served. */
-  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (SocketChannel, Long) => Unit) {
+  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (SocketChannel, Hello) => Unit) {
     val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
     val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
   }

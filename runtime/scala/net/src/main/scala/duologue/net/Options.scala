@@ -14,24 +14,31 @@ import scala.concurrent.duration.{DurationInt, FiniteDuration}
   *   fingerprints of older versions of the protocol that this side can speak with: see `duologue fingerprint --against`
   * @param token
   *   what this side shows to be admitted; at most about 3,000 bytes
+  * @param heartbeat
+  *   after how many seconds without a byte this side says that it is still there, up to 65,535; 0 means never. The peer takes it
+  *   for lost after three times as long
   */
 final case class ConnectOptions(
     timeout: FiniteDuration = 5.seconds,
     largest: Long = ConnectOptions.Largest,
     memory: Long = ConnectOptions.Memory,
     accepts: Seq[Fingerprint] = Nil,
-    token: Option[duologue.Bytes] = None
+    token: Option[duologue.Bytes] = None,
+    heartbeat: Int = 0
 ) {
-  ConnectOptions.check(largest)
+  ConnectOptions.check(largest, heartbeat)
 }
 
 object ConnectOptions {
   private[net] val Largest = 1L << 20
   private[net] val Memory = 64L << 20
 
-  private[net] def check(largest: Long): Unit =
+  private[net] def check(largest: Long, heartbeat: Int): Unit = {
     if (largest < Handshake.Least || largest > 0x7fffffffL - 64L)
       throw new IllegalArgumentException("the largest payload is from 1,024 bytes to 2 GiB, not " + largest.toString)
+    if (heartbeat < 0 || heartbeat > 0xffff)
+      throw new IllegalArgumentException("a heartbeat is from 0 to 65,535 seconds, not " + heartbeat.toString)
+  }
 }
 
 /** What a listener allows.
@@ -46,13 +53,16 @@ object ConnectOptions {
   *   the largest payload that it accepts, in encoded bytes: from 1,024
   * @param memory
   *   how much memory the values of one payload may take
+  * @param heartbeat
+  *   as in [[ConnectOptions]]
   */
 final case class Limits(
     sessions: Int = 1024,
     handshakes: Int = 64,
     hello: FiniteDuration = 5.seconds,
     largest: Long = ConnectOptions.Largest,
-    memory: Long = ConnectOptions.Memory
+    memory: Long = ConnectOptions.Memory,
+    heartbeat: Int = 0
 ) {
-  ConnectOptions.check(largest)
+  ConnectOptions.check(largest, heartbeat)
 }

@@ -3,12 +3,15 @@ package duologue.net
 import java.nio.channels.{CancelledKeyException, ClosedChannelException, SelectionKey, Selector}
 import java.util.concurrent.ConcurrentLinkedQueue
 
-/** The thread that waits for connections whose sessions wait without a thread, and writes what has been collected for a while. One
-  * for the process; it begins when it is first needed.
+/** The thread that waits for connections whose sessions wait without a thread, writes what has been collected for a while, and looks
+  * at heartbeats. One for the process; it begins when it is first needed.
   */
 private[net] object Reactor {
   /** After how long collected messages are written: at most twice this, in milliseconds. */
   private val Tick = 1L
+
+  /** How often heartbeats are looked at, in milliseconds: often enough for one of a second. */
+  private val Beat = 200L
 
   /** After how many ticks without anything to write a connection is no longer looked at. */
   private val Idle = 1000
@@ -16,6 +19,8 @@ private[net] object Reactor {
   private val selector = Selector.open()
   private val requests = new ConcurrentLinkedQueue[Connection]
   private val collecting = new ConcurrentLinkedQueue[Connection]
+  private val beating = new ConcurrentLinkedQueue[Connection]
+  private var beatenAt = System.nanoTime()
 
   locally {
     val thread = new Thread(null, () => run(), "duologue-net", 0L, false)
@@ -36,13 +41,23 @@ private[net] object Reactor {
     selector.wakeup(): Unit
   }
 
+  /** Makes the thread look at the heartbeats of the connection until it is closed. */
+  def beat(connection: Connection): Unit = {
+    beating.add(connection): Unit
+    selector.wakeup(): Unit
+  }
+
   private def run(): Unit =
     while (true) {
       try {
-        if (collecting.isEmpty) selector.select(): Unit
-        else {
+        if (!collecting.isEmpty) {
           selector.select(Tick): Unit
           tick()
+        } else if (!beating.isEmpty) selector.select(Beat): Unit
+        else selector.select(): Unit
+        if (System.nanoTime() - beatenAt >= Beat * 1000000L) {
+          beatenAt = System.nanoTime()
+          beating.removeIf(!_.beat()): Unit
         }
         var request = requests.poll()
         while (request != null) {

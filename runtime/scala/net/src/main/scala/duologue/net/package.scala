@@ -47,7 +47,8 @@ package object net {
       }
       val session = answer.session.getOrElse(throw new Refused(address, answer.verdict, answer.waitMillis))
       isDone = true
-      begin(role, socket, options.largest, options.memory, session.largest, () => ())
+      val connection = new Connection(new Channel(socket), options.heartbeat, session.seconds, () => ())
+      begin(role, connection, options.largest, options.memory, session.largest, isAccepting = false)
     } catch {
       case refused: Refused            => throw refused
       case malformed: MalformedPayload => throw new ConnectFailed(address, malformed.getMessage, malformed)
@@ -63,7 +64,7 @@ package object net {
       Fingerprint.of(protocol.fingerprint),
       receivesFirst = role.$isClient != protocol.isClientFirst,
       options.largest,
-      0,
+      options.heartbeat,
       protocol.name,
       options.accepts.toVector,
       None,
@@ -77,14 +78,13 @@ package object net {
   /** The first endpoint of a session over a connection whose handshake is over. */
   private[net] def begin(
       role: Role,
-      socket: SocketChannel,
+      connection: Connection,
       largest: Long,
       memory: Long,
       peersLargest: Long,
-      onClose: () => Unit
+      isAccepting: Boolean
   ): role.$First = {
-    val connection = new Connection(new Channel(socket), onClose)
-    val far = new FarEnd(role.$protocol, role.$isClient, connection, largest, memory, peersLargest, Array.emptyByteArray)
+    val far = new FarEnd(role.$protocol, role.$isClient, connection, largest, memory, peersLargest, isAccepting)
     connection.carry(far)
     role.$open(generated.near(far))
   }

@@ -187,7 +187,7 @@ final class NetworkSuite extends NetSuite {
   test("bytes that are no frame break the session off, on both sides") {
     val listener = Listener(freshAddress())
     val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, 0, "bank", Vector(), None, None)
-    for (bad <- List("0a", "010a04686f6c6b0577726f6e6700", "0002", "0009", "01ffffffffff", "018000", "0101", "8101", "01818040")) {
+    for (bad <- List("0a", "010a04686f6c6b0577726f6e6700", "0002", "0009", "01ffffffffff", "018000", "0101", "8101", "01818040", "0004")) {
       val socket = raw(listener.address)
       send(socket, hello.encode ++ unhex(bad))
       val told = closed(listener.accept(bank.server).recv())
@@ -286,6 +286,40 @@ final class NetworkSuite extends NetSuite {
     assertEquals(await(selecting), "4")
     assertEquals(await(collecting), (6 until 10).toSet)
     sent.foreach(abandon)
+    listener.close()
+  }
+
+  test("a side with a heartbeat says that it is there, and a peer that does not is lost") {
+    val listener = Listener(freshAddress(), Limits(heartbeat = 1))
+    val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, 1, "bank", Vector(), None, None)
+    val silent = raw(listener.address)
+    send(silent, hello.encode)
+    val server = listener.accept(bank.server)
+    val begun = System.nanoTime()
+    assertEquals(hex(receive(silent, Handshake.Head + 26 + 4).drop(Handshake.Head + 26)), "00010001")
+    val told = closed(server.recv())
+    assert(System.nanoTime() - begun >= 2900.millis.toNanos)
+    assertEquals(told.why, Why.Lost: Why)
+    assert(told.getMessage.contains("heartbeat of 1 s"), told.getMessage)
+
+    // Nobody waits on the endpoint, and the session is told all the same.
+    val unread = raw(listener.address)
+    send(unread, hello.encode)
+    val unwatched = listener.accept(bank.server)
+    assertEquals(receive(unread, 1 << 16).length % 2, 0)
+    assertEquals(closed(unwatched.recv()).why, Why.Lost: Why)
+
+    val patient = spawn(listener.accept(bank.server))
+    val client = connect(bank.client, listener.address, ConnectOptions(heartbeat = 1))
+    val teller = await(patient)
+    Thread.sleep(4000L)
+    val next = client.login("holk", "1234")
+    val answered = teller.recv().next.ok()
+    next.recv() match {
+      case bank.LoginResponse.Ok(next) => next.quit()
+      case other                       => fail(other.toString)
+    }
+    counter(answered)
     listener.close()
   }
 
