@@ -19,12 +19,16 @@ mod plain;
 mod record;
 mod recv;
 mod remote;
+mod render;
+mod send;
+mod settle;
 mod shared;
 mod spelling;
 mod tables;
 mod types;
 mod units;
 mod view;
+mod waiting;
 mod wire;
 
 pub use record::spellings;
