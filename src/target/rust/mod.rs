@@ -35,6 +35,14 @@ use std::path::Path;
 use types::{PackageView, TypeView};
 use view::ProtocolView;
 
+/// What the user can configure in generated Rust.
+#[derive(Clone, Debug, Default)]
+pub struct RustOptions {
+    /// The module in which undeclared types are found, such as `crate::host`; without it, the module that includes the generated
+    /// tree.
+    pub host: Option<String>,
+}
+
 /// The word for this target in mappings.
 const WORD: &str = Target::Rust.name();
 

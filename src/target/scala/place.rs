@@ -302,7 +302,7 @@ pub fn tuple_paths(count: usize) -> Vec<String> {
 pub fn package(program: &Program, options: &Options, file: FileId) -> Vec<String> {
     let written = &program.file(file).package;
     if written.is_empty() {
-        let chosen = options.scala_package.as_deref().unwrap_or("protocols");
+        let chosen = options.scala.package.as_deref().unwrap_or("protocols");
         return chosen.split('.').map(spelling::package_segment).collect();
     }
     written
