@@ -146,7 +146,7 @@ impl Builder {
     /// includes the generated code.
     #[must_use]
     pub fn rust_host(mut self, path: impl Into<String>) -> Builder {
-        self.options.rust_host = Some(path.into());
+        self.options.rust.host = Some(path.into());
         self
     }
 

@@ -74,6 +74,41 @@ impl Size {
     }
 }
 
+/// How the values of a built-in type are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// As a byte that is 0 or 1.
+    Bool,
+    /// As the bytes of an integer or a floating point number.
+    Number,
+    /// As a count and as many bytes of UTF-8.
+    Text,
+    /// As a count and as many bytes.
+    Bytes,
+}
+
+impl Kind {
+    /// How the values of a type are encoded.
+    #[must_use]
+    pub fn of(builtin: Builtin) -> Kind {
+        match builtin {
+            Builtin::Bool => Kind::Bool,
+            Builtin::U8
+            | Builtin::U16
+            | Builtin::U32
+            | Builtin::U64
+            | Builtin::I8
+            | Builtin::I16
+            | Builtin::I32
+            | Builtin::I64
+            | Builtin::F32
+            | Builtin::F64 => Kind::Number,
+            Builtin::Str => Kind::Text,
+            Builtin::Bytes => Kind::Bytes,
+        }
+    }
+}
+
 /// How a message is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
@@ -137,19 +172,7 @@ impl Sizes {
 
     fn is_number_with(&self, ty: &Type, arguments: &[Type]) -> bool {
         match ty {
-            Type::Builtin(builtin) => match builtin {
-                Builtin::U8
-                | Builtin::U16
-                | Builtin::U32
-                | Builtin::U64
-                | Builtin::I8
-                | Builtin::I16
-                | Builtin::I32
-                | Builtin::I64
-                | Builtin::F32
-                | Builtin::F64 => true,
-                Builtin::Bool | Builtin::Str | Builtin::Bytes => false,
-            },
+            Type::Builtin(builtin) => Kind::of(*builtin) == Kind::Number,
             Type::Named(id) => self.numbers[id.index()],
             Type::Parameter(index) => {
                 let argument = arguments.get(*index as usize);

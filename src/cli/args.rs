@@ -10,7 +10,7 @@ use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
 use duologue::relation::Verdict;
 use duologue::report;
-use duologue::target::Options;
+use duologue::target::{COptions, Options, RustOptions, ScalaOptions};
 use std::path::PathBuf;
 
 /// Import directories, configuration, reports and rule levels.
@@ -218,13 +218,19 @@ pub struct Choices {
 impl From<Choices> for Options {
     fn from(choices: Choices) -> Options {
         Options {
-            rust_host: choices.rust_host,
-            scala_package: choices.scala_package,
-            c_prefix: choices.c_prefix,
-            c_shm: choices.c_shm,
+            rust: RustOptions {
+                host: choices.rust_host,
+            },
+            c: COptions {
+                prefix: choices.c_prefix,
+                shm: choices.c_shm,
+                ring: choices.c_ring,
+            },
+            scala: ScalaOptions {
+                package: choices.scala_package,
+            },
             remote: choices.remote,
             targets: Vec::new(),
-            c_ring: choices.c_ring,
         }
     }
 }

@@ -1,14 +1,13 @@
 //! `duologue dual`: protocols from the server's side.
 
 use super::args::{Findings, Format, Sources};
-use super::dual_compare::{self, Named};
+use super::dual_compare;
+use super::named::{Named, select};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
-use duologue::check::CheckedProgram;
 use duologue::dual;
-use duologue::name::nearest;
-use duologue::protocol::{FileId, ProtocolId};
+use duologue::protocol::FileId;
 use duologue::target::Options;
 use std::path::PathBuf;
 
@@ -62,29 +61,5 @@ impl Dual {
             }
         }
         Ok(())
-    }
-}
-
-/// The protocols of the input files, or only the one called `name`.
-pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<ProtocolId>, Failure> {
-    let program = checked.program();
-    let inputs = program.files.iter().filter(|file| file.is_input);
-    let ids = inputs.flat_map(|file| file.protocols.iter().copied());
-    let Some(name) = name else {
-        return Ok(ids.collect());
-    };
-    let names = ids.clone().map(|id| program.protocol(id).name.text());
-    match ids
-        .clone()
-        .find(|id| program.protocol(*id).name.text() == name)
-    {
-        Some(id) => Ok(vec![id]),
-        None => Err(Failure::Usage(match nearest(name, names.clone()) {
-            Some(near) => format!("there is no protocol `{name}`; did you mean `{near}`?"),
-            None => {
-                let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>();
-                format!("there is no protocol `{name}`, only {}", names.join(", "))
-            }
-        })),
     }
 }

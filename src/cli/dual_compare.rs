@@ -2,62 +2,13 @@
 
 use super::args::{self, Findings, Format, Sources};
 use super::baseline::checked;
-use super::dual::select;
+use super::named::Named;
 use super::terminal::{GOOD, Terminal, styled};
 use super::{Failure, Outcome, inputs};
-use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
-use duologue::protocol::ProtocolId;
 use duologue::relation::{Origin, View, not_dual};
 use duologue::target::Options;
-use std::path::{Path, PathBuf};
-
-/// A file, and a protocol in it.
-pub struct Named {
-    pub file: PathBuf,
-    pub protocol: Option<String>,
-}
-
-impl Named {
-    /// Reads `FILE#PROTOCOL`, or `FILE` alone. A file that has a `#` in its own name is found too.
-    pub fn parse(text: &Path) -> Named {
-        let whole = Named {
-            file: text.to_path_buf(),
-            protocol: None,
-        };
-        if text.exists() {
-            return whole;
-        }
-        match text.to_str().and_then(|text| text.rsplit_once('#')) {
-            Some((file, protocol)) => Named {
-                file: file.into(),
-                protocol: Some(protocol.to_owned()),
-            },
-            None => whole,
-        }
-    }
-
-    /// The protocol that is meant: the named one, or the only one in the file.
-    fn find(&self, checked: &CheckedProgram) -> Result<ProtocolId, Failure> {
-        let found = select(checked, self.protocol.as_deref())?;
-        match &found[..] {
-            [only] => Ok(*only),
-            [] => Err(Failure::Usage(format!(
-                "{} declares no protocol",
-                self.file.display()
-            ))),
-            [first, ..] => {
-                let name = &checked.program().protocol(*first).name;
-                let file = self.file.display();
-                Err(Failure::Usage(format!(
-                    "{file} declares {} protocols: say which, as in {file}#{name}",
-                    found.len()
-                )))
-            }
-        }
-    }
-}
 
 /// Compares our protocol with the dual of theirs.
 pub fn compare(ours: &Named, theirs: &Named, sources: Sources, terminal: &Terminal) -> Outcome {

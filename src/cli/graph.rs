@@ -1,8 +1,7 @@
 //! `duologue graph`: protocols as graphs of their states.
 
 use super::args::{Findings, Format, Sources};
-use super::dual::select;
-use super::dual_compare::Named;
+use super::named::{Named, select};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::{Args, ValueEnum};

@@ -21,6 +21,7 @@ mod graph;
 mod inputs;
 mod levels;
 mod man;
+mod named;
 mod protoc;
 mod protocol_table;
 mod reports;

@@ -5,6 +5,10 @@ pub mod rust;
 pub mod scala;
 mod spelling;
 
+pub use c::COptions;
+pub use rust::RustOptions;
+pub use scala::ScalaOptions;
+
 use crate::check::{CheckedProgram, Scope};
 use crate::protocol::{LANGUAGES, Program};
 use std::path::Path;
@@ -117,24 +121,18 @@ impl Target {
 /// What the user can configure in generated code.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Rust: the module in which undeclared types are found, such as `crate::host`; without it, the module that includes the
-    /// generated tree.
-    pub rust_host: Option<String>,
-    /// Scala: the package for files without `package`; without it, `protocols`.
-    pub scala_package: Option<String>,
-    /// C: a prefix for every declared name.
-    pub c_prefix: Option<String>,
-    /// C: also generate what sessions between processes need.
-    pub c_shm: bool,
+    /// For Rust alone.
+    pub rust: RustOptions,
+    /// For C alone.
+    pub c: COptions,
+    /// For Scala alone.
+    pub scala: ScalaOptions,
     /// Also generate what sessions over byte streams need: how payloads are encoded, and fingerprints. Protocols that cannot
     /// leave the process are generated without it, with a note that says why.
     pub remote: bool,
     /// The requested targets. Names that clash in a requested target are an error. If none is requested, clashes in any target
     /// are warnings.
     pub targets: Vec<Target>,
-    /// C: the size in bytes of the ring of a protocol with unbounded runs; the ring may be a little larger. Without it, the
-    /// runtime's `DUO_RING` applies.
-    pub c_ring: Option<u32>,
 }
 
 /// A generated file.

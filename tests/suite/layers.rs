@@ -1,4 +1,5 @@
-//! The layers of the runtimes: which module may use which. The compiler's own rooms are in `tidy`.
+//! The layers of the runtimes: which module may use which. The compiler's own rooms are in `tidy`, and the files in them in
+//! `circles`.
 
 use crate::tidy::{files, heads, relative};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +9,7 @@ use std::fs;
 const LAYERS: [&str; 6] = ["floor", "ring", "link", "typed", "remote", "many"];
 
 /// Each file with the files that it uses.
-type Uses = BTreeMap<String, BTreeSet<String>>;
+pub type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// The Rust code of a file without its tests, comments and strings of documentation.
 fn code(text: &str) -> String {
@@ -54,12 +55,12 @@ fn modules() -> BTreeMap<String, String> {
 }
 
 /// The paths that a module names after `use` or in an expression, resolved to the crate's root.
-fn paths(module: &str, code: &str) -> Vec<String> {
+pub fn paths(module: &str, code: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (prefix, base) in [("crate::", String::new()), ("super::", parent(module))] {
         for (at, _) in code.match_indices(prefix) {
             let before = &code[..at];
-            if before.ends_with("super::") || before.ends_with(['$', '_']) {
+            if before.ends_with("super::") || before.ends_with(['$', '_', '"']) {
                 continue;
             }
             let (mut base, mut rest) = (base.clone(), &code[at + prefix.len()..]);
@@ -89,7 +90,7 @@ fn joined(parts: &[&str]) -> String {
     parts.collect::<Vec<_>>().join("::")
 }
 
-fn parent(module: &str) -> String {
+pub fn parent(module: &str) -> String {
     let parent = module.rsplit_once("::");
     parent.map_or_else(String::new, |(parent, _)| parent.to_owned())
 }

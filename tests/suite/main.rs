@@ -8,6 +8,7 @@ mod build_script;
 mod c;
 mod cases;
 mod ci;
+mod circles;
 mod cli;
 mod config;
 mod contract;

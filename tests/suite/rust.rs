@@ -4,7 +4,7 @@ use crate::support::rust::{
     Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch,
 };
 use crate::support::{repository, succeed};
-use duologue::target::{self, Options, Target};
+use duologue::target::{self, Options, RustOptions, Target};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -71,7 +71,9 @@ fn a_program_may_keep_its_modules_to_itself() {
 #[test]
 fn types_of_the_host_may_live_anywhere() {
     let options = Options {
-        rust_host: Some("crate::host".to_owned()),
+        rust: RustOptions {
+            host: Some("crate::host".to_owned()),
+        },
         ..Options::default()
     };
     let folder = scratch("host");

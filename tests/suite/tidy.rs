@@ -117,12 +117,12 @@ const OUTWARD: [&str; 4] = ["files", "build", "cli", "main"];
 /// A source file without its tests, and without comments.
 pub struct Source {
     /// The path relative to the repository, with `/`.
-    path: String,
+    pub path: String,
     /// The top-level module it belongs to.
     pub room: String,
     /// How deeply its module is nested; `src/graph.rs` has 1.
     depth: usize,
-    code: String,
+    pub code: String,
 }
 
 pub fn relative(path: &Path) -> String {
@@ -130,6 +130,17 @@ pub fn relative(path: &Path) -> String {
         .strip_prefix(repository())
         .expect("it is in the repository");
     path.to_str().expect("a UTF-8 name").replace('\\', "/")
+}
+
+/// Whether a folder is what Cargo, Maven or sbt write: it is called `target`, as others are too, and next to the file that one of
+/// them reads, or in sbt's own `project`. Cargo also marks it.
+fn is_output(folder: &Path) -> bool {
+    let read = ["Cargo.toml", "pom.xml", "build.sbt"];
+    let beside = |parent: &Path| {
+        parent.ends_with("project") || read.iter().any(|file| parent.join(file).exists())
+    };
+    let is_named = folder.file_name().is_some_and(|name| name == "target");
+    is_named && (folder.join("CACHEDIR.TAG").exists() || folder.parent().is_some_and(beside))
 }
 
 /// All files below a folder, sorted, without build output and Git's own files.
@@ -142,7 +153,7 @@ pub fn files(below: &str) -> Vec<PathBuf> {
             let path = entry.expect("it can be read").path();
             let name = path.file_name().and_then(|name| name.to_str());
             let name = name.expect("a UTF-8 name");
-            if path.is_dir() && name != "target" && name != ".git" {
+            if path.is_dir() && !is_output(&path) && name != ".git" {
                 pending.push(path);
             } else if path.is_file() && name != ".git" {
                 found.push(path);
@@ -360,6 +371,64 @@ fn files_can_be_read_in_one_sitting() {
             }
         }
     }
+}
+
+/// What is between the braces of each tag of a template.
+fn tags(template: &str) -> Vec<&str> {
+    let mut tags = Vec::new();
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        rest = &rest[at + 1..];
+        let end = match rest.as_bytes().first() {
+            Some(b'{') => "}}",
+            Some(b'%') => "%}",
+            _ => continue,
+        };
+        let (tag, after) = rest[1..].split_once(end).expect("the tag ends");
+        tags.push(tag.trim_matches(['-', ' ']));
+        rest = after;
+    }
+    tags
+}
+
+/// The calls and filters in a template's tags, except for those that ask whether something is there, and `fill`, which breaks
+/// lines.
+fn calls(template: &str) -> Vec<&str> {
+    let mut calls = Vec::new();
+    for tag in tags(template) {
+        for (at, _) in tag.match_indices('(') {
+            let name = tag[..at].rfind(|c: char| !(c.is_alphanumeric() || c == '_'));
+            let name = &tag[name.map_or(0, |before| before + 1)..at];
+            let is_question =
+                ["is_empty", "is_some"].contains(&name) && tag[at..].starts_with("()");
+            if !is_question && !["", "Some"].contains(&name) {
+                calls.push(name);
+            }
+        }
+        let is_filter = tag.starts_with("filter ") && tag != "filter fill";
+        if is_filter || tag.replace("||", "").contains('|') {
+            calls.push(tag);
+        }
+    }
+    calls
+}
+
+#[test]
+fn templates_call_back_into_nothing() {
+    let mut read = 0;
+    for path in files("templates") {
+        let text = fs::read_to_string(&path).expect("it can be read");
+        let calls = calls(&text);
+        read += text.matches("{%").count();
+        assert!(calls.is_empty(), "{} calls {calls:?}", relative(&path));
+    }
+    assert!(read > 200, "tags are not found");
+    let template = "f(x) {{ a.b }} {{ a.b() }} {% if a.is_empty() && (b || c.has(1)) %} {{ d|e }} {{ f(g) }}\
+                    {% if let Some(h) = h.i() %} {%- filter fill %} {% filter trim %} { j(); }";
+    assert_eq!(
+        calls(template),
+        ["b", "has", "d|e", "f", "i", "filter trim"]
+    );
 }
 
 #[test]

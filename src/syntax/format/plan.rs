@@ -3,7 +3,6 @@
 use super::WIDTH;
 use super::atoms::{Atom, Kind};
 use super::comment::columns;
-use super::print::Printer;
 use super::space::is_spaced;
 
 /// What a list consists of.
@@ -73,7 +72,19 @@ enum Measured {
     Breaks(usize),
 }
 
-impl Printer<'_> {
+/// The atoms, and what their layout depends on.
+pub struct Plan<'a> {
+    pub text: &'a str,
+    pub atoms: &'a [Atom],
+    /// How many characters the current line has so far.
+    pub column: usize,
+    /// The column at which the lines of the current element begin.
+    pub indent: usize,
+    /// Whether a line comment has been written, so that nothing else may follow on its line.
+    pub must_break: bool,
+}
+
+impl Plan<'_> {
     /// The next element of the list at or after `from`, if there is one.
     pub fn entry_ahead(&self, from: usize, room: Room) -> Option<Entry> {
         let mut index = from;

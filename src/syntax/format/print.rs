@@ -3,20 +3,22 @@
 use super::INDENT;
 use super::atoms::{Atom, Comment, Kind};
 use super::comment;
-use super::plan::{Body, Entry, Room};
+use super::plan::{Body, Entry, Plan, Room};
 use super::space::is_spaced;
 
 /// Lays out atoms as a text.
 pub fn print(text: &str, atoms: &[Atom]) -> String {
     let mut printer = Printer {
-        text,
-        atoms,
+        plan: Plan {
+            text,
+            atoms,
+            column: 0,
+            indent: 0,
+            must_break: false,
+        },
         next: 0,
         out: String::with_capacity(text.len() + text.len() / 8),
-        column: 0,
-        indent: 0,
         is_line_start: true,
-        must_break: false,
     };
     printer.elements(Room::File);
     if !printer.out.is_empty() {
@@ -25,21 +27,14 @@ pub fn print(text: &str, atoms: &[Atom]) -> String {
     printer.out
 }
 
-/// The state of the printer. The methods in [`super::plan`] decide; the methods here write.
-pub struct Printer<'a> {
-    pub(super) text: &'a str,
-    pub(super) atoms: &'a [Atom],
+/// The state of the printer. The plan decides; the methods here write.
+struct Printer<'a> {
+    plan: Plan<'a>,
     /// The next atom to be written.
     next: usize,
     out: String,
-    /// How many characters the line has so far.
-    pub(super) column: usize,
-    /// The column at which the lines of the current element begin.
-    pub(super) indent: usize,
     /// Whether the line holds nothing but its indentation.
     is_line_start: bool,
-    /// Whether a line comment has been written, so that nothing else may follow on its line.
-    pub(super) must_break: bool,
 }
 
 /// What the previous line holds, as far as it decides whether a blank line follows.
@@ -61,27 +56,32 @@ impl Printer<'_> {
     /// been written; the closing one is left to the caller.
     fn elements(&mut self, room: Room) {
         let mut before = Before::Opening;
-        let mut ahead = self.entry_ahead(self.next, room);
+        let mut ahead = self.plan.entry_ahead(self.next, room);
         // Whether the next atom shares a line with the comment before it.
         let mut is_shared = false;
         loop {
             if self.next > 0 && !is_shared {
                 self.trailing_comments();
             }
-            let next = self.atoms.get(self.next).filter(|atom| !is_closing(atom));
+            let next = self
+                .plan
+                .atoms
+                .get(self.next)
+                .filter(|atom| !is_closing(atom));
             let Some(atom) = next else {
                 return;
             };
             if !is_shared {
                 let is_blank = is_blank_between(before, atom, room, ahead.as_ref());
-                self.start_line(self.indent, is_blank);
+                self.start_line(self.plan.indent, is_blank);
             }
             is_shared = false;
             match (atom.kind, ahead) {
                 (Kind::Comment(kind), _) => {
                     self.atom();
                     let shares = |next: &Atom| next.breaks == 0 && !is_closing(next);
-                    is_shared = !atom.ends_line() && self.atoms.get(self.next).is_some_and(shares);
+                    is_shared =
+                        !atom.ends_line() && self.plan.atoms.get(self.next).is_some_and(shares);
                     before = match kind {
                         Comment::Doc => Before::Belonging,
                         Comment::FileDoc if room == Room::File => Before::FileDoc,
@@ -91,13 +91,13 @@ impl Printer<'_> {
                     };
                 }
                 (Kind::Sign(b'#'), _) => {
-                    self.line(self.attribute_end(self.next), 0);
+                    self.line(self.plan.attribute_end(self.next), 0);
                     before = Before::Belonging;
                 }
                 (_, Some(entry)) => {
                     self.entry(&entry, room);
                     before = Before::Entry(entry);
-                    ahead = self.entry_ahead(self.next, room);
+                    ahead = self.plan.entry_ahead(self.next, room);
                 }
                 (_, None) => return,
             }
@@ -107,8 +107,11 @@ impl Printer<'_> {
     /// Writes comments that belong to the line just written: those that were on it, if nothing else followed there.
     fn trailing_comments(&mut self) {
         let on_line = |atom: &&Atom| atom.is_comment() && !atom.is_doc() && atom.breaks == 0;
-        let run = self.atoms[self.next..].iter().take_while(on_line).count();
-        let behind = self.atoms.get(self.next + run);
+        let run = self.plan.atoms[self.next..]
+            .iter()
+            .take_while(on_line)
+            .count();
+        let behind = self.plan.atoms.get(self.next + run);
         if behind.is_none_or(|atom| atom.breaks > 0 || is_closing(atom) || atom.is_doc()) {
             self.flat(self.next + run);
         }
@@ -119,20 +122,20 @@ impl Printer<'_> {
         match entry.body {
             Body::None => {
                 self.line(entry.end, 1);
-                let separator = self.atoms.get(self.next).map(|atom| atom.kind);
+                let separator = self.plan.atoms.get(self.next).map(|atom| atom.kind);
                 if matches!(separator, Some(Kind::Comma | Kind::Semicolon)) {
                     self.atom();
                 } else if room == Room::Members {
                     self.write(",");
                 }
             }
-            Body::OnLine => self.flat(self.partner(entry.end) + 1),
+            Body::OnLine => self.flat(self.plan.partner(entry.end) + 1),
             Body::OnLines => {
-                let close = self.partner(entry.end);
+                let close = self.plan.partner(entry.end);
                 let is_empty = close == entry.end + 1;
                 self.line(entry.end, if is_empty { 4 } else { 2 });
                 self.atom();
-                self.list(entry.room, self.indent, close);
+                self.list(entry.room, self.plan.indent, close);
             }
         }
     }
@@ -144,26 +147,26 @@ impl Printer<'_> {
             self.atom();
             return;
         }
-        let outer = std::mem::replace(&mut self.indent, indent + INDENT);
+        let outer = std::mem::replace(&mut self.plan.indent, indent + INDENT);
         self.elements(room);
-        self.indent = outer;
+        self.plan.indent = outer;
         self.start_line(indent, false);
         self.flat(close + 1);
     }
 
     /// Writes atoms up to `end` on one line if they fit with `reserve` more characters; otherwise breaks lists in brackets.
     fn line(&mut self, end: usize, reserve: usize) {
-        let mut indent = self.indent;
+        let mut indent = self.plan.indent;
         while self.next < end {
-            if self.must_break {
-                indent = self.indent + INDENT;
+            if self.plan.must_break {
+                indent = self.plan.indent + INDENT;
             }
             let open = self.next;
-            let close = self.partner(open);
-            let can_break = matches!(self.atoms[open].kind, Kind::Open(b'(' | b'<'));
+            let close = self.plan.partner(open);
+            let can_break = matches!(self.plan.atoms[open].kind, Kind::Open(b'(' | b'<'));
             if !can_break || close <= open + 1 {
                 self.atom();
-            } else if self.is_broken(open, end, indent, reserve) {
+            } else if self.plan.is_broken(open, end, indent, reserve) {
                 self.atom();
                 self.list(Room::List, indent, close);
             } else {
@@ -174,39 +177,42 @@ impl Printer<'_> {
 
     /// Writes atoms up to `end` one after another.
     fn flat(&mut self, end: usize) {
-        while self.next < end.min(self.atoms.len()) {
+        while self.next < end.min(self.plan.atoms.len()) {
             self.atom();
         }
     }
 
     /// Writes the next atom after those on the line, or on a new line if the line has to end.
     fn atom(&mut self) {
-        let Some(atom) = self.atoms.get(self.next) else {
+        let Some(atom) = self.plan.atoms.get(self.next) else {
             return;
         };
-        if self.must_break {
-            self.start_line(self.indent + INDENT, false);
+        if self.plan.must_break {
+            self.start_line(self.plan.indent + INDENT, false);
         }
-        let left = self.next.checked_sub(1).map(|left| self.atoms[left].kind);
+        let left = self
+            .next
+            .checked_sub(1)
+            .map(|left| self.plan.atoms[left].kind);
         if !self.is_line_start && left.is_some_and(|left| is_spaced(left, atom.kind)) {
             self.write(" ");
         }
-        let text = atom.text(self.text);
+        let text = atom.text(self.plan.text);
         if atom.kind == Kind::Comment(Comment::Lines) {
-            let source = comment::column(self.text, atom.start as usize);
-            let lines = comment::moved(text, source, self.column);
+            let source = comment::column(self.plan.text, atom.start as usize);
+            let lines = comment::moved(text, source, self.plan.column);
             self.write(&lines);
         } else {
             self.write(text.trim_end_matches([' ', '\t', '\r']));
         }
-        self.must_break = atom.ends_line();
+        self.plan.must_break = atom.ends_line();
         self.next += 1;
     }
 
     fn write(&mut self, text: &str) {
         match text.rfind('\n') {
-            Some(last) => self.column = comment::columns(&text[last + 1..]),
-            None => self.column += comment::columns(text),
+            Some(last) => self.plan.column = comment::columns(&text[last + 1..]),
+            None => self.plan.column += comment::columns(text),
         }
         self.out += text;
         self.is_line_start = false;
@@ -217,9 +223,9 @@ impl Printer<'_> {
             self.out += if is_blank { "\n\n" } else { "\n" };
         }
         self.out.extend(std::iter::repeat_n(' ', indent));
-        self.column = indent;
+        self.plan.column = indent;
         self.is_line_start = true;
-        self.must_break = false;
+        self.plan.must_break = false;
     }
 }
 

@@ -191,11 +191,10 @@ impl<'a> Declarations<'a> {
     }
 }
 
-/// The name of the member in an endpoint's struct. It says what can be done with the endpoint, so the compiler rejects a sending
-/// endpoint where a receiving one is expected.
+/// The name of the member in the struct of an endpoint type.
 pub fn handle(types: &Types, endpoint: &EndpointType) -> &'static str {
     let protocol = types.program.protocol(endpoint.protocol);
-    super::view::handle(protocol.state(endpoint.state).direction, endpoint.side)
+    names::handle(protocol.state(endpoint.state).direction, endpoint.side)
 }
 
 /// A struct that several headers may define identically; the first one that is included defines it.

@@ -19,12 +19,16 @@ mod plain;
 mod record;
 mod recv;
 mod remote;
+mod render;
+mod send;
+mod settle;
 mod shared;
 mod spelling;
 mod tables;
 mod types;
 mod units;
 mod view;
+mod waiting;
 mod wire;
 
 pub use record::spellings;
@@ -47,6 +51,18 @@ const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION_MINOR")
 );
 
+/// What the user can configure in generated C.
+#[derive(Clone, Debug, Default)]
+pub struct COptions {
+    /// A prefix for every declared name.
+    pub prefix: Option<String>,
+    /// Also generate what sessions between processes need.
+    pub shm: bool,
+    /// The size in bytes of the ring of a protocol with unbounded runs; the ring may be a little larger. Without it, the
+    /// runtime's `DUO_RING` applies.
+    pub ring: Option<u32>,
+}
+
 /// The word for this target in mappings.
 const WORD: &str = Target::C.name();
 
@@ -59,7 +75,7 @@ pub fn usage(_: &Path, path: &Path) -> Option<String> {
 #[must_use]
 pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let program = checked.program();
-    let prefix = options.c_prefix.as_deref().unwrap_or_default();
+    let prefix = options.c.prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix);
     let sizes = Sizes::of(program);
@@ -71,11 +87,11 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     };
     for (id, unit) in units.units.iter().enumerate() {
         let mut view = UnitView::of(checked, &types, id);
-        let leaves = options.c_shm || options.remote;
+        let leaves = options.c.shm || options.remote;
         let wire = leaves.then(|| wire::Wire::of(&view));
-        view.ring = options.c_ring;
+        view.ring = options.c.ring;
         view.leaves = matches!(wire, Some(Ok(Some(_))));
-        view.has_lanes = view.leaves && options.c_shm;
+        view.has_lanes = view.leaves && options.c.shm;
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());
         match wire {
@@ -85,7 +101,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                 let name = unit.file(Header::Wire);
                 write(&name, "h", wire.header());
                 write(&name, "c", wire.source(&sizes));
-                if options.c_shm {
+                if options.c.shm {
                     write(&unit.file(Header::Shm), "h", view.shm_header());
                 }
                 if options.remote {

@@ -22,11 +22,11 @@ pub fn spellings(
     hand_over: &mut dyn FnMut(Scope),
 ) {
     let all = names == Names::All;
-    let prefix = options.c_prefix.as_deref().unwrap_or_default();
+    let prefix = options.c.prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix);
     let remote = Remote {
-        shm: options.c_shm,
+        shm: options.c.shm,
         net: options.remote,
     };
     hand_over(files(program, &types, remote));

@@ -1,10 +1,11 @@
 //! The functions that receive a message.
 
-use super::functions::{Waiting, filters, role};
-use super::names::OfState;
+use super::names::{OfState, handle};
 use super::plain::Plain;
-use super::spelling;
-use super::view::{UnitView, handle};
+use super::render::filters;
+use super::spelling::{self, role};
+use super::view::UnitView;
+use super::waiting::Waiting;
 use crate::protocol::{Message, Side};
 use askama::Template;
 

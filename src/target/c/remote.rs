@@ -1,9 +1,10 @@
 //! The headers by which a session between processes begins: in memory that two processes share, and over byte streams.
 
 use super::functions::{FunctionView, FunctionsView};
-use super::names::{Begin, Header, OfUnit, Own};
+use super::names::{Begin, Header, OfUnit, Own, handle};
+use super::render::render;
 use super::spelling;
-use super::view::{FootView, UnitView, handle, render};
+use super::view::{FootView, UnitView};
 use crate::protocol::Side;
 use askama::Template;
 use std::collections::BTreeSet;
@@ -22,6 +23,13 @@ struct HeadView {
     is_amalgamated: bool,
 }
 
+/// What is between the processes.
+#[derive(Clone, Copy, PartialEq)]
+enum Transport {
+    Shm,
+    Net,
+}
+
 /// One side of a protocol, as the functions of these headers name it.
 struct SideView<'a> {
     view: &'a UnitView<'a>,
@@ -37,7 +45,7 @@ impl UnitView<'_> {
     /// The header of sessions in memory that two processes share.
     pub fn shm_header(&self) -> String {
         let functions = SIDES.map(|side| SideView::of(self, side).attach());
-        self.header_of(Header::Shm, "shm", functions.into())
+        self.header_of(Header::Shm, Transport::Shm, functions.into())
     }
 
     /// The header of sessions over byte streams.
@@ -48,13 +56,13 @@ impl UnitView<'_> {
             call.chain(Begin::ALL.map(|begin| side.begin(begin)))
                 .collect::<Vec<_>>()
         });
-        self.header_of(Header::Net, "net", functions.collect())
+        self.header_of(Header::Net, Transport::Net, functions.collect())
     }
 
     fn header_of(
         &self,
         header: Header,
-        runtime: &'static str,
+        transport: Transport,
         functions: Vec<FunctionView>,
     ) -> String {
         let head = HeadView {
@@ -63,8 +71,11 @@ impl UnitView<'_> {
             owner: self.owner(),
             wire_header: self.unit.file(Header::Wire),
             prefix: self.unit.prefix.clone(),
-            runtime,
-            is_amalgamated: runtime == "shm",
+            runtime: match transport {
+                Transport::Shm => "shm",
+                Transport::Net => "net",
+            },
+            is_amalgamated: transport == Transport::Shm,
         };
         let mut text = String::new();
         render(&head, &mut text);
@@ -86,13 +97,6 @@ impl<'a> SideView<'a> {
 
     fn word(&self) -> &'static str {
         self.side.word()
-    }
-
-    fn role(&self) -> &'static str {
-        match self.side {
-            Side::Client => "DUO_CLIENT",
-            Side::Server => "DUO_SERVER",
-        }
     }
 
     fn wire(&self) -> String {
@@ -127,7 +131,7 @@ impl<'a> SideView<'a> {
         let arguments = [
             "region".to_owned(),
             self.wire(),
-            self.role().to_owned(),
+            spelling::role(self.side).to_owned(),
             "options".to_owned(),
             self.place(),
         ];
@@ -183,7 +187,7 @@ impl<'a> SideView<'a> {
 
     fn begin(&self, begin: Begin) -> FunctionView {
         let word = self.word();
-        let role = self.role().to_owned();
+        let role = spelling::role(self.side).to_owned();
         let options = "const duo_net_options *options".to_owned();
         let listener = "duo_listener *listener".to_owned();
         let over = "int descriptor".to_owned();

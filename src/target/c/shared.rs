@@ -1,9 +1,11 @@
 //! Shared endpoints: the functions of a header for states to which every message leads back.
 
-use super::functions::{EntryView, Waiting, filters};
 use super::names::OfState;
+use super::render::filters;
+use super::send::EntryView;
 use super::spelling;
 use super::view::UnitView;
+use super::waiting::Waiting;
 use crate::protocol::Side;
 use askama::Template;
 

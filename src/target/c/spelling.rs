@@ -1,6 +1,7 @@
 //! How names and comments are written in C, in a form that is also valid C++.
 
 use super::library;
+use crate::protocol::Side;
 use crate::target::spelling::{shouty_snake, snake};
 
 /// A name as part of a longer one: `login_response`.
@@ -35,6 +36,14 @@ pub fn parameter(name: &str) -> String {
         name + "_"
     } else {
         name
+    }
+}
+
+/// The runtime's name of a side.
+pub fn role(side: Side) -> &'static str {
+    match side {
+        Side::Client => "DUO_CLIENT",
+        Side::Server => "DUO_SERVER",
     }
 }
 

@@ -2,13 +2,14 @@
 
 use super::layouts::{Layouts, composite};
 use super::names::Own;
+use super::render::render;
 use super::spelling;
 use super::types::Facts;
 use super::units::Kind;
-use super::view::{UnitView, render};
+use super::view::UnitView;
 use crate::endpoint::Edge;
 use crate::graph::Capacity;
-use crate::protocol::{Message, Side, Type};
+use crate::protocol::{Message, Type};
 use askama::Template;
 use std::fmt::Write;
 
@@ -213,10 +214,6 @@ impl UnitView<'_> {
         let row = match state.active_side() {
             None => ["NULL", "0", "DUO_CLIENT", "false", "0"].map(str::to_owned),
             Some(active) => {
-                let sender = match active {
-                    Side::Client => "DUO_CLIENT",
-                    Side::Server => "DUO_SERVER",
-                };
                 let messages = if state.messages.is_empty() {
                     "NULL".to_owned()
                 } else {
@@ -225,7 +222,7 @@ impl UnitView<'_> {
                 [
                     messages,
                     format!("offsetof({name}, as)"),
-                    sender.to_owned(),
+                    spelling::role(active).to_owned(),
                     self.stays(index).to_string(),
                     format!("DUO_TAG_SIZE({name})"),
                 ]

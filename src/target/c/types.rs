@@ -1,6 +1,6 @@
 //! How types are written in C, and what the runtime needs to know about them.
 
-use super::names::OfType;
+use super::names::{self, OfType};
 use super::spelling;
 use super::units::{Place, Units, canonical, declared_word};
 use crate::protocol::{
@@ -102,6 +102,20 @@ impl<'a> Types<'a> {
             | Definition::Alias(_)
             | Definition::Struct(_)
             | Definition::Enum(_) => self.of_type(id, OfType::Type),
+        }
+    }
+
+    /// A name that a declared type declares.
+    pub fn of_type(&self, id: TypeId, what: OfType) -> String {
+        let word = self.declared_word(id);
+        match what {
+            OfType::Type => format!("{word}_t"),
+            OfType::Tag => format!("{word}_tag_t"),
+            OfType::Take => format!("{word}_take"),
+            OfType::Variant(name) => spelling::variant(&word, name),
+            OfType::Layout => names::of("layout", &word),
+            OfType::Fields => names::of("fields", &word),
+            OfType::Drop => names::of("drop", &word),
         }
     }
 
@@ -351,12 +365,6 @@ fn builtin_name(builtin: Builtin) -> &'static str {
         Builtin::Str => "duo_str",
         Builtin::Bytes => "duo_bytes",
     }
-}
-
-/// A built-in type as part of a name.
-pub fn builtin_word(builtin: Builtin) -> &'static str {
-    let found = Builtin::WORDS.iter().find(|(_, known)| *known == builtin);
-    found.map_or("", |(word, _)| word)
 }
 
 /// Calls `visit` for each declared type inside a type, with whether it is in a list.

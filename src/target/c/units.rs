@@ -1,8 +1,8 @@
 //! The units of C code: protocols without type parameters, named instances of the others, and the states that endpoint types
 //! mention. C has no generic types, so each unit is generated with its arguments filled in.
 
-use super::types::builtin_word;
-use super::{names, spelling};
+use super::spelling;
+use crate::protocol::text::builtin_word;
 use crate::protocol::{
     Definition, EndpointType, FileId, InstanceId, Next, Program, ProtocolId, StateId, Type,
 };
@@ -74,8 +74,9 @@ pub struct Units {
 const PARTS: usize = 2_000;
 
 impl Units {
-    /// The units of a program. Terminates even for a program that breaks rules.
-    pub fn of(program: &Program, prefix: &str) -> Units {
+    /// The units of a program, whose states have their plain words, even if two names are equal then. Terminates even for a program
+    /// that breaks rules.
+    pub fn with_plain_words(program: &Program, prefix: &str) -> Units {
         let mut units = Units {
             units: Vec::new(),
             of: vec![Vec::new(); program.protocols.len()],
@@ -111,14 +112,6 @@ impl Units {
             }
         }
         units.add_mentioned(program);
-        for unit in &mut units.units {
-            let settled = names::settled(program.protocol(unit.protocol), unit);
-            for (state, name) in unit.states.iter_mut().zip(settled) {
-                if let Some(name) = name {
-                    state.name = name;
-                }
-            }
-        }
         units
     }
 

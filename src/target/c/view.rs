@@ -3,14 +3,15 @@
 
 use super::VERSION;
 use super::declarations::Declarations;
-use super::names::{Header, OfState, OfUnit, Own};
+use super::names::{Header, OfState, OfUnit, Own, handle};
+use super::render::render;
 use super::spelling;
 use super::types::Types;
 use super::units::{Kind, Unit, canonical};
 use crate::check::CheckedProgram;
 use crate::endpoint::{self, ALWAYS_FIT, Activity, Edge, Endpoint};
 use crate::graph::Capacity;
-use crate::protocol::{Direction, Entry, Message, Next, Protocol, Side, State, Type};
+use crate::protocol::{Entry, Message, Next, Protocol, Side, State, Type};
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -109,20 +110,6 @@ struct MessageView {
     constant: String,
     name: String,
     members: Vec<String>,
-}
-
-/// Appends a rendered view.
-pub fn render(view: &impl Template, to: &mut String) {
-    view.render_into(to).expect("string writes cannot fail");
-}
-
-/// The name of the member in an endpoint's struct: what the side does in a state of that direction.
-pub fn handle(direction: Option<Direction>, side: Side) -> &'static str {
-    match Activity::of(direction, side) {
-        Activity::Sends => "sends",
-        Activity::Receives => "receives",
-        Activity::Over => "over",
-    }
 }
 
 impl<'a> UnitView<'a> {

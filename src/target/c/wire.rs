@@ -1,10 +1,11 @@
 //! What a protocol needs between processes whatever the transport is: how its payloads are encoded, and its fingerprint.
 
 use super::names::{Header, OfUnit, Own};
+use super::render::render;
 use super::spelling;
 use super::tables::{SourceFootView, SourceView};
 use super::units::Kind;
-use super::view::{FootView, UnitView, render};
+use super::view::{FootView, UnitView};
 use crate::fingerprint::Fingerprint;
 use crate::protocol::Side;
 use crate::relation::{Obstacle, View};
@@ -165,17 +166,13 @@ impl<'a> WireView<'a> {
             true => ours(what),
             false => "NULL".to_owned(),
         };
-        let first = match self.first {
-            Side::Client => "DUO_CLIENT",
-            Side::Server => "DUO_SERVER",
-        };
         let parts = [
             ours(Own::States),
             counts_name,
             either(Own::Messages),
             either(Own::Encodings),
             view.unit.own(OfUnit::Fingerprint),
-            first.to_owned(),
+            spelling::role(self.first).to_owned(),
             format!("\"{}\"", self.name()),
         ];
         let start = format!("const duo_wire_protocol {} = {{", ours(Own::Wire));

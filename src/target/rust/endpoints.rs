@@ -2,17 +2,18 @@
 
 use super::docs::{alternatives, comment, with_sentence};
 use super::layout::{Piece, chain, definition, head, signature};
+use super::methods::MethodView;
 use super::shared::SharedView;
 use super::spelling::{prelude, type_name, value_name};
-use super::view::{States, payload, words};
+use super::states::{States, payload, words};
 use crate::endpoint::{Activity, Endpoint};
 use crate::protocol::{Message, Next, Side, StateId};
 
 /// One side of a protocol.
-pub(super) struct SideView<'a> {
+pub(super) struct SideView {
+    pub(super) docs: String,
     pub(super) name: &'static str,
-    pub(super) states: States<'a>,
-    pub(super) side: Side,
+    pub(super) endpoints: Vec<EndpointView>,
 }
 
 /// One side's endpoint in a state.
@@ -29,29 +30,18 @@ pub(super) struct EndpointView {
     pub(super) shared: Option<SharedView>,
 }
 
-pub(super) struct MethodView {
-    pub(super) docs: String,
-    pub(super) signature: String,
-    pub(super) body: String,
-}
-
-impl<'a> SideView<'a> {
-    pub(super) fn docs(&self) -> String {
-        let protocol = &self.states.protocol().name;
-        comment(
-            0,
-            "///",
-            [format!("The {}'s endpoints of `{protocol}`.", self.name).as_str()],
-        )
-    }
-
-    pub(super) fn endpoints(&self) -> impl Iterator<Item = EndpointView> + use<'a> {
-        let (states, side) = (self.states, self.side);
-        states.ids().map(move |id| states.endpoint(id, side))
-    }
-}
-
 impl States<'_> {
+    /// One side's endpoints.
+    pub(super) fn side(self, side: Side) -> SideView {
+        let (name, protocol) = (side.word(), &self.protocol().name);
+        let sentence = format!("The {name}'s endpoints of `{protocol}`.");
+        SideView {
+            docs: comment(0, "///", [sentence.as_str()]),
+            name,
+            endpoints: self.ids().map(|id| self.endpoint(id, side)).collect(),
+        }
+    }
+
     fn endpoint(self, id: StateId, side: Side) -> EndpointView {
         let state = self.protocol().state(id);
         let here = self.here.inside(1);
@@ -136,34 +126,5 @@ impl States<'_> {
             ),
             body: chain(12, "self.0", &calls),
         }
-    }
-
-    /// For a method that sends a message: the value it passes on, its parameters, of which `receiver` is the first, and the types
-    /// of the message's entries.
-    pub(super) fn values(
-        self,
-        receiver: &str,
-        message: &Message,
-        names: &[String],
-    ) -> (Piece, Vec<String>, Vec<Piece>) {
-        let types = self.entries(message, names, self.here.inside(1));
-        let values: Vec<String> = message
-            .entries
-            .iter()
-            .map(|entry| value_name(&entry.name))
-            .collect();
-        let mut parameters = vec![receiver.to_owned()];
-        let typed = values.iter().zip(&types);
-        parameters.extend(typed.map(|(name, ty)| {
-            let start = format!("{name}: ");
-            let column = 12 + start.len();
-            start + &ty.laid_out(12, column, 1)
-        }));
-        let sent = match values.as_slice() {
-            [] => Piece::word("()"),
-            [only] => Piece::word(only.as_str()),
-            several => Piece::call("", words(several)),
-        };
-        (sent, parameters, types)
     }
 }

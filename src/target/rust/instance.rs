@@ -5,7 +5,7 @@ use super::layout::{Piece, definition, signature};
 use super::remote::{self, dotted};
 use super::shared::shared_name;
 use super::spelling::{Here, type_name};
-use super::view::used_parameters;
+use super::states::used_parameters;
 use crate::check::CheckedProgram;
 use crate::endpoint::Endpoint;
 use crate::protocol::{InstanceId, Protocol, Side, State, StateId, Type};

@@ -9,10 +9,12 @@ mod docs;
 mod endpoints;
 mod instance;
 mod layout;
+mod methods;
 mod names;
 mod remote;
 mod shared;
 mod spelling;
+mod states;
 mod table;
 mod types;
 mod view;
@@ -32,6 +34,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use types::{PackageView, TypeView};
 use view::ProtocolView;
+
+/// What the user can configure in generated Rust.
+#[derive(Clone, Debug, Default)]
+pub struct RustOptions {
+    /// The module in which undeclared types are found, such as `crate::host`; without it, the module that includes the generated
+    /// tree.
+    pub host: Option<String>,
+}
 
 /// The word for this target in mappings.
 const WORD: &str = Target::Rust.name();

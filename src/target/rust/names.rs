@@ -43,7 +43,7 @@ pub fn spellings(
             let name = &program.instance(*id).name;
             names.push(spelled(module_name(name), name, "protocol"));
         }
-        if path.is_empty() && options.rust_host.is_none() {
+        if path.is_empty() && options.rust.host.is_none() {
             names.extend(host_names(program));
         }
         let inside: String = package

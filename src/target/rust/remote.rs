@@ -2,7 +2,7 @@
 
 use super::layout::Piece;
 use super::spelling::{Here, type_name, value_name};
-use super::view::{States, slot_of, words};
+use super::states::{States, slot_of, words};
 use crate::protocol::{Definition, InstanceId, Program, ProtocolId, State, StateId, Type, TypeId};
 use crate::relation::View;
 use crate::wire::Plan;
@@ -100,7 +100,7 @@ impl Remotes {
             }
         };
         let members = members.concat();
-        format!("\n\n::duologue::generated::wire! {{\n    {kind} {name} {{\n{members}    }}\n}}\n")
+        format!("\n\n::duologue::generated::wire! {{\n    {kind} {name} {{\n{members}    }}\n}}")
     }
 }
 
@@ -180,7 +180,7 @@ pub(super) fn start(
     Some(format!(
         "\n\n{margin}::duologue::generated::start! {{\n\
          {margin}    {state}: \"{name}\", 0x{fingerprint}, {capacity}, {slot}\n\
-         {margin}}}\n"
+         {margin}}}"
     ))
 }
 

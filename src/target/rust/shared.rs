@@ -1,10 +1,10 @@
 //! Shared senders: generated code for endpoints with several senders.
 
 use super::docs::{alternatives, comment};
-use super::endpoints::MethodView;
 use super::layout::{Piece, chain, head, signature};
+use super::methods::MethodView;
 use super::spelling::{prelude, type_name, value_name};
-use super::view::{States, payload, words};
+use super::states::{States, payload, words};
 use crate::endpoint::Endpoint;
 use crate::protocol::{Message, Side, State, StateId};
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
     let mut taken: BTreeSet<String> = plain.iter().cloned().collect();
     let of = |plain: &String| {
         FORMS.each_ref().map(|form| {
-            if (form.start, form.end) == ("", "") {
+            if form.way == Way::Waits {
                 return plain.clone();
             }
             let bare = plain.strip_prefix("r#").unwrap_or(plain);
@@ -60,23 +60,38 @@ fn free(mut name: String, taken: &BTreeSet<String>) -> String {
 
 /// A way to send a message: the prefix and suffix of the method's name, and its documentation.
 struct Form {
+    way: Way,
     start: &'static str,
     end: &'static str,
     docs: &'static str,
 }
 
+/// What a sender does that finds no free slot.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// Blocks its thread.
+    Waits,
+    /// Fails.
+    Tries,
+    /// Lets its task wait.
+    Awaits,
+}
+
 const FORMS: [Form; 3] = [
     Form {
+        way: Way::Waits,
         start: "",
         end: "",
         docs: "",
     },
     Form {
+        way: Way::Tries,
         start: "try_",
         end: "",
         docs: "The same, but never waits: fails if no slot is free.",
     },
     Form {
+        way: Way::Awaits,
         start: "",
         end: "_async",
         docs: "The same for tasks. Dropping the future drops the unsent payload.",
@@ -149,9 +164,9 @@ impl States<'_> {
                 vec![Piece::word("()"), error],
             )
         };
-        let (call, result) = match (form.start, form.end) {
-            ("", "") => ("send", result("SendError")),
-            ("", _) => {
+        let (call, result) = match form.way {
+            Way::Waits => ("send", result("SendError")),
+            Way::Awaits => {
                 let parts = vec![
                     Piece::word("'_"),
                     marker.clone(),
@@ -159,7 +174,7 @@ impl States<'_> {
                 ];
                 ("send_async", Piece::angle("::duologue::SharedSend", parts))
             }
-            _ => ("try_send", result("TrySendError")),
+            Way::Tries => ("try_send", result("TrySendError")),
         };
         let own = message.docs.iter().map(AsRef::as_ref);
         let docs: Vec<&str> = if form.docs.is_empty() {

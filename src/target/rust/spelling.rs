@@ -153,7 +153,7 @@ impl Here<'_> {
 
     /// A type or trait that the host program supplies.
     fn of_host(&self, name: &Name, mapping: Option<&Mapping>) -> String {
-        match (mapping, &self.options.rust_host) {
+        match (mapping, &self.options.rust.host) {
             (Some(mapping), _) => mapping.name.clone(),
             (None, Some(host)) => format!("{}::{}", host.trim_end_matches("::"), type_name(name)),
             (None, None) => format!("{}{}", self.root(), type_name(name)),

@@ -2,7 +2,7 @@
 
 use super::layout::{Piece, definition, implementation};
 use super::spelling::type_name;
-use super::view::{States, payload, slot_of, words};
+use super::states::{States, payload, slot_of, words};
 use crate::endpoint::{self, Activity, Edge, Endpoint};
 use crate::protocol::{Message, Next, Side, State, Type};
 

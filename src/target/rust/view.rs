@@ -4,11 +4,12 @@ use super::derive::Derivable;
 use super::docs::{comment, with_sentence};
 use super::endpoints::SideView;
 use super::layout::{Piece, signature};
-use super::spelling::{Here, parameter_names, type_name};
+use super::spelling::{Here, type_name};
+use super::states::{States, payload, slot_of, words};
 use super::table::StateView;
 use crate::check::CheckedProtocol;
 use crate::graph::Capacity;
-use crate::protocol::{Message, Next, Protocol, Side, State, StateId, Type};
+use crate::protocol::{Message, Side, State, Type};
 use crate::target::Options;
 use crate::wire::Plan;
 use askama::Template;
@@ -17,25 +18,18 @@ use std::collections::BTreeSet;
 /// The module of one protocol.
 #[derive(Template)]
 #[template(path = "rust/protocol.rs.jinja")]
-pub struct ProtocolView<'a> {
+pub struct ProtocolView {
     header: String,
     docs: String,
     capacity: String,
     init: InitView,
-    sides: [SideView<'a>; 2],
-    states: States<'a>,
+    /// The enums of all states that have a direction.
+    enums: Vec<MessagesView>,
+    sides: [SideView; 2],
+    /// The states as the runtime sees them.
+    states: Vec<StateView>,
     /// How sessions begin between processes, or nothing.
     start: String,
-}
-
-/// The states of a protocol. The view of each state is created when the template reaches it.
-#[derive(Clone, Copy)]
-pub(super) struct States<'a> {
-    pub(super) checked: CheckedProtocol<'a>,
-    pub(super) here: Here<'a>,
-    derivable: &'a Derivable,
-    /// If the protocol can leave the process.
-    pub(super) plan: Option<Plan>,
 }
 
 pub(super) struct InitView {
@@ -62,15 +56,15 @@ pub(super) struct VariantView {
     text: String,
 }
 
-impl<'a> ProtocolView<'a> {
+impl ProtocolView {
     /// The module of a checked protocol. `taken` contains the names of its states.
     pub fn of(
-        checked: CheckedProtocol<'a>,
-        options: &'a Options,
-        derivable: &'a Derivable,
-        taken: &'a BTreeSet<String>,
+        checked: CheckedProtocol,
+        options: &Options,
+        derivable: &Derivable,
+        taken: &BTreeSet<String>,
         plan: Option<Plan>,
-    ) -> ProtocolView<'a> {
+    ) -> ProtocolView {
         let (program, protocol) = (checked.program(), checked.protocol());
         let file = program.file(protocol.file);
         let here = Here {
@@ -104,59 +98,26 @@ impl<'a> ProtocolView<'a> {
             lines.push("");
             lines.extend(file.docs.iter().map(AsRef::as_ref));
         }
-        let side = |side: Side| SideView {
-            name: side.word(),
-            states,
-            side,
-        };
+        let all = || protocol.states.iter();
+        let enums =
+            all().filter_map(|state| Some(states.enum_of(state, state.active_side()?.dual())));
         ProtocolView {
             header: super::header(&file.path),
             docs: comment(0, "//!", lines),
             capacity,
             init: states.init(),
-            sides: [side(Side::Client), side(Side::Server)],
+            enums: enums.collect(),
+            sides: [Side::Client, Side::Server].map(|side| states.side(side)),
+            states: all()
+                .zip(states.starts())
+                .map(|(state, starts)| states.table(state, starts))
+                .collect(),
             start: states.remote_start(),
-            states,
         }
     }
 }
 
-impl<'a> States<'a> {
-    pub(super) fn protocol(self) -> &'a Protocol {
-        self.checked.protocol()
-    }
-
-    pub(super) fn ids(self) -> impl Iterator<Item = StateId> + use<'a> {
-        self.protocol().state_ids()
-    }
-
-    /// The enums of all states that have a direction.
-    pub(super) fn messages(self) -> impl Iterator<Item = MessagesView> + use<'a> {
-        let states = self.protocol().states.iter();
-        states.filter_map(move |state| Some(self.enum_of(state, state.active_side()?.dual())))
-    }
-
-    pub(super) fn tables(self) -> impl Iterator<Item = StateView> + use<'a> {
-        let states = self.protocol().states.iter().zip(self.starts());
-        states.map(move |(state, starts)| self.table(state, starts))
-    }
-
-    pub(super) fn parameters(self, state: &State) -> Vec<String> {
-        parameter_names(state, self.here.taken)
-    }
-
-    /// `T: Send` and so on, one string per parameter.
-    pub(super) fn bounds(self, state: &State, here: Here) -> Vec<String> {
-        let bounds = state
-            .parameters
-            .iter()
-            .map(|parameter| here.bounds(parameter));
-        let named = self.parameters(state).into_iter().zip(bounds);
-        named
-            .map(|(name, bounds)| format!("{name}: {bounds}"))
-            .collect()
-    }
-
+impl States<'_> {
     fn init(self) -> InitView {
         let start = self.protocol().start();
         let names = self.parameters(start);
@@ -246,83 +207,4 @@ impl<'a> States<'a> {
             variants: state.messages.iter().map(variant).collect(),
         }
     }
-
-    /// The enum of a state with the parameters that it uses: Rust rejects unused ones.
-    pub(super) fn enum_name(self, state: &State, names: &[String]) -> String {
-        Piece::angle(
-            type_name(&state.name),
-            words(used_parameters(state).map(|at| &names[at])),
-        )
-        .flat()
-    }
-
-    pub(super) fn entries(self, message: &Message, names: &[String], here: Here) -> Vec<Piece> {
-        message
-            .entries
-            .iter()
-            .map(|entry| here.ty(&entry.ty, names))
-            .collect()
-    }
-
-    /// The endpoint after a message, preceded by the path to its side's module; `None` after the last message.
-    pub(super) fn next(
-        self,
-        message: &Message,
-        names: &[String],
-        here: Here,
-        path: &str,
-    ) -> Option<Piece> {
-        let Next::State { state, arguments } = &message.next else {
-            return None;
-        };
-        let next = type_name(&self.protocol().state(*state).name);
-        Some(Piece::angle(
-            format!("{path}{next}"),
-            here.types(arguments, names),
-        ))
-    }
-}
-
-/// The function that creates the slot of a session whose start state has these arguments, without the parentheses of the call.
-pub(super) fn slot_of(path: &str, arguments: &[String]) -> Piece {
-    match arguments {
-        [] => Piece::word(path),
-        _ => Piece::angle(format!("{path}::"), words(arguments)),
-    }
-}
-
-/// The positions of the parameters that a state's messages mention.
-pub fn used_parameters(state: &State) -> impl Iterator<Item = usize> + use<> {
-    let mut used = BTreeSet::new();
-    let mut note = |ty: &Type| {
-        if let Type::Parameter(index) = ty {
-            used.insert(*index as usize);
-        }
-    };
-    for message in &state.messages {
-        message
-            .entries
-            .iter()
-            .for_each(|entry| entry.ty.walk(&mut note));
-        if let Next::State { arguments, .. } = &message.next {
-            arguments.iter().for_each(|ty| ty.walk(&mut note));
-        }
-    }
-    used.into_iter()
-}
-
-/// The payload type: `()`, the only value's type, or a tuple.
-pub(super) fn payload(mut types: Vec<Piece>) -> Piece {
-    match types.len() {
-        0 => Piece::word("()"),
-        1 => types.remove(0),
-        _ => Piece::round("", types),
-    }
-}
-
-pub(super) fn words<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Vec<Piece> {
-    names
-        .into_iter()
-        .map(|name| Piece::word(name.as_ref()))
-        .collect()
 }

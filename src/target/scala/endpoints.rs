@@ -189,27 +189,22 @@ impl Writer<'_> {
         let any = format!("{}.{}", self.this(), spelling::type_name(state.name.text()));
         match state.messages.as_slice() {
             [only] => {
-                let (name, tail) = self.message_class(only);
+                let name = spelling::type_name(only.name.text());
+                let tail = if self.is_object(only) {
+                    ".type".to_owned()
+                } else {
+                    self.place.parameter_list()
+                };
                 format!("{any}.{name}{tail}")
             }
             _ => any + &self.place.parameter_list(),
         }
     }
 
-    /// The class of a message, and the suffix that turns it into a type.
-    fn message_class(&self, message: &Message) -> (String, String) {
-        let name = spelling::type_name(message.name.text());
-        let parameters = self.place.parameter_list();
-        let is_object =
-            parameters.is_empty() && message.entries.is_empty() && message.next == Next::End;
-        (
-            name,
-            if is_object {
-                ".type".to_owned()
-            } else {
-                parameters
-            },
-        )
+    /// Whether a message is an object, because all its values are equal.
+    fn is_object(&self, message: &Message) -> bool {
+        let has_parameters = !self.place.parameter_list().is_empty();
+        !has_parameters && message.entries.is_empty() && message.next == Next::End
     }
 
     fn method(&mut self, state: &State, index: usize, message: &Message) -> MethodView {
@@ -317,16 +312,16 @@ impl Writer<'_> {
                 .collect(),
         };
         values.extend(next);
-        let (name, tail) = self.message_class(message);
         let path = format!(
-            "{}.{}.{name}",
+            "{}.{}.{}",
             self.this(),
-            spelling::type_name(state.name.text())
+            spelling::type_name(state.name.text()),
+            spelling::type_name(message.name.text())
         );
-        let message = if tail == ".type" {
+        let message = if self.is_object(message) {
             Code::Word(path)
         } else {
-            Code::Call(path + &tail, values)
+            Code::Call(path + &self.place.parameter_list(), values)
         };
         let pattern = format!("case {index} =>");
         let is_tuple = types.len() > 1;

@@ -27,6 +27,13 @@ use types::{InstanceView, TypesView};
 use view::{Head, Writer};
 use whole::Whole;
 
+/// What the user can configure in generated Scala.
+#[derive(Clone, Debug, Default)]
+pub struct ScalaOptions {
+    /// The package for files without `package`; without it, `protocols`.
+    pub package: Option<String>,
+}
+
 /// The word for this target in mappings.
 const WORD: &str = Target::Scala.name();
 

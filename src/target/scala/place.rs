@@ -6,7 +6,7 @@ use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Message, Program, Protocol, State, Type, TypeId,
 };
 use crate::target::Options;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// The object of the runtime that generated code calls.
 pub const GENERATED: &str = "_root_.duologue.generated";
@@ -25,22 +25,22 @@ pub struct Place<'a> {
     pub whole: &'a Whole<'a>,
     pub file: FileId,
     /// Short names of types that mean something else in this object.
-    hidden: HashSet<String>,
+    hidden: BTreeSet<String>,
     /// In the object of a file's types, the names of its enums' variants.
-    variants: Option<HashSet<String>>,
+    variants: Option<BTreeSet<String>>,
     /// The states' types, if a type parameter could hide one.
-    states: HashSet<String>,
+    states: BTreeSet<String>,
     /// The type parameters of the current state, as they are spelled.
     pub parameters: Vec<String>,
     /// Terms (methods and values) that the current class declares, without their escapes.
-    terms: HashSet<String>,
+    terms: BTreeSet<String>,
 }
 
 impl<'a> Place<'a> {
     /// The object of the file's types.
     pub fn of_types(whole: &'a Whole<'a>, file: FileId) -> Place<'a> {
-        let mut declared = HashSet::new();
-        let mut named = HashSet::new();
+        let mut declared = BTreeSet::new();
+        let mut named = BTreeSet::new();
         for id in &whole.program.file(file).types {
             let ty = whole.program.ty(*id);
             declared.insert(spelling::type_name(ty.name.text()));
@@ -61,9 +61,9 @@ impl<'a> Place<'a> {
 
     /// The object of a protocol.
     pub fn of_protocol(whole: &'a Whole<'a>, protocol: &Protocol) -> Place<'a> {
-        let mut place = Place::new(whole, protocol.file, HashSet::new());
+        let mut place = Place::new(whole, protocol.file, BTreeSet::new());
         let is_wanted = |name: &String| spelling::is_common_type(name) || whole.is_host(name);
-        let mut hidden = HashSet::new();
+        let mut hidden = BTreeSet::new();
         for state in &protocol.states {
             let messages = state.messages.iter().map(|message| &message.name);
             let names = messages
@@ -86,16 +86,16 @@ impl<'a> Place<'a> {
         place
     }
 
-    fn new(whole: &'a Whole<'a>, file: FileId, mut hidden: HashSet<String>) -> Place<'a> {
+    fn new(whole: &'a Whole<'a>, file: FileId, mut hidden: BTreeSet<String>) -> Place<'a> {
         hidden.extend(whole.hiding.iter().cloned());
         Place {
             whole,
             file,
             hidden,
             variants: None,
-            states: HashSet::new(),
+            states: BTreeSet::new(),
             parameters: Vec::new(),
-            terms: HashSet::new(),
+            terms: BTreeSet::new(),
         }
     }
 
@@ -302,7 +302,7 @@ pub fn tuple_paths(count: usize) -> Vec<String> {
 pub fn package(program: &Program, options: &Options, file: FileId) -> Vec<String> {
     let written = &program.file(file).package;
     if written.is_empty() {
-        let chosen = options.scala_package.as_deref().unwrap_or("protocols");
+        let chosen = options.scala.package.as_deref().unwrap_or("protocols");
         return chosen.split('.').map(spelling::package_segment).collect();
     }
     written

@@ -3,7 +3,7 @@
 use duologue::compile::{Compilation, Files, Input, Request, compile};
 use duologue::diagnostic::Level;
 use duologue::source::SourceId;
-use duologue::target::Options;
+use duologue::target::{COptions, Options};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,10 @@ impl Files for Memory {
 #[must_use]
 pub fn options() -> Options {
     Options {
-        c_shm: true,
+        c: COptions {
+            shm: true,
+            ..COptions::default()
+        },
         remote: true,
         ..Options::default()
     }

@@ -1,7 +1,7 @@
 //! Texts larger than anyone writes by hand. A quadratic step or a deep recursion would keep these tests from finishing.
 
 use super::{one, rules};
-use duologue::target::{self, Options, Target};
+use duologue::target::{self, COptions, Options, Target};
 use std::fmt::Write as _;
 
 const MANY: usize = 30_000;
@@ -82,7 +82,10 @@ fn long_chains_of_types_are_written() {
     );
     let checked = one(&whole).checked.expect("nothing is wrong");
     let options = Options {
-        c_shm: true,
+        c: COptions {
+            shm: true,
+            ..COptions::default()
+        },
         remote: true,
         ..Options::default()
     };

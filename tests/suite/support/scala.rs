@@ -6,7 +6,7 @@ use super::{repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
-use duologue::target::{self, Options, Target};
+use duologue::target::{self, Options, ScalaOptions, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -149,7 +149,9 @@ impl Scala {
 /// Generates Scala code for protocols below an empty folder; returns what was compiled.
 pub fn generate(inputs: &[PathBuf], package: Option<&str>, out: &Path) -> CheckedProgram {
     let options = Options {
-        scala_package: package.map(str::to_owned),
+        scala: ScalaOptions {
+            package: package.map(str::to_owned),
+        },
         ..Options::default()
     };
     generate_with(inputs, &options, out)

@@ -6,7 +6,7 @@ use super::super::types::is_bare;
 use super::super::view::UnitView;
 use crate::endpoint::Edge;
 use crate::protocol::{Builtin, Definition, Message, Type, TypeId};
-use crate::wire::{Encoding, Sizes};
+use crate::wire::{Encoding, Kind, Sizes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -228,19 +228,10 @@ impl<'a> Wires<'a> {
 
 /// The runtime's name for the encoding of a built-in type.
 fn kind(builtin: Builtin) -> &'static str {
-    match builtin {
-        Builtin::Bool => "DUO_WIRE_BOOL",
-        Builtin::Str => "DUO_WIRE_TEXT",
-        Builtin::Bytes => "DUO_WIRE_BYTES",
-        Builtin::U8
-        | Builtin::U16
-        | Builtin::U32
-        | Builtin::U64
-        | Builtin::I8
-        | Builtin::I16
-        | Builtin::I32
-        | Builtin::I64
-        | Builtin::F32
-        | Builtin::F64 => "DUO_WIRE_NUMBER",
+    match Kind::of(builtin) {
+        Kind::Bool => "DUO_WIRE_BOOL",
+        Kind::Number => "DUO_WIRE_NUMBER",
+        Kind::Text => "DUO_WIRE_TEXT",
+        Kind::Bytes => "DUO_WIRE_BYTES",
     }
 }

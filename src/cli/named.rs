@@ -1,0 +1,77 @@
+//! A protocol that the command line names: `FILE#PROTOCOL`.
+
+use super::Failure;
+use duologue::check::CheckedProgram;
+use duologue::name::nearest;
+use duologue::protocol::ProtocolId;
+use std::path::{Path, PathBuf};
+
+/// A file, and a protocol in it.
+pub struct Named {
+    pub file: PathBuf,
+    pub protocol: Option<String>,
+}
+
+impl Named {
+    /// Reads `FILE#PROTOCOL`, or `FILE` alone. A file that has a `#` in its own name is found too.
+    pub fn parse(text: &Path) -> Named {
+        let whole = Named {
+            file: text.to_path_buf(),
+            protocol: None,
+        };
+        if text.exists() {
+            return whole;
+        }
+        match text.to_str().and_then(|text| text.rsplit_once('#')) {
+            Some((file, protocol)) => Named {
+                file: file.into(),
+                protocol: Some(protocol.to_owned()),
+            },
+            None => whole,
+        }
+    }
+
+    /// The protocol that is meant: the named one, or the only one in the file.
+    pub fn find(&self, checked: &CheckedProgram) -> Result<ProtocolId, Failure> {
+        let found = select(checked, self.protocol.as_deref())?;
+        match &found[..] {
+            [only] => Ok(*only),
+            [] => Err(Failure::Usage(format!(
+                "{} declares no protocol",
+                self.file.display()
+            ))),
+            [first, ..] => {
+                let name = &checked.program().protocol(*first).name;
+                let file = self.file.display();
+                Err(Failure::Usage(format!(
+                    "{file} declares {} protocols: say which, as in {file}#{name}",
+                    found.len()
+                )))
+            }
+        }
+    }
+}
+
+/// The protocols of the input files, or only the one called `name`.
+pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<ProtocolId>, Failure> {
+    let program = checked.program();
+    let inputs = program.files.iter().filter(|file| file.is_input);
+    let ids = inputs.flat_map(|file| file.protocols.iter().copied());
+    let Some(name) = name else {
+        return Ok(ids.collect());
+    };
+    let names = ids.clone().map(|id| program.protocol(id).name.text());
+    match ids
+        .clone()
+        .find(|id| program.protocol(*id).name.text() == name)
+    {
+        Some(id) => Ok(vec![id]),
+        None => Err(Failure::Usage(match nearest(name, names.clone()) {
+            Some(near) => format!("there is no protocol `{name}`; did you mean `{near}`?"),
+            None => {
+                let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>();
+                format!("there is no protocol `{name}`, only {}", names.join(", "))
+            }
+        })),
+    }
+}

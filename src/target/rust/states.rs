@@ -1,0 +1,124 @@
+//! What the views of a protocol's states are built from.
+
+use super::derive::Derivable;
+use super::layout::Piece;
+use super::spelling::{Here, parameter_names, type_name};
+use crate::check::CheckedProtocol;
+use crate::protocol::{Message, Next, Protocol, State, StateId, Type};
+use crate::wire::Plan;
+use std::collections::BTreeSet;
+
+/// The states of a protocol, and where its module is.
+#[derive(Clone, Copy)]
+pub(super) struct States<'a> {
+    pub(super) checked: CheckedProtocol<'a>,
+    pub(super) here: Here<'a>,
+    pub(super) derivable: &'a Derivable,
+    /// If the protocol can leave the process.
+    pub(super) plan: Option<Plan>,
+}
+
+impl<'a> States<'a> {
+    pub(super) fn protocol(self) -> &'a Protocol {
+        self.checked.protocol()
+    }
+
+    pub(super) fn ids(self) -> impl Iterator<Item = StateId> + use<'a> {
+        self.protocol().state_ids()
+    }
+
+    pub(super) fn parameters(self, state: &State) -> Vec<String> {
+        parameter_names(state, self.here.taken)
+    }
+
+    /// `T: Send` and so on, one string per parameter.
+    pub(super) fn bounds(self, state: &State, here: Here) -> Vec<String> {
+        let bounds = state
+            .parameters
+            .iter()
+            .map(|parameter| here.bounds(parameter));
+        let named = self.parameters(state).into_iter().zip(bounds);
+        named
+            .map(|(name, bounds)| format!("{name}: {bounds}"))
+            .collect()
+    }
+
+    /// The enum of a state with the parameters that it uses: Rust rejects unused ones.
+    pub(super) fn enum_name(self, state: &State, names: &[String]) -> String {
+        Piece::angle(
+            type_name(&state.name),
+            words(used_parameters(state).map(|at| &names[at])),
+        )
+        .flat()
+    }
+
+    pub(super) fn entries(self, message: &Message, names: &[String], here: Here) -> Vec<Piece> {
+        message
+            .entries
+            .iter()
+            .map(|entry| here.ty(&entry.ty, names))
+            .collect()
+    }
+
+    /// The endpoint after a message, preceded by the path to its side's module; `None` after the last message.
+    pub(super) fn next(
+        self,
+        message: &Message,
+        names: &[String],
+        here: Here,
+        path: &str,
+    ) -> Option<Piece> {
+        let Next::State { state, arguments } = &message.next else {
+            return None;
+        };
+        let next = type_name(&self.protocol().state(*state).name);
+        Some(Piece::angle(
+            format!("{path}{next}"),
+            here.types(arguments, names),
+        ))
+    }
+}
+
+/// The function that creates the slot of a session whose start state has these arguments, without the parentheses of the call.
+pub(super) fn slot_of(path: &str, arguments: &[String]) -> Piece {
+    match arguments {
+        [] => Piece::word(path),
+        _ => Piece::angle(format!("{path}::"), words(arguments)),
+    }
+}
+
+/// The positions of the parameters that a state's messages mention.
+pub fn used_parameters(state: &State) -> impl Iterator<Item = usize> + use<> {
+    let mut used = BTreeSet::new();
+    let mut note = |ty: &Type| {
+        if let Type::Parameter(index) = ty {
+            used.insert(*index as usize);
+        }
+    };
+    for message in &state.messages {
+        message
+            .entries
+            .iter()
+            .for_each(|entry| entry.ty.walk(&mut note));
+        if let Next::State { arguments, .. } = &message.next {
+            arguments.iter().for_each(|ty| ty.walk(&mut note));
+        }
+    }
+    used.into_iter()
+}
+
+/// The payload type: `()`, the only value's type, or a tuple.
+pub(super) fn payload(mut types: Vec<Piece>) -> Piece {
+    match types.len() {
+        0 => Piece::word("()"),
+        1 => types.remove(0),
+        _ => Piece::round("", types),
+    }
+}
+
+pub(super) fn words<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Vec<Piece> {
+    names
+        .into_iter()
+        .map(|name| Piece::word(name.as_ref()))
+        .collect()
+}

@@ -1,0 +1,174 @@
+//! The modules of the compiler that use each other: in no folder do files form a circle, except where the reason is listed. Which
+//! of the top-level modules may use which is in `tidy`.
+
+use crate::layers::{Uses, parent, paths};
+use crate::tidy::{Source, sources};
+use std::collections::{BTreeMap, BTreeSet};
+use syn::{Item, UseTree};
+
+/// Folders with files that use each other, and why they stay together.
+const CIRCLES: &[(&str, &[&str], &str)] = &[];
+
+/// The code of each module by its path, such as `target::c::names`.
+fn modules() -> BTreeMap<String, String> {
+    let named = sources().into_iter().map(|Source { path, code, .. }| {
+        let module = path.trim_start_matches("src/").trim_end_matches(".rs");
+        (module.trim_end_matches("/mod").replace('/', "::"), code)
+    });
+    named.filter(|(module, _)| module != "lib").collect()
+}
+
+/// The names that a module has from modules inside it, with their paths. Modules beside those may use them under these names.
+fn passed_on(module: &str, code: &str, modules: &BTreeMap<String, String>) -> Uses {
+    let file = syn::parse_file(code).expect("it is Rust");
+    let mut passed_on = Uses::new();
+    let mut open = Vec::new();
+    for item in file.items {
+        if let Item::Use(used) = item {
+            open.push((module.to_owned(), used.tree));
+        }
+    }
+    while let Some((path, tree)) = open.pop() {
+        match tree {
+            UseTree::Path(inner) => {
+                let path = format!("{path}::{}", inner.ident);
+                if path.matches("::").count() > module.matches("::").count() + 1
+                    || modules.contains_key(&path)
+                {
+                    open.push((path, *inner.tree));
+                }
+            }
+            UseTree::Group(group) => {
+                open.extend(group.items.into_iter().map(|tree| (path.clone(), tree)));
+            }
+            UseTree::Name(name) if path != module => {
+                let paths = passed_on.entry(name.ident.to_string()).or_default();
+                paths.insert(format!("{path}::{}", name.ident));
+            }
+            UseTree::Rename(name) if path != module => {
+                let paths = passed_on.entry(name.rename.to_string()).or_default();
+                paths.insert(format!("{path}::{}", name.ident));
+            }
+            UseTree::Name(_) | UseTree::Rename(_) | UseTree::Glob(_) => {}
+        }
+    }
+    passed_on
+}
+
+/// For each folder, its files, each with those that it uses. What is in a folder below belongs to the file of the same name.
+fn folders(modules: &BTreeMap<String, String>) -> BTreeMap<String, Uses> {
+    let passed_on: BTreeMap<&str, Uses> = modules
+        .iter()
+        .map(|(module, code)| (module.as_str(), passed_on(module, code, modules)))
+        .collect();
+    // The module that a path leads to.
+    let leads_to = |path: String| {
+        let mut path = path;
+        loop {
+            let mut module = path.clone();
+            while !module.is_empty() && !modules.contains_key(&module) {
+                module = parent(&module);
+            }
+            let rest = path[module.len()..].trim_start_matches("::");
+            let name = rest.split("::").next().unwrap_or_default();
+            let names = passed_on.get(module.as_str());
+            let further = names.and_then(|names| names.get(name)?.first());
+            match further {
+                Some(further) if *further != path => path.clone_from(further),
+                _ => return module,
+            }
+        }
+    };
+    let mut folders: BTreeMap<String, Uses> = BTreeMap::new();
+    for (module, code) in modules {
+        for path in paths(module, code) {
+            let used = leads_to(path);
+            let (mut of, mut to) = (module.split("::"), used.split("::"));
+            let mut folder = Vec::new();
+            let mut next = || (of.next(), to.next());
+            while let (Some(of), Some(to)) = next() {
+                if of != to {
+                    let files = folders.entry(folder.join("::")).or_default();
+                    files
+                        .entry(of.to_owned())
+                        .or_default()
+                        .insert(to.to_owned());
+                    break;
+                }
+                folder.push(of);
+            }
+        }
+    }
+    folders
+}
+
+/// The groups of files that use each other, directly or not.
+fn circles(uses: &Uses) -> BTreeSet<BTreeSet<&str>> {
+    let reached = |from: &str| {
+        let mut reached = BTreeSet::new();
+        let mut open: Vec<&str> = vec![from];
+        while let Some(file) = open.pop() {
+            for used in uses.get(file).into_iter().flatten() {
+                if reached.insert(used.as_str()) {
+                    open.push(used);
+                }
+            }
+        }
+        reached
+    };
+    let reached: BTreeMap<&str, BTreeSet<&str>> = uses
+        .keys()
+        .map(|file| (file.as_str(), reached(file)))
+        .collect();
+    let mut circles = BTreeSet::new();
+    for (file, all) in &reached {
+        let back = |other: &&str| reached.get(other).is_some_and(|all| all.contains(file));
+        let circle: BTreeSet<&str> = all.iter().copied().filter(back).collect();
+        circles.extend((!circle.is_empty()).then_some(circle));
+    }
+    circles
+}
+
+#[test]
+fn no_files_of_a_folder_use_each_other() {
+    let folders = folders(&modules());
+    let count: usize = folders
+        .values()
+        .flat_map(Uses::values)
+        .map(BTreeSet::len)
+        .sum();
+    assert!(count > 150, "only {count} uses are found");
+    let listed = |folder: &str, circle: &BTreeSet<&str>| {
+        CIRCLES.iter().any(|(of, files, _)| {
+            *of == folder && files.iter().copied().collect::<BTreeSet<_>>() == *circle
+        })
+    };
+    let mut found = Vec::new();
+    let mut known = 0;
+    for (folder, uses) in &folders {
+        for circle in circles(uses) {
+            if listed(folder, &circle) {
+                known += 1;
+                continue;
+            }
+            let edges = uses
+                .iter()
+                .filter(|(file, _)| circle.contains(file.as_str()));
+            let edges = edges.map(|(file, used)| {
+                let used = used.iter().filter(|used| circle.contains(used.as_str()));
+                let used = used.cloned().collect::<Vec<_>>().join(", ");
+                format!("    {file} uses {used}")
+            });
+            found.push(format!(
+                "src/{folder}:\n{}",
+                edges.collect::<Vec<_>>().join("\n")
+            ));
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "files that use each other in\n{}",
+        found.join("\n")
+    );
+    assert_eq!(known, CIRCLES.len(), "a circle is listed that is not there");
+}
