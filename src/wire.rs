@@ -291,7 +291,7 @@ fn held_by_value(ty: &Type, visit: &mut impl FnMut(TypeId)) {
 /// What a protocol or an instance needs between processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The fingerprint. `None` if messages carry type parameters: each instance has its own.
+    /// The fingerprint. `None` for a protocol with type parameters: each instance has its own.
     pub fingerprint: Option<Fingerprint>,
     /// The side that sends first; `None` if the session is over at once.
     pub first: Option<Side>,
@@ -310,7 +310,7 @@ impl Plan {
         if let Some(obstacle) = text.lasting_obstacle {
             return Err(obstacle);
         }
-        let is_open = text.obstacle.is_some();
+        let is_open = view.instance.is_none() && !view.description().start().parameters.is_empty();
         Ok(Plan {
             fingerprint: (!is_open).then(|| Fingerprint::of_text(&text)),
             first: first.map(|side| if view.is_turned { side.dual() } else { side }),

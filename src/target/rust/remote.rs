@@ -3,7 +3,9 @@
 use super::layout::Piece;
 use super::spelling::{Here, type_name, value_name};
 use super::states::{States, slot_of, words};
-use crate::protocol::{Definition, InstanceId, Program, ProtocolId, State, StateId, Type, TypeId};
+use crate::protocol::{
+    Definition, InstanceId, Next, Program, ProtocolId, State, StateId, Type, TypeId,
+};
 use crate::relation::View;
 use crate::wire::Plan;
 
@@ -184,12 +186,69 @@ pub(super) fn start(
     ))
 }
 
+/// Marks the parameters that a type mentions.
+fn mark(ty: &Type, parameters: &mut [bool]) {
+    ty.walk(&mut |part| {
+        if let Type::Parameter(index) = part {
+            parameters[*index as usize] = true;
+        }
+    });
+}
+
 impl States<'_> {
-    /// The bounds of a state's parameters, where its payloads also have to have an encoding.
-    pub(super) fn bounds_of_wire(self, state: &State, here: Here) -> Vec<String> {
-        let bounds = self.bounds(state, here);
-        let wire = |bound| format!("{bound} + ::duologue::generated::Wire");
-        bounds.into_iter().map(wire).collect()
+    /// The bounds of a state's parameters, where those that are [`carried`](States::carried) also have to have an encoding.
+    pub(super) fn bounds_of_wire(self, state: &State, carried: &[bool], here: Here) -> Vec<String> {
+        let bounds = self.bounds(state, here).into_iter().zip(carried);
+        let wire = |(bound, is_carried): (String, &bool)| match is_carried {
+            true => format!("{bound} + ::duologue::generated::Wire"),
+            false => bound,
+        };
+        bounds.map(wire).collect()
+    }
+
+    /// For each state and each of its parameters, whether a message from there on carries values of the parameter. The argument for
+    /// any other may be a type without an encoding.
+    pub(super) fn carried(self) -> Vec<Vec<bool>> {
+        let states = &self.protocol().states;
+        let mut carried: Vec<Vec<bool>> = Vec::new();
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); states.len()];
+        for (at, state) in states.iter().enumerate() {
+            let mut own = vec![false; state.parameters.len()];
+            for message in &state.messages {
+                for entry in &message.entries {
+                    mark(&entry.ty, &mut own);
+                }
+                if let Next::State { state, .. } = &message.next {
+                    before[state.index()].push(at);
+                }
+            }
+            carried.push(own);
+        }
+        let mut changed: Vec<usize> = (0..states.len()).collect();
+        while let Some(after) = changed.pop() {
+            if !carried[after].contains(&true) {
+                continue;
+            }
+            for at in before[after].clone() {
+                let mut own = carried[at].clone();
+                for message in &states[at].messages {
+                    let Next::State { state, arguments } = &message.next else {
+                        continue;
+                    };
+                    if state.index() == after {
+                        let given = arguments.iter().zip(&carried[after]);
+                        given
+                            .filter(|(_, is_carried)| **is_carried)
+                            .for_each(|(argument, _)| mark(argument, &mut own));
+                    }
+                }
+                if own != carried[at] {
+                    carried[at] = own;
+                    changed.push(at);
+                }
+            }
+        }
+        carried
     }
 
     /// How sessions begin between processes; nothing if they do not, or if that depends on type arguments.
@@ -198,6 +257,11 @@ impl States<'_> {
         let name = dotted(self.here.program, protocol.file, protocol.name.text());
         let start = |plan| start(plan, &name, "", protocol.start(), &[], "super::CAPACITY");
         self.plan.and_then(start).unwrap_or_default()
+    }
+
+    /// Whether sessions between processes reach this state.
+    pub(super) fn leaves(self, id: StateId) -> bool {
+        self.plan.is_some() && self.checked.is_reachable(id)
     }
 
     /// Whether the endpoint that sends first in this state can begin a session between processes.

@@ -4,7 +4,7 @@ use super::layout::{Piece, definition, implementation};
 use super::spelling::type_name;
 use super::states::{States, payload, slot_of, words};
 use crate::endpoint::{self, Activity, Edge, Endpoint};
-use crate::protocol::{Message, Next, Side, State, Type};
+use crate::protocol::{Message, Next, Side, State, StateId, Type};
 
 /// A state and its messages as the runtime sees them.
 pub(super) struct StateView {
@@ -32,7 +32,13 @@ pub(super) struct ArmView {
 }
 
 impl States<'_> {
-    pub(super) fn table(self, state: &State, starts: Option<Vec<usize>>) -> StateView {
+    pub(super) fn table(
+        self,
+        id: StateId,
+        starts: Option<Vec<usize>>,
+        carried: &[bool],
+    ) -> StateView {
+        let state = self.protocol().state(id);
         let here = self.here.inside(1);
         let (names, bounds) = (self.parameters(state), self.bounds(state, here));
         let own = type_name(&state.name);
@@ -78,8 +84,8 @@ impl States<'_> {
             declaration,
             is_terminal: state.active_side().is_none(),
             head: head("State"),
-            remote: self.plan.is_some().then(|| {
-                let bounds = self.bounds_of_wire(state, here);
+            remote: self.leaves(id).then(|| {
+                let bounds = self.bounds_of_wire(state, carried, here);
                 let of = format!("{all} ::duologue::generated::Remote");
                 implementation(4, &of, &ty, &bounds)
             }),

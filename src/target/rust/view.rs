@@ -98,9 +98,12 @@ impl ProtocolView {
             lines.push("");
             lines.extend(file.docs.iter().map(AsRef::as_ref));
         }
-        let all = || protocol.states.iter();
+        let enums = protocol.states.iter();
         let enums =
-            all().filter_map(|state| Some(states.enum_of(state, state.active_side()?.dual())));
+            enums.filter_map(|state| Some(states.enum_of(state, state.active_side()?.dual())));
+        let carried = states.carried();
+        let tables = states.ids().zip(states.starts());
+        let tables = tables.map(|(id, starts)| states.table(id, starts, &carried[id.index()]));
         ProtocolView {
             header: super::header(&file.path),
             docs: comment(0, "//!", lines),
@@ -108,10 +111,7 @@ impl ProtocolView {
             init: states.init(),
             enums: enums.collect(),
             sides: [Side::Client, Side::Server].map(|side| states.side(side)),
-            states: all()
-                .zip(states.starts())
-                .map(|(state, starts)| states.table(state, starts))
-                .collect(),
+            states: tables.collect(),
             start: states.remote_start(),
         }
     }

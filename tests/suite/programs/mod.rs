@@ -124,7 +124,15 @@ fn write(seed: u64, folder: &Path, mark: String, program: RandomProgram) -> Opti
     command.current_dir(folder).arg("gen");
     command.args(program.files.iter().map(|(name, _)| name));
     command.args(["--rust", "rust", "--c", "c", "--scala", "scala"]);
-    command.args(["--c-shm", "--scala-package", &mark]);
+    command.args(["--scala-package", &mark]);
+    // In one process, between processes over sockets, in shared memory, and both.
+    let remote: &[&str] = match seed % 4 {
+        0 => &[],
+        1 => &["--remote"],
+        2 => &["--c-shm"],
+        _ => &["--c-shm", "--remote"],
+    };
+    command.args(remote);
     command.args(
         program
             .c_prefix
