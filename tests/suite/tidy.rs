@@ -238,6 +238,16 @@ pub fn heads(list: &str) -> Vec<String> {
 }
 
 #[test]
+fn only_build_output_is_left_out() {
+    let paths: Vec<String> = files("").iter().map(|path| relative(path)).collect();
+    assert!(paths.iter().any(|path| path == "src/target/mod.rs"));
+    let in_target = |path: &&String| path.split('/').any(|folder| folder == "target");
+    for path in paths.iter().filter(in_target) {
+        assert!(path.starts_with("src/target/"), "{path} is build output");
+    }
+}
+
+#[test]
 fn each_stage_names_the_stages_before_it_and_none_after() {
     for source in sources() {
         let room = ROOMS.iter().find(|(room, _)| *room == source.room);

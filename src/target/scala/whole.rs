@@ -29,13 +29,13 @@ impl<'a> Whole<'a> {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
         };
         let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));
-        let hosts: Vec<String> = hosts.map(|ty| type_name(ty.name.text())).collect();
-        let hiding = hosts.iter().filter(|name| is_common_type(name));
+        let names: Vec<String> = hosts.map(|ty| type_name(ty.name.text())).collect();
+        let hiding = names.iter().filter(|name| is_common_type(name));
         Whole {
             program,
             options,
             hiding: hiding.cloned().collect(),
-            hosts: hosts.into_iter().collect(),
+            hosts: names.into_iter().collect(),
             carriers: users_of(program, &is_endpoint, &|_| false),
             opaque: users_of(program, &is_endpoint, &is_foreign),
             sides: program.protocols.iter().map(side_objects).collect(),
