@@ -98,15 +98,20 @@ impl Pipe {
         } else {
             PeerFlags::NONE
         };
-        let ending = guess.reporting(Report::Ending, self.at().key());
-        let announced = (self.flags_of_peer()).compare_exchange(guess, ending, AcqRel, Acquire);
-        match announced {
+        match self.announces_end(guess) {
             Ok(_) => Ending::Last {
                 swaps: is_task,
                 waits: false,
             },
             Err(flags) => self.copy().answer_end(flags),
         }
+    }
+
+    /// Announces it if the receiver's flags are these.
+    #[inline(always)]
+    fn announces_end(&self, guess: PeerFlags) -> Result<PeerFlags, PeerFlags> {
+        let ending = guess.reporting(Report::Ending, self.at().key());
+        (self.flags_of_peer()).compare_exchange(guess, ending, AcqRel, Acquire)
     }
 
     /// Like [`Pipe::announce_end`], where the receiver has set these flags, or others since then.
@@ -145,6 +150,17 @@ impl Pipe {
     /// Ends the session for a sender: publishes that it is gone. Never waits.
     #[inline(never)]
     pub(crate) fn leave(self) {
+        let at = self.at();
+        let swaps = !at.is_plain() || at.alternates();
+        // As below, for most senders that disconnect in a run: a path without calls, so that no registers are saved.
+        if !swaps && !at.begins_used_line() && self.announces_end(PeerFlags::NONE).is_ok() {
+            return self.word().store(self.closed(), Release);
+        }
+        self.leave_slowly();
+    }
+
+    #[inline(never)]
+    fn leave_slowly(self) {
         // It may have waited for space.
         let _left = Wait::for_room(&self).disarm();
         let (swaps, waits) = if self.swaps() {

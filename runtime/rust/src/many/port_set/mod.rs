@@ -183,13 +183,20 @@ impl<R: Receive, T> PortSet<R, T> {
     /// `None` at once if the set is empty.
     #[inline]
     pub fn recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
-        self.go_on().or_else(|| self.wait(None))
+        // `Option::or_else` may be a call, and then the message is copied with wide loads right after it was stored.
+        match self.go_on() {
+            Some(received) => Some(received),
+            None => self.wait(None),
+        }
     }
 
     /// Like [`recv`](PortSet::recv), but never waits: also returns `None` if nothing has arrived yet.
     #[inline]
     pub fn try_recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
-        self.go_on().or_else(|| self.look())
+        match self.go_on() {
+            Some(received) => Some(received),
+            None => self.look(),
+        }
     }
 
     /// Receives the next message of the member that has the floor, without waiting.
