@@ -19,6 +19,7 @@ mod format;
 mod fuzz;
 mod generation;
 mod layers;
+mod networking;
 mod oldest;
 mod outputs;
 mod packages;

@@ -2,7 +2,7 @@
 
 mod adapters;
 mod misuse;
-mod net;
+pub mod net;
 mod sbt;
 mod snapshots;
 mod stress;

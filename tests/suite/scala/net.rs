@@ -11,7 +11,7 @@ use duologue::wire::Plan;
 use std::fmt::Write;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -127,6 +127,19 @@ fn java(scala: Scala) -> Command {
     let path = format!("{}:{}", built(scala).display(), libraries(scala));
     let mut java = tool("java");
     java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &path]);
+    java
+}
+
+/// Compiles a program that uses the module, and returns the command that runs its main class.
+pub fn program(sources: &[PathBuf], out: &Path, main: &str) -> Command {
+    let scala = Scala::Three;
+    let path = format!("{}:{}", built(scala).display(), libraries(scala));
+    fs::create_dir_all(out).expect("the target folder can be written");
+    scala
+        .compile_with(&path, sources, out)
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    let mut java = tool("java");
+    java.args(["-cp", &format!("{}:{path}", out.display()), main]);
     java
 }
 

@@ -151,7 +151,7 @@ public final class FarEnd {
         }
     }
 
-    /** Whether there is space again for a near side that may wait for it. Whoever has written asks before it gives the lock back. */
+    /** Whether there is space again for a near side that may wait for it. A thread that has written asks before it gives the lock back. */
     private boolean eases() {
         if (!isFull || out.isFull() && why == null) {
             return false;

@@ -302,7 +302,7 @@ final class NetworkSuite extends NetSuite {
     assertEquals(told.why, Why.Lost: Why)
     assert(told.getMessage.contains("heartbeat of 1 s"), told.getMessage)
 
-    // Nobody waits on the endpoint, and the session is told all the same.
+    // Nobody waits on the endpoint, and the connection ends all the same.
     val unread = raw(listener.address)
     send(unread, hello.encode)
     val unwatched = listener.accept(bank.server)
