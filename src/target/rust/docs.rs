@@ -24,8 +24,8 @@ pub fn comment<'a>(
             }
             Some(_) => line.to_owned(),
             None if marker.len() >= 3 && is_of_one_kind(&marker) => {
-                let blanks = (line.len() - text.len()).min(3);
-                let opening = format!("{}{marker}text", &line[..blanks]);
+                let spaces = (line.len() - text.len()).min(3);
+                let opening = format!("{}{marker}text", &line[..spaces]);
                 fence = Some(marker);
                 opening
             }
