@@ -46,6 +46,7 @@ mod input;
 mod listen;
 mod session;
 mod stream;
+mod timer;
 mod watch;
 
 pub use address::Address;
