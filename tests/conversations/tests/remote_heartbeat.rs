@@ -36,7 +36,7 @@ fn peer() {
     }
 }
 
-/// Logs in, is silent until it is told to go on, and quits.
+/// Logs in, is silent until it may go on, and quits.
 fn customer(login: bank::client::Login) {
     let waiting = login
         .login("holk".into(), "1234".into())

@@ -275,7 +275,7 @@ fn shared_senders_know_why_the_session_was_closed() {
     drop(server);
 }
 
-/// A side that is cut off in a run is told when it sends, too.
+/// A side that is cut off in a run finds out when it sends, too.
 #[test]
 fn a_sender_knows_why_its_session_was_closed() -> Result<(), Closed> {
     let (server, client): (server::Login, client::Login) = narrow("sender");

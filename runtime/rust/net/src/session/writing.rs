@@ -209,7 +209,7 @@ impl Session {
     }
 
     /// Says that this side is still there, if it has written nothing for a while, and reads what has arrived, which
-    /// finds out whether the peer is silent. Never waits: whoever holds a lock reads or writes, and finds out as well.
+    /// finds out whether the peer is silent. Never waits: the thread that holds a lock reads or writes, and finds out as well.
     fn pulse(self: &Arc<Session>) -> Option<Instant> {
         let pulse = self.terms.pulse()?;
         if let Some(core) = try_lock(&self.core) {
