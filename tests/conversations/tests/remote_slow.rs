@@ -1,8 +1,11 @@
 //! Sessions over sockets with peers that read slowly, or not at all.
 #![forbid(unsafe_code)]
 
+use conversations::protocols::acme::File;
+use conversations::protocols::acme::files::Mode;
+use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
 use conversations::protocols::numbers::{self, Stream};
-use duologue::{Closed, Endpoint, Why};
+use duologue::{Closed, Endpoint, PortSet, Why};
 use duologue_net::{Connector, Open, Socket};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
@@ -123,4 +126,56 @@ fn a_thread_waits_for_a_slow_peer() {
     say.send(()).expect("it waits");
     sending.join().expect("no panic").expect("it is open");
     assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
+}
+
+/// More than a connection keeps for a peer that does not read.
+const LARGE: usize = 1_000_000;
+
+/// A client that has opened a file, and asks for all of it.
+fn asks() -> Result<(file_server::server::Reading, file_server::client::Piece), Closed> {
+    let (server, client): (file_server::server::Idle, file_server::client::Idle) = pair();
+    let waiting = client.open("/large".to_owned(), Mode::Read)?;
+    let Idle::Open(name, _, answer) = server.recv()? else {
+        panic!("it is opened")
+    };
+    let file = File {
+        name,
+        size: LARGE as u64,
+        owner: None,
+        checksum: Vec::new(),
+    };
+    let server = answer.opened(file)?;
+    let Opening::Opened(_, client) = waiting.recv()? else {
+        panic!("it is there")
+    };
+    Ok((server, client.read(0, None)?))
+}
+
+/// A set serves all of its peers before one of them reads.
+#[test]
+fn a_set_is_not_held_up_by_peers_that_do_not_read() -> Result<(), Closed> {
+    let (mut set, mut clients) = (PortSet::new(), Vec::new());
+    for number in 0..3 {
+        let (server, client) = asks()?;
+        set.insert(server, number);
+        clients.push(client);
+    }
+    let mut served = Vec::new();
+    while served.len() < clients.len() {
+        let Some((number, Ok(Reading::Read(0, None, answer)))) = set.recv() else {
+            panic!("all of them ask")
+        };
+        served.push(number);
+        set.insert(answer.data(vec![7; LARGE])?, number);
+    }
+    served.sort_unstable();
+    assert_eq!(served, [0, 1, 2]);
+    for client in clients {
+        let Piece::Data(data, reading) = client.recv()? else {
+            panic!("there are bytes")
+        };
+        assert_eq!(data, vec![7; LARGE]);
+        drop(reading);
+    }
+    Ok(())
 }

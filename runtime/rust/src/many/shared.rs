@@ -226,8 +226,8 @@ where
         *end = End::Open(sender);
         return Attempt::DoesNotFit(payload);
     }
-    if let (false, Some(driver)) = (may_wait, sender.wait().driver()) {
-        driver.never_waits();
+    if !may_wait {
+        sender.wait().never_waits();
     }
     if !sender.wait().is_ready() {
         *end = End::Open(sender);

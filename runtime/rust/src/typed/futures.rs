@@ -83,9 +83,7 @@ fn poll(wait: Wait<'_>, context: &mut Context<'_>) -> Poll<()> {
         return Poll::Pending;
     }
     wait.note_task();
-    if let Some(driver) = wait.driver() {
-        driver.never_waits();
-    }
+    wait.never_waits();
     Poll::Ready(())
 }
 
@@ -148,6 +146,7 @@ impl<S: State> Future for Recv<S> {
             }
         }
         receiver.pipe().note_task(found);
+        receiver.wait().never_waits();
         let Some(receiver) = self.receiver.take() else {
             unreachable!("the receiver was there above")
         };
