@@ -1,6 +1,6 @@
 /*
- * The bytes of tests/wire/streams.txt, read and written: hellos and answers alone, wrong ones to a real listener, and
- * whole sessions, in which this program is one side by a raw socket and the library is the other; then again, cut after
+ * The bytes of tests/wire/streams.txt, read and written: hellos and answers alone, wrong ones to a real listener,
+ * sessions that break the format, and whole sessions, in which this program is one side by a raw socket and the library is the other; then again, cut after
  * every byte. STREAMS is the path of the file.
  */
 #include <inttypes.h>
@@ -192,6 +192,27 @@ static struct side run(const struct session *session, bool is_client, size_t mos
     return side;
 }
 
+/* All bytes of a client that breaks the format: the library says that it has. */
+static void check_broken(const char *line)
+{
+    static char hex[MOST];
+    static const uint8_t broke[] = {0, 3, 1};
+    enum { ANSWER = DUO_NET_HEAD + DUO_NET_ANSWER };
+    uint8_t written[ANSWER + sizeof broke + 1];
+    CHECK(sscanf(line, "broken %*s %8191s", hex) == 1);
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    struct side side = {.is_client = false, .socket = ends[0]};
+    pthread_t thread = start(play, &side);
+    raw_send_hex(ends[1], hex);
+    size_t size = raw_read(ends[1], written, sizeof written);
+    finish(thread);
+    close(ends[1]);
+    if (side.ended != DUO_BROKEN) fprintf(stderr, "%s: %s\n", line, duo_status_text(side.ended));
+    CHECK(side.begun == DUO_OK && side.ended == DUO_BROKEN);
+    CHECK(size == ANSWER + sizeof broke && memcmp(written + ANSWER, broke, sizeof broke) == 0);
+}
+
 static void check_session(const struct session *session)
 {
     for (int is_client = 0; is_client <= 1; is_client++) {
@@ -228,10 +249,11 @@ int main(void)
     pthread_t thread = start(accept_bank, NULL);
     static char line[MOST];
     static struct session session;
-    size_t hellos = 0, bad = 0, answers = 0, sessions = 0;
+    size_t hellos = 0, bad = 0, broken = 0, answers = 0, sessions = 0;
     while (fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, "hello ", 6) == 0) check_hello(line), hellos++;
         if (strncmp(line, "bad ", 4) == 0) check_bad(line), bad++;
+        if (strncmp(line, "broken ", 7) == 0) check_broken(line), broken++;
         if (strncmp(line, "answer ", 7) == 0) check_answer(line), answers++;
         if (line[0] == '>' || line[0] == '<') read_step(&session, line);
         if (line[0] != '\n' || session.count == 0) continue;
@@ -241,7 +263,7 @@ int main(void)
     }
     if (session.count > 0) check_session(&session), sessions++;
     fclose(file);
-    CHECK(hellos > 4 && bad > 20 && answers > 5 && sessions > 0);
+    CHECK(hellos > 4 && bad > 20 && broken > 5 && answers > 5 && sessions > 0);
     duo_listener_stop(listener);
     finish(thread);
     duo_listener_close(listener);

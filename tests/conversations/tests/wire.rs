@@ -16,6 +16,10 @@ impl Driver for Still {
 
     fn armed(&self) {}
 
+    fn never_waits(&self) {}
+
+    fn flush(&self) {}
+
     fn abandoned(&self) {}
 
     fn why(&self) -> Why {

@@ -7,12 +7,20 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::stream::{is_early, left, Socket};
 use crate::Error;
+
+/// How long to wait before another attempt to connect: at first, and at most.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a listener is: `unix:/run/bank.sock`, `tcp://host:7000` or `tcp://[::1]:7000`.
 ///
@@ -84,7 +92,7 @@ impl Address {
             }
         };
         match self {
-            Address::Unix(path) => UnixStream::connect(path)
+            Address::Unix(path) => connect_unix(path, deadline)
                 .map(|stream| Socket::of(stream.into()))
                 .map_err(failed),
             Address::Tcp(host) => {
@@ -128,10 +136,36 @@ impl Address {
     }
 }
 
+/// Connects to a Unix socket. If so many connections wait there that none is taken, tries again until the deadline.
+fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        match connect(&socket, &address) {
+            Ok(()) => {
+                let stream = UnixStream::from(socket);
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
+            Err(Errno::INTR) => {}
+            // The system does not tell when there is a place again.
+            Err(Errno::AGAIN) => {
+                let left = left(deadline).ok_or(io::ErrorKind::TimedOut)?;
+                thread::sleep(pause.min(left));
+                pause = (2 * pause).min(LONGEST_PAUSE);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 /// Whether this is a socket on which nobody listens: a file that remained when its program was killed.
-fn is_stale(path: &PathBuf) -> bool {
+fn is_stale(path: &Path) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
-    let refused = || match UnixStream::connect(path) {
+    // A listener that has no place for a further connection is there.
+    let refused = || match connect_unix(path, Instant::now()) {
         Ok(_) => false,
         Err(error) => error.kind() == io::ErrorKind::ConnectionRefused,
     };
@@ -180,5 +214,51 @@ impl Drop for Bound {
         if let Bound::Unix(_, path) = self {
             let _gone = fs::remove_file(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use rustix::net::{bind, listen};
+
+    /// A listener with as few places for connections as the system allows, all of which are taken.
+    fn full(path: &Path) -> (UnixListener, Vec<UnixStream>) {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+        let socket = socket.expect("there are descriptors");
+        let _stale = fs::remove_file(path);
+        let address = SocketAddrUnix::new(path).expect("the path is short");
+        bind(&socket, &address).expect("nobody else uses the path");
+        listen(&socket, 0).expect("it is bound");
+        let connect = || connect_unix(path, Instant::now());
+        let taken = std::iter::from_fn(|| connect().ok()).collect();
+        (UnixListener::from(socket), taken)
+    }
+
+    #[test]
+    fn a_connection_that_is_not_taken_has_a_limit() {
+        let path = std::env::temp_dir().join(format!("duologue-{}-full", std::process::id()));
+        let (listener, taken) = full(&path);
+        assert!(!taken.is_empty());
+        let soon = Instant::now() + Duration::from_millis(20);
+        let error = connect_unix(&path, soon).expect_err("there is no place");
+        assert!(is_early(&error), "{error}");
+        let address = Address::Unix(path.clone());
+        let timed_out = address.connect(soon).map(drop);
+        assert!(matches!(timed_out, Err(Error::TimedOut)), "{timed_out:?}");
+        // A listener is there, though it is busy.
+        let in_use = address.bind().map(drop);
+        assert!(matches!(in_use, Err(Error::Io { .. })), "{in_use:?}");
+
+        let accepting = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(20));
+            let accepted = listener.accept().expect("connections wait");
+            (listener, accepted)
+        });
+        connect_unix(&path, Instant::now() + Duration::from_secs(30)).expect("there is a place");
+        drop(accepting.join().expect("it does not panic"));
+        fs::remove_file(&path).expect("it is there");
     }
 }

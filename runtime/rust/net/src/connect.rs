@@ -4,9 +4,8 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 
-use crate::error::Verdict;
-use crate::hello::{Answer, Hello, HEAD, MAGIC, SMALLEST_LIMIT, VERSION};
-use crate::session::{self, Limits};
+use crate::hello::{Answered, Hello, HEAD, SMALLEST_LIMIT};
+use crate::session::{self, Terms};
 use crate::stream::{is_early, read_all, write_all, Stream};
 use crate::{Address, Error, Fingerprint};
 
@@ -36,6 +35,7 @@ pub struct Connector {
     memory: usize,
     accepts: Vec<Fingerprint>,
     token: Option<Vec<u8>>,
+    heartbeat: u16,
 }
 
 impl Default for Connector {
@@ -54,10 +54,11 @@ impl Connector {
             memory: 64 << 20,
             accepts: Vec::new(),
             token: None,
+            heartbeat: 0,
         }
     }
 
-    /// How long it may take until the session has begun.
+    /// How long it may take until the session has begun. The system's search for the address of a host is not limited.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Connector {
         self.timeout = timeout;
@@ -84,6 +85,15 @@ impl Connector {
     pub fn accepts(mut self, older: Fingerprint) -> Connector {
         self.accepts.push(older);
         self.accepts.truncate(16);
+        self
+    }
+
+    /// Promises the listener a sign of life at least every so many seconds, by which it finds out that this process or
+    /// the connection is gone: after three times as long, its session is [`Lost`](duologue::Why::Lost). 0, the default,
+    /// promises nothing. Whether this side finds out that the listener is gone depends on the listener's heartbeat.
+    #[must_use]
+    pub fn heartbeat(mut self, seconds: u16) -> Connector {
+        self.heartbeat = seconds;
         self
     }
 
@@ -125,7 +135,7 @@ impl Connector {
             receives_first: !E::SENDS_FIRST,
             fingerprint: own,
             largest: self.largest,
-            seconds: 0,
+            seconds: self.heartbeat,
             name: name.to_owned(),
             accepts: self.accepts.clone(),
             context: None,
@@ -143,30 +153,21 @@ impl Connector {
                 Error::NoAnswer
             });
         }
-        let [magic @ .., version, verdict, low, high] = head;
-        if magic != MAGIC {
-            return Err(Error::NotDuologue);
-        }
+        let length = Answered::length(&head).ok_or(Error::NotDuologue)?;
         let mut rest = [0; 26];
-        let (length, is_begun) = (u16::from_le_bytes([low, high]), verdict < 16);
-        let rest = match (is_begun, length) {
-            (true, 26) if version >= VERSION => &mut rest[..],
-            (false, 4) => &mut rest[..4],
-            (_, _) => return Err(Error::NotDuologue),
-        };
+        let rest = &mut rest[..length];
         read_all(&*stream, rest, deadline).map_err(|_| Error::NoAnswer)?;
-        if !is_begun {
-            let wait = rest
-                .iter()
-                .rev()
-                .fold(0, |wait, byte| wait << 8 | u64::from(*byte));
-            return Err(Error::Refused {
-                verdict: Verdict::of(verdict),
-                retry_after: (wait > 0).then(|| Duration::from_millis(wait)),
-            });
-        }
-        let answer = Answer::decode(verdict, rest).ok_or(Error::NotDuologue)?;
-        let fits = match verdict {
+        let answer = match Answered::decode(&head, rest).ok_or(Error::NotDuologue)? {
+            Answered::Begins(answer) => answer,
+            Answered::Refuses { verdict, wait } => {
+                let wait = u64::from(wait);
+                return Err(Error::Refused {
+                    verdict,
+                    retry_after: (wait > 0).then(|| Duration::from_millis(wait)),
+                });
+            }
+        };
+        let fits = match answer.verdict {
             0 => answer.fingerprint == own,
             1 => true,
             2 => self.accepts.contains(&answer.fingerprint),
@@ -175,11 +176,14 @@ impl Connector {
         if !fits {
             return Err(Error::NotDuologue);
         }
-        let limits = Limits {
+        let terms = Terms {
+            accepted: false,
             theirs: answer.largest as usize,
             ours: self.largest as usize,
             memory: self.memory,
+            our_heartbeat: self.heartbeat,
+            their_heartbeat: answer.seconds,
         };
-        Ok(session::open(stream, limits, Vec::new()))
+        Ok(session::open(stream, terms, Vec::new()))
     }
 }

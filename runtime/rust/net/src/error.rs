@@ -82,7 +82,7 @@ impl fmt::Display for Error {
             ),
             Error::NoAnswer => f.write_str("the other side closed the connection without an answer"),
             Error::TimedOut => {
-                f.write_str("the session did not begin in time: check that the other side accepts sessions")
+                f.write_str("no session began in time: check that the other side is there and not overloaded")
             }
             Error::NoSession { protocol } => {
                 write!(f, "the other side did not begin a session of `{protocol}`")

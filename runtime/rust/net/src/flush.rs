@@ -43,6 +43,13 @@ pub(crate) fn later(session: &Arc<Session>) {
     }
 }
 
+/// Lets the thread flush this session after a while, unless it will.
+pub(crate) fn again(session: &Arc<Session>) {
+    if !session.is_due.swap(true, SeqCst) {
+        later(session);
+    }
+}
+
 fn run() {
     loop {
         let mut queue = due();
@@ -64,8 +71,8 @@ fn run() {
         drop(queue);
         if let Some(session) = session {
             session.is_due.store(false, SeqCst);
-            if session.flush() && !session.is_due.swap(true, SeqCst) {
-                later(&session);
+            if session.flush() {
+                again(&session);
             }
         }
     }

@@ -11,6 +11,10 @@ const DRAIN: u8 = 4;
 pub(crate) const LEFT: [u8; 3] = [0, LEAVE, 0];
 /// Says that the peer broke the format.
 pub(crate) const BROKEN: [u8; 3] = [0, LEAVE, 1];
+/// Says that a message was too large for the peer.
+pub(crate) const TOO_LARGE: [u8; 3] = [0, LEAVE, 3];
+/// Says that this side is still there.
+pub(crate) const STILL_THERE: [u8; 2] = [0, ALIVE];
 
 /// The first frame of some bytes.
 pub(crate) enum Frame {
@@ -55,13 +59,21 @@ fn count(bytes: &[u8], longest: usize) -> Count {
     }
 }
 
-/// Reads the first frame. `size` knows the payloads of the messages that may come now, and `largest` is how large they
-/// may be.
-pub(crate) fn first(bytes: &[u8], largest: usize, size: impl Fn(usize) -> Option<Size>) -> Frame {
+/// What a side allows in the frames that it reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowed {
+    /// The largest payload.
+    pub(crate) largest: usize,
+    /// Whether the peer may ask this side to end the session: it may if it is the accepting side.
+    pub(crate) drain: bool,
+}
+
+/// Reads the first frame. `size` knows the payloads of the messages that may come now.
+pub(crate) fn first(bytes: &[u8], allowed: Allowed, size: impl Fn(usize) -> Option<Size>) -> Frame {
     let (tag, start) = match count(bytes, 2) {
         Count::Incomplete => return Frame::Incomplete,
         Count::Broken => return Frame::Broken,
-        Count::Is(0, _) => return control(bytes),
+        Count::Is(0, _) => return control(bytes, allowed.drain),
         Count::Is(number, length) => match usize::try_from(number - 1) {
             Ok(tag) => (tag, length),
             Err(_) => return Frame::Broken,
@@ -81,7 +93,7 @@ pub(crate) fn first(bytes: &[u8], largest: usize, size: impl Fn(usize) -> Option
             },
         },
     };
-    if length > largest || !size.admits(length) {
+    if length > allowed.largest || !size.admits(length) {
         return Frame::Broken;
     }
     let payload = start..start + length;
@@ -91,14 +103,16 @@ pub(crate) fn first(bytes: &[u8], largest: usize, size: impl Fn(usize) -> Option
     Frame::Message { tag, payload }
 }
 
-fn control(bytes: &[u8]) -> Frame {
+fn control(bytes: &[u8], drains: bool) -> Frame {
     match *bytes {
         [_] => Frame::Incomplete,
-        [_, ALIVE | DRAIN, ..] => Frame::Ignored(2),
+        [_, ALIVE, ..] => Frame::Ignored(2),
+        [_, DRAIN, ..] if drains => Frame::Ignored(2),
         [_, LEAVE] => Frame::Incomplete,
         [_, LEAVE, reason, ..] => Frame::Leave(match reason {
             1 => Why::Broken,
             2 => Why::Late,
+            3 => Why::TooLarge,
             _ => Why::Left,
         }),
         [..] => Frame::Broken,

@@ -7,7 +7,7 @@ use duologue::transport::{Open, Start};
 
 use crate::error::Verdict;
 use crate::hello::{refusal, Answer, Hello, HEAD};
-use crate::session::Limits;
+use crate::session::Terms;
 use crate::stream::{read_all, write_all, Stream};
 use crate::Fingerprint;
 
@@ -34,6 +34,7 @@ pub(crate) struct Policy {
     pub(crate) timeout: Duration,
     pub(crate) largest: u32,
     pub(crate) memory: usize,
+    pub(crate) heartbeat: u16,
     pub(crate) admits: Arc<Admits>,
 }
 
@@ -45,6 +46,7 @@ impl Default for Policy {
             timeout: Duration::from_secs(5),
             largest: 1 << 20,
             memory: 64 << 20,
+            heartbeat: 0,
             admits: Arc::new(|_| true),
         }
     }
@@ -59,6 +61,11 @@ pub(crate) struct Served {
 }
 
 impl Served {
+    /// Whether this is the same side of the same protocol.
+    pub(crate) fn is_side(&self, other: &Served) -> bool {
+        self.fingerprint == other.fingerprint && self.sends_first == other.sends_first
+    }
+
     pub(crate) fn of<E: Open>(older: &[Fingerprint]) -> Served {
         Served {
             fingerprint: Fingerprint(E::State::FINGERPRINT),
@@ -72,7 +79,7 @@ impl Served {
 pub(crate) struct Begun {
     /// Which of the protocols it is.
     pub(crate) which: usize,
-    pub(crate) limits: Limits,
+    pub(crate) terms: Terms,
 }
 
 impl Policy {
@@ -145,13 +152,16 @@ impl Policy {
             verdict,
             fingerprint,
             largest: self.largest,
-            seconds: 0,
+            seconds: self.heartbeat,
         };
-        let limits = Limits {
+        let terms = Terms {
+            accepted: true,
             theirs: hello.largest as usize,
             ours: self.largest as usize,
             memory: self.memory,
+            our_heartbeat: self.heartbeat,
+            their_heartbeat: hello.seconds,
         };
-        Ok((answer, Begun { which, limits }))
+        Ok((answer, Begun { which, terms }))
     }
 }

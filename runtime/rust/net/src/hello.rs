@@ -1,5 +1,8 @@
 //! Hello and answer, as `docs/wire.md` specifies them.
 
+#[cfg(test)]
+mod tests;
+
 use duologue::transport::{Decoder, Encoder};
 
 use crate::error::Verdict;
@@ -150,6 +153,42 @@ impl Answer {
             fingerprint,
             largest,
             seconds,
+        })
+    }
+}
+
+/// An answer, whatever its verdict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Answered {
+    Begins(Answer),
+    Refuses {
+        verdict: Verdict,
+        /// After how many milliseconds another attempt makes sense; 0 if that is not known.
+        wait: u32,
+    },
+}
+
+impl Answered {
+    /// How many bytes follow an answer's head; `None` if it is not an answer that this version knows.
+    pub(crate) fn length(head: &[u8; HEAD]) -> Option<usize> {
+        let [magic @ .., version, verdict, low, high] = head;
+        let length = usize::from(u16::from_le_bytes([*low, *high]));
+        let is_begun = *verdict < 16;
+        let expected = if is_begun { 26 } else { 4 };
+        // A refusal says the same in every version.
+        let is_known = *version >= VERSION || !is_begun;
+        (magic == &MAGIC && length == expected && is_known).then_some(length)
+    }
+
+    /// Reads what follows this head.
+    pub(crate) fn decode(head: &[u8; HEAD], rest: &[u8]) -> Option<Answered> {
+        let verdict = head[9];
+        if verdict < 16 {
+            return Answer::decode(verdict, rest).map(Answered::Begins);
+        }
+        Some(Answered::Refuses {
+            verdict: Verdict::of(verdict),
+            wait: u32::from_le_bytes(rest.try_into().ok()?),
         })
     }
 }

@@ -1,10 +1,10 @@
 //! What was read from a connection and not delivered yet.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use duologue::transport::Why;
 
-use crate::frame::{self, Frame};
+use crate::frame::{self, Allowed, Frame};
 use crate::session::COLLECTED;
 use crate::stream::{is_early, Stream};
 
@@ -20,20 +20,26 @@ pub(crate) struct Input {
     pub(crate) end: usize,
     /// Why nothing more will come.
     pub(crate) ended: Option<Why>,
+    /// How long the peer may be silent.
+    patience: Option<Duration>,
+    /// Since when it is known that nothing came: since a read that found nothing, after the last one that did.
+    quiet_since: Option<Instant>,
 }
 
 impl Input {
     /// What was already read when the session began.
-    pub(crate) fn of(early: Vec<u8>) -> Input {
+    pub(crate) fn of(early: Vec<u8>, patience: Option<Duration>) -> Input {
         Input {
             start: 0,
             end: early.len(),
             bytes: early,
             ended: None,
+            patience,
+            quiet_since: None,
         }
     }
 
-    /// Reads once. Returns whether anything came, or the end.
+    /// Reads once. Returns whether anything came, or the end. A peer that is silent for too long has come to its end.
     pub(crate) fn read(&mut self, stream: &dyn Stream, deadline: Option<Instant>) -> bool {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -50,20 +56,44 @@ impl Input {
                 self.bytes.resize(size, 0);
             }
         }
-        match stream.read(&mut self.bytes[self.end..], deadline) {
+        let (began, until) = self.limit(deadline);
+        match stream.read(&mut self.bytes[self.end..], until) {
             Ok(0) => self.ended = Some(Why::Lost),
-            Ok(count) => self.end += count,
-            Err(error) if is_early(&error) => return false,
+            Ok(count) => {
+                self.end += count;
+                self.quiet_since = None;
+            }
+            Err(error) if is_early(&error) => {
+                let Some((patience, began)) = self.patience.zip(began) else {
+                    return false;
+                };
+                // What had come before this read would have been found by it, however late it is.
+                if self.quiet_since.get_or_insert(began).elapsed() < patience {
+                    return false;
+                }
+                self.ended = Some(Why::Lost);
+            }
             Err(_) => self.ended = Some(Why::Lost),
         }
         true
     }
 
+    /// When a read begins, if that matters, and until when it may take.
+    fn limit(&self, deadline: Option<Instant>) -> (Option<Instant>, Option<Instant>) {
+        let Some(patience) = self.patience else {
+            return (None, deadline);
+        };
+        let now = Instant::now();
+        let end = self.quiet_since.unwrap_or(now) + patience;
+        let until = deadline.map_or(end, |deadline| deadline.min(end));
+        (Some(now), Some(until))
+    }
+
     /// Why the peer left, if it said so in what was read.
-    pub(crate) fn said(&self) -> Option<Why> {
+    pub(crate) fn said(&self, allowed: Allowed) -> Option<Why> {
         let mut bytes = &self.bytes[self.start..self.end];
         loop {
-            match frame::first(bytes, 0, |_| None) {
+            match frame::first(bytes, allowed, |_| None) {
                 Frame::Ignored(length) => bytes = &bytes[length..],
                 Frame::Leave(why) => return Some(why),
                 Frame::Incomplete | Frame::Message { .. } | Frame::Broken => return None,

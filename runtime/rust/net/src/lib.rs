@@ -27,8 +27,12 @@
 //! - A session can end because its connection does. [`Closed::why`](duologue::Closed::why) says why.
 //! - A message that was sent may not have arrived when the session ends. [`SendError`](duologue::SendError) returns the
 //!   payload only if it was known before that the session is over.
-//! - Sending may wait for the connection, even in a bounded run and in a task.
-//! - A message larger than the peer accepts ends the session, with the reason [`TooLarge`](duologue::Why::TooLarge).
+//! - In a thread, sending may wait for the connection, even in a bounded run. In a task it does not, if the task awaits
+//!   its endpoints: what the connection does not take is written later.
+//! - A message larger than the peer accepts is not sent, and ends the session: both sides find the reason
+//!   [`TooLarge`](duologue::Why::TooLarge), the sender with its next operation.
+//! - Without heartbeats ([`Connector::heartbeat`], [`Listener::heartbeat`]) a side does not notice that its peer's machine
+//!   is gone.
 //!
 //! The format is specified in `docs/wire.md`, so the other side may be written in another language.
 #![forbid(unsafe_code)]
@@ -46,6 +50,7 @@ mod input;
 mod listen;
 mod session;
 mod stream;
+mod timer;
 mod watch;
 
 pub use address::Address;

@@ -7,18 +7,18 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
-use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
+use rustix::event::{eventfd, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 
 use crate::address::Bound;
 use crate::error::Verdict;
 use crate::handshake::{Begun, Peer, Policy, Served};
 use crate::hello::SMALLEST_LIMIT;
-use crate::session::{self, Limits};
-use crate::stream::{Socket, Stream};
+use crate::session::{self, Terms};
+use crate::stream::{is_early, poll_until, Socket, Stream};
 use crate::{Address, Error, Fingerprint};
 
 /// Accepts sessions at an address.
@@ -46,7 +46,7 @@ pub struct Listener {
 /// A protocol that is served by a handler.
 struct Handler {
     served: Served,
-    start: Box<dyn Fn(Box<dyn Stream>, Limits) + Send + Sync>,
+    start: Box<dyn Fn(Box<dyn Stream>, Terms) + Send + Sync>,
 }
 
 /// What the listener shares with its threads.
@@ -65,8 +65,17 @@ struct State {
     /// Sessions of handlers that have not ended.
     sessions: usize,
     is_draining: bool,
-    /// Connections that have begun, for `accept`.
-    begun: VecDeque<(Box<dyn Stream>, Limits)>,
+    /// Connections that have begun, for `accept`, each with the side that it is for.
+    begun: VecDeque<(Served, Box<dyn Stream>, Terms)>,
+}
+
+impl State {
+    /// A connection that has begun for this side.
+    fn take_begun(&mut self, served: &Served) -> Option<(Box<dyn Stream>, Terms)> {
+        let at = self.begun.iter().position(|(of, ..)| of.is_side(served))?;
+        let (_, stream, terms) = self.begun.remove(at)?;
+        Some((stream, terms))
+    }
 }
 
 impl Shared {
@@ -184,6 +193,13 @@ impl Listener {
         self
     }
 
+    /// Promises the peers of sessions that begin from now on a sign of life at least every so many seconds; 0, the
+    /// default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
+    pub fn heartbeat(&mut self, seconds: u16) -> &mut Listener {
+        self.shared.policy().heartbeat = seconds;
+        self
+    }
+
     /// Decides by a hello whether its side is admitted. All are, unless this is set.
     pub fn admit(
         &mut self,
@@ -210,8 +226,8 @@ impl Listener {
     ) -> &mut Listener {
         self.handlers.push(Arc::new(Handler {
             served: Served::of::<E>(older),
-            start: Box::new(move |stream, limits| {
-                handler(session::open::<E>(stream, limits, Vec::new()));
+            start: Box::new(move |stream, terms| {
+                handler(session::open::<E>(stream, terms, Vec::new()));
             }),
         }));
         self
@@ -230,7 +246,7 @@ impl Listener {
     pub fn run(&mut self) -> Result<(), Error> {
         let handlers = self.handlers.clone();
         loop {
-            let Some(socket) = self.next()? else {
+            let Some(socket) = self.next(None)? else {
                 let state = self.shared.state();
                 let is_open = |state: &mut State| state.sessions > 0;
                 drop(self.shared.ended.wait_while(state, is_open));
@@ -241,13 +257,13 @@ impl Listener {
                 let served = handlers.iter().map(|handler| &handler.served);
                 let policy = shared.policy().clone();
                 let mut place = None;
-                let Begun { which, limits } = policy.answer(&*stream, served, &mut || {
+                let Begun { which, terms } = policy.answer(&*stream, served, &mut || {
                     place = Some(Place::take(shared, policy.max_sessions)?);
                     Ok(())
                 })?;
                 Some(Box::new(move || {
                     let _place = place;
-                    (handlers[which].start)(stream, limits);
+                    (handlers[which].start)(stream, terms);
                 }))
             });
         }
@@ -259,13 +275,43 @@ impl Listener {
     /// # Errors
     /// If the system cannot accept connections any more, or the listener is draining.
     pub fn accept<E: Open>(&mut self) -> Result<E, Error> {
-        let served = Served::of::<E>(&[]);
+        self.accept_until(&[], None)
+    }
+
+    /// Like [`accept`](Listener::accept), and waits at most for this duration.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`] if no session began in time; and as for [`accept`](Listener::accept).
+    pub fn accept_within<E: Open>(&mut self, patience: Duration) -> Result<E, Error> {
+        self.accept_until(&[], Instant::now().checked_add(patience))
+    }
+
+    /// Like [`accept`](Listener::accept), and also accepts clients with these older protocols, as
+    /// [`serve_accepting`](Listener::serve_accepting) does. Waits at most for this duration, if there is one.
+    ///
+    /// # Errors
+    /// As for [`accept_within`](Listener::accept_within).
+    pub fn accept_accepting<E: Open>(
+        &mut self,
+        older: &[Fingerprint],
+        patience: Option<Duration>,
+    ) -> Result<E, Error> {
+        let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
+        self.accept_until(older, deadline)
+    }
+
+    fn accept_until<E: Open>(
+        &mut self,
+        older: &[Fingerprint],
+        deadline: Option<Instant>,
+    ) -> Result<E, Error> {
+        let served = Served::of::<E>(older);
         loop {
-            let begun = self.shared.state().begun.pop_front();
-            if let Some((stream, limits)) = begun {
-                return Ok(session::open(stream, limits, Vec::new()));
+            let begun = self.shared.state().take_begun(&served);
+            if let Some((stream, terms)) = begun {
+                return Ok(session::open(stream, terms, Vec::new()));
             }
-            let Some(socket) = self.next()? else {
+            let Some(socket) = self.next(deadline)? else {
                 if self.shared.state().is_draining {
                     return Err(Error::Drained);
                 }
@@ -278,8 +324,9 @@ impl Listener {
                     let is_draining = shared.state().is_draining;
                     is_draining.then_some(Verdict::Draining).map_or(Ok(()), Err)
                 });
-                if let Some(Begun { limits, .. }) = begun {
-                    shared.state().begun.push_back((stream, limits));
+                if let Some(Begun { terms, .. }) = begun {
+                    let begun = (served, stream, terms);
+                    shared.state().begun.push_back(begun);
                     shared.signal();
                 }
                 None
@@ -288,7 +335,7 @@ impl Listener {
     }
 
     /// The next connection; `None` if something else has happened.
-    fn next(&mut self) -> Result<Option<Socket>, Error> {
+    fn next(&mut self, deadline: Option<Instant>) -> Result<Option<Socket>, Error> {
         let Some(bound) = &self.bound else {
             return Ok(None);
         };
@@ -304,9 +351,10 @@ impl Listener {
                 PollFd::from_borrowed_fd(self.shared.event.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(bound.descriptor(), wanted),
             ];
-            match poll(&mut ready, None) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(Error::io("wait for connections")(error.into())),
+            match poll_until(&mut ready, deadline) {
+                Ok(()) => {}
+                Err(error) if is_early(&error) => return Err(Error::TimedOut),
+                Err(error) => return Err(Error::io("wait for connections")(error)),
             }
             let [event, connection] = &ready;
             let has_changed = event.revents().contains(PollFlags::IN);
@@ -414,7 +462,7 @@ impl Drop for Place {
 pub fn accept_over<E: Open>(stream: impl Stream) -> Result<E, Error> {
     let served = Served::of::<E>(&[]);
     match Policy::default().answer(&stream, [&served], &mut || Ok(())) {
-        Some(Begun { limits, .. }) => Ok(session::open(Box::new(stream), limits, Vec::new())),
+        Some(Begun { terms, .. }) => Ok(session::open(Box::new(stream), terms, Vec::new())),
         None => Err(Error::NoSession {
             protocol: E::State::PROTOCOL,
         }),

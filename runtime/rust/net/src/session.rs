@@ -5,7 +5,12 @@
 //! There is no thread per session. The thread that sends also writes: it wakes the far end, whose waker is the session
 //! itself, so the session runs on the sender's thread, right after the message was published. The thread that waits for a
 //! message also reads: it calls [`Driver::wait`]. Only for tasks, and for threads that wait for several sessions, the
-//! process has one thread that reads (`watch`). Another writes what a sender has collected for too long (`flush`).
+//! process has one thread that reads, and writes what a connection did not take at once (`watch`). Another writes what a
+//! sender has collected for too long (`flush`), and a third one does what has its time (`timer`).
+//!
+//! These three never wait for a connection. The sender of a message waits until it is written, unless tasks use the
+//! session (`never_waits`). Where nobody waits and the connection takes nothing, what was sent stays in the ring until
+//! `watch` has written what came before it.
 //!
 //! # Locks
 //!
@@ -15,40 +20,74 @@
 //! once more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].
 
-use std::mem;
+mod side;
+mod writing;
+
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Arrival, Driver, Encoder, FarEnd, Forwarded, Open, Role, Why, Woken};
+use duologue::transport::{Arrival, Encoder, FarEnd, Forwarded, Open, Role, Why, Woken};
 
-use crate::flush;
-use crate::frame::{self, Frame};
+use crate::frame::{self, Allowed, Frame};
 use crate::input::Input;
-use crate::stream::{is_early, Stream};
-use crate::watch::{Watch, Watched};
+use crate::stream::Stream;
+use crate::timer::{self, What};
+use crate::watch::Watch;
+use crate::{flush, watch};
+
+pub(crate) use writing::Written;
 
 /// A run is written when this much has been collected.
 pub(crate) const COLLECTED: usize = 64 << 10;
-/// How long the last bytes of a session that is left may take to write.
-const LAST_WRITE: Duration = Duration::from_secs(5);
 
-/// What both sides agreed on, and how much memory a payload may take.
+/// What both sides agreed on, and what this side allows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct Terms {
+    /// Whether this is the accepting side.
+    pub(crate) accepted: bool,
     /// The largest payload that the peer accepts.
     pub(crate) theirs: usize,
     /// The largest payload that this side accepts.
     pub(crate) ours: usize,
     /// How much memory the values of one payload may take.
     pub(crate) memory: usize,
+    /// The heartbeat that this side has promised, in seconds, or 0.
+    pub(crate) our_heartbeat: u16,
+    /// The heartbeat that the peer has promised, in seconds, or 0.
+    pub(crate) their_heartbeat: u16,
+}
+
+impl Terms {
+    /// How long the peer may be silent, if it has promised a heartbeat.
+    fn patience(&self) -> Option<Duration> {
+        let seconds = 3 * u64::from(self.their_heartbeat);
+        (seconds > 0).then(|| Duration::from_secs(seconds))
+    }
+
+    /// How often the session looks whether it has to say that it is there, and whether the peer is.
+    fn pulse(&self) -> Option<Duration> {
+        // After a write, two pulses pass at most before the next one, and not more than `our_heartbeat`.
+        let ours = Duration::from_secs(u64::from(self.our_heartbeat)) / 3;
+        let theirs = Duration::from_secs(u64::from(self.their_heartbeat)) / 2;
+        let pulses = [ours, theirs].into_iter();
+        pulses.filter(|pulse| !pulse.is_zero()).min()
+    }
+
+    /// What this side allows in frames.
+    fn allowed(&self) -> Allowed {
+        Allowed {
+            largest: self.ours,
+            drain: !self.accepted,
+        }
+    }
 }
 
 pub(crate) struct Session {
     stream: Box<dyn Stream>,
-    limits: Limits,
+    terms: Terms,
     input: Mutex<Input>,
     core: Mutex<Core>,
     /// The thread that holds `core` has to work once more.
@@ -57,6 +96,8 @@ pub(crate) struct Session {
     is_abandoned: AtomicBool,
     /// Whether complete frames may be waiting in the input because the ring is full.
     is_full: AtomicBool,
+    /// Whether tasks use the session, or threads that wait for several sessions: they do not wait where they send.
+    never_waits: AtomicBool,
     why: AtomicU8,
     /// Whether `flush` will look after this session.
     pub(crate) is_due: AtomicBool,
@@ -68,25 +109,69 @@ struct Core {
     /// What was not written yet, after the first `written` bytes.
     out: Encoder,
     written: usize,
-    /// The session itself, as the far end's waker; until the session is over.
+    /// Whether something was written since the last pulse.
+    has_written: bool,
+    /// The session itself, as the far end's waker. It keeps the session alive until the connection is closed for
+    /// writing.
     waker: Option<Waker>,
-    /// Whether the connection was closed for writing.
+    /// Whether the session is over for the side in this process. Its last bytes may still have to be written.
     is_closed: bool,
+    /// When the connection is closed even though its last bytes were not written.
+    lingers_until: Option<Instant>,
 }
 
-/// What has to be done when no lock is held.
-#[derive(Default)]
+impl Core {
+    /// How many bytes have to be written.
+    fn pending(&self) -> usize {
+        self.out.bytes().len() - self.written
+    }
+}
+
+/// What has to be done when no lock is held, and how the work before that is done.
 struct After {
-    woken: Vec<Woken>,
+    /// Whether this thread waits for the connection to take what it writes.
+    may_wait: bool,
+    /// The first waiter; nearly always the only one, for which nothing is allocated.
+    woken: Option<Woken>,
+    more_woken: Vec<Woken>,
     /// A far end that disconnects.
     far: Option<FarEnd>,
     closes: bool,
     flushes: bool,
+    /// The connection did not take everything.
+    writes: bool,
+    lingers: Option<Instant>,
 }
 
 impl After {
+    fn new(may_wait: bool) -> After {
+        After {
+            may_wait,
+            woken: None,
+            more_woken: Vec::new(),
+            far: None,
+            closes: false,
+            flushes: false,
+            writes: false,
+            lingers: None,
+        }
+    }
+
+    fn wake(&mut self, woken: Option<Woken>) {
+        let Some(woken) = woken else { return };
+        match &self.woken {
+            None => self.woken = Some(woken),
+            Some(_) => self.more_woken.push(woken),
+        }
+    }
+
     fn is_empty(&self) -> bool {
-        self.woken.is_empty() && self.far.is_none() && !self.closes && !self.flushes
+        self.woken.is_none()
+            && self.far.is_none()
+            && !self.closes
+            && !self.flushes
+            && !self.writes
+            && self.lingers.is_none()
     }
 }
 
@@ -103,33 +188,39 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 }
 
 /// Begins a session over a connection on which both sides have agreed. `early` was read after the hello or answer.
-pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, limits: Limits, early: Vec<u8>) -> E {
+pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8>) -> E {
     let mut session = None;
     let end = E::open(|far| {
         let begun = Arc::new(Session {
             stream,
-            limits,
-            input: Mutex::new(Input::of(early)),
+            terms,
+            input: Mutex::new(Input::of(early, terms.patience())),
             core: Mutex::new(Core {
                 far,
                 out: Encoder::new(),
                 written: 0,
+                has_written: true,
                 waker: None,
                 is_closed: false,
+                lingers_until: None,
             }),
             again: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            never_waits: AtomicBool::new(false),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
             watch: Watch::new(),
         });
         lock(&begun.core).waker = Some(Waker::from(Arc::clone(&begun)));
         session = Some(Arc::clone(&begun));
-        Arc::new(Driven(begun))
+        Arc::new(side::Driven(begun))
     });
     if let Some(session) = session {
         session.run();
+        if let Some(pulse) = terms.pulse() {
+            timer::at(Instant::now() + pulse, What::Pulse, &session);
+        }
     }
     end
 }
@@ -146,63 +237,68 @@ fn code(why: Why) -> u8 {
 }
 
 impl Session {
-    /// Works off what the side in this process has done, unless another thread already does: then that one does.
+    /// Works off what the side in this process has done, unless another thread already does: then that one does. The
+    /// caller is the side.
     fn run(self: &Arc<Session>) {
         self.again.store(true, SeqCst);
+        self.run_again(true);
+    }
+
+    fn run_again(self: &Arc<Session>, may_wait: bool) {
         while self.again.load(SeqCst) {
             let Some(core) = try_lock(&self.core) else {
                 return;
             };
-            let after = self.work(core, |_, _| {});
+            let after = self.work(core, may_wait, |_, _| {});
             self.finish_once(after);
         }
     }
 
     /// Does something, and works off what the side in this process has done in the meantime. The caller has to
     /// [`finish`](Session::finish), without a lock.
-    fn with_core(&self, act: impl FnOnce(&mut Core, &mut After)) -> After {
-        self.work(lock(&self.core), act)
+    fn with_core(&self, may_wait: bool, act: impl FnOnce(&mut Core, &mut After)) -> After {
+        self.work(lock(&self.core), may_wait, act)
     }
 
     fn work(
         &self,
         mut core: MutexGuard<'_, Core>,
+        may_wait: bool,
         act: impl FnOnce(&mut Core, &mut After),
     ) -> After {
-        let mut after = After::default();
+        let mut after = After::new(may_wait && !self.never_waits.load(Relaxed));
         act(&mut core, &mut after);
         while self.again.swap(false, SeqCst) {
             self.forward(&mut core, &mut after);
         }
+        after.writes &= core.pending() > 0;
         after
     }
 
     /// Does what has to be done without a lock, and works once more if another thread found the lock taken.
     fn finish(self: &Arc<Session>, after: After) {
+        let may_wait = after.may_wait;
         self.finish_once(after);
-        if self.again.load(SeqCst) {
-            self.run();
-        }
+        self.run_again(may_wait);
     }
 
     fn finish_once(self: &Arc<Session>, after: After) {
-        let After {
-            woken,
-            far,
-            closes,
-            flushes,
-        } = after;
-        if closes {
+        if after.closes {
             if let Some(mut input) = try_lock(&self.input) {
                 input.read_off(&*self.stream);
             }
             self.stream.close();
         }
-        if flushes && !self.is_due.swap(true, Relaxed) {
+        if after.writes {
+            watch::until_written(self);
+        } else if after.flushes && !self.is_due.swap(true, Relaxed) {
             flush::later(self);
         }
-        drop(far);
-        for woken in woken {
+        if let Some(deadline) = after.lingers {
+            timer::at(deadline, What::Linger, self);
+        }
+        drop(after.far);
+        for woken in after.woken.into_iter().chain(after.more_woken) {
             woken.wake();
         }
     }
@@ -210,11 +306,17 @@ impl Session {
     /// Forwards what the side in this process has sent, and arms the far end for what it sends next.
     fn forward(&self, core: &mut Core, after: &mut After) {
         while core.far.role() == Role::Receives {
-            let (forwarded, woken) = core.far.forward(&mut core.out, self.limits.theirs);
-            after.woken.extend(woken);
+            if core.pending() >= COLLECTED {
+                // The connection takes nothing at the moment: the rest stays in the ring. What has to be written is
+                // with `watch`, or with a caller that waits.
+                after.writes = true;
+                return;
+            }
+            let (forwarded, woken) = core.far.forward(&mut core.out, self.terms.theirs);
+            after.wake(woken);
             match forwarded {
                 Forwarded::Message => {
-                    if core.far.role() != Role::Receives || core.out.bytes().len() >= COLLECTED {
+                    if core.far.role() != Role::Receives || core.pending() >= COLLECTED {
                         self.write(core, after);
                     }
                 }
@@ -225,7 +327,9 @@ impl Session {
                     }
                 }
                 Forwarded::Left => return self.leave(core, after, Why::Left, &frame::LEFT),
-                Forwarded::TooLarge => return self.leave(core, after, Why::TooLarge, &frame::LEFT),
+                Forwarded::TooLarge => {
+                    return self.leave(core, after, Why::TooLarge, &frame::TOO_LARGE);
+                }
             }
         }
         match core.far.role() {
@@ -234,86 +338,8 @@ impl Session {
                 self.leave(core, after, Why::Left, &frame::LEFT);
             }
             Role::Sends => {}
-            Role::Receives => after.flushes |= !core.out.bytes().is_empty(),
+            Role::Receives => after.flushes |= core.pending() > 0,
         }
-    }
-
-    /// Writes everything.
-    fn write(&self, core: &mut Core, after: &mut After) {
-        while core.written < core.out.bytes().len() {
-            match self.stream.write(&core.out.bytes()[core.written..], None) {
-                Ok(count) if count > 0 => core.written += count,
-                Ok(_) | Err(_) => return self.write_failed(core, after),
-            }
-        }
-        core.written = 0;
-        core.out.clear(COLLECTED);
-    }
-
-    /// Writes as much as is possible without waiting. Returns whether that was everything.
-    fn write_some(&self, core: &mut Core, after: &mut After) -> bool {
-        while core.written < core.out.bytes().len() {
-            let now = Some(Instant::now());
-            match self.stream.write(&core.out.bytes()[core.written..], now) {
-                Ok(count) if count > 0 => core.written += count,
-                Err(error) if is_early(&error) => return false,
-                Ok(_) | Err(_) => {
-                    self.write_failed(core, after);
-                    return true;
-                }
-            }
-        }
-        core.written = 0;
-        core.out.clear(COLLECTED);
-        true
-    }
-
-    /// The connection does not take anything more. The peer may have said why.
-    fn write_failed(&self, core: &mut Core, after: &mut After) {
-        let mut why = Why::Lost;
-        if let Some(mut input) = try_lock(&self.input) {
-            while input.ended.is_none() && input.read(&*self.stream, Some(Instant::now())) {}
-            why = input.said().or(input.ended).unwrap_or(Why::Lost);
-        }
-        core.out.clear(0);
-        core.written = 0;
-        self.close(core, after, why);
-    }
-
-    /// Ends the session early, with a last frame for the peer.
-    fn leave(&self, core: &mut Core, after: &mut After, why: Why, last: &[u8]) {
-        core.out.put(last);
-        let deadline = Some(Instant::now() + LAST_WRITE);
-        while core.written < core.out.bytes().len() {
-            match self
-                .stream
-                .write(&core.out.bytes()[core.written..], deadline)
-            {
-                Ok(count) if count > 0 => core.written += count,
-                Ok(_) | Err(_) => break,
-            }
-        }
-        self.close(core, after, why);
-    }
-
-    /// After the last message of the protocol.
-    fn end(&self, core: &mut Core, after: &mut After) {
-        if !core.is_closed {
-            self.write(core, after);
-        }
-        self.close(core, after, Why::Left);
-    }
-
-    fn close(&self, core: &mut Core, after: &mut After, why: Why) {
-        if mem::replace(&mut core.is_closed, true) {
-            return;
-        }
-        self.why.store(code(why), SeqCst);
-        after.far = Some(mem::replace(&mut core.far, FarEnd::over()));
-        core.waker = None;
-        core.out.clear(0);
-        core.written = 0;
-        after.closes = true;
     }
 
     /// Publishes what was read, as long as there are complete frames and free slots.
@@ -322,7 +348,7 @@ impl Session {
         while !core.is_closed {
             let bytes = &input.bytes[input.start..input.end];
             let size = |tag| core.far.size(tag);
-            match frame::first(bytes, self.limits.ours, size) {
+            match frame::first(bytes, self.terms.allowed(), size) {
                 Frame::Message { tag, payload } => {
                     if !core.far.has_room() {
                         self.is_full.store(true, SeqCst);
@@ -333,11 +359,11 @@ impl Session {
                         continue;
                     }
                     let length = payload.end;
-                    let arrived = core.far.arrive(tag, &bytes[payload], self.limits.memory);
+                    let arrived = core.far.arrive(tag, &bytes[payload], self.terms.memory);
                     input.start += length;
                     match arrived {
                         Ok(Arrival::Published(woken)) => {
-                            after.woken.extend(woken);
+                            after.wake(woken);
                             if core.far.role() != Role::Sends {
                                 self.forward(core, after);
                             }
@@ -361,139 +387,6 @@ impl Session {
                     return;
                 }
             }
-        }
-    }
-
-    /// Publishes what was read before and could not be published then.
-    fn resume(self: &Arc<Session>) {
-        if let Some(mut input) = try_lock(&self.input) {
-            let after = self.with_core(|core, after| self.publish(&mut input, core, after));
-            drop(input);
-            self.finish(after);
-        }
-    }
-
-    /// Writes what was collected, without waiting. Returns whether something is left.
-    pub(crate) fn flush(self: &Arc<Session>) -> bool {
-        let Some(core) = try_lock(&self.core) else {
-            // Another thread works at the moment, and may collect more without writing it.
-            return true;
-        };
-        let mut is_left = false;
-        let after = self.work(core, |core, after| {
-            is_left = !core.is_closed && !self.write_some(core, after);
-        });
-        self.finish(after);
-        is_left
-    }
-
-    fn wait_until(
-        self: &Arc<Session>,
-        is_ready: &dyn Fn() -> bool,
-        deadline: Option<Instant>,
-    ) -> bool {
-        loop {
-            // What this side has sent is written before it waits.
-            let after = self.with_core(|core, after| {
-                self.forward(core, after);
-                if !core.is_closed {
-                    self.write(core, after);
-                }
-            });
-            self.finish(after);
-            if is_ready() {
-                return true;
-            }
-            let mut input = lock(&self.input);
-            let mut is_open = input.ended.is_none();
-            let after = self.with_core(|core, after| {
-                self.publish(&mut input, core, after);
-                is_open &= !core.is_closed;
-            });
-            if !is_ready() && is_open && after.is_empty() {
-                if !input.read(&*self.stream, deadline) {
-                    return is_ready();
-                }
-                continue;
-            }
-            drop(input);
-            self.finish(after);
-            if !is_open {
-                return is_ready();
-            }
-        }
-    }
-}
-
-impl Watched for Session {
-    fn stream(&self) -> &dyn Stream {
-        &*self.stream
-    }
-
-    fn watch(&self) -> &Watch {
-        &self.watch
-    }
-
-    /// Reads what has arrived and publishes it. Returns whether to watch further.
-    fn arrived(self: &Arc<Session>, deadline: Option<Instant>) -> bool {
-        let Some(mut input) = try_lock(&self.input) else {
-            return false;
-        };
-        let mut has_woken = false;
-        let mut is_over = false;
-        let has_room = !self.is_full.load(SeqCst);
-        if has_room && input.ended.is_none() {
-            input.read(&*self.stream, deadline);
-        }
-        let after = self.with_core(|core, after| {
-            self.publish(&mut input, core, after);
-            has_woken = !after.woken.is_empty();
-            is_over = core.is_closed || core.far.role() != Role::Sends;
-        });
-        drop(input);
-        self.finish(after);
-        !has_woken && !is_over
-    }
-}
-
-/// The session as its far end's waker.
-impl Wake for Session {
-    fn wake(self: Arc<Session>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Session>) {
-        self.run();
-        if self.is_full.load(SeqCst) {
-            self.resume();
-        }
-    }
-}
-
-/// The session as its side in this process sees it.
-pub(crate) struct Driven(pub(crate) Arc<Session>);
-
-impl Driver for Driven {
-    fn wait(&self, is_ready: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool {
-        self.0.wait_until(is_ready, deadline)
-    }
-
-    fn armed(&self) {
-        crate::watch::watch(&self.0, self.0.is_full.load(SeqCst));
-    }
-
-    fn abandoned(&self) {
-        self.0.is_abandoned.store(true, SeqCst);
-        self.0.run();
-    }
-
-    fn why(&self) -> Why {
-        match self.0.why.load(SeqCst) {
-            0 => Why::Left,
-            2 => Why::Broken,
-            3 => Why::Late,
-            4 => Why::TooLarge,
-            _ => Why::Lost,
         }
     }
 }

@@ -59,17 +59,26 @@ impl Socket {
 
 /// Waits until a descriptor is ready for this, or fails when the deadline has passed.
 fn wait(fd: BorrowedFd<'_>, what: PollFlags, deadline: Option<Instant>) -> io::Result<()> {
-    let timeout = match deadline {
-        None => None,
-        Some(deadline) => {
-            let left = left(deadline).ok_or(io::ErrorKind::TimedOut)?;
-            Some(Timespec::try_from(left).unwrap_or(Timespec {
-                tv_sec: i64::from(i32::MAX),
-                tv_nsec: 0,
-            }))
-        }
+    // The caller has tried, so the descriptor need not be checked without waiting.
+    if deadline.is_some_and(|deadline| left(deadline).is_none()) {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    poll_until(&mut [PollFd::from_borrowed_fd(fd, what)], deadline)
+}
+
+/// Waits until one of the descriptors may be ready, or fails when the deadline has passed and none is.
+pub(crate) fn poll_until(all: &mut [PollFd<'_>], deadline: Option<Instant>) -> io::Result<()> {
+    let left = deadline.map(left);
+    let longest = Timespec {
+        tv_sec: i64::from(i32::MAX),
+        tv_nsec: 0,
     };
-    match poll(&mut [PollFd::from_borrowed_fd(fd, what)], timeout.as_ref()) {
+    let timeout = left.map(|left| {
+        let left = left.unwrap_or(Duration::ZERO);
+        Timespec::try_from(left).unwrap_or(longest)
+    });
+    match poll(all, timeout.as_ref()) {
+        Ok(0) if left == Some(None) => Err(io::ErrorKind::TimedOut.into()),
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }

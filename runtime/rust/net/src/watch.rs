@@ -1,18 +1,21 @@
-//! A thread of the process that reads connections for tasks, and for threads that wait for several sessions. It is
-//! started when the first of them needs it, and watches only the connections that somebody waits for.
+//! A thread of the process that reads connections for tasks, and for threads that wait for several sessions, and writes
+//! what a connection did not take at once. It is started when the first of them needs it, and watches only the connections
+//! that somebody waits for.
 
 use std::collections::HashMap;
+use std::mem;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
-use crate::session::Session;
+use crate::flush;
+use crate::session::{Session, Written};
 use crate::stream::Stream;
 
 /// What can be watched.
@@ -25,22 +28,34 @@ pub(crate) trait Watched {
 
 /// What a session remembers of being watched.
 pub(crate) struct Watch {
-    /// Its number, if its descriptor was registered; otherwise 0.
+    /// Its number, if its descriptor was registered; otherwise 0. Written under the lock of `wanted`.
     number: AtomicU64,
-    /// For a stream without a descriptor: whether somebody waits, and whether its thread was started.
-    wanted: Mutex<bool>,
+    /// Also held while the descriptor is registered, so that it is registered for what is wanted last.
+    wanted: Mutex<Wanted>,
+    /// For a stream without a descriptor: somebody waits for what is read.
     changed: Condvar,
     has_thread: AtomicBool,
+}
+
+/// What a session waits for.
+#[derive(Clone, Copy, Default)]
+struct Wanted {
+    reads: bool,
+    writes: bool,
 }
 
 impl Watch {
     pub(crate) fn new() -> Watch {
         Watch {
             number: AtomicU64::new(0),
-            wanted: Mutex::new(false),
+            wanted: Mutex::default(),
             changed: Condvar::new(),
             has_thread: AtomicBool::new(false),
         }
+    }
+
+    fn wanted(&self) -> MutexGuard<'_, Wanted> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,41 +95,64 @@ impl Watcher {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers the session for one event, or changes for what it is registered.
-    fn add(&self, session: &Arc<Session>, flags: EventFlags) -> Option<()> {
+    /// Registers the session for the next event of those that are wanted. `now`: something that was read before may be
+    /// waiting, and a connection is nearly always writable, so this comes at once.
+    fn register(&self, session: &Arc<Session>, wanted: Wanted, now: bool) -> Option<()> {
         let descriptor = session.stream().descriptor()?;
+        let mut flags = EventFlags::ONESHOT;
+        flags.set(EventFlags::IN, wanted.reads);
+        flags.set(EventFlags::OUT, wanted.writes || now);
+        // The caller holds the lock of what is wanted.
         let number = &session.watch().number;
         let known = number.load(SeqCst);
         if known != 0 {
             return epoll::modify(&self.epoll, descriptor, EventData::new_u64(known), flags).ok();
         }
         let new = self.last.fetch_add(1, Relaxed) + 1;
-        let mut sessions = self.sessions();
-        if number.compare_exchange(0, new, SeqCst, SeqCst).is_err() {
-            drop(sessions);
-            return self.add(session, flags);
-        }
-        sessions.insert(new, Arc::downgrade(session));
-        drop(sessions);
+        number.store(new, SeqCst);
+        self.sessions().insert(new, Arc::downgrade(session));
         epoll::add(&self.epoll, descriptor, EventData::new_u64(new), flags).ok()
     }
 }
 
 /// Reads and publishes what arrives next. `is_full`: something that was read before may be waiting.
-pub(crate) fn watch(session: &Arc<Session>, is_full: bool) {
-    let watcher = WATCHER.get_or_init(Watcher::start).as_ref();
-    // A connection is nearly always writable, so this comes at once.
-    let now = if is_full {
-        EventFlags::OUT
-    } else {
-        EventFlags::empty()
-    };
-    let flags = EventFlags::IN | EventFlags::ONESHOT | now;
-    if watcher
-        .and_then(|watcher| watcher.add(session, flags))
-        .is_none()
-    {
+pub(crate) fn until_readable(session: &Arc<Session>, is_full: bool) {
+    let mut wanted = session.watch().wanted();
+    wanted.reads = true;
+    if register(session, *wanted, is_full).is_none() {
+        drop(wanted);
         by_own_thread(session);
+    }
+}
+
+/// Writes what is left when the connection takes something.
+pub(crate) fn until_written(session: &Arc<Session>) {
+    let mut wanted = session.watch().wanted();
+    wanted.writes = true;
+    if register(session, *wanted, false).is_none() {
+        wanted.writes = false;
+        drop(wanted);
+        flush::again(session);
+    }
+}
+
+fn register(session: &Arc<Session>, wanted: Wanted, now: bool) -> Option<()> {
+    let watcher = WATCHER.get_or_init(Watcher::start).as_ref();
+    watcher?.register(session, wanted, now)
+}
+
+/// Something has happened for which the session was registered.
+fn act(session: &Arc<Session>) {
+    let wanted = mem::take(&mut *session.watch().wanted());
+    if wanted.writes {
+        match session.write_on() {
+            Written::Everything => {}
+            Written::Some => until_written(session),
+            Written::Unknown => flush::again(session),
+        }
+    }
+    if wanted.reads && session.arrived(Some(Instant::now())) {
+        until_readable(session, false);
     }
 }
 
@@ -142,10 +180,7 @@ fn run() {
             let session = watcher.sessions().get(&number).and_then(Weak::upgrade);
             let Some(session) = session else { continue };
             // Wakers are called here; a panic of one is the executor's matter.
-            let read = || session.arrived(Some(Instant::now()));
-            if catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {
-                watch(&session, false);
-            }
+            let _panicked = catch_unwind(AssertUnwindSafe(|| act(&session)));
         }
     }
 }
@@ -153,7 +188,7 @@ fn run() {
 /// For a stream without a descriptor: lets a thread of its own read.
 fn by_own_thread(session: &Arc<Session>) {
     let watch = session.watch();
-    *watch.wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    watch.wanted().reads = true;
     watch.changed.notify_one();
     if watch.has_thread.swap(true, SeqCst) {
         return;
@@ -163,21 +198,21 @@ fn by_own_thread(session: &Arc<Session>) {
     let _started = thread.spawn(move || {
         while let Some(session) = session.upgrade() {
             let watch = session.watch();
-            let mut wanted = watch.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-            while !*wanted {
+            let mut wanted = watch.wanted();
+            while !wanted.reads {
                 // The session ends some time after its last message, which nobody reports here.
-                let pause = std::time::Duration::from_millis(100);
+                let pause = Duration::from_millis(100);
                 let waited = watch.changed.wait_timeout(wanted, pause);
                 wanted = waited.unwrap_or_else(PoisonError::into_inner).0;
                 if Arc::strong_count(&session) == 1 {
                     return;
                 }
             }
-            *wanted = false;
+            wanted.reads = false;
             drop(wanted);
             let read = || session.arrived(None);
             if catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {
-                *watch.wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                watch.wanted().reads = true;
             }
         }
     });

@@ -150,6 +150,14 @@ impl<'a> Wait<'a> {
         self.pipe.driver()
     }
 
+    /// Tells the session's driver, if it has one, that this side must not wait where it sends.
+    #[inline]
+    pub(crate) fn never_waits(&self) {
+        if let Some(driver) = self.driver() {
+            driver.never_waits();
+        }
+    }
+
     /// Registers a task's waker unless the next operation would not wait, and returns whether it did. Replaces an
     /// earlier waiter.
     #[inline]

@@ -59,23 +59,25 @@ pub(crate) enum Left {
 }
 
 impl Left {
+    /// Why the session was closed.
+    pub(crate) fn why(&self) -> Why {
+        match self {
+            Left::Nothing => Why::Left,
+            Left::Leaving(pipe) | Left::Alone(pipe) => pipe.why(),
+        }
+    }
+
     /// Returns why the session was closed.
     #[cold]
     #[inline(never)]
     pub(crate) fn end(self) -> Why {
+        let why = self.why();
         match self {
-            Left::Nothing => Why::Left,
-            Left::Leaving(pipe) => {
-                let why = pipe.why();
-                pipe.leave();
-                why
-            }
-            Left::Alone(pipe) => {
-                let why = pipe.why();
-                pipe.free();
-                why
-            }
+            Left::Nothing => {}
+            Left::Leaving(pipe) => pipe.leave(),
+            Left::Alone(pipe) => pipe.free(),
         }
+        why
     }
 }
 

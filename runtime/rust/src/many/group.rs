@@ -102,6 +102,7 @@ impl Future for Any<'_, '_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
         let ends = self.left.0;
+        ends.iter().for_each(|end| end.0.never_waits());
         if let Some(ready) = find(ends, self.start) {
             return Poll::Ready(ready);
         }

@@ -22,6 +22,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -29,7 +30,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::floor::backoff::BeforeSleep;
 use crate::floor::sync::{current, park, Mutex, MutexGuard};
 use crate::floor::wait_slot::{with_each, PendingWake, Waiter};
-use crate::link::publish::{Left, Unsent};
+use crate::link::publish::Unsent;
+use crate::ring::driver::Why;
 use crate::typed::endpoint::does_not_fit;
 use crate::typed::ends::Sender;
 use crate::typed::error::{Closed, SendError, TrySendError};
@@ -43,10 +45,16 @@ pub struct SharedSender<S> {
     shared: Arc<Shared<S>>,
 }
 
-/// What the senders share. `end` is `None` when the peer is gone.
+/// What the senders share.
 struct Shared<S> {
-    end: Mutex<Option<Sender<S>>>,
+    end: Mutex<End<S>>,
     queue: Arc<Queue>,
+}
+
+/// The endpoint, or why the session was closed.
+enum End<S> {
+    Open(Sender<S>),
+    Closed(Why),
 }
 
 /// The result of a send that did not have to wait, or that has finished waiting.
@@ -55,7 +63,10 @@ type Done<P> = Result<(), SendError<P>>;
 /// The outcome of one attempt.
 enum Attempt<P> {
     Sent(Option<Waiter>),
+    /// The peer is gone: this attempt has found out, and ends the session.
     Closed(Unsent<P>),
+    /// An earlier attempt has found out, and why.
+    Gone(P, Why),
     Full(P),
     DoesNotFit(P),
 }
@@ -74,6 +85,9 @@ impl<P> Attempt<P> {
                 let why = left.end();
                 Ok(Err(SendError::new(payload, Closed::new(state, why))))
             }
+            Attempt::Gone(payload, why) => {
+                Ok(Err(SendError::new(payload, Closed::new(state, why))))
+            }
             Attempt::Full(payload) => Err(payload),
             Attempt::DoesNotFit(_payload) => does_not_fit(state),
         }
@@ -86,7 +100,7 @@ impl<S> SharedSender<S> {
         // From here on, the queue's waiter is the only one that is registered here.
         drop(sender.wait().disarm_slowly());
         let shared = Shared {
-            end: Mutex::new(Some(sender)),
+            end: Mutex::new(End::Open(sender)),
             queue: Arc::new(Queue(Mutex::default())),
         };
         SharedSender {
@@ -111,7 +125,7 @@ impl<S> SharedSender<S> {
             });
             match self
                 .shared
-                .send_or_join::<INDEX>(payload, &mut place, waiter)
+                .send_or_join::<INDEX>(payload, &mut place, waiter, true)
             {
                 Ok(result) => return result,
                 Err((same, is_waiting)) => {
@@ -135,7 +149,7 @@ impl<S> SharedSender<S> {
     where
         S: Transition<INDEX, Next = Stay<S>>,
     {
-        let attempt = attempt::<S, INDEX>(&mut self.shared.lock(), payload);
+        let attempt = attempt::<S, INDEX>(&mut self.shared.lock(), payload, false);
         match attempt.done(&S::NAME) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(TrySendError::Closed(error)),
@@ -158,8 +172,8 @@ impl<S> SharedSender<S> {
 }
 
 impl<S> Shared<S> {
-    fn lock(&self) -> MutexGuard<'_, Option<Sender<S>>> {
-        // A panic leaves `None` or an endpoint, and both are valid.
+    fn lock(&self) -> MutexGuard<'_, End<S>> {
+        // A panic leaves a closed end or an endpoint, and both are valid.
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -170,6 +184,7 @@ impl<S> Shared<S> {
         payload: S::Payload,
         place: &mut InQueue<'_>,
         waiter: Option<Waiter>,
+        may_wait: bool,
     ) -> Result<Done<S::Payload>, (S::Payload, bool)>
     where
         S: Transition<INDEX, Next = Stay<S>>,
@@ -177,7 +192,7 @@ impl<S> Shared<S> {
         // A waiter that does not join is dropped last.
         let _refused;
         let mut end = self.lock();
-        let attempt = attempt::<S, INDEX>(&mut end, payload);
+        let attempt = attempt::<S, INDEX>(&mut end, payload, may_wait);
         let joined = match (&attempt, waiter) {
             (Attempt::Full(_), Some(waiter)) => place.join(&end, waiter),
             (_, waiter) => Err(waiter),
@@ -191,32 +206,42 @@ impl<S> Shared<S> {
     }
 }
 
-/// Sends if that does not have to wait for space. If the peer is gone, so is the endpoint afterwards.
+/// Sends if that does not have to wait for space. `may_wait`: the caller waits in other cases. If the peer is gone, the end is closed afterwards.
 fn attempt<S, const INDEX: u8>(
-    end: &mut Option<Sender<S>>,
+    end: &mut End<S>,
     payload: S::Payload,
+    may_wait: bool,
 ) -> Attempt<S::Payload>
 where
     S: Transition<INDEX, Next = Stay<S>>,
 {
-    let Some(sender) = end.take() else {
-        let left = Left::Nothing;
-        return Attempt::Closed(Unsent { payload, left });
+    let sender = match mem::replace(end, End::Closed(Why::Left)) {
+        End::Open(sender) => sender,
+        End::Closed(why) => {
+            *end = End::Closed(why);
+            return Attempt::Gone(payload, why);
+        }
     };
     if !sender.fits::<INDEX>() {
-        *end = Some(sender);
+        *end = End::Open(sender);
         return Attempt::DoesNotFit(payload);
     }
+    if !may_wait {
+        sender.wait().never_waits();
+    }
     if !sender.wait().is_ready() {
-        *end = Some(sender);
+        *end = End::Open(sender);
         return Attempt::Full(payload);
     }
     match sender.publish::<INDEX>(payload) {
         Ok((next, receiver)) => {
-            *end = Some(next);
+            *end = End::Open(next);
             Attempt::Sent(receiver.and_then(PendingWake::fetch))
         }
-        Err(unsent) => Attempt::Closed(unsent),
+        Err(unsent) => {
+            *end = End::Closed(unsent.left.why());
+            Attempt::Closed(unsent)
+        }
     }
 }
 
@@ -239,7 +264,7 @@ impl Queue {
 
 impl Wake for Queue {
     fn wake(self: Arc<Self>) {
-        let waiters = std::mem::take(&mut self.lock().waiters);
+        let waiters = mem::take(&mut self.lock().waiters);
         with_each(waiters, |(_, waiter)| waiter.wake());
     }
 }
@@ -260,8 +285,8 @@ impl<'a> InQueue<'a> {
 
     /// Joins the queue at the end. If the sender does not have to wait after all, it is not in the queue afterwards,
     /// and the waiter is returned, unless it was woken. The sender must not be in the queue already.
-    fn join<S>(&mut self, end: &Option<Sender<S>>, waiter: Waiter) -> Result<(), Option<Waiter>> {
-        let Some(sender) = end else {
+    fn join<S>(&mut self, end: &End<S>, waiter: Waiter) -> Result<(), Option<Waiter>> {
+        let End::Open(sender) = end else {
             return Err(Some(waiter));
         };
         let mut waiting = self.queue.lock();
@@ -323,7 +348,7 @@ where
             };
             match this
                 .shared
-                .send_or_join::<INDEX>(payload, &mut this.place, waiter)
+                .send_or_join::<INDEX>(payload, &mut this.place, waiter, false)
             {
                 Ok(result) => return Poll::Ready(result),
                 Err((payload, is_waiting)) => {

@@ -48,6 +48,11 @@ impl Encoder {
         self.bytes.shrink_to(keep);
     }
 
+    /// Forgets the first bytes, of which there are at least so many.
+    pub fn forget(&mut self, count: usize) {
+        drop(self.bytes.drain(..count));
+    }
+
     /// Encodes the items of a list.
     #[inline]
     pub(crate) fn nested(&mut self, put: impl FnOnce(&mut Encoder)) {

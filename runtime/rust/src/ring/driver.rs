@@ -22,7 +22,8 @@ pub enum Why {
     Broken,
     /// A side waited longer than its protocol allows.
     Late,
-    /// This side sent a message that is larger than the peer accepts, or whose lists are nested too deeply to be sent.
+    /// A message was larger than its receiver accepts, or had lists that are nested too deeply to be sent: its sender
+    /// ended the session instead.
     TooLarge,
 }
 
@@ -35,6 +36,13 @@ pub trait Driver: Send + Sync {
     /// A task, or a thread that waits for several sessions, waits for the next message or for free slots. It is woken by
     /// what arrives, so another thread has to read it.
     fn armed(&self);
+
+    /// The side must not wait where it sends: it is a task that found its endpoint ready, or sends without waiting. The
+    /// same holds for sides that are [`armed`](Driver::armed).
+    fn never_waits(&self);
+
+    /// Writes what the side has sent.
+    fn flush(&self);
 
     /// The side has disconnected while it was to receive.
     fn abandoned(&self);

@@ -57,7 +57,7 @@ impl fmt::Display for Closed {
             ),
             Why::TooLarge => write!(
                 f,
-                "a message before state `{name}` was too large for the peer"
+                "the session was closed in state `{name}`: a message was too large for its receiver"
             ),
         }
     }

@@ -31,6 +31,15 @@ pub trait Endpoint {
         park::until(self.watch().0, Instant::now().checked_add(patience))
     }
 
+    /// Writes what was sent, if the peer is in another process. Messages of a run are written when the run ends, before
+    /// this side waits, and otherwise some milliseconds later, so this is needed only where the milliseconds matter. If
+    /// the connection has failed, the next operation reports it.
+    fn flush(&mut self) {
+        if let Some(driver) = self.watch().0.driver() {
+            driver.flush();
+        }
+    }
+
     /// A future that completes when the next operation would not wait. It can be dropped at any time without losing
     /// anything.
     fn ready(&mut self) -> Ready<'_, Self>
@@ -74,6 +83,7 @@ fn poll(wait: Wait<'_>, context: &mut Context<'_>) -> Poll<()> {
         return Poll::Pending;
     }
     wait.note_task();
+    wait.never_waits();
     Poll::Ready(())
 }
 
@@ -136,6 +146,7 @@ impl<S: State> Future for Recv<S> {
             }
         }
         receiver.pipe().note_task(found);
+        receiver.wait().never_waits();
         let Some(receiver) = self.receiver.take() else {
             unreachable!("the receiver was there above")
         };

@@ -250,6 +250,7 @@ impl<R: Receive, T> PortSet<R, T> {
         }
         while let Some(at) = self.members.first(List::Hot) {
             let (port, _) = self.members.get_mut(at)?;
+            port.watch().0.never_waits();
             if !port.is_ready() {
                 self.members.append(List::Tried, at);
                 continue;

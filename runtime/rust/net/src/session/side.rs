@@ -1,0 +1,157 @@
+//! What the side in this process asks of its session: to wait, to write, and to be woken.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::Arc;
+use std::task::Wake;
+use std::time::Instant;
+
+use duologue::transport::{Driver, Role, Why};
+
+use super::{lock, try_lock, Session, COLLECTED};
+use crate::stream::Stream;
+use crate::watch::{self, Watch, Watched};
+
+impl Session {
+    /// Publishes what was read before and could not be published then.
+    fn resume(self: &Arc<Session>) {
+        if let Some(mut input) = try_lock(&self.input) {
+            let after = self.with_core(false, |core, after| self.publish(&mut input, core, after));
+            drop(input);
+            self.finish(after);
+        }
+    }
+
+    fn wait_until(
+        self: &Arc<Session>,
+        is_ready: &dyn Fn() -> bool,
+        deadline: Option<Instant>,
+    ) -> bool {
+        loop {
+            // What this side has sent is written before it waits.
+            let after = self.with_core(false, |core, after| loop {
+                self.forward(core, after);
+                let is_stalled = core.pending() >= COLLECTED;
+                if !core.is_closed {
+                    self.write_until(core, after, deadline);
+                }
+                if !is_stalled || core.pending() > 0 || core.is_closed {
+                    break;
+                }
+            });
+            self.finish(after);
+            if is_ready() {
+                return true;
+            }
+            let mut input = lock(&self.input);
+            let mut is_open = input.ended.is_none();
+            let after = self.with_core(false, |core, after| {
+                self.publish(&mut input, core, after);
+                is_open &= !core.is_closed;
+            });
+            if !is_ready() && is_open && after.is_empty() {
+                if !input.read(&*self.stream, deadline) {
+                    return is_ready();
+                }
+                continue;
+            }
+            drop(input);
+            self.finish(after);
+            if !is_open {
+                return is_ready();
+            }
+        }
+    }
+
+    /// Writes what the side has sent, waiting as a send at the end of a run does.
+    fn write_now(self: &Arc<Session>) {
+        let after = self.with_core(true, |core, after| {
+            self.forward(core, after);
+            if !core.is_closed {
+                self.write(core, after);
+            }
+        });
+        self.finish(after);
+    }
+}
+
+impl Watched for Session {
+    fn stream(&self) -> &dyn Stream {
+        &*self.stream
+    }
+
+    fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// Reads what has arrived and publishes it. Returns whether to watch further.
+    fn arrived(self: &Arc<Session>, deadline: Option<Instant>) -> bool {
+        let Some(mut input) = try_lock(&self.input) else {
+            return false;
+        };
+        let mut has_woken = false;
+        let mut is_over = false;
+        let has_room = !self.is_full.load(SeqCst);
+        if has_room && input.ended.is_none() {
+            input.read(&*self.stream, deadline);
+        }
+        let after = self.with_core(false, |core, after| {
+            self.publish(&mut input, core, after);
+            has_woken = after.woken.is_some();
+            is_over = core.is_closed || core.far.role() != Role::Sends;
+        });
+        drop(input);
+        self.finish(after);
+        !has_woken && !is_over
+    }
+}
+
+/// The session as its far end's waker.
+impl Wake for Session {
+    fn wake(self: Arc<Session>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Session>) {
+        self.run();
+        if self.is_full.load(SeqCst) {
+            self.resume();
+        }
+    }
+}
+
+/// The session as its side in this process sees it.
+pub(crate) struct Driven(pub(crate) Arc<Session>);
+
+impl Driver for Driven {
+    fn wait(&self, is_ready: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool {
+        self.0.wait_until(is_ready, deadline)
+    }
+
+    fn armed(&self) {
+        self.0.never_waits.store(true, SeqCst);
+        watch::until_readable(&self.0, self.0.is_full.load(SeqCst));
+    }
+
+    fn never_waits(&self) {
+        self.0.never_waits.store(true, SeqCst);
+    }
+
+    fn flush(&self) {
+        self.0.write_now();
+    }
+
+    fn abandoned(&self) {
+        self.0.is_abandoned.store(true, SeqCst);
+        self.0.run();
+    }
+
+    fn why(&self) -> Why {
+        match self.0.why.load(SeqCst) {
+            0 => Why::Left,
+            2 => Why::Broken,
+            3 => Why::Late,
+            4 => Why::TooLarge,
+            _ => Why::Lost,
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What a session writes, how it ends, and what it does from time to time.
+
+use std::mem;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use duologue::transport::{FarEnd, Role, Why};
+
+use super::{code, try_lock, After, Core, Session, COLLECTED};
+use crate::frame;
+use crate::stream::{is_early, left};
+use crate::timer::What;
+use crate::watch;
+
+/// How long the last bytes of a session may take to write, if the connection takes none of them.
+const LAST_WRITE: Duration = Duration::from_secs(5);
+
+/// What became of an attempt to write without waiting.
+pub(crate) enum Written {
+    Everything,
+    /// The connection takes nothing more at the moment.
+    Some,
+    /// Another thread works at the moment.
+    Unknown,
+}
+
+impl Session {
+    /// Writes everything; or as much as is possible if this thread must not wait.
+    pub(super) fn write(&self, core: &mut Core, after: &mut After) {
+        let deadline = (!after.may_wait).then(Instant::now);
+        self.write_until(core, after, deadline);
+    }
+
+    /// Writes until everything is written, or until the deadline.
+    pub(super) fn write_until(
+        &self,
+        core: &mut Core,
+        after: &mut After,
+        deadline: Option<Instant>,
+    ) {
+        while core.pending() > 0 {
+            // A peer that takes nothing may be gone: whether it is silent is found out now and then.
+            let look = self
+                .terms
+                .patience()
+                .map(|patience| Instant::now() + patience);
+            let until = match (deadline, look) {
+                (Some(deadline), Some(look)) => Some(deadline.min(look)),
+                (one, other) => one.or(other),
+            };
+            match self.stream.write(&core.out.bytes()[core.written..], until) {
+                Ok(count) if count > 0 => {
+                    core.written += count;
+                    core.has_written = true;
+                }
+                Err(error) if is_early(&error) => {
+                    if self.is_silent() {
+                        return self.write_failed(core, after);
+                    }
+                    if deadline.is_some_and(|deadline| left(deadline).is_none()) {
+                        core.out.forget(core.written);
+                        core.written = 0;
+                        after.writes = true;
+                        return;
+                    }
+                }
+                Ok(_) | Err(_) => return self.write_failed(core, after),
+            }
+        }
+        core.written = 0;
+        core.out.clear(COLLECTED);
+    }
+
+    /// Whether the peer has been silent for too long, or the connection has ended.
+    fn is_silent(&self) -> bool {
+        if self.terms.patience().is_none() {
+            return false;
+        }
+        // If another thread reads, it finds out itself.
+        let Some(mut input) = try_lock(&self.input) else {
+            return false;
+        };
+        if input.ended.is_none() && input.end - input.start < COLLECTED {
+            input.read(&*self.stream, Some(Instant::now()));
+        }
+        input.ended.is_some()
+    }
+
+    /// The connection does not take anything more. The peer may have said why.
+    fn write_failed(&self, core: &mut Core, after: &mut After) {
+        let mut why = Why::Lost;
+        if let Some(mut input) = try_lock(&self.input) {
+            while input.ended.is_none() && input.read(&*self.stream, Some(Instant::now())) {}
+            let said = input.said(self.terms.allowed());
+            why = said.or(input.ended).unwrap_or(Why::Lost);
+        }
+        self.close(core, after, why);
+    }
+
+    /// Ends the session early, with a last frame for the peer.
+    pub(super) fn leave(&self, core: &mut Core, after: &mut After, why: Why, last: &[u8]) {
+        if !core.is_closed {
+            core.out.put(last);
+            self.write_last(core, after, why, Some(LAST_WRITE));
+        }
+    }
+
+    /// After the last message of the protocol.
+    pub(super) fn end(&self, core: &mut Core, after: &mut After) {
+        if !core.is_closed {
+            self.write_last(core, after, Why::Left, None);
+        }
+    }
+
+    /// Writes the last bytes, which may take this long if this thread may wait, and closes the connection. If it must
+    /// not wait, the session is over for the side in this process, and the connection is closed later.
+    fn write_last(&self, core: &mut Core, after: &mut After, why: Why, patience: Option<Duration>) {
+        let now = Instant::now();
+        let deadline = if after.may_wait {
+            patience.map(|patience| now + patience)
+        } else {
+            Some(now)
+        };
+        self.write_until(core, after, deadline);
+        if after.may_wait || core.pending() == 0 {
+            return self.close(core, after, why);
+        }
+        self.conclude(core, after, why);
+        core.lingers_until = Some(now + LAST_WRITE);
+        after.lingers = core.lingers_until;
+    }
+
+    /// Ends the session for the side in this process.
+    fn conclude(&self, core: &mut Core, after: &mut After, why: Why) {
+        if !mem::replace(&mut core.is_closed, true) {
+            self.why.store(code(why), SeqCst);
+            after.far = Some(mem::replace(&mut core.far, FarEnd::over()));
+        }
+    }
+
+    /// Ends the session, and closes the connection whatever was not written.
+    pub(super) fn close(&self, core: &mut Core, after: &mut After, why: Why) {
+        self.conclude(core, after, why);
+        core.out.clear(0);
+        core.written = 0;
+        core.lingers_until = None;
+        after.closes |= core.waker.take().is_some();
+    }
+
+    /// Writes what was collected and forwards more, without waiting.
+    pub(crate) fn write_on(self: &Arc<Session>) -> Written {
+        let Some(core) = try_lock(&self.core) else {
+            // Another thread works at the moment, and may collect more without writing it.
+            return Written::Unknown;
+        };
+        let mut written = Written::Everything;
+        let mut after = self.work(core, false, |core, after| {
+            let before = core.pending();
+            self.write(core, after);
+            if !core.is_closed {
+                self.forward(core, after);
+            } else if core.pending() == 0 {
+                self.close(core, after, Why::Left);
+            } else if core.pending() < before {
+                core.lingers_until = Some(Instant::now() + LAST_WRITE);
+            }
+        });
+        if mem::take(&mut after.writes) {
+            written = Written::Some;
+        }
+        self.finish(after);
+        written
+    }
+
+    /// Writes what was collected for too long. Returns whether to try again later.
+    pub(crate) fn flush(self: &Arc<Session>) -> bool {
+        match self.write_on() {
+            Written::Everything => false,
+            Written::Some => {
+                watch::until_written(self);
+                false
+            }
+            Written::Unknown => true,
+        }
+    }
+
+    /// Does what has its time. Returns when that has its time again.
+    pub(crate) fn on_time(self: &Arc<Session>, what: What) -> Option<Instant> {
+        match what {
+            What::Pulse => self.pulse(),
+            What::Linger => self.linger(),
+        }
+    }
+
+    /// Closes the connection of a session that is over, if it has taken nothing for too long.
+    fn linger(self: &Arc<Session>) -> Option<Instant> {
+        let mut next = None;
+        // No thread holds the lock for long: nobody waits for a session that is over.
+        let after = self.with_core(false, |core, after| {
+            next = core.lingers_until;
+            if next.is_some_and(|deadline| left(deadline).is_none()) {
+                self.close(core, after, Why::Left);
+                next = None;
+            }
+        });
+        self.finish(after);
+        next
+    }
+
+    /// Says that this side is still there, if it has written nothing for a while, and reads what has arrived, which
+    /// finds out whether the peer is silent. Never waits: the thread that holds a lock reads or writes, and finds out as well.
+    fn pulse(self: &Arc<Session>) -> Option<Instant> {
+        let pulse = self.terms.pulse()?;
+        if let Some(core) = try_lock(&self.core) {
+            let is_gone = core.waker.is_none();
+            let after = self.work(core, false, |core, after| {
+                let is_quiet = !mem::replace(&mut core.has_written, false);
+                let promises = self.terms.our_heartbeat > 0;
+                if is_quiet && promises && !core.is_closed && core.pending() == 0 {
+                    core.out.put(&frame::STILL_THERE);
+                    self.write(core, after);
+                }
+            });
+            self.finish(after);
+            if is_gone {
+                return None;
+            }
+        }
+        if self.terms.their_heartbeat > 0 {
+            self.look();
+        }
+        Some(Instant::now() + pulse)
+    }
+
+    fn look(self: &Arc<Session>) {
+        let Some(mut input) = try_lock(&self.input) else {
+            return;
+        };
+        let Some(core) = try_lock(&self.core) else {
+            return;
+        };
+        if !self.is_full.load(SeqCst) && input.ended.is_none() {
+            input.read(&*self.stream, Some(Instant::now()));
+        }
+        let after = self.work(core, false, |core, after| {
+            if core.far.role() != Role::Over {
+                self.publish(&mut input, core, after);
+            }
+        });
+        drop(input);
+        self.finish(after);
+    }
+}

@@ -1,0 +1,106 @@
+//! A thread of the process that does what has its time: heartbeats, and connections that are closed although nobody reads
+//! what was written last. It is started when the first session needs it.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::thread;
+use std::time::Instant;
+
+use crate::session::Session;
+use crate::stream::left;
+
+/// What has its time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    /// To say that this side is there, and to see whether the peer is.
+    Pulse,
+    /// To close a connection whose last bytes nobody reads.
+    Linger,
+}
+
+struct Entry {
+    at: Instant,
+    what: What,
+    session: Weak<Session>,
+}
+
+/// The earliest entry is the greatest, because a heap gives the greatest first.
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        other.at.cmp(&self.at)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.at == other.at
+    }
+}
+
+impl Eq for Entry {}
+
+static ENTRIES: Mutex<BinaryHeap<Entry>> = Mutex::new(BinaryHeap::new());
+static EARLIER: Condvar = Condvar::new();
+
+fn entries() -> MutexGuard<'static, BinaryHeap<Entry>> {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets the thread do this at that time.
+pub(crate) fn at(at: Instant, what: What, session: &Arc<Session>) {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let thread = thread::Builder::new().name("duologue-timer".to_owned());
+        // Without the thread, a session with a heartbeat is lost for its peer after a while.
+        let _started = thread.spawn(run);
+    });
+    let session = Arc::downgrade(session);
+    add(Entry { at, what, session });
+}
+
+fn add(entry: Entry) {
+    let mut entries = entries();
+    let is_first = entries.peek().is_none_or(|first| entry.at < first.at);
+    entries.push(entry);
+    drop(entries);
+    if is_first {
+        EARLIER.notify_one();
+    }
+}
+
+fn run() {
+    loop {
+        let mut entries = entries();
+        let time = entries.peek().map(|first| left(first.at));
+        match time {
+            None => drop(EARLIER.wait(entries)),
+            Some(Some(left)) => drop(EARLIER.wait_timeout(entries, left)),
+            Some(None) => {
+                let entry = entries.pop();
+                drop(entries);
+                if let Some(entry) = entry {
+                    act(entry);
+                }
+            }
+        }
+    }
+}
+
+fn act(entry: Entry) {
+    let Some(session) = entry.session.upgrade() else {
+        return;
+    };
+    // Wakers are called here; a panic of one is the executor's matter.
+    let acted = catch_unwind(AssertUnwindSafe(|| session.on_time(entry.what)));
+    if let Ok(Some(at)) = acted {
+        add(Entry { at, ..entry });
+    }
+}

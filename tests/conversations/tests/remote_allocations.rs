@@ -1,0 +1,159 @@
+//! Messages of numbers over a socket allocate nothing, on either side and in no thread, once the session has warmed up.
+
+use conversations::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse};
+use conversations::protocols::bank::{client, server};
+use duologue::Closed;
+use duologue_net::{Connector, Socket};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::future::Future;
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+/// Counts what all threads of the process allocate.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, SeqCst);
+        // SAFETY: by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: by the caller.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, SeqCst);
+        // SAFETY: by the caller.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// A session after the login.
+fn connected() -> Result<(server::Connected, client::Connected), Closed> {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let accepting =
+        thread::spawn(move || duologue_net::accept_over::<server::Login>(Socket::of(other.into())));
+    let client = Connector::new().connect_over::<client::Login>(Socket::of(one.into()));
+    let server = accepting
+        .join()
+        .expect("it does not panic")
+        .expect("it connects");
+    let waiting = client
+        .expect("it is accepted")
+        .login("holk".into(), "1234".into())?;
+    let Login::Login(_, _, answer) = server.recv()?;
+    let server = answer.ok()?;
+    match waiting.recv()? {
+        LoginResponse::Ok(client) => Ok((server, client)),
+        LoginResponse::Invalid(_) => panic!("it is ok"),
+    }
+}
+
+/// Some runs and turns of a customer.
+async fn shop(mut client: client::Connected, by_task: bool) -> Result<client::Connected, Closed> {
+    for number in 0..1_000 {
+        for _ in 0..number % 5 {
+            client = client.deposit(1.5)?;
+        }
+        let waiting = client.withdrawal(f64::from(number))?;
+        let response = match by_task {
+            true => waiting.recv_async().await?,
+            false => waiting.recv()?,
+        };
+        client = match response {
+            WithdrawalResponse::Money(_, next) => next,
+            WithdrawalResponse::InsufficientFunds(next) => next,
+        };
+    }
+    Ok(client)
+}
+
+/// What the bank answers to that.
+async fn serve(mut server: server::Connected, by_task: bool) -> Result<server::Connected, Closed> {
+    let mut answered = 0;
+    while answered < 1_000 {
+        let message = match by_task {
+            true => server.recv_async().await?,
+            false => server.recv()?,
+        };
+        server = match message {
+            Connected::Deposit(_, next) => next,
+            Connected::Withdrawal(amount, answer) => {
+                answered += 1;
+                answer.money(amount)?
+            }
+            Connected::Quit => panic!("it goes on"),
+        };
+    }
+    Ok(server)
+}
+
+/// Wakes a thread that runs one task.
+struct Parked(Thread);
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<T>(waker: &Waker, task: impl Future<Output = T>) -> T {
+    let mut task = pin!(task);
+    loop {
+        match task.as_mut().poll(&mut Context::from_waker(waker)) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+fn waker() -> Waker {
+    Waker::from(Arc::new(Parked(thread::current())))
+}
+
+/// How many allocations the second round makes, in all threads.
+fn second_round(by_task: bool) -> usize {
+    let (mut server, mut client) = connected().expect("it is open");
+    let together = Arc::new(Barrier::new(2));
+    let other = Arc::clone(&together);
+    let serving = thread::spawn(move || {
+        let waker = waker();
+        for _ in 0..2 {
+            server = block_on(&waker, serve(server, by_task)).expect("it is open");
+            other.wait();
+        }
+        other.wait();
+        drop(server);
+    });
+    let waker = waker();
+    client = block_on(&waker, shop(client, by_task)).expect("it is open");
+    together.wait();
+    let before = ALLOCATIONS.load(SeqCst);
+    client = block_on(&waker, shop(client, by_task)).expect("it is open");
+    together.wait();
+    let made = ALLOCATIONS.load(SeqCst) - before;
+    together.wait();
+    drop(client);
+    serving.join().expect("it does not panic");
+    made
+}
+
+/// In one test, because all threads of the process are counted.
+#[test]
+fn messages_of_numbers_allocate_nothing() {
+    assert_eq!(second_round(false), 0, "by threads");
+    assert_eq!(second_round(true), 0, "by tasks");
+}

@@ -1,0 +1,299 @@
+//! Sessions over sockets at their limits: messages that are too large, waits with a limit, older versions, frames that break the
+//! format, and connections that fail.
+#![forbid(unsafe_code)]
+
+use conversations::protocols::bank::{Login, LoginResponse, client, server};
+use conversations::protocols::{numbers, pingpong};
+use duologue::{Closed, Endpoint, Why};
+use duologue_net::{Connector, Error, Fingerprint, Listener, Open, Socket, Stream};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// The hello of a client of the bank, and its answer.
+const HELLO: &str =
+    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
+const ANSWER: &str = "64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000000";
+
+/// The path of a socket that no other test uses.
+fn path(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("duologue-{}-{name}.sock", std::process::id()))
+}
+
+fn listener(name: &str) -> (Listener, String) {
+    let address = format!("unix:{}", path(name).display());
+    let listener = Listener::bind(&address).expect("nobody else listens here");
+    (listener, address)
+}
+
+/// Both endpoints of a session whose server accepts payloads of 1,024 bytes.
+fn narrow<S: Open, C: Open>(name: &str) -> (S, C) {
+    let (mut listener, address) = listener(name);
+    listener.max_payload(1_024);
+    thread::scope(|scope| {
+        let client = scope.spawn(|| duologue_net::connect(&address).expect("it is accepted"));
+        let server = listener.accept().expect("it connects");
+        (server, client.join().expect("it does not panic"))
+    })
+}
+
+#[test]
+fn a_message_that_is_too_large_ends_the_session_for_both_sides() {
+    let (server, client): (server::Login, client::Login) = narrow("large");
+    // 1,024 bytes are accepted, with two counts of two bytes and of one byte.
+    let waiting = client
+        .login("n".repeat(1_017), "1234".into())
+        .expect("it is open");
+    let Ok(Login::Login(name, _, answer)) = server.recv() else {
+        panic!("it is as large as it may be")
+    };
+    assert_eq!(name.len(), 1_017);
+    let server = answer.invalid().expect("it is open");
+    let Ok(LoginResponse::Invalid(client)) = waiting.recv() else {
+        panic!("it is answered")
+    };
+    let waiting = client
+        .login("n".repeat(1_018), "1234".into())
+        .expect("the sender is told when it uses the next endpoint");
+    let closed = waiting.recv().map(drop).expect_err("it was not sent");
+    assert_eq!(closed.why(), Why::TooLarge);
+    let text = "the session was closed in state `bank.login_response`: a message was too large for its receiver";
+    assert_eq!(closed.to_string(), text);
+    let closed = server.recv().map(drop).expect_err("nothing was sent");
+    assert_eq!(closed.why(), Why::TooLarge);
+}
+
+#[test]
+fn accepting_has_a_limit_and_keeps_sessions_of_others() {
+    let (mut listener, address) = listener("accept");
+    let none = listener.accept_within::<server::Login>(Duration::ZERO);
+    assert!(matches!(none, Err(Error::TimedOut)));
+    let none = listener.accept_within::<server::Login>(Duration::from_millis(20));
+    assert!(matches!(none, Err(Error::TimedOut)));
+
+    // A connection that begins too late for one caller is there for the next one that wants the same side.
+    let path = address.strip_prefix("unix:").expect("a Unix socket");
+    let mut raw = UnixStream::connect(path).expect("it listens");
+    let none = listener.accept_within::<server::Login>(Duration::from_millis(50));
+    assert!(matches!(none, Err(Error::TimedOut)));
+    raw.write_all(&unhex(HELLO)).expect("it is read");
+    let mut answer = [0; 38];
+    raw.read_exact(&mut answer).expect("the session begins");
+    let other = listener.accept_within::<pingpong::server::Ping>(Duration::from_millis(50));
+    assert!(matches!(other, Err(Error::TimedOut)));
+    let server: server::Login = listener.accept_within(LONG).expect("it has begun");
+    drop(server);
+    let mut rest = Vec::new();
+    raw.read_to_end(&mut rest).expect("it ends");
+    assert_eq!(rest, [0, 3, 0]);
+}
+
+#[test]
+fn accepting_admits_older_versions() {
+    let (mut listener, address) = listener("older");
+    let bank: Fingerprint = "6b4021487a63e0618d274211e3ebd7c9"
+        .parse()
+        .expect("it is one");
+    thread::scope(|scope| {
+        let client = scope.spawn(|| duologue_net::connect::<client::Login>(&address));
+        // Stands for a younger version of the bank: it has another fingerprint.
+        let server: pingpong::server::Ping = listener
+            .accept_accepting(&[bank], Some(LONG))
+            .expect("the older version is accepted");
+        let client = client.join().expect("it does not panic");
+        drop((server, client.expect("it is accepted")));
+
+        let refused = scope.spawn(|| duologue_net::connect::<client::Login>(&address));
+        let none = listener.accept_accepting::<pingpong::server::Ping>(
+            &[Fingerprint([7; 16])],
+            Some(Duration::from_millis(200)),
+        );
+        assert!(matches!(none, Err(Error::TimedOut)));
+        let refused = refused.join().expect("it does not panic");
+        assert!(matches!(refused, Err(Error::Refused { .. })));
+    });
+}
+
+/// Some bytes of `tests/wire/streams.txt`.
+fn unhex(hex: &str) -> Vec<u8> {
+    let digits = (0..hex.len()).step_by(2);
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
+    digits.map(byte).collect()
+}
+
+/// The `broken` lines of `tests/wire/streams.txt`.
+#[test]
+fn frames_that_break_the_format_end_the_session() {
+    let (mut listener, address) = listener("broken");
+    let path = address.strip_prefix("unix:").expect("it is a Unix socket");
+    let text = include_str!("../../wire/streams.txt");
+    let mut count = 0;
+    for line in text.lines().filter_map(|line| line.strip_prefix("broken ")) {
+        let (name, hex) = line.split_once(' ').expect("a name and bytes");
+        let mut raw = UnixStream::connect(path).expect("it listens");
+        raw.set_read_timeout(Some(LONG)).expect("it is not zero");
+        raw.write_all(&unhex(hex)).expect("it is read");
+        let server: server::Login = listener.accept_within(LONG).expect("the hello is whole");
+        let closed = server.recv().map(drop).expect_err(name);
+        assert_eq!(closed.why(), Why::Broken, "{name}");
+        let mut written = Vec::new();
+        raw.read_to_end(&mut written).expect("it ends");
+        assert_eq!(written.len(), 38 + 3, "{name}");
+        assert_eq!(written[38..], [0, 3, 1], "{name}");
+        count += 1;
+    }
+    assert!(count > 5, "only {count} lines");
+}
+
+/// The accepting side may ask the connecting side to end the session soon.
+#[test]
+fn a_client_goes_on_when_its_server_drains() {
+    let (socket, raw) = UnixStream::pair().expect("there are descriptors");
+    let answering = thread::spawn(move || {
+        let mut raw = raw;
+        raw.write_all(&unhex(ANSWER)).expect("it is read");
+        // drain; alive; ok
+        raw.write_all(&[0, 4, 0, 1, 1]).expect("it is read");
+        let mut rest = Vec::new();
+        raw.read_to_end(&mut rest).expect("it ends");
+    });
+    let login: client::Login = Connector::new()
+        .connect_over(Socket::of(socket.into()))
+        .expect("it is accepted");
+    let waiting = login
+        .login("holk".into(), "1234".into())
+        .expect("it is open");
+    let Ok(LoginResponse::Ok(connected)) = waiting.recv() else {
+        panic!("it is ok")
+    };
+    connected.quit().expect("it is open");
+    answering.join().expect("it does not panic");
+}
+
+#[test]
+fn flushing_writes_at_once() {
+    let (socket, mut raw) = UnixStream::pair().expect("there are descriptors");
+    raw.write_all(&unhex(ANSWER)).expect("it is read");
+    raw.write_all(&[1]).expect("it is read");
+    let login: client::Login = Connector::new()
+        .connect_over(Socket::of(socket.into()))
+        .expect("it is accepted");
+    let waiting = login
+        .login("holk".into(), "1234".into())
+        .expect("it is open");
+    let Ok(LoginResponse::Ok(connected)) = waiting.recv() else {
+        panic!("it is ok")
+    };
+    let mut connected = connected.deposit(1.0).expect("it is open");
+    connected.flush();
+    raw.set_nonblocking(true).expect("it is a socket");
+    let mut written = [0; 1_024];
+    let count = raw.read(&mut written).expect("it is there");
+    assert_eq!(written[count - 9..count], *b"\x01\0\0\0\0\0\0\xf0\x3f");
+    drop(connected);
+
+    // Within a process it does nothing, and takes no message from anybody.
+    let (_server, mut client) = numbers::init();
+    client.flush();
+}
+
+/// A socket that can be broken.
+struct Breakable {
+    socket: Socket,
+    is_broken: Arc<AtomicBool>,
+}
+
+impl Breakable {
+    fn check(&self) -> io::Result<()> {
+        match self.is_broken.load(SeqCst) {
+            true => Err(io::ErrorKind::ConnectionReset.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Stream for Breakable {
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+        self.check()?;
+        self.socket.read(to, deadline)
+    }
+
+    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
+        self.check()?;
+        self.socket.write(bytes, deadline)
+    }
+
+    fn close(&self) {
+        self.socket.close();
+    }
+}
+
+#[test]
+fn shared_senders_know_why_the_session_was_closed() {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let stream = Breakable {
+        socket: Socket::of(one.into()),
+        is_broken: Arc::clone(&is_broken),
+    };
+    let accepting = thread::spawn(move || {
+        duologue_net::accept_over::<numbers::server::Stream>(Socket::of(other.into()))
+    });
+    let client: numbers::client::Stream = Connector::new()
+        .connect_over(stream)
+        .expect("it is accepted");
+    let server = accepting.join().expect("it does not panic");
+    let shared = numbers::client::SharedStream::from(client);
+    shared.send(1).expect("it is open");
+    is_broken.store(true, SeqCst);
+    let until = Instant::now() + LONG;
+    let first = loop {
+        // What is collected is not written at once.
+        match shared.send(2) {
+            Ok(()) => assert!(Instant::now() < until),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(first.closed().why(), Why::Lost);
+    for _ in 0..3 {
+        let later = shared.send(3).expect_err("it is closed");
+        assert_eq!(later.closed().why(), Why::Lost);
+        assert_eq!(later.into_payload(), 3);
+        let later = shared.try_send(4).expect_err("it is closed");
+        assert_eq!(
+            later.to_string(),
+            "the connection to the peer was lost in state `stream.Stream`"
+        );
+    }
+    drop(server);
+}
+
+/// A side that is cut off in a run finds out when it sends, too.
+#[test]
+fn a_sender_knows_why_its_session_was_closed() -> Result<(), Closed> {
+    let (server, client): (server::Login, client::Login) = narrow("sender");
+    let waiting = client.login("holk".into(), "1234".into())?;
+    let Login::Login(_, _, answer) = server.recv()?;
+    let server = answer.ok()?;
+    let LoginResponse::Ok(mut client) = waiting.recv()? else {
+        panic!("it is ok")
+    };
+    drop(server);
+    let until = Instant::now() + LONG;
+    let error = loop {
+        match client.deposit(1.0) {
+            Ok(next) => client = next,
+            Err(error) => break error,
+        }
+        assert!(Instant::now() < until);
+    };
+    assert_eq!(error.closed().why(), Why::Left);
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! Sessions over sockets with peers that read slowly, or not at all.
+#![forbid(unsafe_code)]
+
+use conversations::protocols::acme::File;
+use conversations::protocols::acme::files::Mode;
+use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
+use conversations::protocols::numbers::{self, Stream};
+use duologue::{Closed, Endpoint, PortSet, Why};
+use duologue_net::{Connector, Open, Socket};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// More than a connection and the library keep for a peer that does not read.
+const MANY: u64 = 200_000;
+
+/// Both endpoints of a session over a pair of sockets.
+fn pair<S: Open + 'static, C: Open>() -> (S, C) {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let accepting = thread::spawn(move || duologue_net::accept_over::<S>(Socket::of(other.into())));
+    let client = Connector::new().connect_over(Socket::of(one.into()));
+    let server = accepting.join().expect("it does not panic");
+    (
+        server.expect("it connects"),
+        client.expect("it is accepted"),
+    )
+}
+
+/// Reads a stream to its end and counts the messages, from a certain time on.
+fn reads_late(
+    mut server: numbers::server::Stream,
+    begin: mpsc::Receiver<()>,
+) -> thread::JoinHandle<(u64, Why)> {
+    thread::spawn(move || {
+        begin
+            .recv_timeout(LONG)
+            .expect("the sender's thread goes on");
+        let mut count = 0;
+        loop {
+            match server.recv() {
+                Ok(Stream::Send(number, next)) => {
+                    assert_eq!(number, count);
+                    count += 1;
+                    server = next;
+                }
+                Err(closed) => return (count, closed.why()),
+            }
+        }
+    })
+}
+
+/// The executor has one thread, which tells the peer to begin.
+#[tokio::test(flavor = "current_thread")]
+async fn a_task_does_not_hold_its_thread_up_when_it_sends() {
+    let (server, mut client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (say, begin) = mpsc::channel();
+    let reading = reads_late(server, begin);
+    let sending = tokio::spawn(async move {
+        for number in 0..MANY {
+            client.ready().await;
+            client = client.send(number)?;
+        }
+        Ok::<(), Closed>(())
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!sending.is_finished(), "nobody reads");
+    say.send(()).expect("it waits");
+    sending.await.expect("no panic").expect("it is open");
+    assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_shared_sender_does_not_hold_its_thread_up_either() {
+    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (say, begin) = mpsc::channel();
+    let reading = reads_late(server, begin);
+    let shared = numbers::client::SharedStream::from(client);
+    let sending = tokio::spawn(async move {
+        for number in 0..MANY {
+            shared.send_async(number).await?;
+        }
+        Ok::<(), Closed>(())
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!sending.is_finished(), "nobody reads");
+    say.send(()).expect("it waits");
+    sending.await.expect("no panic").expect("it is open");
+    assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
+}
+
+/// A last message, and leaving, do not wait in a task. What was sent arrives nevertheless.
+#[tokio::test(flavor = "current_thread")]
+async fn a_task_ends_its_session_at_once() {
+    let (server, mut client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (say, begin) = mpsc::channel();
+    let reading = reads_late(server, begin);
+    let mut count = 0;
+    client.ready().await;
+    while client.is_ready() {
+        client = client.send(count).expect("it is open");
+        count += 1;
+    }
+    drop(client);
+    say.send(()).expect("it waits");
+    assert_eq!(reading.join().expect("no panic"), (count, Why::Left));
+}
+
+/// A thread waits, and goes on when the peer reads.
+#[test]
+fn a_thread_waits_for_a_slow_peer() {
+    let (server, mut client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (say, begin) = mpsc::channel();
+    let reading = reads_late(server, begin);
+    let sending = thread::spawn(move || {
+        for number in 0..MANY {
+            client = client.send(number)?;
+        }
+        Ok::<(), Closed>(())
+    });
+    thread::sleep(Duration::from_millis(20));
+    assert!(!sending.is_finished(), "nobody reads");
+    say.send(()).expect("it waits");
+    sending.join().expect("no panic").expect("it is open");
+    assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
+}
+
+/// More than a connection keeps for a peer that does not read.
+const LARGE: usize = 1_000_000;
+
+/// A client that has opened a file, and asks for all of it.
+fn asks() -> Result<(file_server::server::Reading, file_server::client::Piece), Closed> {
+    let (server, client): (file_server::server::Idle, file_server::client::Idle) = pair();
+    let waiting = client.open("/large".to_owned(), Mode::Read)?;
+    let Idle::Open(name, _, answer) = server.recv()? else {
+        panic!("it is opened")
+    };
+    let file = File {
+        name,
+        size: LARGE as u64,
+        owner: None,
+        checksum: Vec::new(),
+    };
+    let server = answer.opened(file)?;
+    let Opening::Opened(_, client) = waiting.recv()? else {
+        panic!("it is there")
+    };
+    Ok((server, client.read(0, None)?))
+}
+
+/// A set serves all of its peers before one of them reads.
+#[test]
+fn a_set_is_not_held_up_by_peers_that_do_not_read() -> Result<(), Closed> {
+    let (mut set, mut clients) = (PortSet::new(), Vec::new());
+    for number in 0..3 {
+        let (server, client) = asks()?;
+        set.insert(server, number);
+        clients.push(client);
+    }
+    let mut served = Vec::new();
+    while served.len() < clients.len() {
+        let Some((number, Ok(Reading::Read(0, None, answer)))) = set.recv() else {
+            panic!("all of them ask")
+        };
+        served.push(number);
+        set.insert(answer.data(vec![7; LARGE])?, number);
+    }
+    served.sort_unstable();
+    assert_eq!(served, [0, 1, 2]);
+    for client in clients {
+        let Piece::Data(data, reading) = client.recv()? else {
+            panic!("there are bytes")
+        };
+        assert_eq!(data, vec![7; LARGE]);
+        drop(reading);
+    }
+    Ok(())
+}
