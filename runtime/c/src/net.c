@@ -109,12 +109,15 @@ duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_
     net->written_at = net->read_at = net->beat != 0 || net->patience != 0 ? duo_net_now() : 0;
     endpoint->session = &net->remote.session;
     endpoint->turn = duo_atomic_load(&net->remote.session.sides[role].turn, memory_order_relaxed);
-    if (net->beat != 0) {
-        pthread_mutex_lock(&net->lock);
-        duo_net_write_later(net, net->written_at + net->beat / 2);
-        pthread_mutex_unlock(&net->lock);
-    }
     return net;
+}
+
+void duo_net_start_beating(duo_net *net)
+{
+    if (net->beat == 0) return;
+    pthread_mutex_lock(&net->lock);
+    duo_net_write_later(net, net->written_at + net->beat / 2);
+    pthread_mutex_unlock(&net->lock);
 }
 
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until)
@@ -123,7 +126,7 @@ uint64_t duo_net_patient_until(const duo_net *net, uint64_t until)
     return net->read_at + net->patience + 1;
 }
 
-void duo_net_enter(duo_net *net, duo_net_gate *gate)
+bool duo_net_enter(duo_net *net, duo_net_gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     net->gate = gate;
@@ -132,7 +135,9 @@ void duo_net_enter(duo_net *net, duo_net_gate *gate)
     net->gated_by = &gate->first;
     gate->first = net;
     gate->holders += 1;
+    bool is_cut = gate->is_cut;
     pthread_mutex_unlock(&gate->lock);
+    return is_cut;
 }
 
 void duo_net_let_go(duo_net_gate *gate)

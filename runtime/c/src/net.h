@@ -79,6 +79,8 @@ typedef struct duo_net_gate {
     size_t holders;
     size_t sessions;
     size_t handlers;
+    /* A drain has ended its sessions; one that joins later is ended at once. */
+    bool is_cut;
     struct duo_net *first;
 } duo_net_gate;
 
@@ -245,8 +247,8 @@ typedef struct duo_net_terms {
 duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_wire_protocol *protocol,
                        duo_role role, const duo_net_options *options, const duo_net_terms *terms,
                        duo_endpoint *endpoint);
-/* Joins the sessions of a listener. */
-void duo_net_enter(duo_net *net, duo_net_gate *gate);
+/* Joins the sessions of a listener. Returns whether the session has to be ended at once. */
+bool duo_net_enter(duo_net *net, duo_net_gate *gate);
 void duo_net_let_go(duo_net_gate *gate);
 uint32_t duo_net_largest(const duo_net_options *options);
 /*
@@ -259,6 +261,8 @@ void duo_net_finish(duo_net *net);
 /* For the status with which a session ends: what the peer hears. */
 duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
 
+/* From now on a session with a heartbeat is never silent for long: called when its greeting is written, or about to be. */
+void duo_net_start_beating(duo_net *net);
 /* For a wait until `until`: until when the peer may be silent, if that is earlier. */
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 

@@ -85,8 +85,9 @@ static duo_status connect_until(int descriptor, const duo_wire_protocol *protoco
     duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
     if (status == DUO_OK) status = greet(descriptor, is_socket, protocol, role, options, until, &terms);
     if (status == DUO_OK) {
-        const duo_net *net = duo_net_begin(descriptor, is_socket, false, protocol, role, options, &terms, endpoint);
+        duo_net *net = duo_net_begin(descriptor, is_socket, false, protocol, role, options, &terms, endpoint);
         if (net == NULL) status = DUO_NO_MEMORY;
+        else duo_net_start_beating(net);
     }
     if (status != DUO_OK) duo_net_hang_up(descriptor, is_socket);
     return status;

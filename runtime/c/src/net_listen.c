@@ -230,7 +230,7 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
         duo_net_refuse(greeting->descriptor, greeting->is_socket, verdict, 0);
     }
     if (status == DUO_OK) {
-        duo_net_enter(arrived->net, listener->gate);
+        if (duo_net_enter(arrived->net, listener->gate)) duo_net_cut(arrived->net);
         arrived->offer = *offer;
         return true;
     }

@@ -90,8 +90,7 @@ duo_status duo_listener_run(duo_listener *listener)
     return DUO_OK;
 }
 
-/* Ends a session that somebody may be using; under the gate's lock, for which the end of a session waits. */
-static void cut(duo_net *net)
+void duo_net_cut(duo_net *net)
 {
     static const char leave[] = {0, 3, DUO_NET_LEFT};
     if (pthread_mutex_trylock(&net->lock) == 0) {
@@ -116,7 +115,8 @@ void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)
         struct timespec end = duo_deadline(PERIOD);
         (void)pthread_cond_timedwait(&gate->changed, &gate->lock, &end);
     }
-    for (duo_net *net = gate->first; net != NULL; net = net->next_gated) cut(net);
+    gate->is_cut = true;
+    for (duo_net *net = gate->first; net != NULL; net = net->next_gated) duo_net_cut(net);
     pthread_mutex_unlock(&gate->lock);
     duo_listener_stop(listener);
 }

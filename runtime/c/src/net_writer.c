@@ -171,7 +171,8 @@ static void start(void)
 
 bool duo_net_write_later(duo_net *net, uint64_t due)
 {
-    if (net->is_listed && net->due <= due) return true;
+    /* A session that has ended also has to be given up in time, which the thread does not know yet. */
+    if (net->is_listed && net->due <= due && !net->lingers) return true;
     hold();
     if (!is_running) start();
     if (!is_running) {

@@ -2,7 +2,7 @@
 //! break.
 #![no_main]
 
-use duologue::relation::{Outcome, Require, Rollout, Travel, Verdict, versions};
+use duologue_compiler::relation::{Outcome, Require, Rollout, Travel, Verdict, versions};
 use duologue_fuzz::{Memory, NEW_VERSION, find};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,10 +1,10 @@
 //! Arbitrary texts: they are checked and reported, and programs that pass the checks are generated in every language.
 #![no_main]
 
-use duologue::protocol::FileId;
-use duologue::report::{self, json, sarif};
-use duologue::target::{Target, generate};
-use duologue::{diagram, dual, promela};
+use duologue_compiler::protocol::FileId;
+use duologue_compiler::report::{self, json, sarif};
+use duologue_compiler::target::{Target, generate};
+use duologue_compiler::{diagram, dual, promela};
 use duologue_fuzz::{Memory, assert_places, options};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;

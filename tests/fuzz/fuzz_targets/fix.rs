@@ -1,10 +1,10 @@
 //! Arbitrary texts: every repair that is applied automatically keeps the meaning, and repairs come to an end.
 #![no_main]
 
-use duologue::compile::Compilation;
-use duologue::diagnostic::{Edit, Level};
-use duologue::fingerprint::Fingerprint;
-use duologue::relation::View;
+use duologue_compiler::compile::Compilation;
+use duologue_compiler::diagnostic::{Edit, Level};
+use duologue_compiler::fingerprint::Fingerprint;
+use duologue_compiler::relation::View;
 use duologue_fuzz::{Memory, assert_places};
 use libfuzzer_sys::fuzz_target;
 

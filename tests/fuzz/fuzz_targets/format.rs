@@ -1,8 +1,8 @@
 //! Arbitrary text: the formatter accepts everything that parses, keeps its meaning, and does not change its own output.
 #![no_main]
 
-use duologue::source::Sources;
-use duologue::syntax::format::{Unformatted, format};
+use duologue_compiler::source::Sources;
+use duologue_compiler::syntax::format::{Unformatted, format};
 use duologue_fuzz::Memory;
 use libfuzzer_sys::fuzz_target;
 

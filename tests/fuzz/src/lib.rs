@@ -1,9 +1,9 @@
 //! Shared by the fuzz targets: several files in one input, and a run of the compiler on them.
 
-use duologue::compile::{Compilation, Files, Input, Request, compile};
-use duologue::diagnostic::Level;
-use duologue::source::SourceId;
-use duologue::target::{COptions, Options};
+use duologue_compiler::compile::{Compilation, Files, Input, Request, compile};
+use duologue_compiler::diagnostic::Level;
+use duologue_compiler::source::SourceId;
+use duologue_compiler::target::{COptions, Options};
 use std::io;
 use std::path::{Path, PathBuf};
 

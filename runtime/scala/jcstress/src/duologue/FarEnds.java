@@ -49,6 +49,9 @@ public final class FarEnds {
         public void collect() {}
 
         @Override
+        public void linger() {}
+
+        @Override
         public void close() {}
     }
 

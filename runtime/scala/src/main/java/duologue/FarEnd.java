@@ -40,11 +40,7 @@ public final class FarEnd {
     /** Whether the connection is to be closed once everything is written. */
     private boolean isEnding;
     private boolean isClosed;
-    /** Reason nothing more comes from the connection, when what has been read is decoded; null while something may come. */
-    private Reason end;
-    /** As {@link #end}, when everything is decoded. */
-    private volatile Reason why;
-    private volatile String detail;
+    final Ending ending = new Ending();
     private volatile Thread awaiting;
     /** Whether so much waits to be written that the near side has to wait. */
     private volatile boolean isFull;
@@ -88,16 +84,6 @@ public final class FarEnd {
 
     // ---- what the near side asks
 
-    /** Reason the session is over; null while it is not. */
-    Reason why() {
-        return why;
-    }
-
-    /** What a peer has done that broke the session, or the failure of the connection; null if there is nothing to add. */
-    String detail() {
-        return detail;
-    }
-
     /**
      * Sends a message of the near side, whose use has begun. Returns false if the session is over. Throws {@link PayloadRefused} if
      * the message cannot be sent; then nothing has happened.
@@ -106,7 +92,7 @@ public final class FarEnd {
         boolean isTold = false;
         lock.lock();
         try {
-            if (why != null) {
+            if (ending.why != null) {
                 return false;
             }
             boolean wasEmpty = out.isEmpty();
@@ -127,12 +113,10 @@ public final class FarEnd {
             } else {
                 isEnding = true;
                 flushed();
+                linger();
             }
         } finally {
-            lock.unlock();
-        }
-        if (isTold) {
-            tell();
+            unlock(isTold);
         }
         return true;
     }
@@ -145,7 +129,7 @@ public final class FarEnd {
     /** Makes the near side, which has claimed itself, ask for space exactly if too much is waiting to be written. */
     private void limit() {
         if (near.pipe.unbounded) {
-            isFull = out.isFull() && why == null;
+            isFull = out.isFull() && ending.why == null;
             near.credit = isFull ? 0 : near.pipe.room;
             near.pipe.consumed = isFull ? near.sequence - near.pipe.room : near.sequence;
         }
@@ -153,7 +137,7 @@ public final class FarEnd {
 
     /** Whether there is space again for a near side that may wait for it. A thread that has written asks before it gives the lock back. */
     private boolean eases() {
-        if (!isFull || out.isFull() && why == null) {
+        if (!isFull || out.isFull() && ending.why == null) {
             return false;
         }
         isFull = false;
@@ -168,24 +152,21 @@ public final class FarEnd {
      * left to write, and then {@link #flushed} has armed the transport.
      */
     boolean hasRoom() {
-        if (isFull && why == null && lock.tryLock()) {
-            boolean isTold;
+        if (isFull && ending.why == null && lock.tryLock()) {
+            boolean isTold = false;
             try {
                 isTold = exchange();
                 limit();
             } finally {
-                lock.unlock();
-            }
-            if (isTold) {
-                tell();
+                unlock(isTold);
             }
         }
-        return !isFull || why != null;
+        return !isFull || ending.why != null;
     }
 
     /** Looks for what the near side waits for: a message, or the end of the session. Never waits. */
     void poll() {
-        if (why == null) {
+        if (ending.why == null) {
             pump(true);
         }
     }
@@ -196,7 +177,8 @@ public final class FarEnd {
         try {
             boolean reads = false;
             for (;;) {
-                pump(reads);
+                lock.lock();
+                pumpLocked(reads);
                 VarHandle.fullFence();
                 if (near.isDelivered()) {
                     return Side.Outcome.READY;
@@ -221,22 +203,25 @@ public final class FarEnd {
         }
     }
 
-    /** Makes the transport's thread look for what the near side waits for. */
-    void arm() {
+    /**
+     * Makes the transport's thread look for what the near side waits for, unless it is there: then returns true. What has been read
+     * before is delivered here, because no connection becomes ready for it.
+     */
+    boolean arm() {
+        boolean isNews;
         boolean forSpace;
-        boolean isTold;
         lock.lock();
         try {
             flushed();
-            isTold = eases();
+            isNews = deliver() | eases();
             forSpace = !out.isEmpty();
         } finally {
             lock.unlock();
         }
-        transport.arm(forSpace);
-        if (isTold) {
-            tell();
+        if (!isNews) {
+            transport.arm(forSpace);
         }
+        return isNews;
     }
 
     // ---- what the transport calls
@@ -262,7 +247,7 @@ public final class FarEnd {
 
     /** Writes what has been collected; if {@code isBeat}, a sign of life if nothing has. */
     public void flush(boolean isBeat) {
-        boolean isTold;
+        boolean isTold = false;
         lock.lock();
         try {
             if (isBeat && out.isEmpty() && !isEnding && !isClosed) {
@@ -271,10 +256,7 @@ public final class FarEnd {
             flushed();
             isTold = eases();
         } finally {
-            lock.unlock();
-        }
-        if (isTold) {
-            tell();
+            unlock(isTold);
         }
     }
 
@@ -288,12 +270,15 @@ public final class FarEnd {
         }
     }
 
-    /** Ends the session as lost, for a connection that a transport gives up. */
+    /** Ends the session as lost, for a connection that a transport gives up; one that is over is closed. */
     public void lose(Throwable failure) {
         lock.lock();
         try {
-            finish(Reason.LOST, failure.getMessage());
+            ending.find(Reason.LOST, failure.getMessage());
             settle();
+            if (isEnding) {
+                close();
+            }
         } finally {
             lock.unlock();
         }
@@ -302,12 +287,19 @@ public final class FarEnd {
 
     // ---- the connection
 
-    /** Writes, reads if {@code reads}, decodes and delivers. Does nothing if another thread does so at the moment. */
+    /**
+     * Writes, reads if {@code reads}, decodes and delivers. Does nothing if another thread has the lock. Then {@link #arm} or {@link
+     * #await} follows, which wait for the lock, or the near side will ask again.
+     */
     void pump(boolean reads) {
-        if (!lock.tryLock()) {
-            return;
+        if (lock.tryLock()) {
+            pumpLocked(reads);
         }
-        boolean isTold;
+    }
+
+    /** As {@link #pump}, by a thread that has the lock. Gives it back. */
+    private void pumpLocked(boolean reads) {
+        boolean isTold = false;
         try {
             if (reads) {
                 isTold = exchange();
@@ -317,10 +309,7 @@ public final class FarEnd {
             }
             isTold |= eases();
         } finally {
-            lock.unlock();
-        }
-        if (isTold) {
-            tell();
+            unlock(isTold);
         }
     }
 
@@ -329,14 +318,14 @@ public final class FarEnd {
         flushed();
         boolean isNews = deliver();
         try {
-            while (end == null && !isClosed && !isEnding && !isStalled() && in.read(transport)) {
+            while (ending.found == null && !isClosed && !isEnding && !isStalled() && in.read(transport)) {
                 isNews |= deliver();
                 if (isNews) {
                     break;
                 }
             }
         } catch (IOException failed) {
-            finish(state == WireState.OVER ? Reason.LEFT : Reason.LOST, failed.getMessage());
+            ending.find(state == WireState.OVER ? Reason.LEFT : Reason.LOST, failed.getMessage());
             isNews = true;
         }
         return settle() || isNews;
@@ -354,9 +343,19 @@ public final class FarEnd {
         } catch (IOException failed) {
             // The peer may have said before why it has closed the connection: reading finds the end.
             out.clear();
+            if (!isEnding) {
+                transport.arm(false);
+            }
         }
         if (isEnding && out.isEmpty()) {
             close();
+        }
+    }
+
+    /** Something of a session that is over may be left to write. */
+    private void linger() {
+        if (!isClosed) {
+            transport.linger();
         }
     }
 
@@ -370,7 +369,7 @@ public final class FarEnd {
     private boolean deliver() {
         boolean isNews = false;
         try {
-            while (why == null && !isClosed && !near.isLeft() && !isStalled()) {
+            while (ending.why == null && !isClosed && !near.isLeft() && !isStalled()) {
                 boolean isPeers = far.state.speaks && state != WireState.OVER;
                 int found = in.next(isPeers ? states[state] : null);
                 if (found == Inbox.NOTHING) {
@@ -383,7 +382,7 @@ public final class FarEnd {
                     isNews = true;
                     int reason = Inbox.LEAVE - found;
                     in.clear();
-                    finish(
+                    ending.find(
                             reason == 1 ? Reason.BROKEN : reason == 2 ? Reason.LATE : Reason.LEFT,
                             reason == 1 ? "the peer says that this side broke the format" : null);
                 }
@@ -415,33 +414,31 @@ public final class FarEnd {
 
     /** Tells the peer that it broke the format, and ends the session. */
     private void shun(String what) {
-        finish(Reason.BROKEN, what);
+        ending.find(Reason.BROKEN, what);
         if (!isClosed) {
             out.control(3, 1);
             flushed();
         }
     }
 
-    private void finish(Reason why, String detail) {
-        if (end == null) {
-            end = why;
-            if (detail != null) {
-                this.detail = detail;
-            }
-        }
-    }
-
     /** Ends the session once everything is decoded. Returns whether it has just ended. */
     private boolean settle() {
-        if (end == null || why != null || isStalled() && in.isCut()) {
+        if (ending.found == null || ending.why != null || isStalled() && in.isCut()) {
             return false;
         }
-        why = end;
+        ending.why = ending.found;
         close();
         return true;
     }
 
-    /** Wakes what waits on the near side. */
+    /** Gives the lock back, and wakes what waits on the near side if there is news for it. */
+    private void unlock(boolean isTold) {
+        lock.unlock();
+        if (isTold) {
+            tell();
+        }
+    }
+
     private void tell() {
         VarHandle.fullFence();
         Thread thread = awaiting;
@@ -464,13 +461,14 @@ public final class FarEnd {
         lock.lock();
         try {
             if (!isClosed && !isEnding) {
-                if (end == null && state != WireState.OVER) {
+                if (ending.found == null && state != WireState.OVER) {
                     out.control(3, 0);
                 }
                 isEnding = true;
-                end = Reason.LEFT;
-                why = Reason.LEFT;
+                ending.found = Reason.LEFT;
+                ending.why = Reason.LEFT;
                 flushed();
+                linger();
             }
         } finally {
             lock.unlock();

@@ -185,7 +185,7 @@ final class SideState extends Cursor {
      */
     boolean send(long turn, int index, Object payload, long number, int then) {
         if (there.left) {
-            return pipe.far != null && sendFar(index, payload, number, then) || finish();
+            return pipe.far != null && !flags.left && sendFar(index, payload, number, then) || finish();
         }
         if (!speaks || credit == 0) {
             throw outOfTurn("send");
@@ -209,7 +209,7 @@ final class SideState extends Cursor {
         return true;
     }
 
-    /** Sends a message to another process. Returns false if the session is over. */
+    /** Sends a message to another process, not one of it: then the near side is left. Returns false if the session is over. */
     private boolean sendFar(int index, Object payload, long number, int then) {
         if (!speaks) {
             throw outOfTurn("send");
@@ -295,7 +295,7 @@ final class SideState extends Cursor {
 
     /** As {@link #isReady}, without asking the connection of a session with another process. */
     boolean isDelivered() {
-        return pipe.far.why() != null || isLeft() || (speaks ? credit > 0 || !pipe.far.isFull() : hasMessage());
+        return pipe.far.ending.why != null || isLeft() || (speaks ? credit > 0 || !pipe.far.isFull() : hasMessage());
     }
 
     /**
@@ -305,8 +305,7 @@ final class SideState extends Cursor {
     boolean announce(Waiter waiter) {
         if (speaks) {
             flags.room = waiter;
-            if (!isReady()) {
-                arm();
+            if (!isReady() && !arms()) {
                 return true;
             }
             flags.room = null;
@@ -315,20 +314,17 @@ final class SideState extends Cursor {
         calm = 0;
         flags.waiter = waiter;
         VarHandle.fullFence();
-        if (!isReady()) {
+        if (!isReady() && !arms()) {
             promise = promise == FenceElision.NONE ? FenceElision.NONE : FenceElision.WITHDRAWN;
-            arm();
             return true;
         }
         flags.waiter = null;
         return false;
     }
 
-    /** Makes the connection of a session with another process look for what this side waits for. */
-    private void arm() {
-        if (pipe.far != null) {
-            pipe.far.arm();
-        }
+    /** Makes the connection of a session with another process look for what this side waits for; true if it is there. */
+    private boolean arms() {
+        return pipe.far != null && pipe.far.arm();
     }
 
     /** As {@link #announce}, for a waiter that does not check again on its own. */

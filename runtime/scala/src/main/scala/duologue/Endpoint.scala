@@ -54,9 +54,9 @@ object Endpoint {
 
   private[duologue] def closed(side: Side, state: String): SessionClosed = {
     val pipe = side.state.pipe
-    val reason = if (pipe.far == null || side.isLeft) null else pipe.far.why
+    val reason = if (pipe.far == null || side.isLeft) null else pipe.far.ending.why
     if (reason == null) new SessionClosed(pipe.protocol, state, !side.isLeft)
-    else new SessionClosed(pipe.protocol, state, isByPeer = true, Why.of(reason), Option(pipe.far.detail))
+    else new SessionClosed(pipe.protocol, state, isByPeer = true, Why.of(reason), Option(pipe.far.ending.detail))
   }
 
   /** The exception that replaces what the virtual machine threw when two uses of one side overlapped: in either of them, or in

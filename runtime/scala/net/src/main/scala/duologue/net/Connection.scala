@@ -43,6 +43,8 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   @volatile private var writtenAt = System.nanoTime()
   @volatile private var readAt = writtenAt
   @volatile private var isLooking = false
+  /** When a connection whose session is over is given up; 0 before that. */
+  @volatile private var endsAt = 0L
 
   def carry(far: FarEnd): Unit = {
     this.far = far
@@ -75,6 +77,8 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     if (selector == null) {
       selector = Selector.open()
       current = selector
+      // Either this thread sees that the connection is closed, or the thread that closes it sees the selector.
+      if (isClosed.get) selector.close()
       key = channel.register(selector, interest, this)
     }
     if (key.interestOps() != interest) key.interestOps(interest): Unit
@@ -123,10 +127,17 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     true
   }
 
+  def linger(): Unit = {
+    endsAt = System.nanoTime() + Connection.Linger
+    Reactor.beat(this)
+  }
+
   /** Called by the reactor: says that this side is still there, and looks whether the peer is. Returns whether it is to be called
     * again.
     */
   def beat(): Boolean = {
+    val deadline = endsAt
+    if (deadline != 0L && System.nanoTime() - deadline > 0L) far.lose(new java.io.IOException("the peer does not read"))
     if (heartbeat > 0 && System.nanoTime() - writtenAt >= heartbeat * Connection.HalfSecond) far.flush(true)
     val silence = 3L * peersHeartbeat * 2L * Connection.HalfSecond
     if (peersHeartbeat > 0 && System.nanoTime() - readAt > silence) {
@@ -153,4 +164,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
 
 private[net] object Connection {
   private val HalfSecond = 500000000L
+
+  /** How long what was sent is still written after a session is over. */
+  private val Linger = 5000000000L
 }

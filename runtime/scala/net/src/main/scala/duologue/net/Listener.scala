@@ -4,7 +4,15 @@ import duologue.{Endpoint, Role, abandon}
 import java.io.IOException
 import java.net.StandardSocketOptions
 import java.nio.channels.{ClosedChannelException, SocketChannel}
-import java.util.concurrent.{ConcurrentHashMap, Executors, LinkedBlockingQueue, Semaphore, ThreadFactory, TimeUnit}
+import java.util.concurrent.{
+  ConcurrentHashMap,
+  Executors,
+  LinkedBlockingQueue,
+  RejectedExecutionException,
+  Semaphore,
+  ThreadFactory,
+  TimeUnit
+}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 import scala.concurrent.duration.FiniteDuration
 
@@ -60,7 +68,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     val waiting = accepting.computeIfAbsent(role, _ => new LinkedBlockingQueue[Endpoint])
     synchronized {
       if (!served.exists(_.role eq role)) {
-        served = served :+ new Served(role, accepts.toSet, (socket, hello) => waiting.add(begun(role, socket, hello)): Unit)
+        served = served :+ new Served(role, accepts.toSet, (socket, hello) => offer(waiting, begun(role, socket, hello)))
       }
       start(): Unit
     }
@@ -125,7 +133,8 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
         finally places.release()
       }
     catch {
-      case _: java.util.concurrent.RejectedExecutionException =>
+      // The listener was closed, or there is no memory for a thread: others may end soon.
+      case _: RejectedExecutionException | _: OutOfMemoryError =>
         places.release()
         Dialogue.hangUp(socket)
     }
@@ -202,15 +211,30 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
   }
 
   private def work[E <: Endpoint](first: E)(handler: E => Unit): Unit = {
-    sessions.add(first): Unit
-    workers.execute { () =>
-      try handler(first)
-      catch { case _: duologue.SessionClosed => () }
-      finally {
-        sessions.remove(first): Unit
-        abandon(first)
-      }
+    def end(): Unit = {
+      sessions.remove(first): Unit
+      abandon(first)
     }
+    sessions.add(first): Unit
+    try
+      workers.execute { () =>
+        try handler(first)
+        catch { case _: duologue.SessionClosed => () }
+        finally end()
+      }
+    catch {
+      // The listener has been closed since the hello was answered.
+      case _: RejectedExecutionException => end()
+      case thrown: Throwable =>
+        end()
+        throw thrown
+    }
+  }
+
+  /** Lets a session wait to be accepted; nobody takes those that begin after the listener was closed. */
+  private def offer(waiting: LinkedBlockingQueue[Endpoint], first: Endpoint): Unit = {
+    waiting.add(first): Unit
+    if (!bound.channel.isOpen && waiting.remove(first)) abandon(first)
   }
 }
 

@@ -57,7 +57,7 @@ private[net] object Reactor {
         else selector.select(): Unit
         if (System.nanoTime() - beatenAt >= Beat * 1000000L) {
           beatenAt = System.nanoTime()
-          beating.removeIf(!_.beat()): Unit
+          beating.removeIf(connection => !guarded(connection.beat())): Unit
         }
         var request = requests.poll()
         while (request != null) {
@@ -73,10 +73,21 @@ private[net] object Reactor {
       } catch { case thrown: Throwable => report(thrown) }
     }
 
+  /** What the program's handler throws in its turn must not end the thread. */
   private def report(thrown: Throwable): Unit = {
     val thread = Thread.currentThread
-    thread.getUncaughtExceptionHandler.uncaughtException(thread, thrown)
+    try thread.getUncaughtExceptionHandler.uncaughtException(thread, thrown)
+    catch { case _: Throwable => () }
   }
+
+  /** What one connection throws is not the others' business; it is called again. */
+  private def guarded(use: => Boolean): Boolean =
+    try use
+    catch {
+      case thrown: Throwable =>
+        report(thrown)
+        true
+    }
 
   private def register(connection: Connection): Unit =
     try {
@@ -101,7 +112,8 @@ private[net] object Reactor {
   private def tick(): Unit = {
     val all = collecting.iterator
     while (all.hasNext) {
-      if (!all.next().tick(Idle)) all.remove()
+      val connection = all.next()
+      if (!guarded(connection.tick(Idle))) all.remove()
     }
   }
 }

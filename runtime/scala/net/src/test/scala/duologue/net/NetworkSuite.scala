@@ -292,10 +292,10 @@ final class NetworkSuite extends NetSuite {
   test("a side with a heartbeat says that it is there, and a peer that does not is lost") {
     val listener = Listener(freshAddress(), Limits(heartbeat = 1))
     val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, 1, "bank", Vector(), None, None)
+    val begun = System.nanoTime()
     val silent = raw(listener.address)
     send(silent, hello.encode)
     val server = listener.accept(bank.server)
-    val begun = System.nanoTime()
     assertEquals(hex(receive(silent, Handshake.Head + 26 + 4).drop(Handshake.Head + 26)), "00010001")
     val told = closed(server.recv())
     assert(System.nanoTime() - begun >= 2900.millis.toNanos)

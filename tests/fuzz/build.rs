@@ -1,0 +1,9 @@
+//! Generates the protocol with every kind of payload, for the target `socket`.
+
+fn main() {
+    duologue_compiler::build::Builder::new()
+        .root("../wire")
+        .all()
+        .remote()
+        .generate();
+}
