@@ -89,6 +89,12 @@ impl Session {
 
     /// The connection does not take anything more. The peer may have said why.
     fn write_failed(&self, core: &mut Core, after: &mut After) {
+        if core.far.role() == Role::Sends {
+            // Messages of the peer may have arrived before the end, which reading finds.
+            core.out.clear(0);
+            core.written = 0;
+            return;
+        }
         let mut why = Why::Lost;
         if let Some(mut input) = try_lock(&self.input) {
             while input.ended.is_none() && input.read(&*self.stream, Some(Instant::now())) {}
@@ -243,12 +249,18 @@ impl Session {
         if !self.is_full.load(SeqCst) && input.ended.is_none() {
             input.read(&*self.stream, Some(Instant::now()));
         }
+        let mut is_awaited = false;
         let after = self.work(core, false, |core, after| {
             if core.far.role() != Role::Over {
                 self.publish(&mut input, core, after);
             }
+            is_awaited = self.never_waits.load(SeqCst) && core.far.role() == Role::Sends;
         });
         drop(input);
         self.finish(after);
+        // `watch` does not read, and forgets the session, while another thread reads.
+        if is_awaited {
+            watch::until_readable(self, false);
+        }
     }
 }
