@@ -79,6 +79,19 @@ final class StreamsSuite extends NetSuite {
     listener.close()
   }
 
+  test("a session that breaks the format ends as in every implementation") {
+    val listener = Listener(freshAddress()).serve(bank.server)(teller(_)).start()
+    val broken = data.filter(_.startsWith("broken ")).map(_.split(' '))
+    assert(broken.nonEmpty)
+    broken.foreach { words =>
+      val socket = raw(listener.address)
+      send(socket, unhex(words(2)))
+      assertEquals(hex(receive(socket, 1 << 16).takeRight(3)), "000301", words(1))
+      socket.close()
+    }
+    listener.close()
+  }
+
   /** The bytes of a session, in order: whether the connecting side sends them, and the bytes. */
   private def session(name: String): Vector[(Boolean, Array[Byte])] =
     data.dropWhile(_ != "session " + name).tail.takeWhile(_.nonEmpty).map { line =>
