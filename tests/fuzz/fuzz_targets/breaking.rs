@@ -29,7 +29,7 @@ fuzz_target!(|input: &[u8]| {
             let verdict = Verdict::on(version);
             let findings = version.findings(Require::AnyOrder, moved);
             for found in &findings {
-                assert!(!duologue::report::short(found, &sources).is_empty());
+                assert!(!duologue_compiler::report::short(found, &sources).is_empty());
             }
             let Outcome::Kept {
                 rollout,

@@ -67,7 +67,10 @@ fn meaning(compilation: &Compilation) -> Option<Vec<(String, String)>> {
     let program = compilation.checked.as_ref()?.program();
     let protocols = program.protocols.iter().zip(0..);
     let known = protocols.map(|(protocol, number)| {
-        let view = View::of(program, duologue::protocol::ProtocolId::new(number));
+        let view = View::of(
+            program,
+            duologue_compiler::protocol::ProtocolId::new(number),
+        );
         let name = protocol.name.text().to_owned();
         (name, Fingerprint::of(view).to_string())
     });
