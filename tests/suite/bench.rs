@@ -1,4 +1,4 @@
-//! The benchmarks of the pipes: every case works and transfers what it claims to. How long it takes is not checked.
+//! The benchmarks of the pipes and of sessions over sockets: every case works and transfers what it claims to. How long it takes is not checked.
 
 use crate::support::program::run;
 use crate::support::{is_named, repository, succeed};
@@ -20,6 +20,25 @@ fn every_case_of_the_benchmark_works() {
     assert!(
         output.status.success()
             && printed.ends_with("every case works, and the cases of every bar exist\n"),
+        "{printed}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// The same for sessions over sockets.
+#[test]
+fn every_case_of_the_benchmark_over_sockets_works() {
+    if !is_named("bench") {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(repository());
+    command.args(["bench", "-p", "duologue-bench-remote", "--profile", "dev"]);
+    command.args(["--", "--quick"]);
+    let output = run(command, b"");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && printed.ends_with("every case works\n"),
         "{printed}{}",
         String::from_utf8_lossy(&output.stderr)
     );

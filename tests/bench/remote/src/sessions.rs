@@ -1,0 +1,52 @@
+//! Sessions over a Unix socket.
+
+use crate::protocols::bank;
+use crate::protocols::own::numbers;
+use duologue_net::{Listener, Open};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::{Mutex, OnceLock};
+use std::task::{Context, Waker};
+use std::thread;
+
+/// The other side stays.
+pub const OPEN: &str = "the other side stays to the end";
+
+/// The socket of this process.
+fn path() -> PathBuf {
+    std::env::temp_dir().join(format!("duologue-bench-{}.sock", std::process::id()))
+}
+
+/// Begins a session. Both sides run in this process, and everything between them goes through the socket.
+pub fn open<C: Open + Send, S: Open + Send>() -> (C, S) {
+    static LISTENER: OnceLock<Mutex<Listener>> = OnceLock::new();
+    let address = format!("unix:{}", path().display());
+    let listener = LISTENER.get_or_init(|| {
+        let listener = Listener::bind(&address).expect("the folder can be written");
+        Mutex::new(listener)
+    });
+    thread::scope(|scope| {
+        let accepting = scope.spawn(|| {
+            let mut listener = listener.lock().expect("no thread has panicked");
+            listener.accept().expect("the client connects")
+        });
+        let client = duologue_net::connect(&address).expect("the listener accepts");
+        (client, accepting.join().expect("accepting does not panic"))
+    })
+}
+
+/// Removes the socket, which a static listener does not.
+pub fn end() {
+    let _gone = std::fs::remove_file(path());
+}
+
+/// Starts the threads of `duologue-net` that read for tasks and write what was collected. They may run on any processor, because this
+/// thread may.
+pub fn start_helpers() {
+    let (_client, server) = open::<bank::client::Login, bank::server::Login>();
+    let receiving = pin!(server.recv_async());
+    let poll = Future::poll(receiving, &mut Context::from_waker(Waker::noop()));
+    assert!(poll.is_pending(), "nothing was sent");
+    let (client, _server) = open::<numbers::client::Adding, numbers::server::Adding>();
+    drop(client.number(1.0).expect(OPEN));
+}
