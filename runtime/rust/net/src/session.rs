@@ -15,7 +15,9 @@
 //! # Locks
 //!
 //! `input` is held while the connection is read, which may take as long as the peer lets it; `core` is held for a short
-//! time, or while the connection is written. A thread that needs both takes `input` first. A waker may be called inside the
+//! time, or while the connection is written. A thread that needs both takes `input` first. The threads of the process only
+//! try to take them, because a sender may hold `core` for as long as its peer takes nothing: what they have read is then
+//! `unpublished`, and who releases `core` publishes it. A waker may be called inside the
 //! session's own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works
 //! once more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].
@@ -96,6 +98,8 @@ pub(crate) struct Session {
     is_abandoned: AtomicBool,
     /// Whether complete frames may be waiting in the input because the ring is full.
     is_full: AtomicBool,
+    /// Whether something was read that nobody could publish, because `core` was taken.
+    unpublished: AtomicBool,
     /// Whether tasks use the session, or threads that wait for several sessions: they do not wait where they send.
     never_waits: AtomicBool,
     why: AtomicU8,
@@ -207,6 +211,7 @@ pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8
             again: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            unpublished: AtomicBool::new(false),
             never_waits: AtomicBool::new(false),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
@@ -301,6 +306,9 @@ impl Session {
         for woken in after.woken.into_iter().chain(after.more_woken) {
             woken.wake();
         }
+        if self.unpublished.load(SeqCst) {
+            self.publish_rest();
+        }
     }
 
     /// Forwards what the side in this process has sent, and arms the far end for what it sends next.
@@ -345,6 +353,7 @@ impl Session {
     /// Publishes what was read, as long as there are complete frames and free slots.
     fn publish(&self, input: &mut Input, core: &mut Core, after: &mut After) {
         self.is_full.store(false, SeqCst);
+        self.unpublished.store(false, SeqCst);
         while !core.is_closed {
             let bytes = &input.bytes[input.start..input.end];
             let size = |tag| core.far.size(tag);

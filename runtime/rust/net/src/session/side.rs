@@ -1,13 +1,14 @@
 //! What the side in this process asks of its session: to wait, to write, and to be woken.
 
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::task::Wake;
 use std::time::Instant;
 
 use duologue::transport::{Driver, Role, Why};
 
-use super::{lock, try_lock, Session, COLLECTED};
+use super::{lock, try_lock, Core, Session, COLLECTED};
+use crate::input::Input;
 use crate::stream::Stream;
 use crate::watch::{self, Watch, Watched};
 
@@ -19,6 +20,44 @@ impl Session {
             drop(input);
             self.finish(after);
         }
+    }
+
+    /// Publishes what another thread has read and could not publish. Does not wait: whoever holds one of the locks
+    /// publishes itself, or comes here when it has released it.
+    pub(super) fn publish_rest(self: &Arc<Session>) {
+        let Some(mut input) = try_lock(&self.input) else {
+            return;
+        };
+        let Some(core) = try_lock(&self.core) else {
+            return self.leave_unpublished(input);
+        };
+        let mut is_awaited = false;
+        let after = self.work(core, false, |core, after| {
+            self.publish(&mut input, core, after);
+            is_awaited = self.is_awaited(core);
+        });
+        drop(input);
+        self.finish_once(after);
+        if is_awaited {
+            watch::until_readable(self, false);
+        }
+    }
+
+    /// Leaves what was read to the thread that holds `core`.
+    pub(super) fn leave_unpublished(self: &Arc<Session>, input: MutexGuard<'_, Input>) {
+        // In this order: the other thread needs `input`, and may have released `core` before it could see the flag.
+        drop(input);
+        self.unpublished.store(true, SeqCst);
+        if let Some(core) = try_lock(&self.core) {
+            let after = self.work(core, false, |_, _| {});
+            self.finish(after);
+        }
+    }
+
+    /// Whether `watch` has to read what arrives next.
+    pub(super) fn is_awaited(&self, core: &Core) -> bool {
+        let reads = core.far.role() == Role::Sends && !core.is_closed;
+        reads && self.never_waits.load(SeqCst) && !self.is_full.load(SeqCst)
     }
 
     fn wait_until(
@@ -94,14 +133,20 @@ impl Watched for Session {
         if has_room && input.ended.is_none() {
             input.read(&*self.stream, deadline);
         }
-        let after = self.with_core(false, |core, after| {
+        // All sessions wait for this thread, so it does not wait for one whose peer takes nothing.
+        let Some(core) = try_lock(&self.core) else {
+            self.leave_unpublished(input);
+            return false;
+        };
+        let after = self.work(core, false, |core, after| {
             self.publish(&mut input, core, after);
             has_woken = after.woken.is_some();
             is_over = core.is_closed || core.far.role() != Role::Sends;
         });
         drop(input);
         self.finish(after);
-        !has_woken && !is_over
+        // While the ring is full nothing is read, and the connection stays readable.
+        !has_woken && !is_over && !self.is_full.load(SeqCst)
     }
 }
 
