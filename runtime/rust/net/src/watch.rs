@@ -210,7 +210,9 @@ fn by_own_thread(session: &Arc<Session>) {
             }
             wanted.reads = false;
             drop(wanted);
-            let read = || session.arrived(None);
+            // Others need the input now and then.
+            let until = Instant::now() + Duration::from_millis(100);
+            let read = || session.arrived(Some(until));
             if catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {
                 watch.wanted().reads = true;
             }

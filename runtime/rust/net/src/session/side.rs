@@ -3,13 +3,14 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, MutexGuard};
 use std::task::Wake;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use duologue::transport::{Driver, Role, Why};
 
 use super::{lock, try_lock, Core, Session, COLLECTED};
 use crate::input::Input;
-use crate::stream::Stream;
+use crate::stream::{left, Stream};
 use crate::watch::{self, Watch, Watched};
 
 impl Session {
@@ -65,6 +66,7 @@ impl Session {
         is_ready: &dyn Fn() -> bool,
         deadline: Option<Instant>,
     ) -> bool {
+        let mut has_read = false;
         loop {
             // What this side has sent is written before it waits.
             let after = self.with_core(false, |core, after| loop {
@@ -81,13 +83,21 @@ impl Session {
             if is_ready() {
                 return true;
             }
-            let mut input = lock(&self.input);
+            let Some(mut input) = self.input_until(is_ready, deadline) else {
+                return is_ready();
+            };
             let mut is_open = input.ended.is_none();
             let after = self.with_core(false, |core, after| {
                 self.publish(&mut input, core, after);
                 is_open &= !core.is_closed;
             });
             if !is_ready() && is_open && after.is_empty() {
+                // Control frames do not prolong the wait. The rest of a message may: its length has a limit.
+                let is_late = deadline.is_some_and(|deadline| left(deadline).is_none());
+                if is_late && has_read && input.end - input.start < 2 {
+                    return is_ready();
+                }
+                has_read = true;
                 if !input.read(&*self.stream, deadline) {
                     return is_ready();
                 }
@@ -98,6 +108,28 @@ impl Session {
             if !is_open {
                 return is_ready();
             }
+        }
+    }
+
+    /// The input; `None` if that is not needed any more, or the deadline has passed.
+    fn input_until(
+        &self,
+        is_ready: &dyn Fn() -> bool,
+        deadline: Option<Instant>,
+    ) -> Option<MutexGuard<'_, Input>> {
+        loop {
+            if let Some(input) = try_lock(&self.input) {
+                return Some(input);
+            }
+            if self.stream.descriptor().is_some() {
+                // No other thread waits for the connection.
+                return Some(lock(&self.input));
+            }
+            // A thread waits for the connection, and publishes what arrives.
+            if is_ready() || deadline.is_some_and(|deadline| left(deadline).is_none()) {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(1));
         }
     }
 
