@@ -18,7 +18,7 @@ use crate::error::Verdict;
 use crate::handshake::{Begun, Peer, Policy, Served};
 use crate::hello::SMALLEST_LIMIT;
 use crate::session::{self, Terms};
-use crate::stream::{is_early, poll_until, Socket, Stream};
+use crate::stream::{is_early, left, poll_until, Socket, Stream};
 use crate::{Address, Error, Fingerprint};
 
 /// Accepts sessions at an address.
@@ -65,11 +65,23 @@ struct State {
     /// Sessions of handlers that have not ended.
     sessions: usize,
     is_draining: bool,
+    /// Sessions for `accept` that are admitted while their hello is read, and have not begun.
+    beginning: usize,
     /// Connections that have begun, for `accept`, each with the side that it is for.
     begun: VecDeque<(Served, Box<dyn Stream>, Terms)>,
 }
 
 impl State {
+    /// Whether the listener is drained: no further session begins, and none is left.
+    fn is_drained(&self) -> bool {
+        self.is_draining && self.sessions == 0 && self.beginning == 0
+    }
+
+    /// Whether a connection has begun for this side.
+    fn has_begun(&self, served: &Served) -> bool {
+        self.begun.iter().any(|(of, ..)| of.is_side(served))
+    }
+
     /// A connection that has begun for this side.
     fn take_begun(&mut self, served: &Served) -> Option<(Box<dyn Stream>, Terms)> {
         let at = self.begun.iter().position(|(of, ..)| of.is_side(served))?;
@@ -246,7 +258,7 @@ impl Listener {
     pub fn run(&mut self) -> Result<(), Error> {
         let handlers = self.handlers.clone();
         loop {
-            let Some(socket) = self.next(None)? else {
+            let Some(socket) = self.next(None, &State::is_drained)? else {
                 let state = self.shared.state();
                 let is_open = |state: &mut State| state.sessions > 0;
                 drop(self.shared.ended.wait_while(state, is_open));
@@ -306,40 +318,60 @@ impl Listener {
         deadline: Option<Instant>,
     ) -> Result<E, Error> {
         let served = Served::of::<E>(older);
+        let is_over = |state: &State| state.is_drained() || state.has_begun(&served);
+        let mut has_accepted = false;
         loop {
-            let begun = self.shared.state().take_begun(&served);
+            let mut state = self.shared.state();
+            let begun = state.take_begun(&served);
+            let is_drained = state.is_drained();
+            drop(state);
             if let Some((stream, terms)) = begun {
                 return Ok(session::open(stream, terms, Vec::new()));
             }
-            let Some(socket) = self.next(deadline)? else {
-                if self.shared.state().is_draining {
-                    return Err(Error::Drained);
-                }
+            if is_drained {
+                return Err(Error::Drained);
+            }
+            // Peers that connect without end do not prolong the wait.
+            if has_accepted && is_late(deadline) {
+                return Err(Error::TimedOut);
+            }
+            let Some(socket) = self.next(deadline, &is_over)? else {
                 continue;
             };
+            has_accepted = true;
             let served = served.clone();
             self.handshake(socket, move |shared, stream| {
                 let policy = shared.policy().clone();
+                let mut beginning = None;
                 let begun = policy.answer(&*stream, [&served], &mut || {
-                    let is_draining = shared.state().is_draining;
-                    is_draining.then_some(Verdict::Draining).map_or(Ok(()), Err)
+                    beginning = Some(Beginning::of(shared)?);
+                    Ok(())
                 });
                 if let Some(Begun { terms, .. }) = begun {
                     let begun = (served, stream, terms);
                     shared.state().begun.push_back(begun);
-                    shared.signal();
                 }
+                // Afterwards, because a drained listener has no session that begins.
+                drop(beginning);
                 None
             });
         }
     }
 
-    /// The next connection; `None` if something else has happened.
-    fn next(&mut self, deadline: Option<Instant>) -> Result<Option<Socket>, Error> {
+    /// The next connection; `None` if the state is one that ends the wait.
+    fn next(
+        &self,
+        deadline: Option<Instant>,
+        ends: &dyn Fn(&State) -> bool,
+    ) -> Result<Option<Socket>, Error> {
         let Some(bound) = &self.bound else {
             return Ok(None);
         };
         loop {
+            // Whoever changes the state signals it afterwards, so nothing is missed between this and the poll.
+            if ends(&self.shared.state()) {
+                return Ok(None);
+            }
             let most = self.shared.policy().max_handshakes;
             let is_busy = self.shared.handshakes.load(SeqCst) >= most;
             let wanted = if is_busy {
@@ -361,10 +393,6 @@ impl Listener {
             let is_readable = connection.revents().contains(PollFlags::IN);
             if has_changed {
                 let _empty = rustix::io::read(&self.shared.event, &mut [0; 8]);
-                let state = self.shared.state();
-                if state.is_draining && state.sessions == 0 || !state.begun.is_empty() {
-                    return Ok(None);
-                }
             }
             if is_readable && !is_busy {
                 match bound.accept() {
@@ -396,6 +424,10 @@ impl Listener {
     }
 }
 
+fn is_late(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| left(deadline).is_none())
+}
+
 /// Whether accepting may work again a moment later.
 fn is_passing(error: &io::Error) -> bool {
     let code = error.raw_os_error();
@@ -425,6 +457,27 @@ impl UnderWay {
 impl Drop for UnderWay {
     fn drop(&mut self) {
         self.0.handshakes.fetch_sub(1, SeqCst);
+        self.0.signal();
+    }
+}
+
+/// A session for `accept` that is admitted and has not begun.
+struct Beginning(Arc<Shared>);
+
+impl Beginning {
+    fn of(shared: &Arc<Shared>) -> Result<Beginning, Verdict> {
+        let mut state = shared.state();
+        if state.is_draining {
+            return Err(Verdict::Draining);
+        }
+        state.beginning += 1;
+        Ok(Beginning(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        self.0.state().beginning -= 1;
         self.0.signal();
     }
 }
