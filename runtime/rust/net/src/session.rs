@@ -45,6 +45,9 @@ pub(crate) use writing::Written;
 /// A run is written when this much has been collected.
 pub(crate) const COLLECTED: usize = 64 << 10;
 
+/// `timer` keeps an entry of a session that is over for at most this long.
+const LONGEST_PULSE: Duration = Duration::from_secs(10);
+
 /// What both sides agreed on, and what this side allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
@@ -75,7 +78,8 @@ impl Terms {
         let ours = Duration::from_secs(u64::from(self.our_heartbeat)) / 3;
         let theirs = Duration::from_secs(u64::from(self.their_heartbeat)) / 2;
         let pulses = [ours, theirs].into_iter();
-        pulses.filter(|pulse| !pulse.is_zero()).min()
+        let shortest = pulses.filter(|pulse| !pulse.is_zero()).min();
+        shortest.map(|pulse| pulse.min(LONGEST_PULSE))
     }
 
     /// What this side allows in frames.
