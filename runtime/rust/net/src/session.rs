@@ -25,6 +25,7 @@
 mod side;
 mod writing;
 
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -195,6 +196,12 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
+/// Calls code of others. If it panics, which the process's hook reports, the session and the other waiters go on: the
+/// caller may be another side's thread, or one that works for all sessions.
+fn guarded(act: impl FnOnce()) {
+    let _reported = catch_unwind(AssertUnwindSafe(act));
+}
+
 /// Begins a session over a connection on which both sides have agreed. `early` was read after the hello or answer.
 pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8>) -> E {
     let mut session = None;
@@ -306,9 +313,10 @@ impl Session {
         if let Some(deadline) = after.lingers {
             timer::at(deadline, What::Linger, self);
         }
-        drop(after.far);
+        let far = after.far;
+        guarded(|| drop(far));
         for woken in after.woken.into_iter().chain(after.more_woken) {
-            woken.wake();
+            guarded(|| woken.wake());
         }
         if self.unpublished.load(SeqCst) {
             self.publish_rest();

@@ -179,7 +179,7 @@ fn run() {
             let number = event.data.u64();
             let session = watcher.sessions().get(&number).and_then(Weak::upgrade);
             let Some(session) = session else { continue };
-            // Wakers are called here; a panic of one is the executor's matter.
+            // Destructors of payloads are called here; a panic of one is no matter of other sessions.
             let _panicked = catch_unwind(AssertUnwindSafe(|| act(&session)));
         }
     }
