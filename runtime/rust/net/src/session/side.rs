@@ -161,7 +161,8 @@ impl Watched for Session {
         };
         let mut has_woken = false;
         let mut is_over = false;
-        let has_room = !self.is_full.load(SeqCst);
+        // What a peer sends while its session is held up is read once, so it takes no more memory than one read.
+        let has_room = !self.is_full.load(SeqCst) && !self.unpublished.load(SeqCst);
         if has_room && input.ended.is_none() {
             input.read(&*self.stream, deadline);
         }
