@@ -317,7 +317,11 @@ fn waits_are_limited_though_another_thread_reads() -> Result<(), Closed> {
         .expect("it is accepted");
     let mut server = accepting.join().expect("no panic").expect("it connects");
     let (mut local, say) = numbers::init();
-    let say = say.send(1)?;
+    // Later, so that the first side is waited for as well.
+    let saying = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        say.send(1)
+    });
     let mut select = Select::new();
     let _read_by_a_thread = select.add(&mut server);
     let ready = select.add(&mut local);
@@ -340,7 +344,7 @@ fn waits_are_limited_though_another_thread_reads() -> Result<(), Closed> {
     let client = client.send(7)?;
     drop(client);
     assert_eq!(waiting.join().expect("no panic")?, 7);
-    drop((local, say));
+    drop((local, saying.join().expect("no panic")?));
     Ok(())
 }
 

@@ -198,8 +198,11 @@ fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), 
         panic!("it asks")
     };
     let mut server = answer.data(vec![7; LARGE])?;
-    // Both are watched from now on, and the first one remains so.
-    let say = say.send(1)?;
+    // Both are watched until the second one is ready, and the first one remains so.
+    let saying = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        say.send(1)
+    });
     let mut select = Select::new();
     let _first = select.add(&mut server);
     let second = select.add(&mut other);
@@ -208,6 +211,7 @@ fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), 
     let Stream::Send(1, other) = other.recv()? else {
         panic!("it was sent")
     };
+    let say = saying.join().expect("no panic")?;
     let waiting = thread::spawn(move || server.recv().map(drop).map_err(|closed| closed.why()));
     // Several signs of life arrive while that thread writes.
     thread::sleep(Duration::from_millis(1_500));
