@@ -285,7 +285,7 @@ impl Listener {
             return Ok(None);
         };
         loop {
-            // Whoever changes the state signals it afterwards, so nothing is missed between this and the poll.
+            // A thread that changes the state signals it afterwards, so nothing is missed between this and the poll.
             if ends(&self.shared.state()) {
                 return Ok(None);
             }

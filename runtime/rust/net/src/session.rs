@@ -17,7 +17,7 @@
 //! `input` is held while the connection is read, which may take as long as the peer lets it; `core` is held for a short
 //! time, or while the connection is written. A thread that needs both takes `input` first. The threads of the process only
 //! try to take them, because a sender may hold `core` for as long as its peer takes nothing: what they have read is then
-//! `unpublished`, and who releases `core` publishes it. A waker may be called inside the
+//! `unpublished`, and the thread that releases `core` publishes it. A waker may be called inside the
 //! session's own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works
 //! once more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].

@@ -23,7 +23,7 @@ impl Session {
         }
     }
 
-    /// Publishes what another thread has read and could not publish. Does not wait: whoever holds one of the locks
+    /// Publishes what another thread has read and could not publish. Does not wait: a thread that holds one of the locks
     /// publishes itself, or comes here when it has released it.
     pub(super) fn publish_rest(self: &Arc<Session>) {
         let Some(mut input) = try_lock(&self.input) else {
