@@ -4,13 +4,13 @@
 
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::protocols::{numbers, pingpong};
-use duologue::{Closed, Endpoint, Why};
+use duologue::{Closed, Endpoint, Select, TryRecvError, Why};
 use duologue_net::{Connector, Error, Fingerprint, Listener, Open, Socket, Stream};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -102,7 +102,8 @@ fn accepting_admits_older_versions() {
         .parse()
         .expect("it is one");
     thread::scope(|scope| {
-        let client = scope.spawn(|| duologue_net::connect::<client::Login>(&address));
+        let first = address.clone();
+        let client = scope.spawn(move || duologue_net::connect::<client::Login>(&first));
         // Stands for a younger version of the bank: it has another fingerprint.
         let server: pingpong::server::Ping = listener
             .accept_accepting(&[bank], Some(LONG))
@@ -110,12 +111,15 @@ fn accepting_admits_older_versions() {
         let client = client.join().expect("it does not panic");
         drop((server, client.expect("it is accepted")));
 
-        let refused = scope.spawn(|| duologue_net::connect::<client::Login>(&address));
-        let none = listener.accept_accepting::<pingpong::server::Ping>(
-            &[Fingerprint([7; 16])],
-            Some(Duration::from_millis(200)),
-        );
-        assert!(matches!(none, Err(Error::TimedOut)));
+        let drain = listener.drain();
+        let refused = scope.spawn(move || {
+            let refused = duologue_net::connect::<client::Login>(&address);
+            drain.begin();
+            refused
+        });
+        let older = [Fingerprint([7; 16])];
+        let none = listener.accept_accepting::<pingpong::server::Ping>(&older, Some(LONG));
+        assert!(matches!(none, Err(Error::Drained)));
         let refused = refused.join().expect("it does not panic");
         assert!(matches!(refused, Err(Error::Refused { .. })));
     });
@@ -295,5 +299,89 @@ fn a_sender_knows_why_its_session_was_closed() -> Result<(), Closed> {
         assert!(Instant::now() < until);
     };
     assert_eq!(error.closed().why(), Why::Left);
+    Ok(())
+}
+
+/// Another thread reads a stream without a descriptor. The waits of this one end nevertheless.
+#[test]
+fn waits_are_limited_though_another_thread_reads() -> Result<(), Closed> {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let stream = Breakable {
+        socket: Socket::of(one.into()),
+        is_broken: Arc::default(),
+    };
+    let accepting =
+        thread::spawn(move || duologue_net::accept_over::<numbers::server::Stream>(stream));
+    let client: numbers::client::Stream = Connector::new()
+        .connect_over(Socket::of(other.into()))
+        .expect("it is accepted");
+    let mut server = accepting.join().expect("no panic").expect("it connects");
+    let (mut local, say) = numbers::init();
+    // Later, so that the first side is waited for as well.
+    let saying = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        say.send(1)
+    });
+    let mut select = Select::new();
+    let _read_by_a_thread = select.add(&mut server);
+    let ready = select.add(&mut local);
+    assert_eq!(select.ready(), Ok(ready));
+    drop(select);
+    let (done, is_done) = mpsc::channel();
+    let waiting = thread::spawn(move || {
+        let Err(TryRecvError::Empty(server)) = server.try_recv() else {
+            panic!("nothing was sent")
+        };
+        let limit = Duration::from_millis(20);
+        let Err(TryRecvError::Empty(server)) = server.recv_timeout(limit) else {
+            panic!("nothing was sent")
+        };
+        done.send(()).expect("it is awaited");
+        let numbers::Stream::Send(number, _) = server.recv()?;
+        Ok::<u64, Closed>(number)
+    });
+    is_done.recv_timeout(LONG).expect("the waits have an end");
+    let client = client.send(7)?;
+    drop(client);
+    assert_eq!(waiting.join().expect("no panic")?, 7);
+    drop((local, saying.join().expect("no panic")?));
+    Ok(())
+}
+
+/// A peer that accepts, and then says without end that it is there.
+struct Chatty(Mutex<usize>);
+
+impl Stream for Chatty {
+    fn read(&self, to: &mut [u8], _: Option<Instant>) -> io::Result<usize> {
+        let answer = unhex(ANSWER);
+        let mut at = self.0.lock().expect("no panic");
+        for byte in &mut *to {
+            let after = at.wrapping_sub(answer.len()) % 2;
+            *byte = answer.get(*at).copied().unwrap_or(after as u8);
+            *at += 1;
+        }
+        Ok(to.len())
+    }
+
+    fn write(&self, bytes: &[u8], _: Option<Instant>) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn close(&self) {}
+}
+
+#[test]
+fn waits_are_limited_though_signs_of_life_arrive() -> Result<(), Closed> {
+    let login: client::Login = Connector::new()
+        .connect_over(Chatty(Mutex::new(0)))
+        .expect("it is accepted");
+    let waiting = login.login("holk".into(), "1234".into())?;
+    let Err(TryRecvError::Empty(waiting)) = waiting.try_recv() else {
+        panic!("there is no answer")
+    };
+    let Err(TryRecvError::Empty(waiting)) = waiting.recv_timeout(Duration::from_millis(20)) else {
+        panic!("there is no answer")
+    };
+    drop(waiting);
     Ok(())
 }

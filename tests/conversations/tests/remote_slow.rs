@@ -5,7 +5,7 @@ use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
 use conversations::protocols::numbers::{self, Stream};
-use duologue::{Closed, Endpoint, PortSet, Why};
+use duologue::{Closed, Endpoint, PortSet, Select, Why};
 use duologue_net::{Connector, Open, Socket};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
@@ -20,9 +20,13 @@ const MANY: u64 = 200_000;
 
 /// Both endpoints of a session over a pair of sockets.
 fn pair<S: Open + 'static, C: Open>() -> (S, C) {
+    pair_by(&Connector::new())
+}
+
+fn pair_by<S: Open + 'static, C: Open>(connector: &Connector) -> (S, C) {
     let (one, other) = UnixStream::pair().expect("there are descriptors");
     let accepting = thread::spawn(move || duologue_net::accept_over::<S>(Socket::of(other.into())));
-    let client = Connector::new().connect_over(Socket::of(one.into()));
+    let client = connector.connect_over(Socket::of(one.into()));
     let server = accepting.join().expect("it does not panic");
     (
         server.expect("it connects"),
@@ -132,8 +136,11 @@ fn a_thread_waits_for_a_slow_peer() {
 const LARGE: usize = 1_000_000;
 
 /// A client that has opened a file, and asks for all of it.
-fn asks() -> Result<(file_server::server::Reading, file_server::client::Piece), Closed> {
-    let (server, client): (file_server::server::Idle, file_server::client::Idle) = pair();
+fn asks(
+    connector: &Connector,
+) -> Result<(file_server::server::Reading, file_server::client::Piece), Closed> {
+    let (server, client): (file_server::server::Idle, file_server::client::Idle) =
+        pair_by(connector);
     let waiting = client.open("/large".to_owned(), Mode::Read)?;
     let Idle::Open(name, _, answer) = server.recv()? else {
         panic!("it is opened")
@@ -156,7 +163,7 @@ fn asks() -> Result<(file_server::server::Reading, file_server::client::Piece), 
 fn a_set_is_not_held_up_by_peers_that_do_not_read() -> Result<(), Closed> {
     let (mut set, mut clients) = (PortSet::new(), Vec::new());
     for number in 0..3 {
-        let (server, client) = asks()?;
+        let (server, client) = asks(&Connector::new())?;
         set.insert(server, number);
         clients.push(client);
     }
@@ -177,5 +184,54 @@ fn a_set_is_not_held_up_by_peers_that_do_not_read() -> Result<(), Closed> {
         assert_eq!(data, vec![7; LARGE]);
         drop(reading);
     }
+    Ok(())
+}
+
+/// A thread waits for a peer that sends signs of life and reads nothing. Others are served nevertheless.
+#[test]
+fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), Closed> {
+    let (server, client) = asks(&Connector::new().heartbeat(1))?;
+    let (mut other, say): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let mut set = PortSet::new();
+    set.insert(server, ());
+    let Some(((), Ok(Reading::Read(0, None, answer)))) = set.recv() else {
+        panic!("it asks")
+    };
+    let mut server = answer.data(vec![7; LARGE])?;
+    // Both are watched until the second one is ready, and the first one remains so.
+    let saying = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        say.send(1)
+    });
+    let mut select = Select::new();
+    let _first = select.add(&mut server);
+    let second = select.add(&mut other);
+    assert_eq!(select.ready(), Ok(second));
+    drop(select);
+    let Stream::Send(1, other) = other.recv()? else {
+        panic!("it was sent")
+    };
+    let say = saying.join().expect("no panic")?;
+    let waiting = thread::spawn(move || server.recv().map(drop).map_err(|closed| closed.why()));
+    // Several signs of life arrive while that thread writes.
+    thread::sleep(Duration::from_millis(1_500));
+    let (done, is_done) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        let mut set = PortSet::new();
+        set.insert(other, ());
+        let said = set.recv();
+        done.send(matches!(said, Some(((), Ok(Stream::Send(2, _))))))
+    });
+    thread::sleep(Duration::from_millis(50));
+    let say = say.send(2)?;
+    assert_eq!(is_done.recv_timeout(LONG), Ok(true));
+    assert!(!waiting.is_finished(), "the peer has read nothing");
+    let Piece::Data(data, reading) = client.recv()? else {
+        panic!("there are bytes")
+    };
+    assert_eq!(data.len(), LARGE);
+    drop((reading, say));
+    assert_eq!(waiting.join().expect("no panic"), Err(Why::Left));
+    serving.join().expect("no panic").expect("it is awaited");
     Ok(())
 }

@@ -4,7 +4,7 @@
 use conversations::protocols::bank::{self, Connected, Login, LoginResponse, client, server};
 use conversations::protocols::pingpong;
 use duologue::{Closed, PortSet, Select, TryRecvError, Why};
-use duologue_net::Listener;
+use duologue_net::{Error, Listener};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -236,4 +236,28 @@ fn a_client_whose_connection_is_cut_is_lost() {
     assert_eq!(closed.why(), Why::Lost);
     peer.join().expect("it does not panic");
     let _ = std::fs::remove_file(path);
+}
+
+/// A hello that was admitted before the listener drains becomes a session.
+#[test]
+fn a_listener_that_drains_accepts_what_has_begun() {
+    let address = format!("unix:{}", path("drained").display());
+    let mut listener = Listener::bind(&address).expect("nobody else listens here");
+    let drain = listener.drain();
+    listener.admit(move |_| {
+        drain.begin();
+        // The listener has time to see that.
+        thread::sleep(Duration::from_millis(50));
+        true
+    });
+    let client = thread::spawn(move || duologue_net::connect::<client::Login>(&address));
+    let server: server::Login = listener.accept_within(LONG).expect("it has begun");
+    let client = client.join().expect("no panic").expect("it is accepted");
+    drop((server, client));
+    // However often it is asked.
+    for _ in 0..2 {
+        let none = listener.accept_within::<server::Login>(LONG);
+        assert!(matches!(none, Err(Error::Drained)));
+    }
+    listener.run().expect("it has no sessions");
 }

@@ -2,6 +2,7 @@
 //! first sender needs it.
 
 use std::collections::VecDeque;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread;
@@ -71,7 +72,9 @@ fn run() {
         drop(queue);
         if let Some(session) = session {
             session.is_due.store(false, SeqCst);
-            if session.flush() {
+            // Destructors of payloads are called here. What is left is written with what the sender sends next.
+            let flushed = catch_unwind(AssertUnwindSafe(|| session.flush()));
+            if flushed.unwrap_or(false) {
                 again(&session);
             }
         }

@@ -1,25 +1,28 @@
 //! The accepting side.
 
-use std::collections::VecDeque;
+mod places;
+
 use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 use rustix::event::{eventfd, EventfdFlags, PollFd, PollFlags};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::AsFd;
 
 use crate::address::Bound;
-use crate::error::Verdict;
 use crate::handshake::{Begun, Peer, Policy, Served};
 use crate::hello::SMALLEST_LIMIT;
 use crate::session::{self, Terms};
-use crate::stream::{is_early, poll_until, Socket, Stream};
+use crate::stream::{is_early, left, poll_until, Socket, Stream};
 use crate::{Address, Error, Fingerprint};
+
+pub use places::Drain;
+use places::{Beginning, Place, Shared, State, UnderWay};
 
 /// Accepts sessions at an address.
 ///
@@ -47,80 +50,6 @@ pub struct Listener {
 struct Handler {
     served: Served,
     start: Box<dyn Fn(Box<dyn Stream>, Terms) + Send + Sync>,
-}
-
-/// What the listener shares with its threads.
-struct Shared {
-    policy: Mutex<Policy>,
-    /// How many hellos are being read.
-    handshakes: AtomicUsize,
-    /// Signalled when something changes that `run` or `accept` waits for.
-    event: OwnedFd,
-    state: Mutex<State>,
-    ended: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// Sessions of handlers that have not ended.
-    sessions: usize,
-    is_draining: bool,
-    /// Connections that have begun, for `accept`, each with the side that it is for.
-    begun: VecDeque<(Served, Box<dyn Stream>, Terms)>,
-}
-
-impl State {
-    /// A connection that has begun for this side.
-    fn take_begun(&mut self, served: &Served) -> Option<(Box<dyn Stream>, Terms)> {
-        let at = self.begun.iter().position(|(of, ..)| of.is_side(served))?;
-        let (_, stream, terms) = self.begun.remove(at)?;
-        Some((stream, terms))
-    }
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn policy(&self) -> MutexGuard<'_, Policy> {
-        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn signal(&self) {
-        let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
-    }
-}
-
-/// Stops a [`Listener`] from another thread.
-#[derive(Clone)]
-pub struct Drain(Arc<Shared>);
-
-impl Drain {
-    /// Accepts no further sessions: hellos are refused, and [`Listener::run`] returns when the sessions that have begun
-    /// have ended.
-    pub fn begin(&self) {
-        self.0.state().is_draining = true;
-        self.0.signal();
-    }
-
-    /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended. Returns false if that
-    /// takes longer.
-    #[must_use]
-    pub fn within(&self, patience: Duration) -> bool {
-        self.begin();
-        let state = self.0.state();
-        let is_open = |state: &mut State| state.sessions > 0;
-        let waited = self.0.ended.wait_timeout_while(state, patience, is_open);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.sessions == 0
-    }
-}
-
-impl fmt::Debug for Drain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Drain")
-    }
 }
 
 impl fmt::Debug for Listener {
@@ -246,7 +175,7 @@ impl Listener {
     pub fn run(&mut self) -> Result<(), Error> {
         let handlers = self.handlers.clone();
         loop {
-            let Some(socket) = self.next(None)? else {
+            let Some(socket) = self.next(None, &State::is_drained)? else {
                 let state = self.shared.state();
                 let is_open = |state: &mut State| state.sessions > 0;
                 drop(self.shared.ended.wait_while(state, is_open));
@@ -306,40 +235,60 @@ impl Listener {
         deadline: Option<Instant>,
     ) -> Result<E, Error> {
         let served = Served::of::<E>(older);
+        let is_over = |state: &State| state.is_drained() || state.has_begun(&served);
+        let mut has_accepted = false;
         loop {
-            let begun = self.shared.state().take_begun(&served);
+            let mut state = self.shared.state();
+            let begun = state.take_begun(&served);
+            let is_drained = state.is_drained();
+            drop(state);
             if let Some((stream, terms)) = begun {
                 return Ok(session::open(stream, terms, Vec::new()));
             }
-            let Some(socket) = self.next(deadline)? else {
-                if self.shared.state().is_draining {
-                    return Err(Error::Drained);
-                }
+            if is_drained {
+                return Err(Error::Drained);
+            }
+            // Peers that connect without end do not prolong the wait.
+            if has_accepted && is_late(deadline) {
+                return Err(Error::TimedOut);
+            }
+            let Some(socket) = self.next(deadline, &is_over)? else {
                 continue;
             };
+            has_accepted = true;
             let served = served.clone();
             self.handshake(socket, move |shared, stream| {
                 let policy = shared.policy().clone();
+                let mut beginning = None;
                 let begun = policy.answer(&*stream, [&served], &mut || {
-                    let is_draining = shared.state().is_draining;
-                    is_draining.then_some(Verdict::Draining).map_or(Ok(()), Err)
+                    beginning = Some(Beginning::of(shared)?);
+                    Ok(())
                 });
                 if let Some(Begun { terms, .. }) = begun {
                     let begun = (served, stream, terms);
                     shared.state().begun.push_back(begun);
-                    shared.signal();
                 }
+                // Afterwards, because a drained listener has no session that begins.
+                drop(beginning);
                 None
             });
         }
     }
 
-    /// The next connection; `None` if something else has happened.
-    fn next(&mut self, deadline: Option<Instant>) -> Result<Option<Socket>, Error> {
+    /// The next connection; `None` if the state is one that ends the wait.
+    fn next(
+        &self,
+        deadline: Option<Instant>,
+        ends: &dyn Fn(&State) -> bool,
+    ) -> Result<Option<Socket>, Error> {
         let Some(bound) = &self.bound else {
             return Ok(None);
         };
         loop {
+            // A thread that changes the state signals it afterwards, so nothing is missed between this and the poll.
+            if ends(&self.shared.state()) {
+                return Ok(None);
+            }
             let most = self.shared.policy().max_handshakes;
             let is_busy = self.shared.handshakes.load(SeqCst) >= most;
             let wanted = if is_busy {
@@ -361,16 +310,15 @@ impl Listener {
             let is_readable = connection.revents().contains(PollFlags::IN);
             if has_changed {
                 let _empty = rustix::io::read(&self.shared.event, &mut [0; 8]);
-                let state = self.shared.state();
-                if state.is_draining && state.sessions == 0 || !state.begun.is_empty() {
-                    return Ok(None);
-                }
             }
             if is_readable && !is_busy {
                 match bound.accept() {
                     Ok(socket) => return Ok(Some(socket)),
-                    Err(error) if is_passing(&error) => thread::sleep(Duration::from_millis(5)),
-                    Err(error) => return Err(Error::io("accept a connection")(error)),
+                    Err(error) if is_fatal(&error) => {
+                        return Err(Error::io("accept a connection")(error));
+                    }
+                    Err(_) if is_late(deadline) => return Err(Error::TimedOut),
+                    Err(_) => thread::sleep(Duration::from_millis(5)),
                 }
             }
         }
@@ -396,63 +344,21 @@ impl Listener {
     }
 }
 
-/// Whether accepting may work again a moment later.
-fn is_passing(error: &io::Error) -> bool {
+fn is_late(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| left(deadline).is_none())
+}
+
+/// Whether accepting will never work again. Other errors concern one connection, or pass: a system reports errors of the
+/// network here, and those of rules that forbid a connection.
+fn is_fatal(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     let codes = [
-        rustix::io::Errno::INTR,
-        rustix::io::Errno::AGAIN,
-        rustix::io::Errno::CONNABORTED,
-        rustix::io::Errno::MFILE,
-        rustix::io::Errno::NFILE,
-        rustix::io::Errno::NOBUFS,
-        rustix::io::Errno::NOMEM,
-        rustix::io::Errno::PROTO,
+        rustix::io::Errno::BADF,
+        rustix::io::Errno::FAULT,
+        rustix::io::Errno::INVAL,
+        rustix::io::Errno::NOTSOCK,
     ];
     codes.iter().any(|known| Some(known.raw_os_error()) == code)
-}
-
-/// A hello that is being read.
-struct UnderWay(Arc<Shared>);
-
-impl UnderWay {
-    fn begin(shared: &Arc<Shared>) -> UnderWay {
-        shared.handshakes.fetch_add(1, SeqCst);
-        UnderWay(Arc::clone(shared))
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.handshakes.fetch_sub(1, SeqCst);
-        self.0.signal();
-    }
-}
-
-/// A session that counts.
-struct Place(Arc<Shared>);
-
-impl Place {
-    /// A free place; or why there is none.
-    fn take(shared: &Arc<Shared>, most: usize) -> Result<Place, Verdict> {
-        let mut state = shared.state();
-        if state.is_draining {
-            return Err(Verdict::Draining);
-        }
-        if state.sessions >= most {
-            return Err(Verdict::Full);
-        }
-        state.sessions += 1;
-        Ok(Place(Arc::clone(shared)))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.state().sessions -= 1;
-        self.0.ended.notify_all();
-        self.0.signal();
-    }
 }
 
 /// Accepts a session over a connection of the program's own, as the side whose first endpoint is `E`.
@@ -466,5 +372,26 @@ pub fn accept_over<E: Open>(stream: impl Stream) -> Result<E, Error> {
         None => Err(Error::NoSession {
             protocol: E::State::PROTOCOL,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use rustix::io::Errno;
+
+    #[test]
+    fn errors_of_one_connection_pass() {
+        let is_fatal = |code: Errno| super::is_fatal(&io::Error::from(code));
+        for code in [
+            Errno::PERM,
+            Errno::HOSTUNREACH,
+            Errno::MFILE,
+            Errno::CONNABORTED,
+        ] {
+            assert!(!is_fatal(code), "{code:?}");
+        }
+        assert!(is_fatal(Errno::BADF));
     }
 }

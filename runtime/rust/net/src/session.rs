@@ -15,7 +15,9 @@
 //! # Locks
 //!
 //! `input` is held while the connection is read, which may take as long as the peer lets it; `core` is held for a short
-//! time, or while the connection is written. A thread that needs both takes `input` first. A waker may be called inside the
+//! time, or while the connection is written. A thread that needs both takes `input` first. The threads of the process only
+//! try to take them, because a sender may hold `core` for as long as its peer takes nothing: what they have read is then
+//! `unpublished`, and the thread that releases `core` publishes it. A waker may be called inside the
 //! session's own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works
 //! once more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].
@@ -23,6 +25,7 @@
 mod side;
 mod writing;
 
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -42,6 +45,9 @@ pub(crate) use writing::Written;
 
 /// A run is written when this much has been collected.
 pub(crate) const COLLECTED: usize = 64 << 10;
+
+/// `timer` keeps an entry of a session that is over for at most this long.
+const LONGEST_PULSE: Duration = Duration::from_secs(10);
 
 /// What both sides agreed on, and what this side allows.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +79,8 @@ impl Terms {
         let ours = Duration::from_secs(u64::from(self.our_heartbeat)) / 3;
         let theirs = Duration::from_secs(u64::from(self.their_heartbeat)) / 2;
         let pulses = [ours, theirs].into_iter();
-        pulses.filter(|pulse| !pulse.is_zero()).min()
+        let shortest = pulses.filter(|pulse| !pulse.is_zero()).min();
+        shortest.map(|pulse| pulse.min(LONGEST_PULSE))
     }
 
     /// What this side allows in frames.
@@ -96,6 +103,8 @@ pub(crate) struct Session {
     is_abandoned: AtomicBool,
     /// Whether complete frames may be waiting in the input because the ring is full.
     is_full: AtomicBool,
+    /// Whether something was read that nobody could publish, because `core` was taken.
+    unpublished: AtomicBool,
     /// Whether tasks use the session, or threads that wait for several sessions: they do not wait where they send.
     never_waits: AtomicBool,
     why: AtomicU8,
@@ -187,6 +196,12 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
+/// Calls code of others. If it panics, which the process's hook reports, the session and the other waiters go on: the
+/// caller may be another side's thread, or one that works for all sessions.
+fn guarded(act: impl FnOnce()) {
+    let _reported = catch_unwind(AssertUnwindSafe(act));
+}
+
 /// Begins a session over a connection on which both sides have agreed. `early` was read after the hello or answer.
 pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8>) -> E {
     let mut session = None;
@@ -207,6 +222,7 @@ pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8
             again: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            unpublished: AtomicBool::new(false),
             never_waits: AtomicBool::new(false),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
@@ -297,9 +313,13 @@ impl Session {
         if let Some(deadline) = after.lingers {
             timer::at(deadline, What::Linger, self);
         }
-        drop(after.far);
+        let far = after.far;
+        guarded(|| drop(far));
         for woken in after.woken.into_iter().chain(after.more_woken) {
-            woken.wake();
+            guarded(|| woken.wake());
+        }
+        if self.unpublished.load(SeqCst) {
+            self.publish_rest();
         }
     }
 
@@ -345,6 +365,7 @@ impl Session {
     /// Publishes what was read, as long as there are complete frames and free slots.
     fn publish(&self, input: &mut Input, core: &mut Core, after: &mut After) {
         self.is_full.store(false, SeqCst);
+        self.unpublished.store(false, SeqCst);
         while !core.is_closed {
             let bytes = &input.bytes[input.start..input.end];
             let size = |tag| core.far.size(tag);

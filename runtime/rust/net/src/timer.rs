@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::session::Session;
 use crate::stream::left;
@@ -98,9 +98,10 @@ fn act(entry: Entry) {
     let Some(session) = entry.session.upgrade() else {
         return;
     };
-    // Wakers are called here; a panic of one is the executor's matter.
+    // Destructors of payloads are called here. The session is still to be looked after if one panics.
     let acted = catch_unwind(AssertUnwindSafe(|| session.on_time(entry.what)));
-    if let Ok(Some(at)) = acted {
+    let next = acted.unwrap_or_else(|_| Some(Instant::now() + Duration::from_secs(1)));
+    if let Some(at) = next {
         add(Entry { at, ..entry });
     }
 }

@@ -179,7 +179,7 @@ fn run() {
             let number = event.data.u64();
             let session = watcher.sessions().get(&number).and_then(Weak::upgrade);
             let Some(session) = session else { continue };
-            // Wakers are called here; a panic of one is the executor's matter.
+            // Destructors of payloads are called here; a panic of one is no matter of other sessions.
             let _panicked = catch_unwind(AssertUnwindSafe(|| act(&session)));
         }
     }
@@ -210,7 +210,9 @@ fn by_own_thread(session: &Arc<Session>) {
             }
             wanted.reads = false;
             drop(wanted);
-            let read = || session.arrived(None);
+            // Others need the input now and then.
+            let until = Instant::now() + Duration::from_millis(100);
+            let read = || session.arrived(Some(until));
             if catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {
                 watch.wanted().reads = true;
             }

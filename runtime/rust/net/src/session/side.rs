@@ -1,14 +1,16 @@
 //! What the side in this process asks of its session: to wait, to write, and to be woken.
 
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::task::Wake;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use duologue::transport::{Driver, Role, Why};
 
-use super::{lock, try_lock, Session, COLLECTED};
-use crate::stream::Stream;
+use super::{lock, try_lock, Core, Session, COLLECTED};
+use crate::input::Input;
+use crate::stream::{left, Stream};
 use crate::watch::{self, Watch, Watched};
 
 impl Session {
@@ -21,11 +23,50 @@ impl Session {
         }
     }
 
+    /// Publishes what another thread has read and could not publish. Does not wait: a thread that holds one of the locks
+    /// publishes itself, or comes here when it has released it.
+    pub(super) fn publish_rest(self: &Arc<Session>) {
+        let Some(mut input) = try_lock(&self.input) else {
+            return;
+        };
+        let Some(core) = try_lock(&self.core) else {
+            return self.leave_unpublished(input);
+        };
+        let mut is_awaited = false;
+        let after = self.work(core, false, |core, after| {
+            self.publish(&mut input, core, after);
+            is_awaited = self.is_awaited(core);
+        });
+        drop(input);
+        self.finish_once(after);
+        if is_awaited {
+            watch::until_readable(self, false);
+        }
+    }
+
+    /// Leaves what was read to the thread that holds `core`.
+    pub(super) fn leave_unpublished(self: &Arc<Session>, input: MutexGuard<'_, Input>) {
+        // In this order: the other thread needs `input`, and may have released `core` before it could see the flag.
+        drop(input);
+        self.unpublished.store(true, SeqCst);
+        if let Some(core) = try_lock(&self.core) {
+            let after = self.work(core, false, |_, _| {});
+            self.finish(after);
+        }
+    }
+
+    /// Whether `watch` has to read what arrives next.
+    pub(super) fn is_awaited(&self, core: &Core) -> bool {
+        let reads = core.far.role() == Role::Sends && !core.is_closed;
+        reads && self.never_waits.load(SeqCst) && !self.is_full.load(SeqCst)
+    }
+
     fn wait_until(
         self: &Arc<Session>,
         is_ready: &dyn Fn() -> bool,
         deadline: Option<Instant>,
     ) -> bool {
+        let mut has_read = false;
         loop {
             // What this side has sent is written before it waits.
             let after = self.with_core(false, |core, after| loop {
@@ -42,13 +83,21 @@ impl Session {
             if is_ready() {
                 return true;
             }
-            let mut input = lock(&self.input);
+            let Some(mut input) = self.input_until(is_ready, deadline) else {
+                return is_ready();
+            };
             let mut is_open = input.ended.is_none();
             let after = self.with_core(false, |core, after| {
                 self.publish(&mut input, core, after);
                 is_open &= !core.is_closed;
             });
             if !is_ready() && is_open && after.is_empty() {
+                // Control frames do not prolong the wait. The rest of a message may: its length has a limit.
+                let is_late = deadline.is_some_and(|deadline| left(deadline).is_none());
+                if is_late && has_read && input.end - input.start < 2 {
+                    return is_ready();
+                }
+                has_read = true;
                 if !input.read(&*self.stream, deadline) {
                     return is_ready();
                 }
@@ -59,6 +108,28 @@ impl Session {
             if !is_open {
                 return is_ready();
             }
+        }
+    }
+
+    /// The input; `None` if that is not needed any more, or the deadline has passed.
+    fn input_until(
+        &self,
+        is_ready: &dyn Fn() -> bool,
+        deadline: Option<Instant>,
+    ) -> Option<MutexGuard<'_, Input>> {
+        loop {
+            if let Some(input) = try_lock(&self.input) {
+                return Some(input);
+            }
+            if self.stream.descriptor().is_some() {
+                // No other thread waits for the connection.
+                return Some(lock(&self.input));
+            }
+            // A thread waits for the connection, and publishes what arrives.
+            if is_ready() || deadline.is_some_and(|deadline| left(deadline).is_none()) {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(1));
         }
     }
 
@@ -90,18 +161,25 @@ impl Watched for Session {
         };
         let mut has_woken = false;
         let mut is_over = false;
-        let has_room = !self.is_full.load(SeqCst);
+        // What a peer sends while its session is held up is read once, so it takes no more memory than one read.
+        let has_room = !self.is_full.load(SeqCst) && !self.unpublished.load(SeqCst);
         if has_room && input.ended.is_none() {
             input.read(&*self.stream, deadline);
         }
-        let after = self.with_core(false, |core, after| {
+        // All sessions wait for this thread, so it does not wait for one whose peer takes nothing.
+        let Some(core) = try_lock(&self.core) else {
+            self.leave_unpublished(input);
+            return false;
+        };
+        let after = self.work(core, false, |core, after| {
             self.publish(&mut input, core, after);
             has_woken = after.woken.is_some();
             is_over = core.is_closed || core.far.role() != Role::Sends;
         });
         drop(input);
         self.finish(after);
-        !has_woken && !is_over
+        // While the ring is full nothing is read, and the connection stays readable.
+        !has_woken && !is_over && !self.is_full.load(SeqCst)
     }
 }
 

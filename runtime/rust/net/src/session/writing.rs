@@ -82,7 +82,9 @@ impl Session {
             return false;
         };
         if input.ended.is_none() && input.end - input.start < COLLECTED {
-            input.read(&*self.stream, Some(Instant::now()));
+            let has_come = input.read(&*self.stream, Some(Instant::now()));
+            // This thread holds `core`, and publishes when it has released it.
+            self.unpublished.fetch_or(has_come, SeqCst);
         }
         input.ended.is_some()
     }
@@ -97,7 +99,11 @@ impl Session {
         }
         let mut why = Why::Lost;
         if let Some(mut input) = try_lock(&self.input) {
-            while input.ended.is_none() && input.read(&*self.stream, Some(Instant::now())) {}
+            // A peer that goes on sending does not hold this thread up.
+            while input.ended.is_none()
+                && input.end - input.start < COLLECTED
+                && input.read(&*self.stream, Some(Instant::now()))
+            {}
             let said = input.said(self.terms.allowed());
             why = said.or(input.ended).unwrap_or(Why::Lost);
         }
@@ -243,22 +249,23 @@ impl Session {
         let Some(mut input) = try_lock(&self.input) else {
             return;
         };
-        let Some(core) = try_lock(&self.core) else {
-            return;
-        };
-        if !self.is_full.load(SeqCst) && input.ended.is_none() {
-            input.read(&*self.stream, Some(Instant::now()));
-        }
-        let mut is_awaited = false;
-        let after = self.work(core, false, |core, after| {
-            if core.far.role() != Role::Over {
-                self.publish(&mut input, core, after);
+        let mut is_awaited = self.never_waits.load(SeqCst);
+        if let Some(core) = try_lock(&self.core) {
+            if !self.is_full.load(SeqCst) && input.ended.is_none() {
+                input.read(&*self.stream, Some(Instant::now()));
             }
-            is_awaited = self.never_waits.load(SeqCst) && core.far.role() == Role::Sends;
-        });
-        drop(input);
-        self.finish(after);
-        // `watch` does not read, and forgets the session, while another thread reads.
+            let after = self.work(core, false, |core, after| {
+                if core.far.role() != Role::Over {
+                    self.publish(&mut input, core, after);
+                }
+                is_awaited = self.is_awaited(core);
+            });
+            drop(input);
+            self.finish(after);
+        } else {
+            self.leave_unpublished(input);
+        }
+        // `watch` does not read, and forgets the session, while another thread holds `input`.
         if is_awaited {
             watch::until_readable(self, false);
         }

@@ -1,0 +1,165 @@
+//! What a listener shares with its threads: which sessions there are, and whether more may begin.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::fd::OwnedFd;
+
+use crate::error::Verdict;
+use crate::handshake::{Policy, Served};
+use crate::session::Terms;
+use crate::stream::Stream;
+
+/// What the listener shares with its threads.
+pub(super) struct Shared {
+    pub(super) policy: Mutex<Policy>,
+    /// How many hellos are being read.
+    pub(super) handshakes: AtomicUsize,
+    /// Signalled when something changes that `run` or `accept` waits for.
+    pub(super) event: OwnedFd,
+    pub(super) state: Mutex<State>,
+    pub(super) ended: Condvar,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    /// Sessions of handlers that have not ended.
+    pub(super) sessions: usize,
+    pub(super) is_draining: bool,
+    /// Sessions for `accept` that are admitted while their hello is read, and have not begun.
+    pub(super) beginning: usize,
+    /// Connections that have begun, for `accept`, each with the side that it is for.
+    pub(super) begun: VecDeque<(Served, Box<dyn Stream>, Terms)>,
+}
+
+impl State {
+    /// Whether the listener is drained: no further session begins, and none is left.
+    pub(super) fn is_drained(&self) -> bool {
+        self.is_draining && self.sessions == 0 && self.beginning == 0
+    }
+
+    /// Whether a connection has begun for this side.
+    pub(super) fn has_begun(&self, served: &Served) -> bool {
+        self.begun.iter().any(|(of, ..)| of.is_side(served))
+    }
+
+    /// A connection that has begun for this side.
+    pub(super) fn take_begun(&mut self, served: &Served) -> Option<(Box<dyn Stream>, Terms)> {
+        let at = self.begun.iter().position(|(of, ..)| of.is_side(served))?;
+        let (_, stream, terms) = self.begun.remove(at)?;
+        Some((stream, terms))
+    }
+}
+
+impl Shared {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn policy(&self) -> MutexGuard<'_, Policy> {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn signal(&self) {
+        let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+}
+
+/// Stops a [`Listener`](crate::Listener) from another thread.
+#[derive(Clone)]
+pub struct Drain(pub(super) Arc<Shared>);
+
+impl Drain {
+    /// Accepts no further sessions: hellos are refused, and [`Listener::run`](crate::Listener::run) returns when the
+    /// sessions that have begun have ended.
+    pub fn begin(&self) {
+        self.0.state().is_draining = true;
+        self.0.signal();
+    }
+
+    /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended. Returns false if that
+    /// takes longer.
+    #[must_use]
+    pub fn within(&self, patience: Duration) -> bool {
+        self.begin();
+        let state = self.0.state();
+        let is_open = |state: &mut State| state.sessions > 0;
+        let waited = self.0.ended.wait_timeout_while(state, patience, is_open);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.sessions == 0
+    }
+}
+
+impl fmt::Debug for Drain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Drain")
+    }
+}
+
+/// A hello that is being read.
+pub(super) struct UnderWay(pub(super) Arc<Shared>);
+
+impl UnderWay {
+    pub(super) fn begin(shared: &Arc<Shared>) -> UnderWay {
+        shared.handshakes.fetch_add(1, SeqCst);
+        UnderWay(Arc::clone(shared))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.handshakes.fetch_sub(1, SeqCst);
+        self.0.signal();
+    }
+}
+
+/// A session for `accept` that is admitted and has not begun.
+pub(super) struct Beginning(Arc<Shared>);
+
+impl Beginning {
+    pub(super) fn of(shared: &Arc<Shared>) -> Result<Beginning, Verdict> {
+        let mut state = shared.state();
+        if state.is_draining {
+            return Err(Verdict::Draining);
+        }
+        state.beginning += 1;
+        Ok(Beginning(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        self.0.state().beginning -= 1;
+        self.0.signal();
+    }
+}
+
+/// A session that counts.
+pub(super) struct Place(Arc<Shared>);
+
+impl Place {
+    /// A free place; or why there is none.
+    pub(super) fn take(shared: &Arc<Shared>, most: usize) -> Result<Place, Verdict> {
+        let mut state = shared.state();
+        if state.is_draining {
+            return Err(Verdict::Draining);
+        }
+        if state.sessions >= most {
+            return Err(Verdict::Full);
+        }
+        state.sessions += 1;
+        Ok(Place(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.state().sessions -= 1;
+        self.0.ended.notify_all();
+        self.0.signal();
+    }
+}
