@@ -5,43 +5,38 @@ use crate::support::{is_named, repository, succeed};
 use std::path::Path;
 use std::process::Command;
 
-/// The benchmark in its quick form, where `DUOLOGUE_TEST_WITH` names it: nothing else compiles the crates that it compares against.
-#[test]
-fn every_case_of_the_benchmark_works() {
-    if !is_named("bench") {
-        return;
-    }
+/// Runs a benchmark in its quick form, which has to end with this line.
+fn works(choice: &[&str], ending: &str) {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(repository());
-    command.args(["bench", "-p", "duologue-bench", "--profile", "dev"]);
-    command.args(["--", "--quick"]);
+    command.arg("bench").args(choice);
+    command.args(["--profile", "dev", "--", "--quick"]);
     let output = run(command, b"");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success()
-            && printed.ends_with("every case works, and the cases of every bar exist\n"),
+        output.status.success() && printed.ends_with(ending),
         "{printed}{}",
         String::from_utf8_lossy(&output.stderr)
     );
 }
 
+/// The benchmark in its quick form, where `DUOLOGUE_TEST_WITH` names it: nothing else compiles the crates that it compares against.
+#[test]
+fn every_case_of_the_benchmark_works() {
+    if is_named("bench") {
+        works(
+            &["-p", "duologue-bench"],
+            "every case works, and the cases of every bar exist\n",
+        );
+    }
+}
+
 /// The same for sessions over sockets.
 #[test]
 fn every_case_of_the_benchmark_over_sockets_works() {
-    if !is_named("bench") {
-        return;
+    if is_named("bench") {
+        works(&["-p", "duologue-bench-remote"], "every case works\n");
     }
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(repository());
-    command.args(["bench", "-p", "duologue-bench-remote", "--profile", "dev"]);
-    command.args(["--", "--quick"]);
-    let output = run(command, b"");
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && printed.ends_with("every case works\n"),
-        "{printed}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
 }
 
 /// The same for the Scala pipes. The benchmark needs JDK 21 or newer: the one whose `java` is named by `DUOLOGUE_JAVA`, or the one
@@ -75,17 +70,7 @@ fn every_case_of_the_benchmark_in_scala_works() {
 /// The same for C.
 #[test]
 fn every_case_of_the_c_benchmark_works() {
-    if !is_named("bench") {
-        return;
+    if is_named("bench") {
+        works(&["--bench", "c"], "every case works\n");
     }
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(repository());
-    command.args(["bench", "--bench", "c", "--profile", "dev", "--", "--quick"]);
-    let output = run(command, b"");
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && printed.ends_with("every case works\n"),
-        "{printed}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
 }

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::scala::net;
-use crate::support::program::Scratch;
+use crate::support::program::{Scratch, path_with_compiler};
 use crate::support::scala::sources_in;
 use crate::support::{is_tested, repository, succeed};
 use std::fs;
@@ -50,14 +50,10 @@ fn edit(text: &str, difference: &str) -> String {
 
 /// A command of the page, with the repository where the page has it and the compiler in `PATH`.
 fn shell(scratch: &Scratch, commands: &str) -> Command {
-    let compiler = Path::new(env!("CARGO_BIN_EXE_duologue"));
-    let own = compiler.parent().expect("it is in a folder").to_owned();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let all = [own].into_iter().chain(std::env::split_paths(&path));
-    let path = std::env::join_paths(all).expect("no folder has a colon in its name");
     let mut bash = Command::new("bash");
     bash.args(["-e", "-c", &format!("exec 2>&1; {commands}")]);
-    bash.current_dir(scratch.path("")).env("PATH", path);
+    bash.current_dir(scratch.path(""))
+        .env("PATH", path_with_compiler());
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("networking-target");
     bash.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS");
     bash.env("CARGO_NET_OFFLINE", "true");

@@ -3,9 +3,9 @@
 
 use crate::c::cmake::{installed, tool};
 use crate::support::c::scratch;
+use crate::support::program::path_with_compiler;
 use crate::support::scala::{Scala, folder, maven, tool as jvm_tool};
 use crate::support::{copy, edit, is_named, repository, succeed};
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,15 +23,6 @@ fn text(section: &str, language: &str) -> String {
     assert_eq!(blocks.len(), 1, "blocks in {language}");
     let (block, _) = blocks[0].split_once("```").expect("a block is closed");
     block.to_owned()
-}
-
-/// `PATH` with the protocol compiler in it.
-fn path() -> OsString {
-    let compiler = Path::new(env!("CARGO_BIN_EXE_duologue"));
-    let own = compiler.parent().expect("it is in a folder").to_owned();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let all = [own].into_iter().chain(std::env::split_paths(&path));
-    std::env::join_paths(all).expect("no folder has a colon in its name")
 }
 
 /// The program in C and its protocols, in a folder without a build.
@@ -63,7 +54,7 @@ fn meson() {
     tool("pkg-config", "pkg-config");
     let mut setup = tool("meson", "meson");
     setup.arg("setup").arg(&build).arg(&source);
-    setup.env("PATH", path());
+    setup.env("PATH", path_with_compiler());
     setup.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
     succeed(&mut setup).unwrap_or_else(|failure| panic!("{failure}"));
     let ninja = || succeed(tool("ninja", "ninja-build").arg("-C").arg(&build));
@@ -105,7 +96,9 @@ fn make() {
     tool("pkg-config", "pkg-config");
     let run = || {
         let mut make = tool("make", "make");
-        make.arg("-C").arg(&source).env("PATH", path());
+        make.arg("-C")
+            .arg(&source)
+            .env("PATH", path_with_compiler());
         make.env("LC_ALL", "C");
         make.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
         succeed(&mut make)
@@ -150,7 +143,9 @@ fn two_files() {
     tool("cmake", "cmake");
     let run = |folder: &Path, commands: &str| {
         let mut shell = Command::new("sh");
-        shell.args(["-e", "-c", commands]).env("PATH", path());
+        shell
+            .args(["-e", "-c", commands])
+            .env("PATH", path_with_compiler());
         succeed(shell.current_dir(folder)).unwrap_or_else(|failure| panic!("{failure}"))
     };
     run(&clone, &text("Two files in C", "sh"));
@@ -215,7 +210,7 @@ fn mill() {
     let run = |task: &str| {
         let mut run = Command::new("sh");
         run.arg(&mill).args(["--no-daemon", "--ticker", "false"]);
-        run.arg(task).env("PATH", path());
+        run.arg(task).env("PATH", path_with_compiler());
         succeed(run.current_dir(&project))
     };
     // Lets Mill fetch and compile what it needs for itself before the time limit of the program applies.
@@ -234,7 +229,9 @@ fn maven() {
     fs::write(project.join("pom.xml"), text("Maven", "xml")).expect("it can be written");
     hold(&main.join("protocols"), || {
         let mut compile = jvm_tool("mvn");
-        compile.args(["-B", "compile"]).env("PATH", path());
+        compile
+            .args(["-B", "compile"])
+            .env("PATH", path_with_compiler());
         succeed(compile.current_dir(&project))?;
         Scala::Three.run(&[project.join("target/classes")], "Main", &[])
     });

@@ -11,6 +11,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("in vain", "without success"),
     ("whoever", "the side that, the thread that"),
     ("too much alike", "collide, produce the same name"),
+    ("every so many", "every N"),
     ("so many bytes", "that many bytes, N bytes"),
     ("so many messages", "that many messages, N messages"),
     ("under way", "in flight, in progress"),

@@ -16,7 +16,7 @@ enum {
     LEAVE = 3,
     DRAIN = 4,
     MOST_COUNT = 10,
-    /* A check that does not wait reads so often at most: a peer may send faster than it reads. */
+    /* The most reads of a check that does not wait: a peer may send faster than it reads. */
     MOST_READS = 1024
 };
 

@@ -5,7 +5,7 @@
 
 #include "net_listener.h"
 
-/* What is done while a listener drains is looked at so often, in nanoseconds. */
+/* How often a listener that drains looks whether its sessions are over, in nanoseconds. */
 #define PERIOD UINT64_C(100000000)
 
 /* A session and its handler. */

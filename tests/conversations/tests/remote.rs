@@ -2,34 +2,13 @@
 #![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
+use conversations::sockets::{listener, pair, path};
 use conversations::{converse, protocols};
 use duologue::{Closed, Why};
 use duologue_net::{Error, Listener, Verdict};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
 use std::thread;
-
-/// The path of a socket that no other test uses.
-fn path(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir();
-    folder.join(format!("duologue-{}-{name}.sock", std::process::id()))
-}
-
-/// Both endpoints of a session over a Unix socket.
-fn pair<S, C>(name: &str) -> (S, C)
-where
-    S: duologue_net::Open,
-    C: duologue_net::Open,
-{
-    let address = format!("unix:{}", path(name).display());
-    let mut listener = Listener::bind(&address).expect("nobody else listens here");
-    thread::scope(|scope| {
-        let client = scope.spawn(|| duologue_net::connect(&address).expect("it is accepted"));
-        let server = listener.accept().expect("it connects");
-        (server, client.join().expect("it does not panic"))
-    })
-}
 
 macro_rules! cases {
     ($($case:ident: $($protocol:ident)::+ $state:ident,)*) => {$(
@@ -92,8 +71,7 @@ fn a_sender_that_is_dropped_has_left() {
 
 #[test]
 fn the_wrong_side_is_refused() {
-    let address = format!("unix:{}", path("wrong").display());
-    let mut listener = Listener::bind(&address).expect("nobody else listens here");
+    let (mut listener, address) = listener("wrong");
     let drain = listener.drain();
     let serving = thread::spawn(move || {
         listener.serve(|_: server::Login| {});

@@ -4,8 +4,9 @@
 
 use conversations::protocols::bank::{self, Connected, Login, LoginResponse};
 use conversations::protocols::numbers;
+use conversations::sockets::listener;
 use duologue::{Closed, PortSet, TryRecvError, Why};
-use duologue_net::{Connector, Listener, Open};
+use duologue_net::{Connector, Open};
 use std::env;
 use std::error::Error;
 use std::io::{Write, stdin};
@@ -66,9 +67,7 @@ struct Peer(Child);
 impl Peer {
     /// Starts one with this heartbeat, and accepts its session.
     fn start<E: Open>(kind: &str, name: &str, seconds: u16) -> (Peer, E) {
-        let path = env::temp_dir().join(format!("duologue-{}-{name}.sock", std::process::id()));
-        let address = format!("unix:{}", path.display());
-        let mut listener = Listener::bind(&address).expect("nobody else listens here");
+        let (mut listener, address) = listener(name);
         listener.heartbeat(seconds);
         let child = Command::new(env::current_exe().expect("there is one"))
             .args(["--exact", "peer"])

@@ -4,11 +4,11 @@
 
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::protocols::{numbers, pingpong};
+use conversations::sockets::{accepted, listener, unhex};
 use duologue::{Closed, Endpoint, Select, TryRecvError, Why};
-use duologue_net::{Connector, Error, Fingerprint, Listener, Open, Socket, Stream};
+use duologue_net::{Connector, Error, Fingerprint, Open, Socket, Stream};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -22,26 +22,11 @@ const HELLO: &str =
     "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
 const ANSWER: &str = "64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000000";
 
-/// The path of a socket that no other test uses.
-fn path(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("duologue-{}-{name}.sock", std::process::id()))
-}
-
-fn listener(name: &str) -> (Listener, String) {
-    let address = format!("unix:{}", path(name).display());
-    let listener = Listener::bind(&address).expect("nobody else listens here");
-    (listener, address)
-}
-
 /// Both endpoints of a session whose server accepts payloads of 1,024 bytes.
 fn narrow<S: Open, C: Open>(name: &str) -> (S, C) {
     let (mut listener, address) = listener(name);
     listener.max_payload(1_024);
-    thread::scope(|scope| {
-        let client = scope.spawn(|| duologue_net::connect(&address).expect("it is accepted"));
-        let server = listener.accept().expect("it connects");
-        (server, client.join().expect("it does not panic"))
-    })
+    accepted(&mut listener, &address)
 }
 
 #[test]
@@ -61,7 +46,7 @@ fn a_message_that_is_too_large_ends_the_session_for_both_sides() {
     };
     let waiting = client
         .login("n".repeat(1_018), "1234".into())
-        .expect("the sender is told when it uses the next endpoint");
+        .expect("the next operation reports it");
     let closed = waiting.recv().map(drop).expect_err("it was not sent");
     assert_eq!(closed.why(), Why::TooLarge);
     let text = "the session was closed in state `bank.login_response`: a message was too large for its receiver";
@@ -125,13 +110,6 @@ fn accepting_admits_older_versions() {
     });
 }
 
-/// Some bytes of `tests/wire/streams.txt`.
-fn unhex(hex: &str) -> Vec<u8> {
-    let digits = (0..hex.len()).step_by(2);
-    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
-    digits.map(byte).collect()
-}
-
 /// The `broken` lines of `tests/wire/streams.txt`.
 #[test]
 fn frames_that_break_the_format_end_the_session() {
@@ -157,6 +135,20 @@ fn frames_that_break_the_format_end_the_session() {
 }
 
 /// The accepting side may ask the connecting side to end the session soon.
+/// Connects and logs in.
+fn connected(socket: UnixStream) -> client::Connected {
+    let login: client::Login = Connector::new()
+        .connect_over(Socket::of(socket.into()))
+        .expect("it is accepted");
+    let waiting = login
+        .login("holk".into(), "1234".into())
+        .expect("it is open");
+    let Ok(LoginResponse::Ok(connected)) = waiting.recv() else {
+        panic!("it is ok")
+    };
+    connected
+}
+
 #[test]
 fn a_client_goes_on_when_its_server_drains() {
     let (socket, raw) = UnixStream::pair().expect("there are descriptors");
@@ -168,15 +160,7 @@ fn a_client_goes_on_when_its_server_drains() {
         let mut rest = Vec::new();
         raw.read_to_end(&mut rest).expect("it ends");
     });
-    let login: client::Login = Connector::new()
-        .connect_over(Socket::of(socket.into()))
-        .expect("it is accepted");
-    let waiting = login
-        .login("holk".into(), "1234".into())
-        .expect("it is open");
-    let Ok(LoginResponse::Ok(connected)) = waiting.recv() else {
-        panic!("it is ok")
-    };
+    let connected = connected(socket);
     connected.quit().expect("it is open");
     answering.join().expect("it does not panic");
 }
@@ -186,15 +170,7 @@ fn flushing_writes_at_once() {
     let (socket, mut raw) = UnixStream::pair().expect("there are descriptors");
     raw.write_all(&unhex(ANSWER)).expect("it is read");
     raw.write_all(&[1]).expect("it is read");
-    let login: client::Login = Connector::new()
-        .connect_over(Socket::of(socket.into()))
-        .expect("it is accepted");
-    let waiting = login
-        .login("holk".into(), "1234".into())
-        .expect("it is open");
-    let Ok(LoginResponse::Ok(connected)) = waiting.recv() else {
-        panic!("it is ok")
-    };
+    let connected = connected(socket);
     let mut connected = connected.deposit(1.0).expect("it is open");
     connected.flush();
     raw.set_nonblocking(true).expect("it is a socket");

@@ -57,6 +57,19 @@ fn reads_late(
     })
 }
 
+/// The task waits while nobody reads, and after `say` everything arrives. Whatever else the executor's only thread does, it gets here.
+async fn all_arrive(
+    sending: tokio::task::JoinHandle<Result<(), Closed>>,
+    say: mpsc::Sender<()>,
+    reading: thread::JoinHandle<(u64, Why)>,
+) {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!sending.is_finished(), "nobody reads");
+    say.send(()).expect("it waits");
+    sending.await.expect("no panic").expect("it is open");
+    assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
+}
+
 /// The executor has one thread, which tells the peer to begin.
 #[tokio::test(flavor = "current_thread")]
 async fn a_task_does_not_hold_its_thread_up_when_it_sends() {
@@ -70,11 +83,7 @@ async fn a_task_does_not_hold_its_thread_up_when_it_sends() {
         }
         Ok::<(), Closed>(())
     });
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(!sending.is_finished(), "nobody reads");
-    say.send(()).expect("it waits");
-    sending.await.expect("no panic").expect("it is open");
-    assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
+    all_arrive(sending, say, reading).await;
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -89,11 +98,7 @@ async fn a_shared_sender_does_not_hold_its_thread_up_either() {
         }
         Ok::<(), Closed>(())
     });
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(!sending.is_finished(), "nobody reads");
-    say.send(()).expect("it waits");
-    sending.await.expect("no panic").expect("it is open");
-    assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
+    all_arrive(sending, say, reading).await;
 }
 
 /// A last message, and leaving, do not wait in a task. What was sent arrives nevertheless.

@@ -3,32 +3,16 @@
 
 use conversations::protocols::bank::{self, Connected, Login, LoginResponse, client, server};
 use conversations::protocols::pingpong;
+use conversations::sockets::{listener, pair, path};
 use duologue::{Closed, PortSet, Select, TryRecvError, Why};
 use duologue_net::{Error, Listener};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 /// Longer than any step takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
-
-/// The path of a socket that no other test uses.
-fn path(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("duologue-{}-{name}.sock", std::process::id()))
-}
-
-/// Both endpoints of a session over a Unix socket.
-fn pair<S: duologue_net::Open, C: duologue_net::Open>(name: &str) -> (S, C) {
-    let address = format!("unix:{}", path(name).display());
-    let mut listener = Listener::bind(&address).expect("nobody else listens here");
-    thread::scope(|scope| {
-        let client = scope.spawn(|| duologue_net::connect(&address).expect("it is accepted"));
-        let server = listener.accept().expect("it connects");
-        (server, client.join().expect("it does not panic"))
-    })
-}
 
 /// A session after the login.
 fn connected(name: &str) -> (server::Connected, client::Connected) {
@@ -241,8 +225,7 @@ fn a_client_whose_connection_is_cut_is_lost() {
 /// A hello that was admitted before the listener drains becomes a session.
 #[test]
 fn a_listener_that_drains_accepts_what_has_begun() {
-    let address = format!("unix:{}", path("drained").display());
-    let mut listener = Listener::bind(&address).expect("nobody else listens here");
+    let (mut listener, address) = listener("drained");
     let drain = listener.drain();
     listener.admit(move |_| {
         drain.begin();

@@ -1,6 +1,7 @@
 //! The bytes of `tests/wire/payloads.txt`, read and written by generated encoders.
 #![forbid(unsafe_code)]
 
+use conversations::sockets::unhex;
 use conversations::wire::payloads::{All, client, server};
 use duologue::transport::{Arrival, Driver, Encoder, FarEnd, Forwarded, Open, Why};
 use std::sync::{Arc, Mutex};
@@ -87,12 +88,7 @@ const MESSAGES: [&str; 26] = [
 ];
 
 fn bytes(hex: &str) -> Vec<u8> {
-    if hex == "-" {
-        return Vec::new();
-    }
-    let digits = hex.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    digits.map(|pair| byte(pair).expect("two digits")).collect()
+    if hex == "-" { Vec::new() } else { unhex(hex) }
 }
 
 /// The frame of a message, as `docs/wire.md` specifies it.

@@ -2,6 +2,7 @@
 
 use super::{generate, generate_with, quiet};
 use crate::support::c::{C_WARNINGS, Compiler, Program, Watch, runtime, scratch, sources_in};
+use crate::support::program::path_with_compiler;
 use crate::support::{is_named, is_tested, repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -480,15 +481,9 @@ fn the_recipe_for_a_device() {
         std::os::unix::fs::symlink(repository().join(part), folder.join(part))
             .expect("it can be written");
     }
-    let compiler = Path::new(env!("CARGO_BIN_EXE_duologue"));
-    let own = compiler.parent().expect("it is in a folder").to_owned();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths([own].into_iter().chain(std::env::split_paths(&path)));
     let mut shell = Command::new("timeout");
     shell.args(["300", "sh", "-e", "-c", commands]);
-    shell
-        .current_dir(&folder)
-        .env("PATH", path.expect("no folder has a colon in its name"));
+    shell.current_dir(&folder).env("PATH", path_with_compiler());
     let said = succeed(&mut shell).unwrap_or_else(|complaint| panic!("{complaint}"));
     assert!(said.ends_with(TRANSCRIPT), "{said}");
 }

@@ -1,5 +1,6 @@
 //! The `duologue` program in a scratch folder, and what it did as a transcript.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
@@ -161,4 +162,13 @@ fn without_times(text: &str) -> String {
         }
     }
     lines
+}
+
+/// `PATH` with the protocol compiler in it.
+pub fn path_with_compiler() -> OsString {
+    let compiler = Path::new(env!("CARGO_BIN_EXE_duologue"));
+    let own = compiler.parent().expect("it is in a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = [own].into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(all).expect("no folder has a colon in its name")
 }

@@ -136,7 +136,7 @@ impl Address {
     }
 }
 
-/// Connects to a Unix socket. If so many connections wait there that none is taken, tries again until the deadline.
+/// Connects to a Unix socket. While the listener's backlog is full, tries again until the deadline.
 fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let mut pause = SHORTEST_PAUSE;

@@ -88,9 +88,9 @@ impl Connector {
         self
     }
 
-    /// Promises the listener a sign of life at least every so many seconds, by which it finds out that this process or
-    /// the connection is gone: after three times as long, its session is [`Lost`](duologue::Why::Lost). 0, the default,
-    /// promises nothing. Whether this side finds out that the listener is gone depends on the listener's heartbeat.
+    /// Promises the listener a sign of life at least every `seconds`, so that it detects when this process or the
+    /// connection is gone: after three times as long, its session is [`Lost`](duologue::Why::Lost). 0, the default,
+    /// promises nothing. Whether this side detects that the listener is gone depends on the listener's heartbeat.
     #[must_use]
     pub fn heartbeat(mut self, seconds: u16) -> Connector {
         self.heartbeat = seconds;

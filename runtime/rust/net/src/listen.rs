@@ -122,7 +122,7 @@ impl Listener {
         self
     }
 
-    /// Promises the peers of sessions that begin from now on a sign of life at least every so many seconds; 0, the
+    /// Promises the peers of sessions that begin from now on a sign of life at least every `seconds`; 0, the
     /// default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
     pub fn heartbeat(&mut self, seconds: u16) -> &mut Listener {
         self.shared.policy().heartbeat = seconds;

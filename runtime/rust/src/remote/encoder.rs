@@ -48,7 +48,7 @@ impl Encoder {
         self.bytes.shrink_to(keep);
     }
 
-    /// Forgets the first bytes, of which there are at least so many.
+    /// Forgets the first `count` bytes. There are at least that many.
     pub fn forget(&mut self, count: usize) {
         drop(self.bytes.drain(..count));
     }

@@ -5,6 +5,7 @@ import static org.openjdk.jcstress.annotations.Expect.ACCEPTABLE;
 import java.nio.ByteBuffer;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.JCStressMeta;
 import org.openjdk.jcstress.annotations.JCStressTest;
 import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
@@ -108,9 +109,13 @@ public final class FarEnds {
         }
     }
 
-    @JCStressTest
+    /** What the tests have in common. */
     @Outcome(id = {"0, 0", "0, 1"}, expect = ACCEPTABLE, desc = "There is space again.")
     @Outcome(id = "1, 1", expect = ACCEPTABLE, desc = "It waits, and is woken.")
+    public static final class Woken {}
+
+    @JCStressTest
+    @JCStressMeta(Woken.class)
     @State
     public static class SharedWaitsWhileItIsWritten extends Blocked {
         private final SenderQueue queue = new SenderQueue();
@@ -132,8 +137,7 @@ public final class FarEnds {
     }
 
     @JCStressTest
-    @Outcome(id = {"0, 0", "0, 1"}, expect = ACCEPTABLE, desc = "There is space again.")
-    @Outcome(id = "1, 1", expect = ACCEPTABLE, desc = "It waits, and is woken.")
+    @JCStressMeta(Woken.class)
     @State
     public static class SharedWaitsAfterItWasWritten extends Blocked {
         private final SenderQueue queue = new SenderQueue();
@@ -160,8 +164,7 @@ public final class FarEnds {
     }
 
     @JCStressTest
-    @Outcome(id = {"0, 0", "0, 1"}, expect = ACCEPTABLE, desc = "There is space again.")
-    @Outcome(id = "1, 1", expect = ACCEPTABLE, desc = "It waits, and is woken.")
+    @JCStressMeta(Woken.class)
     @State
     public static class WaitsWhileItIsWritten extends Blocked {
         @Actor

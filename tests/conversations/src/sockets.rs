@@ -1,0 +1,56 @@
+//! What the tests of sessions over sockets share.
+
+use duologue_net::{Listener, Open};
+use std::path::PathBuf;
+use std::thread;
+
+/// The path of a socket that no other test uses.
+#[must_use]
+pub fn path(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("duologue-{}-{name}.sock", std::process::id()))
+}
+
+/// A listener that no other test uses, and its address.
+///
+/// # Panics
+/// If it cannot listen there.
+#[must_use]
+pub fn listener(name: &str) -> (Listener, String) {
+    let address = format!("unix:{}", path(name).display());
+    let listener = Listener::bind(&address).expect("nobody else listens here");
+    (listener, address)
+}
+
+/// Both endpoints of a session over a Unix socket.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn pair<S: Open, C: Open>(name: &str) -> (S, C) {
+    let (mut listener, address) = listener(name);
+    accepted(&mut listener, &address)
+}
+
+/// Both endpoints of a session that this listener accepts.
+///
+/// # Panics
+/// If it does not.
+#[must_use]
+pub fn accepted<S: Open, C: Open>(listener: &mut Listener, address: &str) -> (S, C) {
+    thread::scope(|scope| {
+        let client = scope.spawn(|| duologue_net::connect(address).expect("it is accepted"));
+        let server = listener.accept().expect("it connects");
+        (server, client.join().expect("it does not panic"))
+    })
+}
+
+/// The bytes of a text of hexadecimal digits.
+///
+/// # Panics
+/// If it has other characters.
+#[must_use]
+pub fn unhex(hex: &str) -> Vec<u8> {
+    let digits = (0..hex.len()).step_by(2);
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
+    digits.map(byte).collect()
+}
