@@ -4,12 +4,12 @@
 
 use crate::scala::net;
 use crate::support::program::{Scratch, path_with_compiler};
+use crate::support::running::Running;
 use crate::support::scala::sources_in;
 use crate::support::{is_tested, repository, succeed};
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 /// A block of the page.
 struct Block<'p> {
@@ -60,18 +60,8 @@ fn shell(scratch: &Scratch, commands: &str) -> Command {
     bash
 }
 
-/// A server, which is stopped in the end.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Builds and starts the server, and waits until it prints `expected`.
-fn serve(scratch: &Scratch, command: &str, expected: &str) -> Server {
+fn serve(scratch: &Scratch, command: &str, expected: &str) -> Running {
     let build = command.replace("cargo run", "cargo build --quiet");
     let (build, address) = build
         .trim_end()
@@ -81,18 +71,8 @@ fn serve(scratch: &Scratch, command: &str, expected: &str) -> Server {
     // Not through Cargo: what is killed in the end has to be the server.
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("networking-target/debug/server");
     let mut server = Command::new(program);
-    server.arg(address).current_dir(scratch.path(""));
-    let mut server = server
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it was just built");
-    let output = server.stdout.take().expect("its output is a pipe");
-    let server = Server(server);
-    let mut line = String::new();
-    BufReader::new(output)
-        .read_line(&mut line)
-        .expect("it is text");
-    assert_eq!(line, expected);
+    let mut server = Running::start(server.arg(address).current_dir(scratch.path("")));
+    assert_eq!(server.line(), expected.trim_end());
     server
 }
 

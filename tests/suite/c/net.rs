@@ -7,11 +7,11 @@ use super::processes::Case;
 use super::programs::{AT_HOME, CASES};
 use super::{generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
+use crate::support::running::converse;
 use crate::support::{is_tested, repository};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 /// The case of a program of `tests/remote`.
@@ -143,13 +143,9 @@ fn build_remote(watch: Watch) -> PathBuf {
 }
 
 /// The lines of a transcript that one side writes.
-fn lines_of(side: &str, expected: &str) -> String {
-    let mut lines = String::new();
-    for line in expected.lines().filter(|line| line.starts_with(side)) {
-        lines.push_str(line);
-        lines.push('\n');
-    }
-    lines
+fn lines_of<'t>(side: &str, expected: &'t str) -> Vec<&'t str> {
+    let lines = expected.lines();
+    lines.filter(|line| line.starts_with(side)).collect()
 }
 
 fn check_conversations(watch: Watch, addresses: &[&str]) {
@@ -162,34 +158,16 @@ fn check_conversations(watch: Watch, addresses: &[&str]) {
         let expected = std::fs::read_to_string(expected).expect("every case has a transcript");
         for address in addresses {
             let folder = program.parent().expect("it is in a folder");
-            let mut server = Command::new(&program)
-                .current_dir(folder)
-                .args(["server", case, address])
-                .stdout(Stdio::piped())
-                .spawn()
-                .expect("it can be started");
-            let mut written = BufReader::new(server.stdout.take().expect("it is piped"));
-            let mut first = String::new();
-            written.read_line(&mut first).expect("it can be read");
-            let listens = first.trim_end().strip_prefix("listening ");
-            let listens = listens.unwrap_or_else(|| panic!("{case}: {first}"));
-            let client = Command::new(&program)
-                .current_dir(folder)
-                .args(["client", case, listens])
-                .output()
-                .expect("it can be started");
-            let mut lines = String::new();
-            written.read_to_string(&mut lines).expect("it can be read");
-            let ended = server.wait().expect("it ends");
-            let complaint = String::from_utf8_lossy(&client.stderr);
-            assert!(
-                ended.success(),
-                "{case}: the server ended with {ended}: {complaint}"
-            );
-            assert!(client.status.success(), "{case}: {complaint}");
-            assert_eq!(lines, lines_of("server <-", &expected), "{case}");
-            let lines = String::from_utf8_lossy(&client.stdout);
-            assert_eq!(lines, lines_of("client <-", &expected), "{case}");
+            let side = || {
+                let mut command = Command::new(&program);
+                command.current_dir(folder);
+                command
+            };
+            let outcomes = converse(side(), side(), case, address, None);
+            for (outcome, mark) in outcomes.iter().zip(["client <-", "server <-"]) {
+                assert_eq!(outcome.code, Some(0), "{case}: {outcome:?}");
+                assert_eq!(outcome.lines, lines_of(mark, &expected), "{case}");
+            }
         }
     }
 }

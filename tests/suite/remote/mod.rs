@@ -4,8 +4,9 @@
 mod programs;
 mod proxy;
 
+use crate::support::running::Outcome;
 use crate::support::{is_tested, repository};
-use programs::{Language, Outcome, converse};
+use programs::{Language, converse};
 use proxy::{Fault, Proxy};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

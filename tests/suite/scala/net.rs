@@ -1,6 +1,7 @@
 //! Sessions over sockets: the suites of `runtime/scala/net`, and the conversations of `tests/run` between two processes.
 
 use super::{documented, folders_in, package_of, protocol_of, read};
+use crate::support::running::converse;
 use crate::support::scala::{Scala, folder, generate_with, maven, protocols_in, sources_in, tool};
 use crate::support::{is_tested, repository, succeed};
 use duologue::check::CheckedProgram;
@@ -10,9 +11,8 @@ use duologue::target::Options;
 use duologue::wire::Plan;
 use std::fmt::Write;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
 const POM: &str = "runtime/scala/net/pom.xml";
@@ -176,7 +176,7 @@ fn sessions_over_sockets_in_scala_2() {
 }
 
 /// The lines of one side.
-fn lines_of(case: &str, side: &str) -> String {
+fn lines_of(case: &str, side: &str) -> Vec<String> {
     let expected = read(
         &repository()
             .join("tests/run")
@@ -186,32 +186,19 @@ fn lines_of(case: &str, side: &str) -> String {
     let own = expected
         .lines()
         .filter(|line| line.starts_with(&format!("{side} ")));
-    own.map(|line| format!("{line}\n")).collect()
+    own.map(str::to_owned).collect()
 }
 
 /// Runs a case with the server in one version of Scala and the client in the other, over this address.
 fn talks(case: &str, address: &str, server: Scala, client: Scala) {
-    let mut command = remote_program(server);
-    command.args(["server", case, address]);
-    let mut serving = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("java can be started");
-    let mut output = BufReader::new(serving.stdout.take().expect("it is piped"));
-    let mut first = String::new();
-    output.read_line(&mut first).expect("it is text");
-    let address = first
-        .trim_end()
-        .strip_prefix("listening ")
-        .unwrap_or_else(|| panic!("{case}: {first}"));
-    let mut command = remote_program(client);
-    command.args(["client", case, address]);
-    let printed = succeed(&mut command).unwrap_or_else(|failure| panic!("{case}: {failure}"));
-    assert_eq!(printed, lines_of(case, "client"), "{case}, the client");
-    let mut rest = String::new();
-    output.read_to_string(&mut rest).expect("it is text");
-    assert!(serving.wait().expect("it was started").success(), "{case}");
-    assert_eq!(rest, lines_of(case, "server"), "{case}, the server");
+    let (client, server) = (remote_program(client), remote_program(server));
+    for (outcome, side) in converse(client, server, case, address, None)
+        .iter()
+        .zip(["client", "server"])
+    {
+        assert_eq!(outcome.code, Some(0), "{case}, the {side}: {outcome:?}");
+        assert_eq!(outcome.lines, lines_of(case, side), "{case}, the {side}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub mod c;
 pub mod choices;
 pub mod program;
+pub mod running;
 pub mod rust;
 pub mod sarif;
 pub mod scala;

@@ -1,0 +1,119 @@
+//! Programs that run beside a test: servers, and the two sides of a conversation.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// No conversation takes this long, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What it wrote, except for lines that were read before.
+    pub lines: Vec<String>,
+    /// Its exit code; `None` if it was stopped because it took too long.
+    pub code: Option<i32>,
+    pub errors: String,
+}
+
+/// A program that runs. Its output is read by threads, so it never waits for a reader. It is stopped when the test ends, also by a
+/// failure.
+pub struct Running {
+    child: Child,
+    output: Option<BufReader<ChildStdout>>,
+    errors: Option<thread::JoinHandle<String>>,
+}
+
+impl Running {
+    pub fn start(command: &mut Command) -> Running {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut stream = child.stderr.take().expect("it is piped");
+        let errors = thread::spawn(move || {
+            let mut text = Vec::new();
+            // What was read before an error is shown.
+            let _ = stream.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        Running {
+            child,
+            output: Some(output),
+            errors: Some(errors),
+        }
+    }
+
+    /// The next line that it writes, without its end.
+    pub fn line(&mut self) -> String {
+        let output = self.output.as_mut().expect("it has not ended");
+        let mut line = String::new();
+        output.read_line(&mut line).expect("the output is text");
+        line.trim_end().to_owned()
+    }
+
+    /// Waits for the program's end.
+    pub fn end(mut self) -> Outcome {
+        let mut output = self.output.take().expect("it ends once");
+        let errors = self.errors.take().expect("it ends once");
+        let reading = thread::spawn(move || {
+            let mut text = String::new();
+            output
+                .read_to_string(&mut text)
+                .expect("the output is text");
+            text.lines().map(str::to_owned).collect()
+        });
+        let start = Instant::now();
+        let code = loop {
+            match self.child.try_wait().expect("the child exists") {
+                Some(status) => break status.code(),
+                None if start.elapsed() > PATIENCE => {
+                    self.stop();
+                    break None;
+                }
+                None => thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        Outcome {
+            lines: reading.join().expect("it does not panic"),
+            code,
+            errors: errors.join().expect("it does not panic"),
+        }
+    }
+
+    fn stop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Runs a case of `tests/run` between two programs `remote`. The server listens at `address`; the client connects there, or to
+/// `through`. Returns how the client and the server ended.
+pub fn converse(
+    mut client: Command,
+    mut server: Command,
+    case: &str,
+    address: &str,
+    through: Option<&str>,
+) -> [Outcome; 2] {
+    let mut server = Running::start(server.args(["server", case, address]));
+    let listening = server.line();
+    let Some(heard) = listening.strip_prefix("listening ") else {
+        let outcome = server.end();
+        panic!("the server says {listening:?}, not where it listens: {outcome:?}");
+    };
+    let client = Running::start(client.args(["client", case, through.unwrap_or(heard)]));
+    [client.end(), server.end()]
+}
