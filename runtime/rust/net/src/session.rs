@@ -6,7 +6,7 @@
 //! itself, so the session runs on the sender's thread, right after the message was published. The thread that waits for a
 //! message also reads: it calls [`Driver::wait`]. Only for tasks, and for threads that wait for several sessions, the
 //! process has one thread that reads, and writes what a connection did not take at once (`watch`). Another writes what a
-//! sender has collected for too long (`flush`), and a third one does what has its time (`timer`).
+//! sender has collected for too long (`flush`), and a third one does timed work (`timer`).
 //!
 //! These three never wait for a connection. The sender of a message waits until it is written, unless tasks use the
 //! session (`never_waits`). Where nobody waits and the connection takes nothing, what was sent stays in the ring until

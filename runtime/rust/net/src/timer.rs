@@ -1,5 +1,5 @@
-//! A thread of the process that does what has its time: heartbeats, and connections that are closed although nobody reads
-//! what was written last. It is started when the first session needs it.
+//! The thread of the process for timed work: heartbeats, and closing connections whose peers do not read the last bytes.
+//! It is started when the first session needs it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use crate::session::Session;
 use crate::stream::left;
 
-/// What has its time.
+/// Timed work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
-    /// To say that this side is there, and to see whether the peer is.
+    /// Say that this side is there, and check whether the peer is.
     Pulse,
-    /// To close a connection whose last bytes nobody reads.
+    /// Close a connection whose last bytes nobody reads.
     Linger,
 }
 
@@ -54,7 +54,7 @@ fn entries() -> MutexGuard<'static, BinaryHeap<Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets the thread do this at that time.
+/// Schedules work for a session.
 pub(crate) fn at(at: Instant, what: What, session: &Arc<Session>) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {

@@ -1,4 +1,4 @@
-//! What a session writes, how it ends, and what it does from time to time.
+//! What a session writes, how it ends, and its timed work.
 
 use std::mem;
 use std::sync::atomic::Ordering::SeqCst;
@@ -197,7 +197,7 @@ impl Session {
         }
     }
 
-    /// Does what has its time. Returns when that has its time again.
+    /// Does timed work. Returns when it is due again.
     pub(crate) fn on_time(self: &Arc<Session>, what: What) -> Option<Instant> {
         match what {
             What::Pulse => self.pulse(),
@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// Closes the connection of a session that is over, if it has taken nothing for too long.
+    /// Closes the connection of a session that is over, if the peer has read nothing for too long.
     fn linger(self: &Arc<Session>) -> Option<Instant> {
         let mut next = None;
         // No thread holds the lock for long: nobody waits for a session that is over.
