@@ -8,14 +8,14 @@ mod blocking;
 mod closing;
 mod crowds;
 mod dialogue;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "membarrier"))]
 #[allow(unsafe_code)]
 mod filter;
 mod futures;
 mod golden;
 mod port_set;
 mod random;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "membarrier"))]
 mod refused;
 mod select;
 mod services;
