@@ -51,6 +51,12 @@ impl Edge {
     }
 }
 
+/// The side that receives the messages of a state. A terminal state has none; for it this is the client.
+#[must_use]
+pub fn receiver(state: &State) -> Side {
+    state.active_side().map_or(Side::Client, Side::dual)
+}
+
 /// One side of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint<'a> {

@@ -4,11 +4,10 @@ use crate::support::{is_named, repository, succeed};
 use std::path::Path;
 use std::process::Command;
 
-/// Packs a crate, and builds it from nothing but what was packed.
+const PACKAGES: [&str; 3] = ["duologue-runtime", "duologue-net", "duologue"];
+
+/// Checks what a crate packs: its own sources, and nothing of the rest of the repository.
 fn packs(package: &str) {
-    if !is_named("packages") {
-        return;
-    }
     let mut list = Command::new(env!("CARGO"));
     list.current_dir(repository());
     list.args(["package", "--list", "--allow-dirty", "--package", package]);
@@ -23,21 +22,28 @@ fn packs(package: &str) {
     };
     let foreign: Vec<&str> = listed.lines().filter(is_foreign).collect();
     assert_eq!(foreign, [".cargo_vcs_info.json"], "{package}");
+}
+
+/// Builds the packages from nothing but what was packed. In one command, because one depends on another that is in no registry yet.
+#[test]
+fn all_crates_can_be_published() {
+    if !is_named("packages") {
+        return;
+    }
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(repository());
     cargo.args(["publish", "--dry-run", "--locked", "--allow-dirty"]);
-    cargo.args(["--package", package]);
+    for package in PACKAGES {
+        cargo.args(["--package", package]);
+    }
     cargo.arg("--target-dir").arg(&target);
     succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 #[test]
-fn the_runtime_can_be_published() {
-    packs("duologue-runtime");
-}
-
-#[test]
-fn the_compiler_can_be_published() {
-    packs("duologue");
+fn each_crate_packs_its_sources_licences_and_readme() {
+    if is_named("packages") {
+        PACKAGES.into_iter().for_each(packs);
+    }
 }

@@ -26,6 +26,11 @@ const PHRASES: &[(&str, &str)] = &[
     ("gives up behind", "stops after"),
     ("as you like", "at your option"),
     ("in one go", "in one run, at once"),
+    ("put off", "defer, postpone"),
+    ("dear", "expensive"),
+    ("on the way", "in transit, before it"),
+    ("so long until", "until"),
+    ("as they stand here", "unchanged"),
 ];
 
 /// Where text is not ours to change: inputs that tests quote, and names of tests, which pages link to by name.

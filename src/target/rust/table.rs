@@ -4,7 +4,7 @@ use super::layout::{Piece, definition, implementation};
 use super::spelling::type_name;
 use super::states::{States, payload, slot_of, words};
 use crate::endpoint::{self, Activity, Edge, Endpoint};
-use crate::protocol::{Message, Next, Side, State, StateId, Type};
+use crate::protocol::{Message, Next, State, StateId, Type};
 
 /// A state and its messages as the runtime sees them.
 pub(super) struct StateView {
@@ -132,7 +132,7 @@ impl States<'_> {
         head: String,
     ) -> ArmView {
         let here = self.here.inside(1);
-        let receiver = state.active_side().map_or(Side::Client, Side::dual);
+        let receiver = endpoint::receiver(state);
         let payloads = self.entries(message, names, here);
         let mut fields: Vec<Piece> = match payloads.len() {
             0 => Vec::new(),

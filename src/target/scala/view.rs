@@ -4,7 +4,7 @@ use super::layout::{declaration, docs, extended, typed};
 use super::place::{GENERATED, Place, RUNTIME, type_arguments};
 use super::spelling;
 use crate::check::CheckedProtocol;
-use crate::endpoint::{Activity, Endpoint};
+use crate::endpoint::{Activity, Endpoint, receiver};
 use crate::graph::Capacity;
 use crate::protocol::{Entry, Message, Next, Side, State, StateId};
 use askama::Template;
@@ -159,8 +159,7 @@ impl<'a> Writer<'a> {
         self.place.hide(names);
         let mut fields = self.fields(message);
         if let Some(next) = self.next(message) {
-            let receiver = state.active_side().map_or(Side::Client, Side::dual);
-            let side = self.side_object(receiver);
+            let side = self.side_object(receiver(state));
             let path = if fields
                 .iter()
                 .any(|field| field.starts_with(&format!("{side}: ")))

@@ -139,14 +139,27 @@ fn a_project_needs_only_what_is_published() {
     let _ = fs::remove_dir_all(&folder);
     let (scala, example) = (folder.join("scala"), folder.join("example"));
     copy_parts(
-        &["build.sbt", "project", "src/main", "zio", "cats", "sbt"],
+        &[
+            "build.sbt",
+            "project",
+            "src/main",
+            "net/src/main",
+            "zio",
+            "cats",
+            "sbt",
+        ],
         &scala,
     );
     let ivy = format!("-Dsbt.ivy.home={}", folder.join("ivy").display());
     let install = ["install", "mimaReportBinaryIssues"];
     launch(sbt_in(&scala).arg(&ivy), &install).unwrap_or_else(|failure| panic!("{failure}"));
     let published = folder.join("ivy/local/io.github.duologue");
-    for name in ["duologue-runtime", "duologue-zio", "duologue-cats"] {
+    for name in [
+        "duologue-runtime",
+        "duologue-net",
+        "duologue-zio",
+        "duologue-cats",
+    ] {
         for scala in ["2.13", "3"] {
             let module = format!("{name}_{scala}");
             for file in [

@@ -23,9 +23,7 @@
 //! has a destructor. `link::leave` says more.
 
 use std::sync::atomic::Ordering::Acquire;
-use std::time::Instant;
 
-use super::arming::Wait;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::ring::driver::Why;
@@ -76,20 +74,6 @@ impl Pipe {
     /// Why the session is closed, which the caller knows it is.
     pub(crate) fn why(&self) -> Why {
         self.driver().map_or(Why::Left, |driver| driver.why())
-    }
-
-    /// Like [`Pipe::find`], but if there is nothing and the peer is in another process, also checks what has arrived
-    /// from there.
-    pub(crate) fn find_driven(&self) -> Found {
-        let found = self.find();
-        match (found, self.driver()) {
-            (Found::Nothing(_), Some(driver)) => {
-                let wait = Wait::for_message(self);
-                driver.wait(&|| wait.is_ready(), Some(Instant::now()));
-                self.find()
-            }
-            (found, _) => found,
-        }
     }
 
     /// Checks the next slot and, if there is nothing, whether the peer will ever write there.

@@ -1,13 +1,29 @@
-//! How a message that was found is taken.
+//! How a message is found where it may still have to arrive from another process, and how one that was found is taken.
 
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
+use super::arming::Wait;
 use crate::floor::layout::Layout;
 use crate::ring::line_word::LineWord;
-use crate::ring::pipe::Pipe;
+use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::Position;
 
 impl Pipe {
+    /// Like [`Pipe::find`], but if there is nothing and the peer is in another process, also checks what has arrived
+    /// from there.
+    pub(crate) fn find_driven(&self) -> Found {
+        let found = self.find();
+        match (found, self.driver()) {
+            (Found::Nothing(_), Some(driver)) => {
+                let wait = Wait::for_message(self);
+                driver.wait(&|| wait.is_ready(), Some(Instant::now()));
+                self.find()
+            }
+            (found, _) => found,
+        }
+    }
+
     /// The position of this side after a message that keeps the direction; `None` if that message may empty a segment,
     /// which the receiver has to report.
     #[inline(always)]

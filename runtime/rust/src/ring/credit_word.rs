@@ -14,7 +14,7 @@ word!(Credit);
 impl Awaitable for Credit {}
 
 /// The receiver consumes its last messages and will then be gone: the sender gets no more space.
-const LEAVING: u64 = 2;
+const NO_MORE: u64 = 2;
 /// The sender has disconnected while the ring was full. The receiver finds it when it reports the segment that the
 /// sender would have entered next, and publishes there on behalf of the sender that the session is closed.
 const ORPHANED: u64 = 4;
@@ -54,16 +54,16 @@ impl Credit {
 
     /// The credit word after this one in which the receiver reports a segment.
     pub(crate) fn reporting(self, segment: Segment) -> Credit {
-        Credit(segment.0 << NUMBER_SHIFT | self.0 & LEAVING)
+        Credit(segment.0 << NUMBER_SHIFT | self.0 & NO_MORE)
     }
 
     pub(crate) fn is_leaving(self) -> bool {
-        self.0 & LEAVING != 0
+        self.0 & NO_MORE != 0
     }
 
     /// The receiver is disconnecting. The caller wakes a sender that waited.
     pub(crate) fn leaving(self) -> Credit {
-        Credit(self.not_awaited().0 | LEAVING)
+        Credit(self.not_awaited().0 | NO_MORE)
     }
 
     pub(crate) fn is_orphaned(self) -> bool {

@@ -24,7 +24,7 @@ const SLOT: u64 = 7 << COUNT_SHIFT;
 const LAP: u64 = 1 << 30;
 const SIDE: u64 = 1 << 29;
 /// The receiver is known to be a task.
-const TASK: u64 = 1 << 28;
+const PEER_IS_TASK: u64 = 1 << 28;
 /// Every message is swapped.
 const SWAPS: u64 = 1 << 27;
 /// The state has messages that keep the direction.
@@ -147,7 +147,7 @@ impl Position {
     #[inline]
     pub(crate) fn is_inside(self, segment: usize) -> bool {
         // One comparison covers everything: what is not plain becomes a large number.
-        let bits = SWAPS | TASK | (segment as u64).wrapping_sub(1) & LINE;
+        let bits = SWAPS | PEER_IS_TASK | (segment as u64).wrapping_sub(1) & LINE;
         segment > 3 && ((self.0 + 2) & bits).wrapping_sub(3) < segment as u64 - 3
     }
 
@@ -178,19 +178,19 @@ impl Position {
     /// Whether the message here is published by a plain store, as far as the sender knows.
     #[inline]
     pub(crate) fn is_plain(self) -> bool {
-        self.0 & (SWAPS | TASK) == 0
+        self.0 & (SWAPS | PEER_IS_TASK) == 0
     }
 
     /// Remembers that the receiver is a task.
     #[inline]
     pub(crate) fn knowing_task(self) -> Position {
-        Position(self.0 | TASK)
+        Position(self.0 | PEER_IS_TASK)
     }
 
     /// Whether the receiver is known to be a task.
     #[inline]
     pub(crate) fn knows_task(self) -> bool {
-        self.0 & TASK != 0
+        self.0 & PEER_IS_TASK != 0
     }
 
     /// This position in a state that has messages that keep the direction (`stays`) or has none.
@@ -251,7 +251,7 @@ impl Position {
     #[inline]
     pub(crate) fn turned(self) -> Position {
         const RENEWED: u64 = ((RENEWAL - 1) as u64) << EPOCH_SHIFT;
-        const KEPT: u64 = SIDE | SWAPS | TASK;
+        const KEPT: u64 = SIDE | SWAPS | PEER_IS_TASK;
         Position((self.0 & (RENEWED | KEPT)) + (1 << EPOCH_SHIFT))
     }
 }

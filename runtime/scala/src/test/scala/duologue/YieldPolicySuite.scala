@@ -3,7 +3,7 @@ package duologue
 /** A thread that waits yields as long as yields are cheap, and after a slow one it sleeps at once for a while. */
 final class YieldPolicySuite extends RuntimeSuite {
   for (zero <- Seq(0L, -5L, Long.MaxValue - 10)) {
-    test(s"after a dear yield there is none for a while, on a clock that shows $zero") {
+    test(s"after an expensive yield there is none for a while, on a clock that shows $zero") {
       val policy = new YieldPolicy
       assert(policy.arePromising(zero))
       policy.learn(zero, zero + YieldPolicy.SLOW)
