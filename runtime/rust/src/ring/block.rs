@@ -320,7 +320,7 @@ impl Block {
     /// Ends the session, whose newest epoch was `epoch`. Payloads that are still in the ring are not destroyed.
     ///
     /// # Safety
-    /// Nobody uses the session any more.
+    /// The session is no longer in use.
     #[inline]
     pub(crate) unsafe fn end(block: NonNull<Block>, epoch: u32) {
         // SAFETY: by the caller, this is the only user.
@@ -341,8 +341,8 @@ impl Block {
         }
     }
 
-    /// Like [`Block::end`], where the stamps must be cleared, waiters are left that nobody woke, there is a driver, or
-    /// the block is not kept.
+    /// Like [`Block::end`], where the stamps must be cleared, waiters remain that were not woken, there is a driver,
+    /// or the block is not kept.
     ///
     /// # Safety
     /// As for [`Block::end`].

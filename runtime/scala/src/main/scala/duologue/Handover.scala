@@ -5,7 +5,7 @@ import scala.concurrent.{ExecutionContext, Promise}
 import scala.util.{Failure, Success, Try}
 
 /** Runs the program's own code in an unrelated thread, often the peer's in the middle of an operation. An exception from that
- * code must neither reach that operation nor be lost.
+  * code must neither reach that operation nor be lost.
   */
 private[duologue] object Handover {
 

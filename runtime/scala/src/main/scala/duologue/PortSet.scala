@@ -73,7 +73,7 @@ final class PortSet[M, A] private () extends AutoCloseable {
   def tryRecv(): Option[Event[M, A]] = receive(0L)
 
   /** As `recv`, but waits at most `timeout`. `None` means that nothing arrived in time, or that the set is empty; in the latter
-   * case it is returned at once.
+    * case it is returned at once.
     */
   def recvWithin(timeout: FiniteDuration): Option[Event[M, A]] = receive(math.max(0L, timeout.toNanos))
 

@@ -221,7 +221,7 @@ object generated {
   }
 
   /** The endpoints inside one payload while it passes from the sender to the receiver: the sender's are consumed, and are
-   * given back if the payload cannot be sent.
+    * given back if the payload cannot be sent.
     */
   final class Moving {
     private var from: List[Endpoint] = Nil

@@ -53,7 +53,7 @@ private[net] object Dialogue {
     finally dialogue.close()
   }
 
-  /** Closes a connection and ignores any failure. */
+  /** Closes a connection, ignoring an `IOException`. */
   def hangUp(socket: SocketChannel): Unit =
     try socket.close()
     catch { case _: IOException => () }

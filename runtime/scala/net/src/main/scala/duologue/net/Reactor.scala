@@ -4,8 +4,8 @@ import java.nio.channels.{CancelledKeyException, ClosedChannelException, Selecti
 import java.util.concurrent.ConcurrentLinkedQueue
 
 /** The thread that waits for connections whose sessions wait without a thread, writes what has been
- * collected for a while, and checks heartbeats. There is one per process; it starts when it is first
- * needed.
+  * collected for a while, and checks heartbeats. There is one per process; it starts when it is first
+  * needed.
   */
 private[net] object Reactor {
   /** Collected messages are written after at most twice this time, in milliseconds. */
