@@ -1,12 +1,15 @@
 /*
- * duologue/ready.h: waiting for one of many endpoints, which may be of different protocols: for a message, or for
- * free space to send one. * Both `duo_select` and `duo_ports` report which endpoint is ready and consume nothing:
- * its next `_try_recv` (or `_recv`) returns a message, or reports how the session ended, without waiting. A ready
- * endpoint stays ready, since only its owner receives from it. A sending endpoint is ready when its next
- * `_try_send_M` does not return DUO_FULL; between processes this holds for messages of up to half the region's
- * `space` and 3 MiB. * Endpoints whose peer is in this process can be combined with endpoints whose peer is in
- * another one. Each wait that does not find anything at once checks all endpoints of the second kind, and sleeps on
- * up to 127 of them in one system call. For more than that, and on Linux before 5.16, it polls every millisecond.
+ * duologue/ready.h: waiting for one of many endpoints, of any protocols: for a message, or for free space to send
+ * one.
+ *
+ * Both `duo_select` and `duo_ports` report which endpoint is ready and consume nothing: its next `_try_recv` (or
+ * `_recv`) returns a message, or reports how the session ended, without waiting. A ready endpoint stays ready, since
+ * only its owner receives from it. A sending endpoint is ready when its next `_try_send_M` does not return DUO_FULL;
+ * between processes this holds for messages of up to half the region's `space` and 3 MiB.
+ *
+ * Endpoints whose peer is in this process can be combined with endpoints whose peer is in another one. Each wait that
+ * does not find anything at once checks all endpoints of the second kind, and sleeps on up to 127 of them in one
+ * system call. For more than that, and on Linux before 5.16, it polls every millisecond.
  */
 #ifndef DUOLOGUE_READY_H
 #define DUOLOGUE_READY_H
@@ -52,13 +55,14 @@ DUO_MUST_CHECK duo_status duo_select(const duo_endpoint *endpoints, size_t count
                                      size_t *which);
 
 /*
- * A set of endpoints that one thread waits on. Adding, removing and waiting take constant time,
- * regardless of the number of endpoints. No memory is allocated for an endpoint if the set has held that
- * many before. Endpoints are reported in the order in which they became ready. * A set does not own its
- * endpoints. It reports an endpoint once and removes it: to keep waiting on the session, add the
- * endpoint that follows. An endpoint that is used while it is in a set is not reported, unless it was
- * ready before, and stays in the set's count until it is reported or removed. Any thread may use such an
- * endpoint, even while the set's thread is waiting or removing it.
+ * A set of endpoints that one thread waits on. Adding, removing and waiting take constant time whatever
+ * the number of endpoints. No memory is allocated for an endpoint if the set has held that many before.
+ * Endpoints are reported in the order in which they became ready.
+ *
+ * A set does not own its endpoints. It reports an endpoint once and removes it: to keep waiting on the
+ * session, add the endpoint that follows. An endpoint that is used while it is in a set is not reported,
+ * unless it was ready before, and stays in the set's count until it is reported or removed. Any thread
+ * may use such an endpoint, even while the set's thread is waiting or removing it.
  */
 typedef struct duo_ports duo_ports;
 
