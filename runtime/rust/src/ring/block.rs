@@ -129,7 +129,7 @@ impl Block {
     pub(crate) fn begin(layout: Layout) -> (NonNull<Block>, u32) {
         let kept = pool::take(layout.class()).map(NonNull::cast::<Block>);
         if let Some(block) = kept {
-            // SAFETY: a block of the pool belongs to nobody else, and its header is initialised. When the last session
+            // SAFETY: a block of the pool belongs to nobody else, and its header is initialized. When the last session
             // in it ended, it was reset to the state of a new block, except for: `dropped_by`, which is written here;
             // the epoch, the stamps and the laps, which continue; the states, which are written before they are read;
             // what tasks recorded, which counts only as long as `PublicSide::task` says so; and `turned_by`, which
@@ -149,7 +149,7 @@ impl Block {
     /// Like [`Block::begin`], in a new block or in one that had another layout.
     ///
     /// # Safety
-    /// The block, if there is one, belongs to nobody else, its header is initialised, and it is of the layout's class.
+    /// The block, if there is one, belongs to nobody else, its header is initialized, and it is of the layout's class.
     #[cold]
     #[inline(never)]
     unsafe fn begin_anew(kept: Option<NonNull<Block>>, layout: &Layout) -> NonNull<Block> {
@@ -218,16 +218,16 @@ impl Block {
     /// The session's layout.
     ///
     /// # Safety
-    /// The header is initialised.
+    /// The header is initialized.
     unsafe fn layout(block: NonNull<Block>) -> Layout {
         // SAFETY: by the caller; nobody changes it while others use the block.
         unsafe { (*block.as_ptr()).private[0].layout }
     }
 
-    /// Initialises as much as in a new block.
+    /// Initializes as much as in a new block.
     ///
     /// # Safety
-    /// The header is initialised, and nobody else uses the block.
+    /// The header is initialized, and nobody else uses the block.
     #[cold]
     #[inline(never)]
     unsafe fn clear(block: NonNull<Block>) {
@@ -398,7 +398,7 @@ impl Block {
     /// Frees the memory.
     ///
     /// # Safety
-    /// The header is initialised, and nobody else uses the block.
+    /// The header is initialized, and nobody else uses the block.
     #[cold]
     #[inline(never)]
     pub(crate) unsafe fn release(block: NonNull<Block>) {

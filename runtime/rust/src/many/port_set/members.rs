@@ -26,7 +26,7 @@ struct MemberSlot<V> {
     /// How often the slot became free.
     generation: u32,
     list: Option<List>,
-    /// The neighbours on the list; `next` also links the free slots.
+    /// The neighbors on the list; `next` also links the free slots.
     previous: u32,
     next: u32,
 }
