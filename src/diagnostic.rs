@@ -112,7 +112,7 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// Repairs.
     pub helps: Vec<Help>,
-    /// For a finding about behaviour, the shortest dialogue that shows it: one location for each message, in order.
+    /// For a finding about behavior, the shortest dialogue that shows it: one location for each message, in order.
     pub dialogue: Vec<Label>,
 }
 

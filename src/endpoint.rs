@@ -31,7 +31,7 @@ impl Activity {
 /// Which side is active after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// The same side: its run goes on.
+    /// The same side: its run continues.
     Stay,
     /// The other side.
     Turn,

@@ -43,7 +43,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 Diagnostic::error(RULE.name, state.name.span, message)
                     .label("the same dialogues are possible from here")
                     .related(first.name.span, "as from here")
-                    .help(format!("lead to `{}` instead and remove this state, unless the two names mean something to a reader", first.name))
+                    .help(format!("let messages lead to `{}` instead and remove this state, unless both names help the reader", first.name))
             });
         }
     }

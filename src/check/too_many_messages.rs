@@ -30,7 +30,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             Diagnostic::error(
                 RULE.name,
                 name.span,
-                format!("state `{name}` has {many} messages; at most {MOST} are possible"),
+                format!("state `{name}` has {many} messages; at most {MOST} are allowed"),
             )
             .related(beyond.name.span, "the first one too many")
             .note("one byte identifies a message: its position among the messages of its state")

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Import directories, configuration, reports and rule levels.
 #[derive(Debug, Args)]
 pub struct Sources {
-    /// Look for imports in this directory too; may be given more than once
+    /// Also look for imports in this directory; may be given more than once
     #[arg(short = 'I', long = "import-dir", aliases = ["proto_path", "proto-path", "import-path"], value_name = "DIR")]
     import_dirs: Vec<PathBuf>,
     #[command(flatten)]
@@ -195,7 +195,7 @@ impl Format {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Generated code")]
 pub struct Choices {
-    /// Rust: the module that has the types no protocol file declares, such as crate::host
+    /// Rust: the module that defines types that no protocol file declares, such as crate::host
     #[arg(long, value_name = "PATH")]
     rust_host: Option<String>,
     /// Also generate what sessions over sockets need: encoders and fingerprints
@@ -204,13 +204,13 @@ pub struct Choices {
     /// Scala: the package for files without `package` [default: protocols]
     #[arg(long, value_name = "NAME")]
     scala_package: Option<String>,
-    /// C: put this before every name
+    /// C: add this prefix to every name
     #[arg(long, value_name = "PREFIX")]
     c_prefix: Option<String>,
     /// C: also generate what sessions between processes need, for each protocol
     #[arg(long)]
     c_shm: bool,
-    /// C: the buffer size of a session whose protocol has unbounded runs [default: 65536, on 32 bits 8192]
+    /// C: the buffer size of a session whose protocol has unbounded runs [default: 65536, or 8192 on 32 bits]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=1 << 30))]
     c_ring: Option<u32>,
 }

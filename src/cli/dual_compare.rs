@@ -1,4 +1,5 @@
-//! `duologue dual --against`: whether a protocol is the dual of one that somebody else wrote.
+//! `duologue dual --against`: whether a protocol is the dual of one in another file, typically
+//! written by another team.
 
 use super::args::{self, Findings, Format, Sources};
 use super::baseline::checked;

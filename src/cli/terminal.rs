@@ -1,4 +1,4 @@
-//! Where output goes: the result of a command to standard output, the rest to standard error, coloured only if colour is wanted.
+//! Where output goes: the result of a command to standard output, the rest to standard error, colored only if color is wanted.
 
 use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
@@ -9,7 +9,7 @@ use std::env;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// The colours of help texts.
+/// The colors of help texts.
 pub const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
@@ -39,7 +39,7 @@ pub const QUIET: Style = Style::new().dimmed();
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Terminal")]
 pub struct Arguments {
-    /// When to use colour; `auto` means on a terminal, and honours NO_COLOR and CLICOLOR_FORCE
+    /// When to use color; `auto` means on a terminal, and honors NO_COLOR and CLICOLOR_FORCE
     #[arg(
         long,
         global = true,
@@ -89,7 +89,7 @@ impl Terminal {
         }
     }
 
-    /// How findings are drawn. Colours are removed from the output if they are not wanted.
+    /// How findings are drawn. Colors are removed from the output if they are not wanted.
     pub fn look(&self) -> Look {
         Look {
             is_styled: true,

@@ -32,8 +32,8 @@
 //!
 //! There can be as many such pairs as the product of the two numbers of states, if both machines have loops whose lengths have no
 //! common divisor. So once there are more pairs than states, states that behave alike are found by partition refinement, and only
-//! one pair for each two classes is compared. The case that remains is two versions that differ in loops whose own states all
-//! differ.
+//! one pair of states is compared for each pair of classes. The case that remains is two versions that differ in loops whose own
+//! states all differ.
 //!
 //! **Theorem.** Let messages travel in two queues, in order and without loss, and let each party send only what its machine
 //! allows. If the starts fit, then in every run
@@ -63,10 +63,10 @@
 //!
 //! # Two versions
 //!
-//! There are two mixtures of an old and a new version of a protocol, and by the theorem each of them is sound if the client's
-//! version fits the server's; so there are four answers (see [`Rollout`]). If both mixtures fit, the two versions are equal,
-//! because each step then finds the same messages on both sides. This is why, between two parties, *any order* is the answer
-//! exactly for changes that are visible to programs but not in any message.
+//! There are two combinations of an old and a new version of a protocol, and by the theorem each of them is sound if the
+//! client's version fits the server's; so there are four answers (see [`Rollout`]). If both combinations fit, the two
+//! versions are equal, because each step then finds the same messages on both sides. This is why, between two parties, *any
+//! order* is the answer exactly for changes that are visible to programs but not in any message.
 
 mod canonical;
 mod explain;
@@ -165,7 +165,7 @@ impl<'a> View<'a> {
 /// Where two protocols disagree, after the shortest dialogue that leads there.
 #[derive(Debug)]
 pub struct Disagreement<'a> {
-    /// The messages sent, up to and including the one that they disagree about, if they disagree about a message.
+    /// The messages sent; if the disagreement is about a message, up to and including that message.
     pub dialogue: Vec<Said<'a>>,
     /// Where the left protocol is at that point, before the message that they disagree about.
     pub left: Place<'a>,

@@ -37,7 +37,7 @@ use excerpt::{Excerpt, excerpts};
 /// How a report looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Whether to colour it with ANSI escape codes, in the colours of rustc.
+    /// Whether to color it with ANSI escape codes, in the colors of rustc.
     pub is_styled: bool,
     /// Whether to draw frames with box-drawing characters instead of `|`, `-` and `^`.
     pub is_unicode: bool,

@@ -242,7 +242,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Recognises the words that begin an item at the token that makes them unambiguous.
+    /// Recognizes the words that begin an item at the token that makes them unambiguous.
     fn item_start(&mut self, token: Token) {
         let at = |back: usize| self.recent[self.recent.len() - back];
         let at_line_start =

@@ -168,7 +168,7 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
         "10,000 ",
     ),
     (
-        "brackets inside brackets",
+        "nesting of brackets",
         "src/syntax/lex.rs",
         "DEPTH_LIMIT: usize = 64;",
         "64",

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version of the runtime, which is also the version of the compiler it belongs to. */
+/* The version of the runtime, which is also the version of the matching compiler. */
 #define DUO_VERSION_MAJOR 0
 #define DUO_VERSION_MINOR 1
 #define DUO_VERSION_PATCH 0
@@ -90,9 +90,9 @@ typedef enum duo_status {
      * what was sent last is not known. The endpoint is gone.
      */
     DUO_LOST,
-    /* Over sockets: a time limit is over, and with it the session, or the attempt to begin one. */
+    /* Over sockets: a time limit has passed. The session, or the attempt to begin one, is over. */
     DUO_LATE,
-    /* Over sockets: this is not an address, or of a kind that is not known. */
+    /* Over sockets: the text is not an address, or is an address of an unknown kind. */
     DUO_ADDRESS
 } duo_status;
 
@@ -100,8 +100,8 @@ typedef enum duo_status {
 const char *duo_status_text(duo_status status);
 
 /*
- * A view of UTF-8 text: `size` bytes, not zero-terminated. A sender lends the text for the duration
- * of the call. In a received message it is valid until the message is freed.
+ * A view of UTF-8 text: `size` bytes, not zero-terminated. When sending, the runtime borrows the
+ * text for the duration of the call. In a received message it is valid until the message is freed.
  */
 typedef struct duo_str {
     const char *data;
@@ -182,9 +182,9 @@ void duo_use_memory(duo_memory memory);
  * Releases the memory that is kept from finished sessions for later ones. For programs that unload the
  * runtime (`dlclose`) or check for leaks; others do not need it.
  *
- * Returns how many sessions are not over yet. They continue to work as usual and leave their memory to
- * another call. After this call no handle of a finished session may be used, since what it points to has
- * been freed. So call it when no thread can still have such a handle, ideally when nothing is left and the
+ * Returns how many sessions are not over yet. They continue to work as usual, and a later call frees their
+ * memory. After this call no handle of a finished session may be used, since what it points to has been
+ * freed. So call it when no thread can still have such a handle, ideally when no session is left and the
  * result is 0. The library may be used again afterwards. Sets, shared senders and received messages are
  * freed by their own functions.
  */
@@ -210,7 +210,7 @@ typedef struct duo_session duo_session;
  * first use of any copy succeeds, and every later use returns DUO_USED, whatever has become of the session.
  * This guarantee covers uses that are ordered. It does not cover two threads that use copies of one endpoint
  * at the same moment, unless program and runtime are both compiled with DUO_CHECKED (if only one of them is,
- * they do not link). Nor does it cover handles that were never initialised: initialise them with `= {0}`,
+ * they do not link). Nor does it cover handles that were never initialized: initialize them with `= {0}`,
  * which is a used endpoint.
  */
 typedef struct duo_endpoint {

@@ -1,5 +1,5 @@
 /*
- * Free slots in the ring for a run that has come round it.
+ * Free slots in the ring for a run that has wrapped around it.
  *
  * The receiver reports in the credit which half of the ring (a segment) it has emptied. The sender reads the credit
  * only at the beginning of a segment that it has filled before in this run. A turn proves that the whole ring is

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* How long what was sent is still written after a session is over, in nanoseconds. */
+/* How long what was sent may still be written after a session is over, in nanoseconds. */
 #define LINGER UINT64_C(5000000000)
 
 #define SECOND UINT64_C(1000000000)

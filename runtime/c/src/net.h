@@ -1,21 +1,22 @@
 /*
  * Sessions over byte streams. docs/wire.md defines the bytes; this comment says who may access what.
  *
- * (a) A session belongs to the thread that has claimed its endpoint. Three others may look at it meanwhile: the thread
- *     that writes what was collected (net_writer.c), a set in which the endpoint is (net_watch.c), and one that drains
- *     its listener. So everything in `duo_net` is accessed under its `lock`, which nobody holds while it sleeps. A set
- *     keeps a session only while nobody has claimed its endpoint: see session.c and `unwatch`.
- * (b) Locks are taken in this order: the list of a set (net_watch.c), a session, the list of the writer
- *     (net_writer.c), a gate. The writer holds its list while it looks at sessions, so it only tries to lock them, and
- *     comes back later if that fails.
- * (c) What is sent is encoded into `out` at once. The thread that empties it writes whole frames in order; what the system does
- *     not take stays there and is left to the writer. A sender waits only while more than DUO_NET_FULL bytes are there,
- *     so a message is either completely in `out`, or its sender knows that nothing of it was sent.
+ * (a) A session belongs to the thread that has claimed its endpoint. Three other threads may access it in the meantime:
+ *     the thread that writes what was collected (net_writer.c), one that waits on a set that contains the endpoint
+ *     (net_watch.c), and one that drains its listener. So everything in `duo_net` is accessed under its `lock`, which
+ *     no thread holds while it sleeps. A set keeps a session only while its endpoint is not claimed: see session.c and
+ *     `unwatch`.
+ * (b) Locks are taken in this order: the list of a set (net_watch.c), a session, the list of the writer (net_writer.c),
+ *     a gate. The writer holds its list while it goes through the sessions, so it only tries to lock them, and tries
+ *     again later if that fails.
+ * (c) What is sent is encoded into `out` at once. The thread that empties it writes whole frames in order; what the
+ *     system does not accept stays there and is left to the writer. A sender waits only while more than DUO_NET_FULL
+ *     bytes are there, so a message is either completely in `out`, or its sender knows that nothing of it was sent.
  * (d) Nothing that arrives is trusted. A frame's tag and size are checked against the state, the message's bounds and
  *     this side's limits before memory is allocated for it, and memory grows with what has arrived. Payloads are
  *     checked by `duo_wire_check` before they are decoded.
- * (e) A session is over when its descriptor is closed. Before that `shutdown` tells the peer, because another thread
- *     that polls the descriptor keeps the connection open.
+ * (e) A session is over when its descriptor is closed. Before that, `shutdown` notifies the peer, because another
+ *     thread that polls the descriptor keeps the connection open.
  */
 #ifndef DUOLOGUE_NET_SESSION_H
 #define DUOLOGUE_NET_SESSION_H
@@ -37,7 +38,7 @@
 #define DUO_NET_WRITER_PRIORITY 202
 #define DUO_NET_WATCH_PRIORITY 203
 
-/* How long connecting and the greeting may take, in nanoseconds. */
+/* How long connecting and the handshake may take, in nanoseconds. */
 #define DUO_NET_HELLO UINT64_C(5000000000)
 
 enum {
@@ -56,7 +57,7 @@ enum {
     DUO_NET_VERSION = 1
 };
 
-/* Why a side ends a session, in the frame that says so. */
+/* Why a side ends a session, as encoded in the *leave* frame. */
 typedef enum duo_net_leave { DUO_NET_LEFT = 0, DUO_NET_BROKE = 1, DUO_NET_WAS_LATE = 2, DUO_NET_SILENT } duo_net_leave;
 
 /* Bytes from `from` to `end`. */
@@ -238,12 +239,12 @@ unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, 
                        const duo_net_offer **offer);
 
 /* net.c */
-/* What the peer has said about itself: the largest payload that it accepts, and its heartbeat in seconds. */
+/* What the peer has announced: the largest payload that it accepts, and its heartbeat in seconds. */
 typedef struct duo_net_terms {
     uint32_t largest;
     uint16_t heartbeat;
 } duo_net_terms;
-/* A session begins on a connection whose greeting is over; NULL if memory ran out. */
+/* Begins a session on a connection whose handshake is over; NULL if memory ran out. */
 duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_wire_protocol *protocol,
                        duo_role role, const duo_net_options *options, const duo_net_terms *terms,
                        duo_endpoint *endpoint);
@@ -252,18 +253,18 @@ bool duo_net_enter(duo_net *net, duo_net_gate *gate);
 void duo_net_let_go(duo_net_gate *gate);
 uint32_t duo_net_largest(const duo_net_options *options);
 /*
- * The session is over, and its lock is released: says so to the peer unless `leave` is DUO_NET_SILENT, and writes what
+ * The session is over, and its lock is released: notifies the peer unless `leave` is DUO_NET_SILENT, and writes what
  * was sent before. Returns `status`. `next` may be NULL.
  */
 duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo_endpoint *next);
 /* The same for a session of which everything was written: closes the connection. */
 void duo_net_finish(duo_net *net);
-/* For the status with which a session ends: what the peer hears. */
+/* The reason that the peer gets for a session that ends with this status. */
 duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
 
 /* From now on a session with a heartbeat is never silent for long: called when its greeting is written, or about to be. */
 void duo_net_start_beating(duo_net *net);
-/* For a wait until `until`: until when the peer may be silent, if that is earlier. */
+/* For a wait until `until`: the time until which the peer may be silent, if that is earlier. */
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 
 /* net_send.c */
@@ -275,7 +276,7 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
                         uint64_t wait, duo_endpoint *next);
 
 /* net_recv.c */
-/* A message that is there. */
+/* A message that has arrived completely. */
 typedef struct duo_net_frame {
     unsigned tag;
     /* Bytes before the payload, and of it. */
@@ -296,7 +297,7 @@ duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait
 /* net_writer.c */
 /* Has what was collected written by then; under the session's lock. False if there is no thread for that. */
 bool duo_net_write_later(duo_net *net, uint64_t due);
-/* The writer forgets the session. */
+/* Removes the session from the writer's list. */
 void duo_net_not_later(duo_net *net);
 
 /* net_watch.c */

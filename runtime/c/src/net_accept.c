@@ -1,4 +1,4 @@
-/* Beginning a session as the accepting side, on a connection that exists. */
+/* Beginning a session as the accepting side, on an existing connection. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -75,7 +75,7 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
     *net = duo_net_begin(greeting->descriptor, greeting->is_socket, true, offer->protocol, offer->role, options,
                          &terms, endpoint);
     if (*net == NULL) return DUO_NO_MEMORY;
-    /* The answer is written like a message: what the system does not take at once, the writer does. */
+    /* The answer is written like a message: what the system does not accept at once is left to the writer. */
     pthread_mutex_lock(&(*net)->lock);
     bool fits = duo_net_reserve(&(*net)->out, size);
     if (fits) duo_net_append(&(*net)->out, bytes, size);

@@ -159,7 +159,7 @@ duo_status duo_net_dial(const char *address, uint64_t until, int *descriptor)
     return status;
 }
 
-/* Whether a file is a socket on which nobody listens. */
+/* Whether a file is a socket on which no process listens. */
 static bool is_stale(const place *at)
 {
     struct stat status;

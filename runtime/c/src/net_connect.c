@@ -4,7 +4,7 @@
 
 #include "net.h"
 
-/* What this side says first. */
+/* What this side sends first. */
 static size_t write_hello(uint8_t *bytes, const duo_wire_protocol *protocol, duo_role role,
                           const duo_net_options *options)
 {
@@ -32,7 +32,7 @@ static bool accepts(const duo_net_options *options, const duo_fingerprint *their
     return false;
 }
 
-/* Whether an answer is possible for what this side has said. */
+/* Whether an answer is possible, given what this side has sent. */
 static bool fits(const duo_net_answer *answer, const duo_wire_protocol *protocol, const duo_net_options *options)
 {
     bool is_equal = memcmp(&answer->fingerprint, &protocol->fingerprint, sizeof answer->fingerprint) == 0;

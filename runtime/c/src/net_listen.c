@@ -1,6 +1,7 @@
 /*
- * Listening: many greetings at once, so that a peer that stalls does not delay others. One thread at a time accepts
- * connections and reads hellos; the others wait for it, or until it has found something for itself.
+ * Listening: many handshakes at once, so that a peer that stalls does not delay others. One thread at a
+ * time accepts connections and reads hellos; the others wait for it, or until it has found something for
+ * itself.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +32,7 @@ static size_t most_greetings(const duo_listener *listener)
     return most < MOST_POLLED ? most : MOST_POLLED;
 }
 
-/* A condition with limits of the clock that nobody sets. */
+/* A condition variable whose time limits use the monotonic clock, which is never set. */
 static void make_condition(pthread_cond_t *made)
 {
     pthread_condattr_t how;
@@ -116,7 +117,7 @@ void duo_listener_close(duo_listener *listener)
 {
     if (listener == NULL) return;
     struct stat file;
-    /* Another listener may have taken the name over. */
+    /* Another listener may have taken over the name. */
     bool is_ours = listener->path[0] != '\0' && lstat(listener->path, &file) == 0 &&
                    (uint64_t)file.st_dev == listener->device && (uint64_t)file.st_ino == listener->inode;
     if (is_ours) unlink(listener->path);

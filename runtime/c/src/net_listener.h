@@ -40,8 +40,8 @@ typedef struct duo_net_arrival {
 } duo_net_arrival;
 
 /*
- * Ends a session that somebody may be using: under the gate's lock, for which the end of a session waits, or before
- * anybody has its endpoint.
+ * Ends a session that may be in use: under the gate's lock, for which the end of a session waits, or before its
+ * endpoint has been handed out.
  */
 void duo_net_cut(duo_net *net);
 

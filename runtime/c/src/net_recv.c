@@ -85,7 +85,7 @@ duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *fr
         switch (bytes[1]) {
         case ALIVE: break;
         case DRAIN:
-            /* Only the accepting side says this. */
+            /* Only the accepting side sends this. */
             if (net->accepted) return DUO_BROKEN;
             break;
         case LEAVE:
@@ -160,7 +160,7 @@ duo_status duo_net_check_receiver(duo_net *net)
         if (status != DUO_EMPTY || reads == MOST_READS) return status;
         if (!duo_net_write(net) && !net->cannot_write) duo_net_write_later(net, 0);
         status = duo_net_read(net, needed);
-        /* Without memory the next operation says so. */
+        /* If memory ran out, the next operation reports it. */
         if (status != DUO_OK) return status;
     }
 }

@@ -30,7 +30,7 @@ bool duo_net_write(duo_net *net)
     return false;
 }
 
-/* A side whose connection does not take anything any more: what the peer has said last. */
+/* For a side whose connection no longer accepts anything: why the session ended, according to the peer's last frames. */
 static duo_status last_word(duo_net *net)
 {
     duo_net_frame frame;
@@ -46,7 +46,7 @@ duo_status duo_net_check_sender(duo_net *net)
 {
     duo_net_frame frame;
     size_t needed;
-    /* A sender that has written all it was allowed to looks whether the peer is still there. */
+    /* A sender that has written all it was allowed to checks whether the peer is still there. */
     bool is_full = duo_net_size(&net->out) >= DUO_NET_FULL;
     if (is_full && !net->cannot_write) {
         duo_net_write(net);

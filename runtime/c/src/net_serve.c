@@ -5,7 +5,7 @@
 
 #include "net_listener.h"
 
-/* How often a listener that drains looks whether its sessions are over, in nanoseconds. */
+/* How often a draining listener checks whether its sessions are over, in nanoseconds. */
 #define PERIOD UINT64_C(100000000)
 
 /* A session and its handler. */

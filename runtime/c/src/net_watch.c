@@ -6,10 +6,11 @@
  * the sleep is not under the lock. A descriptor that was closed in the meantime ends it, because a session ends with
  * `shutdown`; one that was opened again ends it early.
  *
- * A set that has other endpoints too sleeps on a word of this process, which no poll includes. Then the watch has a
- * thread, which calls the notifiers.
+ * A set that also has other endpoints sleeps on a futex word of this process, which `poll` cannot include. Then the
+ * watch has a thread, which calls the notifiers.
  *
- * A select needs no lock: its endpoints belong to its caller and are in no set. See shm_watch.c, which is alike.
+ * A select needs no lock: its endpoints belong to its caller and are in no set. See shm_watch.c, which is
+ * similar.
  */
 #include <errno.h>
 #include <poll.h>
@@ -47,7 +48,7 @@ __attribute__((constructor(DUO_NET_WATCH_PRIORITY))) static void guard(void)
     (void)pthread_atfork(hold, release, release);
 }
 
-/* How long a sleep lasts without memory for what it would poll. */
+/* How long a sleep lasts if there is no memory for the list of what to poll. */
 #define SHORT_PERIOD UINT64_C(1000000)
 
 static bool check(duo_net *net, bool asks_writable)
@@ -58,7 +59,7 @@ static bool check(duo_net *net, bool asks_writable)
     return status != (asks_writable ? DUO_FULL : DUO_EMPTY);
 }
 
-/* What to poll for a side that is not ready; what was sent before is the writer's business. */
+/* What to poll for a side that is not ready; what was sent before is left to the writer. */
 static short events_of(bool asks_writable)
 {
     return asks_writable ? POLLIN | POLLOUT : POLLIN;
@@ -144,7 +145,7 @@ static void wake_thread(const duo_watch *watch)
     while (done < 0 && errno == EINTR);
 }
 
-/* Has memory for all that is polled. */
+/* Reserves memory for everything that is polled. */
 static bool make_space(duo_watch *watch)
 {
     size_t needed = watch->count + 1;
@@ -227,7 +228,7 @@ bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t e
     bool is_alone = watch->has_thread || watch->first == NULL;
     if (!is_alone) sleep_once(watch, end);
     release();
-    /* Then the watch's thread, or nobody but this process, has anything to report. */
+    /* Then only the watch's thread, or this process itself, has anything to report. */
     if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, deadline);
     return end == DUO_FOREVER || duo_net_now() < end;
 }

@@ -1,11 +1,12 @@
 /*
- * The thread that writes what senders have collected, or what the system has not taken at once, and that tells peers that
- * this side is still there. It is started when it is first needed, for all sessions of the process, and does not end.
+ * The thread that writes what senders have collected, or what the system has not accepted at once, and that notifies
+ * peers that this side is still there. It is started when it is first needed, for all sessions of the process, and
+ * does not end.
  *
- * A session that has something for it is on one list. A sender puts it there; it is taken off by the thread once
- * everything was written, or when the session ends. One with a heartbeat stays until it ends. The thread wakes at the earliest time that is due, but not more
- * often than every millisecond, and goes on waking for a while when the list is empty: then a sender that begins a run
- * now and then need not wake it.
+ * The sessions that have work for it are on one list. A sender puts its session there; the thread takes it off
+ * once everything is written, or when the session ends. A session with a heartbeat stays on the list until it
+ * ends. The thread wakes at the earliest time that is due, but at most once per millisecond, and keeps waking for
+ * a while when the list is empty, so that a sender that begins a run now and then need not wake it.
  */
 #include <poll.h>
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #include "net.h"
 
-/* How often the thread looks, how long it goes on looking, and how long it sleeps without a reason. */
+/* How often the thread checks, how long it keeps checking, and how long it sleeps when it has no work. */
 #define TICK UINT64_C(1000000)
 #define IDLE_TICKS 50
 
@@ -25,7 +26,7 @@ static bool is_running;
 static int wakers[2] = {-1, -1};
 /* When it wakes; DUO_FOREVER if only the pipe wakes it. */
 static uint64_t wakes_at;
-/* What it polls: the pipe, and the connections that take nothing at the moment. */
+/* What it polls: the pipe, and the connections that accept nothing at the moment. */
 static struct pollfd *polled;
 static size_t polled_count, polled_capacity;
 
@@ -64,7 +65,7 @@ static void unlink_net(duo_net *net)
     net->is_listed = false;
 }
 
-/* Has the thread polled this connection; without memory it is looked at again after a tick. */
+/* Makes the thread poll this connection; if memory runs out, the connection is checked again after a tick. */
 static bool poll_too(int descriptor, short events)
 {
     if (polled_count == polled_capacity) {
@@ -80,7 +81,7 @@ static bool poll_too(int descriptor, short events)
     return true;
 }
 
-/* Says that this side is still there, if it has been silent for half of what it has promised. */
+/* Notifies the peer that this side is still there, if it has been silent for half of the promised time. */
 static void beat(duo_net *net, uint64_t now)
 {
     static const char alive[] = {0, 1};
@@ -89,7 +90,7 @@ static void beat(duo_net *net, uint64_t now)
     duo_net_append(&net->out, alive, sizeof alive);
 }
 
-/* Writes what is due, under the list's lock; returns when the thread is to look again. */
+/* Writes what is due, under the list's lock; returns the time at which the thread should check again. */
 static uint64_t write_due(uint64_t now)
 {
     uint64_t next = DUO_FOREVER;

@@ -4,7 +4,7 @@
  *
  * Why no notification is missed: a sender pushes, then exchanges `asleep`; the set's thread exchanges `asleep`, then
  * checks the list, then sleeps on the word. Both exchanges are read-modify-writes of one word. If the sender's comes
- * second, it finds that the thread sleeps and wakes it; if it comes first, the thread's synchronises with it and sees
+ * second, it finds that the thread sleeps and wakes it; if it comes first, the thread's synchronizes with it and sees
  * the push. The same holds for `signalled` and the descriptor.
  *
  * Where messages are stored, a sender is certain to see a notifier only after a barrier and another check (see

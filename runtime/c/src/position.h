@@ -53,7 +53,7 @@ enum {
 #define CLOSED UINT64_C(4)
 #define WORD_ARMED UINT64_C(8)
 
-/* In a position: the run has come round the ring. */
+/* In a position: the run has wrapped around the ring. */
 #define LAP (UINT64_C(1) << 28)
 /* Every message of the session is swapped. */
 #define SWAPS (UINT64_C(1) << 27)

@@ -15,7 +15,7 @@
  *     its store, the sleeper sees what was stored; if it falls before, the provider's load comes after the sleeper's
  *     store and finds ASLEEP. Where one of the two processes has no such barrier (`heavy`), the provider reads the
  *     flags by a read-modify-write, just as the sleeper sets them: one of the two comes first, and the other
- *     synchronises with it. The kernel compares the flags once more before it lets the sleeper sleep. No sleep is
+ *     synchronizes with it. The kernel compares the flags once more before it lets the sleeper sleep. No sleep is
  *     longer than PERIOD, after which the sleeper checks whether the peer is alive; so even a peer that breaks these
  *     rules cannot delay a sleeper forever.
  * (c) Disconnecting. A side that disconnects, or is done, records this in its flags (release) after all messages. A
@@ -54,7 +54,7 @@
  *     becomes another program, and not before, whatever numbers and namespaces processes have. It is taken before the
  *     side announces itself, so a side that has announced itself and has no lock is gone. By then everything that its
  *     process stored can be seen: the kernel removes the lock after the last instruction of the program, and a query of
- *     the lock synchronises with that.
+ *     the lock synchronizes with that.
  */
 #ifndef DUOLOGUE_SHM_PRIVATE_H
 #define DUOLOGUE_SHM_PRIVATE_H

@@ -72,7 +72,7 @@ static inline bool is_full_ahead(const duo_shm *shm, uint64_t lines)
     return (word & (DUO_SHM_FULL | DUO_SHM_PARITY)) == (DUO_SHM_FULL | parity);
 }
 
-/* How many lines may follow before the next look ahead. */
+/* How many lines may follow before the receiver next looks ahead. */
 static inline uint64_t lines_to_look_ahead(const duo_shm *shm)
 {
     /* A smaller ring has no space for keeping back. */

@@ -1,4 +1,4 @@
-/* Regions: how they are created, and how two processes come to have the same one. */
+/* Regions: how they are created, and how two processes get the same one. */
 #define _GNU_SOURCE
 #include "shm.h"
 

@@ -33,7 +33,7 @@ pub struct Entry {
     pub end: usize,
 }
 
-/// What decides whether neighbours are separated by a blank line.
+/// What decides whether neighbors are separated by a blank line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Package,

@@ -1,4 +1,4 @@
-//! Spaces within a line. Whether there is one depends only on its two neighbours.
+//! Spaces within a line. Whether there is one depends only on its two neighbors.
 
 use super::atoms::Comment as Remark;
 use super::atoms::Kind::{

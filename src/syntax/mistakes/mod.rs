@@ -1,4 +1,4 @@
-//! Common mistakes, for which a diagnostic can say more than what was expected. Each is recognised by the tokens around the
+//! Common mistakes, for which a diagnostic can say more than what was expected. Each is recognized by the tokens around the
 //! position where the parse failed, in time linear in the length of the piece.
 
 // `Rule` has a variant for every rule of the grammar, most of which are not pieces.

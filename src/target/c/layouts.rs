@@ -7,7 +7,7 @@ use crate::protocol::Type;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A table: the macro that initialises it, and the arguments of the macro.
+/// A table: the macro that initializes it, and the arguments of the macro.
 pub type Table = (&'static str, Vec<String>);
 
 /// The table of a value; `fields` is the name of the table of its fields.

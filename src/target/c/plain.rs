@@ -92,7 +92,7 @@ fn variant_tags(
 }
 
 impl UnitView<'_> {
-    /// The memory layout of the sessions that come to a state, or `NULL` if it is not known.
+    /// The memory layout of the sessions that reach a state, or `NULL` if it is not known.
     pub fn shape_of(&self, index: usize) -> String {
         if self.begun[index] {
             self.shape_table()

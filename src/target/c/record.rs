@@ -131,7 +131,7 @@ fn files(program: &Program, types: &Types, remote: Remote) -> Scope {
     }
 }
 
-/// The macros by which headers recognise each other. Two of them are equal only if the names of the headers are.
+/// The macros by which headers recognize each other. Two of them are equal only if the names of the headers are.
 fn guards(program: &Program, types: &Types) -> Vec<Spelled> {
     let units = types.units.units.iter();
     let of_units = units.flat_map(|unit| {

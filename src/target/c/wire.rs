@@ -1,4 +1,5 @@
-//! What a protocol needs between processes whatever the transport is: how its payloads are encoded, and its fingerprint.
+//! What a protocol needs between processes, regardless of the transport: how its payloads are encoded, and its
+//! fingerprint.
 
 use super::names::{Header, OfUnit, Own};
 use super::render::render;

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 /// The class of the runtime that has everything about a protocol.
 const PROTOCOL: &str = "_root_.duologue.WireProtocol";
 
-/// More values than this, and each message of a state is encoded by a method of its own: a method of the JVM is limited.
+/// If there are more values than this, each message of a state is encoded by a method of its own,
+/// because the JVM limits the size of a method.
 const VALUES_IN_ONE_METHOD: usize = 400;
 
 /// A side's object as a value: what follows its name, and its first members.

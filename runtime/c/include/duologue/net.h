@@ -6,7 +6,7 @@
  * `duologue gen --c DIR --remote` generates these functions into `P_net.h`. docs/wire.md defines the bytes.
  *
  * An address is a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`. DUO_ADDRESS is the result for
- * anything else. The name of a host is looked up by `getaddrinfo`, which no time limit covers.
+ * anything else. Host names are looked up with `getaddrinfo`, to which no time limit applies.
  */
 #ifndef DUOLOGUE_NET_H
 #define DUOLOGUE_NET_H
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* What the accepting side answers to a hello. A session begins with those below 16. */
+/* The accepting side's answer to a hello. If it is below 16, the session begins. */
 typedef enum duo_verdict {
     DUO_VERDICT_EQUAL = 0,
     DUO_VERDICT_ACCEPTS = 1,
@@ -45,23 +45,23 @@ const char *duo_verdict_text(unsigned verdict);
 /* Why there is no session, where the result is DUO_REFUSED. */
 typedef struct duo_refusal {
     unsigned verdict;
-    /* After how many milliseconds another attempt makes sense; 0 if that is not known. */
+    /* The number of milliseconds after which another attempt makes sense; 0 if that is not known. */
     uint32_t wait;
 } duo_refusal;
 
-/* What is known of the other side of a connection. All of it is valid only during the call that passes it. */
+/* What is known about the other side of a connection. All of it is valid only during the call to which it is passed. */
 typedef struct duo_peer {
     /* Its address; for a Unix socket without a name only `unix:`. */
     const char *address;
     duo_fingerprint fingerprint;
-    /* How it calls the protocol; for logs only. */
+    /* The protocol's name according to the other side; for logs only. */
     duo_str name;
-    /* What its program has set as token, and as trace context (25 bytes: see docs/wire.md); otherwise empty. */
+    /* The token and the trace context that its program has set (25 bytes: see docs/wire.md); otherwise empty. */
     duo_bytes token;
     duo_bytes trace;
 } duo_peer;
 
-/* Options; all zero gives the defaults. What a pointer refers to is read as long as the listener exists. */
+/* Options; all zero gives the defaults. What the pointers refer to must stay valid as long as the listener exists. */
 typedef struct duo_net_options {
     /* Fingerprints of older versions that this side may accept: see `duologue fingerprint --against`. At most 16. */
     const duo_fingerprint *accepts;
@@ -73,21 +73,21 @@ typedef struct duo_net_options {
      * may become many in memory.
      */
     size_t memory;
-    /* How long connecting and the greeting may take, in nanoseconds; 0 means 5 seconds. */
+    /* How long connecting and the handshake may take, in nanoseconds; 0 means 5 seconds. */
     uint64_t hello;
     /*
-     * After how many seconds without a byte a thread of the runtime tells the peer that this side is still there; 0 means
-     * never. The peer takes this side for lost (DUO_LOST) after three times as long.
+     * After this many seconds without sending a byte, a thread of the runtime notifies the peer that this side is still
+     * there; 0 means never. The peer considers this side lost (DUO_LOST) after three times as long.
      */
     uint16_t heartbeat;
     /* Listeners: how many sessions there may be at once; 0 means 1,024. */
     size_t sessions;
-    /* Listeners: how many connections may be in the middle of the greeting at once; 0 means 64. */
+    /* Listeners: how many connections may be in the handshake at once; 0 means 64. */
     size_t handshakes;
     /* Accepting side: whether a peer may have a session; NULL means always. */
     bool (*admit)(const duo_peer *peer, void *context);
     void *context;
-    /* Connecting side: what it shows to `admit`. At most 3,000 bytes. */
+    /* Connecting side: the token for the peer's `admit`. At most 3,000 bytes. */
     duo_bytes token;
     /* Connecting side: 25 bytes of trace context, or none. */
     duo_bytes trace;
@@ -97,9 +97,9 @@ typedef struct duo_net_options {
 
 /*
  * Writes what was sent on this endpoint and has not been written yet. A run of messages is written when it ends, before
- * this side waits for anything, when 64 KiB have been collected, and otherwise after some milliseconds; so this is only
- * needed where the milliseconds matter. Does not use up the endpoint, and does nothing within a process or in shared
- * memory. What the system does not take at once is written by a thread of the runtime.
+ * this side waits for anything, when 64 KiB have been collected, and otherwise after a few milliseconds, so this is
+ * needed only where those milliseconds matter. Does not consume the endpoint, and does nothing within a process or in
+ * shared memory. A thread of the runtime writes what the system does not accept at once.
  *
  * DUO_USED: the endpoint has already been used. DUO_CLOSED, DUO_LOST: the next operation returns the same.
  */
@@ -107,12 +107,12 @@ typedef struct duo_net_options {
 duo_status duo_net_flush(duo_endpoint sender);
 
 /*
- * Called by the generated functions `_connect`, and `_connect_over` for a connection that exists. The latter takes
- * over the descriptor, which must be a stream in both directions: it is closed when the session is over, or could not
- * begin. On DUO_OK `endpoint` is the first endpoint, otherwise it is zeroed.
+ * Called by the generated functions `_connect`, and `_connect_over` for an existing connection. The latter takes
+ * ownership of the descriptor, which must be a stream in both directions, and closes it when the session is over or
+ * could not begin. On DUO_OK `endpoint` is the first endpoint, otherwise it is zeroed.
  *
  * DUO_REFUSED: see `duo_net_options.refusal`. DUO_LATE: it took longer than `hello`. DUO_BROKEN: the other side does
- * not speak this format. DUO_LOST: it closed the connection. DUO_SYSTEM: see `errno`.
+ * not use this format. DUO_LOST: it closed the connection. DUO_SYSTEM: see `errno`.
  */
 DUO_MUST_CHECK duo_status duo_net_connect(const char *address, const duo_wire_protocol *protocol,
                                           duo_role role, const duo_net_options *options,
@@ -122,19 +122,19 @@ DUO_MUST_CHECK duo_status duo_net_connect_over(int descriptor, const duo_wire_pr
                                                duo_endpoint *endpoint);
 
 /*
- * The accepting side of a connection that exists: called by the generated functions `_accept_over`. DUO_REFUSED: this
+ * The accepting side of an existing connection: called by the generated functions `_accept_over`. DUO_REFUSED: this
  * side has refused. The other results are those of connecting.
  */
 DUO_MUST_CHECK duo_status duo_net_accept_over(int descriptor, const duo_wire_protocol *protocol,
                                               duo_role role, const duo_net_options *options,
                                               duo_endpoint *endpoint);
 
-/* A socket on which others connect. */
+/* A socket to which others connect. */
 typedef struct duo_listener duo_listener;
 
 /*
- * Listens on an address. Port 0 asks for a free one. The file of a Unix socket on which nobody listens any more is
- * replaced; any other file there results in DUO_SYSTEM with EADDRINUSE.
+ * Listens on an address. Port 0 asks for a free port. The file of a Unix socket on which no process listens any
+ * more is replaced; any other existing file results in DUO_SYSTEM with EADDRINUSE.
  */
 DUO_MUST_CHECK duo_status duo_listen(const char *address, const duo_net_options *options,
                                      duo_listener **listener);
@@ -144,19 +144,20 @@ const char *duo_listener_address(const duo_listener *listener);
 
 /*
  * A descriptor for poll, select or epoll that is readable when `_accept` should be called with DUO_AT_ONCE. It belongs
- * to the listener. While connections are in the middle of the greeting, call it now and then as well.
+ * to the listener. While connections are in the handshake, also call `_accept` from time to time.
  */
 int duo_listener_descriptor(const duo_listener *listener);
 
 /*
  * Called by the generated functions `_accept`: waits for a session of one protocol, for at most that many nanoseconds.
- * Connections whose greeting takes long do not delay others, and those that are refused are not reported. DUO_EMPTY:
- * there was none in time. DUO_CLOSED: `duo_listener_stop` was called. Several threads may call this; they take turns.
+ * Connections whose handshake takes long do not delay others, and those that are refused are not reported. DUO_EMPTY:
+ * no session began in time. DUO_CLOSED: `duo_listener_stop` was called. Several threads may call this; they take
+ * turns.
  */
 DUO_MUST_CHECK duo_status duo_net_accept(duo_listener *listener, const duo_wire_protocol *protocol,
                                          duo_role role, uint64_t nanoseconds, duo_endpoint *endpoint);
 
-/* Any function; the generated ones turn it back into what it is. */
+/* Any function; generated functions cast it back to its real type. */
 typedef void duo_handler(void);
 typedef void duo_call_handler(duo_endpoint endpoint, const duo_peer *peer, duo_handler *handler,
                               void *context);
@@ -172,8 +173,8 @@ DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_w
                                              void *context);
 
 /*
- * Accepts sessions of the protocols that are served, until `duo_listener_stop` or `duo_listener_drain` is called by
- * another thread; then waits for the handlers and returns DUO_OK.
+ * Accepts sessions of the protocols that are served, until another thread calls `duo_listener_stop` or
+ * `duo_listener_drain`; then waits for the handlers and returns DUO_OK.
  */
 DUO_MUST_CHECK duo_status duo_listener_run(duo_listener *listener);
 
@@ -181,15 +182,15 @@ DUO_MUST_CHECK duo_status duo_listener_run(duo_listener *listener);
 void duo_listener_stop(duo_listener *listener);
 
 /*
- * The same, but first waits until all sessions are over, for at most that many nanoseconds. From then on peers that
- * connect hear that the listener is draining, as long as `duo_listener_run` or `_accept` runs. Sessions that are not
- * over in time are ended; a handler that uses one of them finds it lost.
+ * The same, but first waits until all sessions are over, for at most that many nanoseconds. From then on, peers that
+ * connect are informed that the listener is draining, as long as `duo_listener_run` or `_accept` runs. Sessions that
+ * are not over in time are ended; a handler that uses one of them gets DUO_LOST.
  */
 void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds);
 
 /*
- * Stops listening, and removes the file of a Unix socket. Sessions that have begun go on. No other thread may use the
- * listener any more.
+ * Stops listening, and removes the file of a Unix socket. Sessions that have begun continue. No other thread may use
+ * the listener any more.
  */
 void duo_listener_close(duo_listener *listener);
 

@@ -1,7 +1,7 @@
 /*
  * duologue/pipe.h: the memory layout of a session, and the path that most messages take: few, small
  * and plain entries, a ring with free slots, and a peer that is awake. Generated C calls it with
- * constants, so that little of it remains after optimisation. Everything else, and all of C++, goes
+ * constants, so that little of it remains after optimization. Everything else, and all of C++, goes
  * through the library. Not for programs.
  *
  * This code works in registers. It takes no address of anything that belongs to its caller, writes

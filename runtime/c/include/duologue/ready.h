@@ -1,6 +1,6 @@
 /*
- * duologue/ready.h: waiting for one of many endpoints, of any protocols: for a message, or for free space to send
- * one.
+ * duologue/ready.h: waiting for one of many endpoints, which may be of different protocols: for a message, or for
+ * free space to send one.
  *
  * Both `duo_select` and `duo_ports` report which endpoint is ready and consume nothing: its next `_try_recv` (or
  * `_recv`) returns a message, or reports how the session ended, without waiting. A ready endpoint stays ready, since
@@ -55,9 +55,9 @@ DUO_MUST_CHECK duo_status duo_select(const duo_endpoint *endpoints, size_t count
                                      size_t *which);
 
 /*
- * A set of endpoints that one thread waits on. Adding, removing and waiting take constant time whatever
- * the number of endpoints. No memory is allocated for an endpoint if the set has held that many before.
- * Endpoints are reported in the order in which they became ready.
+ * A set of endpoints that one thread waits on. Adding, removing and waiting take constant time,
+ * regardless of the number of endpoints. No memory is allocated for an endpoint if the set has held
+ * that many before. Endpoints are reported in the order in which they became ready.
  *
  * A set does not own its endpoints. It reports an endpoint once and removes it: to keep waiting on the
  * session, add the endpoint that follows. An endpoint that is used while it is in a set is not reported,

@@ -355,7 +355,7 @@ DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, ui
                                    void *message);
 
 /*
- * The path of messages of plain bytes: see duologue/pipe.h. In C++, and when optimising for size, all
+ * The path of messages of plain bytes: see duologue/pipe.h. In C++, and when optimizing for size, all
  * of them go through the library.
  */
 #if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__)
@@ -373,7 +373,7 @@ typedef struct duo_cursor {
 
 /*
  * `duo_send` without passing on the address of the caller's `next`, so that `next` can be in
- * registers. It may well be uninitialised: then the value that is copied back and forth is never
+ * registers. It may well be uninitialized: then the value that is copied back and forth is never
  * used.
  */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -35,7 +35,7 @@ struct duo_wire;
 typedef struct duo_wire_part {
     const struct duo_wire *wire;
     size_t offset;
-    /* In an enum: the tag that this part goes with. */
+    /* In an enum: the tag to which this part belongs. */
     unsigned variant;
 } duo_wire_part;
 
@@ -54,7 +54,7 @@ typedef struct duo_wire {
     unsigned char tag_size;
 } duo_wire;
 
-/* In place of the largest encoding, if there is none. */
+/* Stands for the largest encoding of a type whose encodings are unbounded. */
 #define DUO_WIRE_UNBOUNDED UINT64_MAX
 
 /* One message of one state; at the same index as its `duo_message`. */
@@ -67,8 +67,8 @@ typedef struct duo_wire_message {
      */
     size_t flat;
     /*
-     * How many units of 8 bytes are taken by the largest message that can follow in the same
-     * direction: 7 if that message is larger, or of unbounded size.
+     * The number of 8-byte units that the largest message that can follow in the same direction
+     * takes: 7 if that message is larger, or of unbounded size.
      */
     unsigned char follow;
     /* The smallest and the largest encoding of its entries. If they are equal, its size is not sent over a stream. */

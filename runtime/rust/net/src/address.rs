@@ -161,7 +161,8 @@ fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     }
 }
 
-/// Whether this is a socket on which nobody listens: a file that remained when its program was killed.
+/// Whether this is a socket on which no process listens: a file left behind when its program was
+/// killed.
 fn is_stale(path: &Path) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     // A listener that has no place for a further connection is there.
@@ -224,7 +225,7 @@ mod tests {
 
     use rustix::net::{bind, listen};
 
-    /// A listener with as few places for connections as the system allows, all of which are taken.
+    /// A listener with the smallest backlog that the system allows, which is full.
     fn full(path: &Path) -> (UnixListener, Vec<UnixStream>) {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);

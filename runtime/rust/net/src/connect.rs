@@ -58,7 +58,8 @@ impl Connector {
         }
     }
 
-    /// How long it may take until the session has begun. The system's search for the address of a host is not limited.
+    /// How long it may take until the session has begun. The limit does not cover the system's lookup of the host's
+    /// address.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Connector {
         self.timeout = timeout;
@@ -88,16 +89,18 @@ impl Connector {
         self
     }
 
-    /// Promises the listener a sign of life at least every `seconds`, so that it detects when this process or the
-    /// connection is gone: after three times as long, its session is [`Lost`](duologue::Why::Lost). 0, the default,
-    /// promises nothing. Whether this side detects that the listener is gone depends on the listener's heartbeat.
+    /// Promises the listener to send something at least every `seconds`, so that it detects when this process or
+    /// the connection is gone: after three times as long without anything, its session is
+    /// [`Lost`](duologue::Why::Lost). 0, the default, promises nothing. Whether this side detects that the listener
+    /// is gone depends on the listener's heartbeat.
     #[must_use]
     pub fn heartbeat(mut self, seconds: u16) -> Connector {
         self.heartbeat = seconds;
         self
     }
 
-    /// Sends a token, by which the listener may decide whether it admits this side. At most 2,048 bytes are sent.
+    /// Sends a token, which the listener may use to decide whether it admits this side. At most 2,048 bytes are
+    /// sent.
     #[must_use]
     pub fn token(mut self, token: impl Into<Vec<u8>>) -> Connector {
         let mut token = token.into();
@@ -117,7 +120,7 @@ impl Connector {
         self.begin(Box::new(socket), deadline)
     }
 
-    /// Begins a session over a connection of the program's own.
+    /// Begins a session over a connection that the program provides.
     ///
     /// # Errors
     /// If the other side refuses the session or is not a Duologue listener.

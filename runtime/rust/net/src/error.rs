@@ -29,16 +29,16 @@ pub enum Error {
     Refused {
         /// Why.
         verdict: Verdict,
-        /// After how long another attempt makes sense, if the other side knows.
+        /// The time after which another attempt makes sense, if the other side knows it.
         retry_after: Option<Duration>,
     },
-    /// The other side is not a Duologue listener, or of a version that this one does not know.
+    /// The other side is not a Duologue listener, or has a version that this side does not know.
     NotDuologue,
     /// The other side closed the connection without an answer.
     NoAnswer,
     /// The session did not begin within the time limit.
     TimedOut,
-    /// The other side's hello was not accepted, or did not come.
+    /// The other side's hello was not accepted, or did not arrive.
     NoSession {
         /// The protocol that was served.
         protocol: &'static str,
@@ -108,7 +108,7 @@ impl error::Error for Error {
     }
 }
 
-/// What an accepting side says to a hello.
+/// An accepting side's response to a hello.
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {

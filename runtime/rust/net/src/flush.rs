@@ -1,5 +1,5 @@
-//! A thread of the process that writes what a sender has collected and not written for a while. It is started when the
-//! first sender needs it.
+//! A thread, one per process, that writes what a sender has collected but not written for a while. It is started when
+//! the first sender needs it.
 
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -14,7 +14,7 @@ use crate::stream::left;
 /// How long messages may be collected.
 const LONGEST: Duration = Duration::from_millis(2);
 
-/// The sessions to look after, each with the time when that is due. All wait equally long, so the first is due first.
+/// The sessions to flush, each with the time when it is due. All delays are equal, so the first entry is due first.
 struct Queue {
     due: Mutex<VecDeque<(Instant, Weak<Session>)>>,
     filled: Condvar,
@@ -44,7 +44,7 @@ pub(crate) fn later(session: &Arc<Session>) {
     }
 }
 
-/// Lets the thread flush this session after a while, unless it will.
+/// Lets the thread flush this session after a while, unless that is already scheduled.
 pub(crate) fn again(session: &Arc<Session>) {
     if !session.is_due.swap(true, SeqCst) {
         later(session);

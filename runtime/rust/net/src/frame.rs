@@ -1,4 +1,4 @@
-//! Frames, which both directions carry after hello and answer.
+//! Frames, which follow hello and answer in both directions.
 
 use duologue::transport::{Size, Why};
 
@@ -16,7 +16,7 @@ pub(crate) const TOO_LARGE: [u8; 3] = [0, LEAVE, 3];
 /// Says that this side is still there.
 pub(crate) const STILL_THERE: [u8; 2] = [0, ALIVE];
 
-/// The first frame of some bytes.
+/// The first frame in a sequence of bytes.
 pub(crate) enum Frame {
     /// It is not complete.
     Incomplete,
@@ -33,7 +33,7 @@ pub(crate) enum Frame {
     Broken,
 }
 
-/// A count at the beginning of some bytes: its value and its length.
+/// A count at the beginning of a sequence of bytes: its value and its length.
 enum Count {
     Incomplete,
     Broken,
@@ -68,7 +68,7 @@ pub(crate) struct Allowed {
     pub(crate) drain: bool,
 }
 
-/// Reads the first frame. `size` knows the payloads of the messages that may come now.
+/// Reads the first frame. `size` knows the payloads of the messages that may come next.
 pub(crate) fn first(bytes: &[u8], allowed: Allowed, size: impl Fn(usize) -> Option<Size>) -> Frame {
     let (tag, start) = match count(bytes, 2) {
         Count::Incomplete => return Frame::Incomplete,

@@ -14,7 +14,7 @@ use crate::Fingerprint;
 /// Decides whether a side is admitted.
 type Admits = dyn Fn(&Peer<'_>) -> bool + Send + Sync;
 
-/// What a listener knows of the other side when it decides whether to admit it.
+/// What a listener knows about the other side when it decides whether to admit it.
 #[non_exhaustive]
 #[derive(Debug)]
 pub struct Peer<'a> {
@@ -75,7 +75,7 @@ impl Served {
     }
 }
 
-/// A session that begins.
+/// A session that is about to begin.
 pub(crate) struct Begun {
     /// Which of the protocols it is.
     pub(crate) which: usize,

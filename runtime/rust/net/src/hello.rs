@@ -11,7 +11,7 @@ use crate::Fingerprint;
 pub(crate) const MAGIC: [u8; 8] = *b"duologue";
 /// The version of the format.
 pub(crate) const VERSION: u8 = 1;
-/// How many bytes precede those that a hello or an answer counts.
+/// How many bytes precede those that the length of a hello or an answer counts.
 pub(crate) const HEAD: usize = 12;
 /// The smallest limit for payloads that a side may announce.
 pub(crate) const SMALLEST_LIMIT: u32 = 1_024;
@@ -22,7 +22,7 @@ const HAS_TOKEN: u8 = 4;
 const MOST_ACCEPTED: u64 = 16;
 const LONGEST_NAME: usize = 255;
 
-/// What the connecting side says first.
+/// What the connecting side sends first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Hello {
     pub(crate) receives_first: bool,
@@ -65,8 +65,8 @@ impl Hello {
         head(flags, rest.bytes())
     }
 
-    /// How many bytes follow a hello's head; or why it is refused, if that is so already. `Err(None)`: it is not a
-    /// hello.
+    /// How many bytes follow a hello's head; or why it is refused, if the head already shows that.
+    /// `Err(None)`: it is not a hello.
     pub(crate) fn length(head: &[u8; HEAD]) -> Result<usize, Option<Verdict>> {
         let [magic @ .., version, flags, low, high] = head;
         if magic != &MAGIC {
@@ -121,7 +121,7 @@ impl Hello {
     }
 }
 
-/// What the accepting side says when the session begins.
+/// What the accepting side sends when the session begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Answer {
     pub(crate) verdict: u8,
@@ -163,7 +163,8 @@ pub(crate) enum Answered {
     Begins(Answer),
     Refuses {
         verdict: Verdict,
-        /// After how many milliseconds another attempt makes sense; 0 if that is not known.
+        /// The number of milliseconds after which another attempt makes sense; 0 if that is not
+        /// known.
         wait: u32,
     },
 }

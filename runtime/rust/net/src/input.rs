@@ -1,4 +1,4 @@
-//! What was read from a connection and not delivered yet.
+//! What was read from a connection but has not been delivered yet.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::stream::{is_early, Stream};
 
 /// How much is read at once, at first.
 const FIRST_READ: usize = 4 << 10;
-/// How much is read off, at most, before a connection is closed.
+/// How much is read and discarded, at most, before a connection is closed.
 const READ_OFF: usize = 1 << 20;
 
-/// What was read and not delivered yet: `bytes[start..end]`.
+/// What was read but has not been delivered yet: `bytes[start..end]`.
 pub(crate) struct Input {
     pub(crate) bytes: Vec<u8>,
     pub(crate) start: usize,
@@ -22,7 +22,8 @@ pub(crate) struct Input {
     pub(crate) ended: Option<Why>,
     /// How long the peer may be silent.
     patience: Option<Duration>,
-    /// Since when it is known that nothing came: since a read that found nothing, after the last one that did.
+    /// Since when the peer has been silent: the time of the first read that found nothing after the last one
+    /// that found something.
     quiet_since: Option<Instant>,
 }
 
@@ -39,7 +40,8 @@ impl Input {
         }
     }
 
-    /// Reads once. Returns whether anything came, or the end. A peer that is silent for too long has come to its end.
+    /// Reads once. Returns whether data or the end of the connection arrived. If the peer has been silent for too
+    /// long, that counts as the end.
     pub(crate) fn read(&mut self, stream: &dyn Stream, deadline: Option<Instant>) -> bool {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -78,7 +80,7 @@ impl Input {
         true
     }
 
-    /// When a read begins, if that matters, and until when it may take.
+    /// When a read begins, if that matters, and its deadline.
     fn limit(&self, deadline: Option<Instant>) -> (Option<Instant>, Option<Instant>) {
         let Some(patience) = self.patience else {
             return (None, deadline);
@@ -101,8 +103,8 @@ impl Input {
         }
     }
 
-    /// Reads off what has arrived, because some systems discard what was written if a connection with unread data is
-    /// closed.
+    /// Reads and discards what has arrived, because some systems discard what was written if a connection with
+    /// unread data is closed.
     pub(crate) fn read_off(&mut self, stream: &dyn Stream) {
         let mut bytes = [0; 4 << 10];
         let mut count = 0;

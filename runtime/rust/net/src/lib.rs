@@ -1,8 +1,8 @@
 //! Sessions of [Duologue](https://github.com/duologue/duologue) between processes, over Unix sockets and TCP.
 //!
 //! A protocol that was generated with `--remote` (in a build script: `Builder::remote()`) has the same endpoints as
-//! within a process. [`connect`] and a [`Listener`] return them, and everything else is as before: the handlers of a
-//! server work in both cases.
+//! within a process. [`connect`] and a [`Listener`] return them, and everything else stays the same: the same
+//! handlers of a server work in both cases.
 //!
 //! ```no_run
 //! # mod bank {
@@ -26,10 +26,10 @@
 //!
 //! - A session can end because its connection does. [`Closed::why`](duologue::Closed::why) says why.
 //! - A message that was sent may not have arrived when the session ends. [`SendError`](duologue::SendError) returns the
-//!   payload only if it was known before that the session is over.
+//!   payload only if it was already known that the session is over.
 //! - In a thread, sending may wait for the connection, even in a bounded run. In a task it does not, if the task awaits
-//!   its endpoints: what the connection does not take is written later.
-//! - A message larger than the peer accepts is not sent, and ends the session: both sides find the reason
+//!   its endpoints: what the connection does not accept is written later.
+//! - A message larger than the peer accepts is not sent, and ends the session: both sides get the reason
 //!   [`TooLarge`](duologue::Why::TooLarge), the sender with its next operation.
 //! - Without heartbeats ([`Connector::heartbeat`], [`Listener::heartbeat`]) a side does not notice that its peer's machine
 //!   is gone.

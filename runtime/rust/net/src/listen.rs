@@ -59,9 +59,10 @@ impl fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// Listens at this address. Port 0 asks for a free one, which [`address`](Listener::address) reports.
+    /// Listens at this address. Port 0 asks for a free port, which [`address`](Listener::address)
+    /// reports.
     ///
-    /// A Unix socket's file is removed when the listener is dropped. A file that remained from a program that was
+    /// A Unix socket's file is removed when the listener is dropped. A file left behind by a program that was
     /// killed is replaced.
     ///
     /// # Errors
@@ -122,14 +123,14 @@ impl Listener {
         self
     }
 
-    /// Promises the peers of sessions that begin from now on a sign of life at least every `seconds`; 0, the
-    /// default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
+    /// Promises the peers of sessions that begin from now on to send something at least every `seconds`; 0,
+    /// the default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
     pub fn heartbeat(&mut self, seconds: u16) -> &mut Listener {
         self.shared.policy().heartbeat = seconds;
         self
     }
 
-    /// Decides by a hello whether its side is admitted. All are, unless this is set.
+    /// Decides, given a hello, whether its side is admitted. Unless this is set, all are.
     pub fn admit(
         &mut self,
         admits: impl Fn(&Peer<'_>) -> bool + Send + Sync + 'static,
@@ -198,8 +199,8 @@ impl Listener {
         }
     }
 
-    /// Accepts one session, as the side whose first endpoint is `E`. Waits for it; connections that do not become a
-    /// session are refused.
+    /// Accepts one session, as the side whose first endpoint is `E`. Waits for one; connections that do not
+    /// become a session are refused.
     ///
     /// # Errors
     /// If the system cannot accept connections any more, or the listener is draining.
@@ -324,7 +325,7 @@ impl Listener {
         }
     }
 
-    /// Reads the hello and answers on a thread of its own, and does there what is returned.
+    /// Reads the hello and answers it on a separate thread, and runs the returned action there.
     fn handshake(
         &self,
         socket: Socket,
@@ -361,7 +362,8 @@ fn is_fatal(error: &io::Error) -> bool {
     codes.iter().any(|known| Some(known.raw_os_error()) == code)
 }
 
-/// Accepts a session over a connection of the program's own, as the side whose first endpoint is `E`.
+/// Accepts a session over a connection that the program provides, as the side whose first endpoint is
+/// `E`.
 ///
 /// # Errors
 /// If the other side's hello is not accepted.

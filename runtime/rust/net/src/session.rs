@@ -6,20 +6,20 @@
 //! itself, so the session runs on the sender's thread, right after the message was published. The thread that waits for a
 //! message also reads: it calls [`Driver::wait`]. Only for tasks, and for threads that wait for several sessions, the
 //! process has one thread that reads, and writes what a connection did not take at once (`watch`). Another writes what a
-//! sender has collected for too long (`flush`), and a third one does timed work (`timer`).
+//! sender has collected for too long (`flush`), and a third does timed work (`timer`).
 //!
 //! These three never wait for a connection. The sender of a message waits until it is written, unless tasks use the
-//! session (`never_waits`). Where nobody waits and the connection takes nothing, what was sent stays in the ring until
-//! `watch` has written what came before it.
+//! session (`never_waits`). Where no thread waits and the connection accepts nothing, what was sent stays in the ring
+//! until `watch` has written what came before it.
 //!
 //! # Locks
 //!
 //! `input` is held while the connection is read, which may take as long as the peer lets it; `core` is held for a short
-//! time, or while the connection is written. A thread that needs both takes `input` first. The threads of the process only
-//! try to take them, because a sender may hold `core` for as long as its peer takes nothing: what they have read is then
-//! `unpublished`, and the thread that releases `core` publishes it. A waker may be called inside the
-//! session's own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works
-//! once more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
+//! time, or while the connection is written. A thread that needs both takes `input` first. These three threads only
+//! try to take them, because a sender may hold `core` for as long as its peer accepts nothing: what they have read is
+//! then `unpublished`, and the thread that releases `core` publishes it. A waker may be called inside the session's
+//! own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works once
+//! more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].
 
 mod side;

@@ -1,4 +1,4 @@
-//! Connections: sockets, and streams of the program's own.
+//! Connections: sockets, and streams that the program provides.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,19 +13,19 @@ use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
 /// One thread reads and another may write at the same time.
 pub trait Stream: Send + Sync + 'static {
     /// Reads at least one byte, or returns 0 if the other side has ended the stream. Fails with
-    /// [`TimedOut`](io::ErrorKind::TimedOut) if there is none until the deadline. A deadline in the past means not to
-    /// wait.
+    /// [`TimedOut`](io::ErrorKind::TimedOut) if none arrives before the deadline. A deadline in the past means not
+    /// to wait.
     fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize>;
 
-    /// Writes at least one byte and returns how many. Fails with [`TimedOut`](io::ErrorKind::TimedOut) if that is not
-    /// possible until the deadline.
+    /// Writes at least one byte and returns how many. Fails with [`TimedOut`](io::ErrorKind::TimedOut) if that is
+    /// not possible before the deadline.
     fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize>;
 
     /// Ends the stream: nothing more is written. Everything written before is still delivered.
     fn close(&self);
 
-    /// A descriptor that becomes readable when there is something to read. Without one, each session that tasks wait
-    /// for has a thread that reads.
+    /// A descriptor that becomes readable when there is something to read. Without one, each session for which
+    /// tasks wait has a thread that reads.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }

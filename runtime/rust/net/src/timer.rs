@@ -1,5 +1,5 @@
-//! The thread of the process for timed work: heartbeats, and closing connections whose peers do not read the last bytes.
-//! It is started when the first session needs it.
+//! The thread, one per process, for timed work: heartbeats, and closing connections whose peers do
+//! not read the last bytes. It is started when the first session needs it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -14,9 +14,9 @@ use crate::stream::left;
 /// Timed work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
-    /// Say that this side is there, and check whether the peer is.
+    /// Notify the peer that this side is there, and check whether the peer is.
     Pulse,
-    /// Close a connection whose last bytes nobody reads.
+    /// Close a connection whose last bytes the peer does not read.
     Linger,
 }
 
@@ -26,7 +26,7 @@ struct Entry {
     session: Weak<Session>,
 }
 
-/// The earliest entry is the greatest, because a heap gives the greatest first.
+/// The earliest entry is the greatest, because a heap returns the greatest first.
 impl Ord for Entry {
     fn cmp(&self, other: &Entry) -> Ordering {
         other.at.cmp(&self.at)

@@ -1,6 +1,6 @@
-//! A thread of the process that reads connections for tasks, and for threads that wait for several sessions, and writes
-//! what a connection did not take at once. It is started when the first of them needs it, and watches only the connections
-//! that somebody waits for.
+//! A thread, one per process, that reads connections for tasks, and for threads that wait for several
+//! sessions, and writes what a connection did not accept at once. It is started when first needed, and
+//! watches only the connections on which a task or a thread waits.
 
 use std::collections::HashMap;
 use std::mem;
@@ -26,13 +26,14 @@ pub(crate) trait Watched {
     fn arrived(self: &Arc<Self>, deadline: Option<Instant>) -> bool;
 }
 
-/// What a session remembers of being watched.
+/// What a session remembers about being watched.
 pub(crate) struct Watch {
     /// Its number, if its descriptor was registered; otherwise 0. Written under the lock of `wanted`.
     number: AtomicU64,
-    /// Also held while the descriptor is registered, so that it is registered for what is wanted last.
+    /// Also held while the descriptor is registered, so that the last registration is for what was
+    /// wanted last.
     wanted: Mutex<Wanted>,
-    /// For a stream without a descriptor: somebody waits for what is read.
+    /// For a stream without a descriptor: whether a task or a thread waits for what is read.
     changed: Condvar,
     has_thread: AtomicBool,
 }
@@ -72,7 +73,8 @@ impl Drop for Watch {
 
 struct Watcher {
     epoll: OwnedFd,
-    /// By their numbers. The descriptor of a session that is dropped is closed, which also unregisters it.
+    /// Indexed by their numbers. The descriptor of a session that is dropped is closed, which also
+    /// unregisters it.
     sessions: Mutex<HashMap<u64, Weak<Session>>>,
     last: AtomicU64,
 }
@@ -95,8 +97,9 @@ impl Watcher {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers the session for the next event of those that are wanted. `now`: something that was read before may be
-    /// waiting, and a connection is nearly always writable, so this comes at once.
+    /// Registers the session for the next event of those that are wanted. `now`: something that was
+    /// read before may be waiting, and a connection is nearly always writable, so the event comes at
+    /// once.
     fn register(&self, session: &Arc<Session>, wanted: Wanted, now: bool) -> Option<()> {
         let descriptor = session.stream().descriptor()?;
         let mut flags = EventFlags::ONESHOT;
@@ -125,7 +128,7 @@ pub(crate) fn until_readable(session: &Arc<Session>, is_full: bool) {
     }
 }
 
-/// Writes what is left when the connection takes something.
+/// Writes what is left when the connection accepts more.
 pub(crate) fn until_written(session: &Arc<Session>) {
     let mut wanted = session.watch().wanted();
     wanted.writes = true;
@@ -141,7 +144,7 @@ fn register(session: &Arc<Session>, wanted: Wanted, now: bool) -> Option<()> {
     watcher?.register(session, wanted, now)
 }
 
-/// Something has happened for which the session was registered.
+/// An event has occurred for which the session was registered.
 fn act(session: &Arc<Session>) {
     let wanted = mem::take(&mut *session.watch().wanted());
     if wanted.writes {
@@ -185,7 +188,7 @@ fn run() {
     }
 }
 
-/// For a stream without a descriptor: lets a thread of its own read.
+/// For a stream without a descriptor: lets a separate thread read.
 fn by_own_thread(session: &Arc<Session>) {
     let watch = session.watch();
     watch.wanted().reads = true;

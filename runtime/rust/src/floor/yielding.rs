@@ -87,7 +87,7 @@ fn is_sample() -> bool {
         untimed.set(if is_sample { 1 } else { untimed.get() + 1 });
         is_sample
     };
-    // A thread that is exiting does not count any more.
+    // A thread that is exiting no longer counts.
     UNTIMED.try_with(count).unwrap_or(false)
 }
 

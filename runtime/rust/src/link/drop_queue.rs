@@ -32,7 +32,7 @@
 //! another helper when half of its stack is used. All payloads are `Send`, and so are endpoints.
 //!
 //! If the system provides no further thread, or no memory for its stack, destructors continue on the current stack.
-//! Then the stack may overflow and the process aborts, as it does for boxes that are nested equally deep.
+//! Then the stack may overflow and the process aborts, as it does for boxes that are nested equally deeply.
 
 use std::cell::Cell;
 use std::panic::resume_unwind;
@@ -42,8 +42,8 @@ use std::thread::Builder;
 
 use crate::ring::pipe::Pipe;
 
-/// How deep destructors go on a stack before a helper takes over: in levels, and in bytes below the first level. Bytes
-/// alone would not be enough, because the address sanitizer keeps locals elsewhere.
+/// How deeply destructors nest on a stack before a helper takes over: in levels, and in bytes below the first level.
+/// Bytes alone would not be enough, because the address sanitizer keeps locals elsewhere.
 struct Limits {
     levels: u32,
     bytes: usize,

@@ -31,7 +31,7 @@ pub(crate) fn until(wait: Wait<'_>, deadline: Option<Instant>) -> bool {
 
 /// Waits for the next message, and returns the word that has it; `None` if there will be none.
 ///
-/// Like [`until`], but what is found does not have to be read once more: the peer is waiting for what this side does
+/// Like [`until`], but what is found does not have to be read again: the peer is waiting for what this side does
 /// with it.
 #[cold]
 #[inline(never)]

@@ -2,12 +2,12 @@
 //!
 //! # Where messages can be forgotten
 //!
-//! If no payload of a session has a destructor, nobody can tell whether a message that is not read is destroyed at once
-//! or never. So a receiver that disconnects saves the barrier, which takes microseconds if other threads are running.
-//! The receiver may then disconnect without having seen what the sender stored a moment before. The sender finds
-//! [`Report::Leaving`] or [`Report::Gone`] later, for a position earlier than its own: with its next message, or when
-//! it ends. (If the position is later than its own, they do not matter: the receiver had read this message when it
-//! disconnected.) The sender must not miss them
+//! If no payload of a session has a destructor, a program cannot observe whether an unread message is destroyed at
+//! once or never. So a receiver that disconnects saves the barrier, which takes microseconds if other threads are
+//! running. The receiver may then disconnect without having seen what the sender stored a moment before. The sender
+//! finds [`Report::Leaving`] or [`Report::Gone`] later, for a position earlier than its own: with its next message, or
+//! when it ends. (If the position is later than its own, they do not matter: the receiver had read this message when
+//! it disconnected.) The sender must not miss them
 //!
 //! - before it sleeps until there is an answer or space, or disconnects while it waits for an answer: it runs a full
 //!   fence and then reads the flags. By the order of the two fences (the receiver accesses the flags, then the word;

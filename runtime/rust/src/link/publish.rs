@@ -30,7 +30,7 @@ pub enum Then {
 
 /// The outcome of sending a message.
 pub(crate) enum Sent<P> {
-    /// It is published, and nobody was waiting: the sender's next pipe.
+    /// It is published, and the receiver was not waiting: the sender's next pipe.
     Published(Pipe),
     /// Anything else. This is a separate variant so that the result for a published message stays in registers.
     Noticed(Noticed<P>),

@@ -169,7 +169,7 @@ fn spoil(pipe: &Pipe, layout: &Layout) {
     }
 }
 
-/// Layouts that differ, so that no block is still initialised from before. All have long laps.
+/// Layouts that differ, so that no block is still initialized from before. All have long laps.
 fn layouts() -> [Layout; 4] {
     let slots = [
         Slot::new().fit::<[u64; 1]>(),
@@ -218,7 +218,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// In a session of which only the near lines are initialised.
+    /// In a session of which only the near lines are initialized.
     fn begin(layout: Layout, epoch: u32, swaps: bool) -> Walk {
         let (first, second) = begun(layout, epoch, swaps);
         spoil(&first, &layout);
@@ -374,7 +374,7 @@ fn no_ring_is_free_before_anything_was_read() {
 fn stamps_that_many_short_laps_left_out_are_cleared() {
     let layout = layouts()[0];
     let mut walk = Walk::begin(layout, 2, false);
-    // A long lap, so that the lines are initialised.
+    // A long lap, so that the lines are initialized.
     while walk.send(Then::Stay) {}
     while walk.receive() {}
     let sender = walk.sender.as_ref().expect("it is connected");

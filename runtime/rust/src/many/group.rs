@@ -2,7 +2,7 @@
 //!
 //! The same waiter is registered with every endpoint, and the peer that wakes it may leave it registered with the
 //! others: it is taken back from all of them before the result is returned. So the next operation of an endpoint that
-//! was not chosen finds it as if nobody had ever waited.
+//! was not chosen finds it as if there had been no wait.
 
 use std::future::Future;
 use std::pin::{pin, Pin};

@@ -1,4 +1,5 @@
-//! How the messages of a protocol's states are encoded: what generated code tells a far end, which knows no types.
+//! How the messages of a protocol's states are encoded: the description that generated code gives to a far end,
+//! which does not know the types.
 
 use std::marker::PhantomData;
 
@@ -99,7 +100,7 @@ pub enum Far {
 
 /// What became of a message that arrived.
 pub enum Arrival {
-    /// The message is published. If somebody waited for it, the caller wakes them.
+    /// The message is published. If a thread or task waited for it, the caller wakes it.
     Published(Option<Woken>),
     /// The side in this process has disconnected.
     Gone,

@@ -129,7 +129,7 @@ impl Block {
     pub(crate) fn begin(layout: Layout) -> (NonNull<Block>, u32) {
         let kept = pool::take(layout.class()).map(NonNull::cast::<Block>);
         if let Some(block) = kept {
-            // SAFETY: a block of the pool belongs to nobody else, and its header is initialised. When the last session
+            // SAFETY: a block of the pool belongs to nobody else, and its header is initialized. When the last session
             // in it ended, it was reset to the state of a new block, except for: `dropped_by`, which is written here;
             // the epoch, the stamps and the laps, which continue; the states, which are written before they are read;
             // what tasks recorded, which counts only as long as `PublicSide::task` says so; and `turned_by`, which
@@ -149,7 +149,7 @@ impl Block {
     /// Like [`Block::begin`], in a new block or in one that had another layout.
     ///
     /// # Safety
-    /// The block, if there is one, belongs to nobody else, its header is initialised, and it is of the layout's class.
+    /// The block, if there is one, belongs to nobody else, its header is initialized, and it is of the layout's class.
     #[cold]
     #[inline(never)]
     unsafe fn begin_anew(kept: Option<NonNull<Block>>, layout: &Layout) -> NonNull<Block> {
@@ -218,16 +218,16 @@ impl Block {
     /// The session's layout.
     ///
     /// # Safety
-    /// The header is initialised.
+    /// The header is initialized.
     unsafe fn layout(block: NonNull<Block>) -> Layout {
         // SAFETY: by the caller; nobody changes it while others use the block.
         unsafe { (*block.as_ptr()).private[0].layout }
     }
 
-    /// Initialises as much as in a new block.
+    /// Initializes as much as in a new block.
     ///
     /// # Safety
-    /// The header is initialised, and nobody else uses the block.
+    /// The header is initialized, and nobody else uses the block.
     #[cold]
     #[inline(never)]
     unsafe fn clear(block: NonNull<Block>) {
@@ -320,7 +320,7 @@ impl Block {
     /// Ends the session, whose newest epoch was `epoch`. Payloads that are still in the ring are not destroyed.
     ///
     /// # Safety
-    /// Nobody uses the session any more.
+    /// The session is no longer in use.
     #[inline]
     pub(crate) unsafe fn end(block: NonNull<Block>, epoch: u32) {
         // SAFETY: by the caller, this is the only user.
@@ -341,8 +341,8 @@ impl Block {
         }
     }
 
-    /// Like [`Block::end`], where the stamps must be cleared, waiters are left that nobody woke, there is a driver, or
-    /// the block is not kept.
+    /// Like [`Block::end`], where the stamps must be cleared, waiters remain that were not woken, there is a driver,
+    /// or the block is not kept.
     ///
     /// # Safety
     /// As for [`Block::end`].
@@ -398,7 +398,7 @@ impl Block {
     /// Frees the memory.
     ///
     /// # Safety
-    /// The header is initialised, and nobody else uses the block.
+    /// The header is initialized, and nobody else uses the block.
     #[cold]
     #[inline(never)]
     pub(crate) unsafe fn release(block: NonNull<Block>) {

@@ -70,7 +70,7 @@ impl Credit {
         self.0 & ORPHANED != 0
     }
 
-    /// The sender disconnects, and does not wait any more.
+    /// The sender disconnects, and no longer waits.
     pub(crate) fn orphaned(self) -> Credit {
         Credit(self.not_awaited().0 | ORPHANED)
     }

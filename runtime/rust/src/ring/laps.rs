@@ -17,12 +17,12 @@ pub(crate) struct Laps {
     /// What the sender decided last: whether a lap continues past the early end. The receiver reads this.
     pub(crate) go_on: AtomicBool,
     /// How many laps in a row have skipped the lines after the early end, or `TOO_OLD` if these lines are not
-    /// initialised. Only the sender accesses it.
+    /// initialized. Only the sender accesses it.
     pub(crate) skipped: UnsafeCell<u32>,
 }
 
 impl Laps {
-    /// For a block in which only the near lines are initialised.
+    /// For a block in which only the near lines are initialized.
     pub(crate) fn new() -> Laps {
         Laps {
             go_on: AtomicBool::new(false),

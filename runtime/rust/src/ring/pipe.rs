@@ -332,7 +332,7 @@ impl Pipe {
     /// Ends the session. Payloads that are still in the ring are not destroyed.
     ///
     /// # Safety
-    /// Nobody uses the session any more.
+    /// The session is no longer in use.
     #[inline]
     pub(crate) unsafe fn end(self) {
         // SAFETY: by the caller.

@@ -21,8 +21,9 @@ pub trait State: Sized {
     /// which makes short dialogues faster. Both sides use the same value, so it affects only speed.
     const STAYS: bool = true;
 
-    /// What every session that reaches this state was begun with, if that is always the same. Then the compiler knows
-    /// where in the session everything is stored. After a state for which it is not known, it is not known either.
+    /// The parameters with which every session that reaches this state began, if they are always the same. Then the
+    /// compiler knows where in the session everything is stored. If they are not known for a state, they are not
+    /// known for the states after it either.
     const SESSION: Session = Session::UNKNOWN;
 
     /// Builds the message that was found, with the one `take` that matches its index.
@@ -85,7 +86,7 @@ mod follow {
     use crate::ring::block::StateInfo;
     use crate::ring::pipe::Pipe;
 
-    /// How the untyped side of a session is turned into the next endpoint.
+    /// How the untyped side of a session becomes the next endpoint.
     pub trait Follow {
         /// The next endpoint of the side that sent the message.
         type Mine;
@@ -95,10 +96,11 @@ mod follow {
         const THEN: Then;
         /// [`State::SESSION`](super::State::SESSION) of the state that follows.
         const SESSION: Session = Session::UNKNOWN;
-        /// Makes the sender's next endpoint. `stayed` is [`State::STAYS`](super::State::STAYS) of the state that it
-        /// comes from.
+        /// Creates the sender's next endpoint. `stayed` is [`State::STAYS`](super::State::STAYS) of the state that
+        /// it comes from.
         fn mine(pipe: Pipe, stayed: bool) -> Self::Mine;
-        /// Makes the receiver's next endpoint, or ends the session. The receiver comes from a state with this info.
+        /// Creates the receiver's next endpoint, or ends the session. The receiver comes from a state with this
+        /// info.
         fn theirs(pipe: Pipe, from: &'static StateInfo) -> Self::Theirs;
     }
 }

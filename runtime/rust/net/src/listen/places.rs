@@ -1,4 +1,5 @@
-//! What a listener shares with its threads: which sessions there are, and whether more may begin.
+//! The state that a listener shares with its threads: which sessions exist, and whether more may
+//! begin.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -37,7 +38,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Whether the listener is drained: no further session begins, and none is left.
+    /// Whether the listener is drained: no further session may begin, and none is left.
     pub(super) fn is_drained(&self) -> bool {
         self.is_draining && self.sessions == 0 && self.beginning == 0
     }
@@ -138,7 +139,7 @@ impl Drop for Beginning {
     }
 }
 
-/// A session that counts.
+/// A session that counts toward the listener's limit.
 pub(super) struct Place(Arc<Shared>);
 
 impl Place {

@@ -1,4 +1,4 @@
-//! What the side in this process asks of its session: to wait, to write, and to be woken.
+//! What the side in this process requests from its session: to wait, to write, and to be woken.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, MutexGuard};
@@ -23,8 +23,8 @@ impl Session {
         }
     }
 
-    /// Publishes what another thread has read and could not publish. Does not wait: a thread that holds one of the locks
-    /// publishes itself, or comes here when it has released it.
+    /// Publishes what another thread has read but could not publish. Does not wait: a thread that holds one
+    /// of the locks publishes itself, or comes here when it has released it.
     pub(super) fn publish_rest(self: &Arc<Session>) {
         let Some(mut input) = try_lock(&self.input) else {
             return;
@@ -111,7 +111,7 @@ impl Session {
         }
     }
 
-    /// The input; `None` if that is not needed any more, or the deadline has passed.
+    /// The input; `None` if it is no longer needed, or the deadline has passed.
     fn input_until(
         &self,
         is_ready: &dyn Fn() -> bool,
@@ -154,7 +154,7 @@ impl Watched for Session {
         &self.watch
     }
 
-    /// Reads what has arrived and publishes it. Returns whether to watch further.
+    /// Reads what has arrived and publishes it. Returns whether to keep watching.
     fn arrived(self: &Arc<Session>, deadline: Option<Instant>) -> bool {
         let Some(mut input) = try_lock(&self.input) else {
             return false;
@@ -183,7 +183,7 @@ impl Watched for Session {
     }
 }
 
-/// The session as its far end's waker.
+/// The session in its role as its far end's waker.
 impl Wake for Session {
     fn wake(self: Arc<Session>) {
         self.wake_by_ref();

@@ -19,14 +19,14 @@ const LAST_WRITE: Duration = Duration::from_secs(5);
 /// What became of an attempt to write without waiting.
 pub(crate) enum Written {
     Everything,
-    /// The connection takes nothing more at the moment.
+    /// The connection accepts nothing more at the moment.
     Some,
-    /// Another thread works at the moment.
+    /// Another thread is working on the session at the moment.
     Unknown,
 }
 
 impl Session {
-    /// Writes everything; or as much as is possible if this thread must not wait.
+    /// Writes everything, or as much as possible if this thread must not wait.
     pub(super) fn write(&self, core: &mut Core, after: &mut After) {
         let deadline = (!after.may_wait).then(Instant::now);
         self.write_until(core, after, deadline);
@@ -89,7 +89,7 @@ impl Session {
         input.ended.is_some()
     }
 
-    /// The connection does not take anything more. The peer may have said why.
+    /// The connection accepts nothing more. The peer may have said why.
     fn write_failed(&self, core: &mut Core, after: &mut After) {
         if core.far.role() == Role::Sends {
             // Messages of the peer may have arrived before the end, which reading finds.
@@ -151,7 +151,7 @@ impl Session {
         }
     }
 
-    /// Ends the session, and closes the connection whatever was not written.
+    /// Ends the session, and closes the connection even if something was not written.
     pub(super) fn close(&self, core: &mut Core, after: &mut After, why: Why) {
         self.conclude(core, after, why);
         core.out.clear(0);
@@ -185,7 +185,7 @@ impl Session {
         written
     }
 
-    /// Writes what was collected for too long. Returns whether to try again later.
+    /// Writes what has been collected for too long. Returns whether to try again later.
     pub(crate) fn flush(self: &Arc<Session>) -> bool {
         match self.write_on() {
             Written::Everything => false,
@@ -197,7 +197,7 @@ impl Session {
         }
     }
 
-    /// Does timed work. Returns when it is due again.
+    /// Does timed work. Returns when the next work is due.
     pub(crate) fn on_time(self: &Arc<Session>, what: What) -> Option<Instant> {
         match what {
             What::Pulse => self.pulse(),
@@ -220,8 +220,9 @@ impl Session {
         next
     }
 
-    /// Says that this side is still there, if it has written nothing for a while, and reads what has arrived, which
-    /// finds out whether the peer is silent. Never waits: the thread that holds a lock reads or writes, and finds out as well.
+    /// Notifies the peer that this side is still there, if it has written nothing for a while, and
+    /// reads what has arrived, which reveals whether the peer is silent. Never waits: a thread that
+    /// holds a lock reads or writes, and also notices.
     fn pulse(self: &Arc<Session>) -> Option<Instant> {
         let pulse = self.terms.pulse()?;
         if let Some(core) = try_lock(&self.core) {

@@ -3,7 +3,7 @@
 
 use super::{most, Layout, BLOCK, FEWEST_LINES};
 
-/// This many bytes of lines, or about half as many, are initialised when the block is allocated. Short laps use no
+/// This many bytes of lines, or about half as many, are initialized when the block is allocated. Short laps use no
 /// other lines. More would hardly be faster, and fewer cost streams between tasks up to half as much again.
 const NEAR: usize = BLOCK / 16;
 
@@ -46,7 +46,7 @@ impl Layout {
     }
 
     /// How many lines a short lap has: all lines of the ring if every lap has the same length. These lines are
-    /// initialised with the block, the others when a sender first continues past them.
+    /// initialized with the block, the others when a sender first continues past them.
     #[inline]
     pub(crate) const fn near(&self) -> usize {
         let segment = self.segment();

@@ -69,7 +69,7 @@ impl Doorbell {
         slept.is_ok()
     }
 
-    /// Takes the waiter back, if nobody rang.
+    /// Takes the waiter back, if no member rang.
     ///
     /// # Safety
     /// The caller is the set.

@@ -26,7 +26,7 @@ struct MemberSlot<V> {
     /// How often the slot became free.
     generation: u32,
     list: Option<List>,
-    /// The neighbours on the list; `next` also links the free slots.
+    /// The neighbors on the list; `next` also links the free slots.
     previous: u32,
     next: u32,
 }
@@ -83,15 +83,15 @@ impl<V> Members<V> {
         at
     }
 
-    /// Takes a member out, and off its list as well.
+    /// Takes a member out, and also off its list.
     pub(super) fn remove(&mut self, at: u32) -> Option<V> {
         let (value, generation) = self.lift(at)?;
         self.release(at, generation);
         Some(value)
     }
 
-    /// Takes a member out but keeps its slot, for [`fill`](Members::fill) or [`release`](Members::release). Returns the
-    /// generation as well.
+    /// Takes a member out but keeps its slot, for [`fill`](Members::fill) or
+    /// [`release`](Members::release). Also returns the generation.
     pub(super) fn lift(&mut self, at: u32) -> Option<(V, u32)> {
         let slot = self.slots.get_mut(at as usize)?;
         let value = slot.value.take()?;
@@ -109,7 +109,7 @@ impl<V> Members<V> {
         self.count += 1;
     }
 
-    /// Gives up a slot that was kept, and had this generation last.
+    /// Gives up a slot that was kept and whose last generation was this one.
     pub(super) fn release(&mut self, at: u32, generation: u32) {
         let slot = &mut self.slots[at as usize];
         slot.generation = generation.wrapping_add(1);
@@ -160,7 +160,7 @@ impl<V> Members<V> {
         slot.next = NOBODY;
     }
 
-    /// Appends the whole of one list to the other.
+    /// Appends the whole of one list to another.
     pub(super) fn append_all(&mut self, from: List, to: List) {
         while let Some(at) = self.first(from) {
             self.append(to, at);

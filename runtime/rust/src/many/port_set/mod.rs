@@ -1,15 +1,15 @@
 //! Receiving from any number of endpoints.
 //!
-//! A member is *hot* when checking it may be worthwhile: it is new, it gave a message and was inserted again, or it
-//! rang. Hot members are checked without registering a waiter, so their senders run at the full speed of a pipe on
-//! which nobody waits. A check without success makes a member *tried*. When no member is hot, or after a number of
-//! messages, the set registers a waiter with every tried member, whose bell (see `doorbell`) then makes it hot again.
-//! Members with a waiter cost nothing, except where the barrier is lost (see `floor::barrier`): then those whose waiter
-//! may be missed are checked again each time. So for each message, a member is checked at most twice without success
-//! and armed at most once, which is constant.
+//! A member is *hot* when checking it may be worthwhile: it is new, it delivered a message and was inserted again,
+//! or it rang. Hot members are checked without registering a waiter, so their senders run at the full speed of a
+//! pipe without a waiter. A failed check makes a member *tried*. When no member is hot, or after a number of
+//! messages, the set registers a waiter with every tried member, whose bell (see `doorbell`) then makes it hot
+//! again. Members with a waiter cost nothing, except where the barrier is lost (see `floor::barrier`): then those
+//! whose waiter may be missed are checked again each time. So for each message, there are at most two failed
+//! checks of a member, and it is armed at most once, which is constant.
 //!
-//! A member that gave a message and was inserted again *has the floor*: it is kept apart from the others, so that
-//! receiving from a busy session costs little more than its pipe.
+//! A member that delivered a message and was inserted again *has the floor*: it is kept apart from the others, so
+//! that receiving from a busy session costs little more than its pipe.
 
 mod doorbell;
 mod members;
@@ -31,7 +31,7 @@ use crate::typed::error::{Closed, TryRecvError};
 use doorbell::{Doorbell, Panel, BELLS};
 use members::{List, Members};
 
-/// How many messages one session may give in a row while other sessions may have some, too.
+/// How many messages one session may deliver in a row while other sessions may have messages, too.
 const BURST: u32 = 64;
 
 /// With this many tried members or more, checking them all again takes longer than the sleep that it may save.
@@ -67,7 +67,7 @@ pub struct PortSet<R, T = ()> {
     members: Members<(R, T)>,
     panels: Vec<Arc<Panel>>,
     doorbell: Arc<Doorbell>,
-    /// Whether the set registered a waiter at the doorbell and did not take it back.
+    /// Whether the set has registered a waiter at the doorbell and not taken it back.
     sleeps: bool,
     /// The kind of waiter that a member's waker is to its sender, depending on whether a thread or a task last waited
     /// for the set. A thread pays for a barrier when it sleeps, one for all members, and the senders continue to store.
@@ -76,14 +76,15 @@ pub struct PortSet<R, T = ()> {
     floor: Floor<(R, T)>,
     /// How many messages were received since the tried members were last checked again.
     received: u32,
-    /// How long a task waits before it checks again, where a waiter may be missed.
+    /// How long a task waits before it checks again if a waiter may be missed.
     pause: Pause,
 }
 
-/// The session that gave the last message.
+/// The session that delivered the last message.
 struct Floor<V> {
     session: usize,
-    /// How many more messages it may give in a row. While this is not 0, its slot among the members is kept.
+    /// How many more messages it may deliver in a row. While this is not 0, its slot among the members is
+    /// kept.
     left: u32,
     at: u32,
     generation: u32,
@@ -154,7 +155,7 @@ impl<R: Receive, T> PortSet<R, T> {
         }
     }
 
-    /// Removes an endpoint and returns it with its value. `None` if it is not in the set any more.
+    /// Removes an endpoint and returns it with its value. `None` if it is no longer in the set.
     pub fn remove(&mut self, key: PortKey) -> Option<(R, T)> {
         let floor = &mut self.floor;
         if (floor.at, floor.generation) == (key.at, key.generation) && floor.member.is_some() {
@@ -309,8 +310,8 @@ impl<R: Receive, T> PortSet<R, T> {
         None
     }
 
-    /// Registers a waiter with all tried members, and makes those hot that are ready after all. Returns whether any
-    /// member is hot.
+    /// Registers a waiter with all tried members, and makes those hot that turn out to be ready. Returns whether
+    /// any member is hot.
     fn settle(&mut self) -> bool {
         let mut next = self.members.first(List::Tried);
         let mut needs_barrier = false;

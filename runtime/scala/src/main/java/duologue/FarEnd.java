@@ -12,18 +12,18 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>Messages of the near side are encoded while the near side sends them, in its thread, and do not enter the ring: so a message
  * that cannot be sent is an error of the sender. Messages of the peer are decoded and sent through the ring by the thread that
- * finds them: a thread that waits for them, or the transport's thread for waits without a thread. So everything that waits on the
- * near side waits as in any session.
+ * finds them: a thread that waits for them, or the transport's thread for waits without a thread. So a wait on the near side
+ * works as in any session.
  *
- * <p>The far side counts as abandoned from the beginning ({@link SharedFlags#left}). That leads the near side's operations to their
- * rare cases, which ask the far end, and costs sessions within a process nothing.
+ * <p>The far side counts as abandoned from the beginning ({@link SharedFlags#left}). So the near side's operations take their
+ * rare paths, which call the far end, and sessions within a process have no extra cost.
  *
  * <p>All fields that are not final or volatile are accessed under the lock. Waiters are woken without it, because they may run the
  * program's own code. A thread that waits in the transport sets {@link #awaiting}, executes a fence, and checks once more; a thread
  * that has delivered something executes a fence and then reads that field.
  */
 public final class FarEnd {
-    /** Far ends whose connection is open: the program may have forgotten the session, and its peer must be told. */
+    /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
     private static final Set<FarEnd> OPEN = ConcurrentHashMap.newKeySet();
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -147,9 +147,9 @@ public final class FarEnd {
     /**
      * Whether the near side may send without waiting, or the session is over.
      *
-     * <p>If another thread has the lock, it writes at the moment, and this method says what was true before. A waiter that was
-     * registered before that is woken: the other thread clears {@link #isFull} and reads the waiter afterwards, or something is
-     * left to write, and then {@link #flushed} has armed the transport.
+     * <p>If another thread has the lock, it is writing at the moment, and this method returns what was true before. A waiter
+     * that was registered before that is woken: the other thread clears {@link #isFull} and reads the waiter afterwards, or
+     * something is left to write, and then {@link #flushed} has armed the transport.
      */
     boolean hasRoom() {
         if (isFull && ending.why == null && lock.tryLock()) {
@@ -164,7 +164,7 @@ public final class FarEnd {
         return !isFull || ending.why != null;
     }
 
-    /** Looks for what the near side waits for: a message, or the end of the session. Never waits. */
+    /** Checks for what the near side waits for: a message, or the end of the session. Never waits. */
     void poll() {
         if (ending.why == null) {
             pump(true);
@@ -204,8 +204,8 @@ public final class FarEnd {
     }
 
     /**
-     * Makes the transport's thread look for what the near side waits for, unless it is there: then returns true. What has been read
-     * before is delivered here, because no connection becomes ready for it.
+     * Makes the transport's thread watch for what the near side waits for. If it is already there, returns true instead. What
+     * has been read before is delivered here, because no connection becomes ready for it.
      */
     boolean arm() {
         boolean isNews;
@@ -245,7 +245,7 @@ public final class FarEnd {
         }
     }
 
-    /** Writes what has been collected; if {@code isBeat}, a sign of life if nothing has. */
+    /** Writes what has been collected; if nothing has and {@code isBeat}, writes a heartbeat. */
     public void flush(boolean isBeat) {
         boolean isTold = false;
         lock.lock();
@@ -270,7 +270,7 @@ public final class FarEnd {
         }
     }
 
-    /** Ends the session as lost, for a connection that a transport gives up; one that is over is closed. */
+    /** Ends the session as lost, for a connection that a transport gives up; if the session is over, closes the connection. */
     public void lose(Throwable failure) {
         lock.lock();
         try {
@@ -313,7 +313,7 @@ public final class FarEnd {
         }
     }
 
-    /** Writes what is there to write, and reads and delivers what is there to read. Returns whether there is news. */
+    /** Writes what is there to write, and reads and delivers what is there to read. Returns whether the near side has to be woken. */
     private boolean exchange() {
         flushed();
         boolean isNews = deliver();
@@ -406,13 +406,13 @@ public final class FarEnd {
         int then =
                 next == WireState.OVER ? Pipe.END : states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
         state = next;
-        // False means that the near side has been abandoned at this moment: the leaver does what is left to do.
+        // False means that the near side is being abandoned at this moment: the thread that abandons it does the rest.
         if (far.state.send(0, index, payload, in.number(), then) && then == Pipe.END) {
             close();
         }
     }
 
-    /** Tells the peer that it broke the format, and ends the session. */
+    /** Notifies the peer that it broke the format, and ends the session. */
     private void shun(String what) {
         ending.find(Reason.BROKEN, what);
         if (!isClosed) {

@@ -3,7 +3,7 @@ package duologue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** The bytes that a far end has read and not decoded yet, as frames. */
+/** The bytes that a far end has read but not decoded yet, as frames. */
 final class Inbox {
     /** What {@link #next} finds. A message is its index. */
     static final int NOTHING = -1;
@@ -36,7 +36,7 @@ final class Inbox {
         this.view = ByteBuffer.wrap(bytes);
     }
 
-    /** Reads once what is there. Returns false if nothing is there; throws EOFException at the end. */
+    /** Reads once. Returns false if nothing is there; throws EOFException at the end. */
     boolean read(Transport transport) throws IOException {
         if (from == end) {
             from = 0;
@@ -77,14 +77,14 @@ final class Inbox {
         view = ByteBuffer.wrap(larger);
     }
 
-    /** Whether bytes of a frame are there that is not complete. */
+    /** Whether there are bytes of an incomplete frame. */
     boolean isCut() {
         return from != end;
     }
 
     /**
-     * What comes next, if all of it is there: a message of {@code state}, which is null if it is not the peer's turn, or a control
-     * frame. Throws {@link MalformedPayload} if it is neither.
+     * The next frame, if all of it is there: a message of {@code state}, which is null if it is not the peer's
+     * turn, or a control frame. Throws {@link MalformedPayload} if it is neither.
      */
     int next(WireState state) {
         if (from == end) {

@@ -22,7 +22,7 @@ public final class PayloadReader {
     private long memory;
     private long number;
 
-    /** Creates a reader of nothing. */
+    /** Creates a reader without any bytes. */
     public PayloadReader() {}
 
     /** A reader of all of these bytes. */

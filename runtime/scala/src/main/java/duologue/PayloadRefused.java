@@ -2,7 +2,7 @@ package duologue;
 
 /**
  * A message cannot be sent to another process: it is larger than the peer accepts, or a value in it has no encoding. Nothing was
- * sent, the session goes on, and the endpoint can be used again.
+ * sent, the session continues, and the endpoint can be used again.
  */
 public final class PayloadRefused extends IllegalArgumentException {
     private static final long serialVersionUID = 1;

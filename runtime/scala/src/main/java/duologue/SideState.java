@@ -322,7 +322,7 @@ final class SideState extends Cursor {
         return false;
     }
 
-    /** Makes the connection of a session with another process look for what this side waits for; true if it is there. */
+    /** Makes the connection of a session with another process watch for what this side waits for; true if it is there. */
     private boolean arms() {
         return pipe.far != null && pipe.far.arm();
     }

@@ -16,7 +16,7 @@ public interface Transport {
 
     /**
      * Waits until there is something to read or, with {@code forSpace}, until something can be written; until {@link #wake} is or
-     * was called, the thread is interrupted (which stays pending), or this many nanoseconds are over. May also return early.
+     * was called, the thread is interrupted (which stays pending), or this many nanoseconds have passed. May also return early.
      */
     void await(boolean forSpace, long nanos) throws IOException;
 

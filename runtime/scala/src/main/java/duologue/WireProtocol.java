@@ -22,7 +22,7 @@ public final class WireProtocol {
         return name;
     }
 
-    /** The fingerprint, which is the same for all protocols that are spoken alike: 16 bytes. */
+    /** The fingerprint, which is the same for all protocols with the same behavior: 16 bytes. */
     public byte[] fingerprint() {
         return fingerprint.clone();
     }

@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.concurrent.{ExecutionContext, Promise}
 import scala.util.{Failure, Success, Try}
 
-/** Runs the program's own code in a thread that has nothing to do with it, often the peer's in the middle of an operation. What
-  * that code throws must neither reach that operation nor be lost.
+/** Runs the program's own code in an unrelated thread, often the peer's in the middle of an operation. An exception from that
+  * code must neither reach that operation nor be lost.
   */
 private[duologue] object Handover {
 

@@ -4,8 +4,8 @@ import java.util.Objects
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 
-/** Any number of receiving endpoints, from which messages are received as they come. Each endpoint is added with a value of the
-  * program's own, which is returned with the message, or with the report that the session is closed.
+/** Any number of receiving endpoints, from which messages are received as they arrive. Each endpoint is added with a value of
+  * your choice, which is returned with the message, or with the report that the session is closed.
   *
   * {{{
   * val calls = PortSet[calculator.Ready, Caller]()
@@ -70,11 +70,11 @@ final class PortSet[M, A] private () extends AutoCloseable {
     }
   }
 
-  /** As `recv`, but never waits. `None` means that nothing has come, or that the set is empty. */
+  /** As `recv`, but never waits. `None` means that nothing has arrived, or that the set is empty. */
   def tryRecv(): Option[Event[M, A]] = receive(0L)
 
-  /** As `recv`, but waits at most `timeout`. `None` means that nothing came in time, or that the set is empty; in the latter case
-    * it is returned at once.
+  /** As `recv`, but waits at most `timeout`. `None` means that nothing arrived in time, or that the set is empty; in the latter
+    * case it is returned at once.
     */
   def recvWithin(timeout: FiniteDuration): Option[Event[M, A]] = receive(math.max(0L, timeout.toNanos))
 
@@ -88,10 +88,10 @@ final class PortSet[M, A] private () extends AutoCloseable {
     promise.future
   }
 
-  /** Calls back once with what `recv` would return, at once if it is there. Otherwise `callback` runs in the thread that sends or
-    * closes the session or, occasionally in a long run, in the common pool of the Java library, so it must not wait. It may use
-    * the set. What it throws goes to the uncaught exception handler of that thread. Throws `NoSuchElementException` if the set is
-    * empty.
+  /** Calls back once with what `recv` would return, at once if it is available. Otherwise `callback` runs in the thread that
+    * sends or closes the session or, occasionally in a long run, in the common pool of the Java library, so it must not wait. It
+    * may use the set. What it throws goes to the uncaught exception handler of that thread. Throws `NoSuchElementException` if
+    * the set is empty.
     */
   def recvThen(callback: Event[M, A] => Unit): Unit = {
     Objects.requireNonNull(callback, "callback"): Unit

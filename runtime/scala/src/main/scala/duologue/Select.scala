@@ -4,7 +4,8 @@ import java.util.Objects
 import scala.concurrent.{ExecutionContext, Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 
-/** Several endpoints, of any protocols and states, of which the first to be ready is used.
+/** Several endpoints, which may be of different protocols and states; the first to be ready is
+  * used.
   *
   * {{{
   * val total = Select(
@@ -15,7 +16,7 @@ import scala.concurrent.duration.FiniteDuration
   *
   * It has the same forms of receiving as a single endpoint, and returns what the handler of the chosen endpoint returns.
   * Handlers run in the thread that receives, after the wait is over. The search begins at a random endpoint: endpoints that are
-  * all ready are chosen equally often. Endpoints that were not chosen stay as they are; the chosen one is used up. While a
+  * all ready are chosen equally often. Endpoints that were not chosen stay as they are; the chosen one is consumed. While a
   * select waits, its endpoints cannot be used elsewhere; if a side is abandoned in the meantime, it is chosen as closed.
   *
   * Each wait checks all endpoints. For many endpoints, [[PortSet]] is the better choice.
@@ -23,8 +24,8 @@ import scala.concurrent.duration.FiniteDuration
 final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
   /** Waits until an endpoint is ready. Throws [[SessionClosed]] if its session is closed and its handler accepts only messages,
-    * `InterruptedException` if the thread is interrupted first, and [[EndpointUsed]] if an endpoint was already used; in the last
-    * two cases no other endpoint is used up.
+    * `InterruptedException` if the thread is interrupted first, and [[EndpointUsed]] if an endpoint was already used; in the
+    * last two cases no other endpoint is consumed.
     */
   def recv(): R = arrives(-1L) match {
     case Some(handle) => handle()

@@ -101,8 +101,8 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
 
 object SharedSender {
 
-  /** A shared sender of this endpoint, which is used up: its session is closed by the senders, not by a scope that it was in.
-    * Throws [[EndpointUsed]] if the endpoint was already used.
+  /** A shared sender of this endpoint, which is consumed: its session is closed by the senders, not by a scope that it was
+    * in. Throws [[EndpointUsed]] if the endpoint was already used.
     */
   def apply[E <: SendEndpoint with Shareable](endpoint: E): SharedSender[E] = {
     val moving = new generated.Moving

@@ -6,6 +6,6 @@ abstract class Wire[T] {
   /** Writes a value. */
   def put(out: PayloadWriter, value: T): Unit
 
-  /** Reads a value. Throws [[MalformedPayload]] if there is none. */
+  /** Reads a value. Throws [[MalformedPayload]] if the bytes do not encode one. */
   def get(in: PayloadReader): T
 }

@@ -220,8 +220,8 @@ object generated {
     def $moved(moving: Moving): Any
   }
 
-  /** The endpoints inside one payload while it passes from the sender to the receiver: the sender's are used up, and are given
-    * back if the payload cannot be sent.
+  /** The endpoints inside one payload while it passes from the sender to the receiver: the sender's are consumed, and are
+    * given back if the payload cannot be sent.
     */
   final class Moving {
     private var from: List[Endpoint] = Nil
@@ -266,8 +266,9 @@ object generated {
 
     private def holds(value: Any): Boolean = kind(value).contains(true)
 
-    /** Whether a value contains endpoints; `None` if it is too empty to tell. All elements of a sequence are of one type, so the
-      * first one that can tell decides for the others, and a long sequence of something else costs nothing.
+    /** Whether a value contains endpoints; `None` if that cannot be told because it is empty. All elements of a sequence are
+      * of one type, so the first one that can tell decides for the others, and a long sequence of something else costs
+      * nothing.
       */
     private def kind(value: Any): Option[Boolean] = value match {
       case _: Endpoint | _: Carrier[_]      => Some(true)

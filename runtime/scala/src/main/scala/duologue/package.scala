@@ -3,15 +3,15 @@ import scala.concurrent.{ExecutionContext, Future}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.Using
 
-/** What programs need to run sessions: endpoints, and what they throw. The protocols themselves are generated. */
+/** What programs need to run sessions: endpoints, and the exceptions that they throw. The protocols themselves are generated. */
 package object duologue {
 
   /** The value of a `bytes`: immutable, and compared by content. */
   type Bytes = scala.collection.immutable.ArraySeq[Byte]
 
   /** Closes the session that `endpoint` belongs to, whichever endpoint of the same side is live. The peer can receive what was
-    * sent so far, and then finds the session closed. Unread messages are destroyed, and the sessions of endpoints inside them are
-    * closed in turn. Does nothing if the session is over, or if the endpoint was sent to another side. Never waits.
+    * sent so far, and then finds that the session is closed. Unread messages are destroyed, and the sessions of endpoints inside
+    * them are closed in turn. Does nothing if the session is over, or if the endpoint was sent to another side. Never waits.
     */
   def abandon(endpoint: Endpoint): Unit = endpoint.$side.abandon()
 
@@ -49,9 +49,9 @@ package object duologue {
   def sendAsync[E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit executor: ExecutionContext): Future[R] =
     Select(Select.room(endpoint)(message)).recvAsync()
 
-  /** Runs one side of a new session in `executor` and returns the other side's endpoint. When `serve` ends, in whatever way, its
-    * side is closed; what it throws is left to the executor to report. If the executor rejects the work, `service` closes the
-    * session and throws what the executor threw.
+  /** Runs one side of a new session in `executor` and returns the other side's endpoint. When `serve` ends, normally or not, its
+    * side is closed; an exception that it throws is left to the executor to report. If the executor rejects the work, `service`
+    * closes the session and throws what the executor threw.
     *
     * {{{
     * val client = duologue.service(bank.init())(serve)
@@ -68,12 +68,13 @@ package object duologue {
     client
   }
 
-  /** Calls back when an operation on `endpoint` would not wait: a message has come or can be sent, or the peer has closed the
-    * session. The endpoint is not used up: it is as it was when `callback` runs, and until then it cannot be used. `Left` means
-    * that the endpoint's own side was abandoned in the meantime. The callback comes once: at once if the endpoint is ready, and
-    * also after [[Wait.end]]. Otherwise it runs in the thread that makes the endpoint ready or, occasionally in a long run, in
-    * the common pool of the Java library, so it must not wait. What it throws goes to the uncaught exception handler of that
-    * thread. Throws [[EndpointUsed]] if the endpoint was already used. Effect libraries build on this.
+  /** Calls back when an operation on `endpoint` would not wait: a message has arrived or can be sent, or the peer has closed
+    * the session. The endpoint is not consumed: it is unchanged when `callback` runs, and cannot be used until then. `Left`
+    * means that the endpoint's own side was abandoned in the meantime. The callback is called exactly once: immediately if
+    * the endpoint is ready, and also after [[Wait.end]]. Otherwise it runs in the thread that makes the endpoint ready or,
+    * occasionally in a long run, in the common pool of the Java library, so it must not wait. What it throws goes to the
+    * uncaught exception handler of that thread. Throws [[EndpointUsed]] if the endpoint was already used. Effect libraries
+    * build on this.
     */
   def whenReady(endpoint: Endpoint)(callback: Either[SessionClosed, Unit] => Unit): Wait = {
     Objects.requireNonNull(callback, "callback"): Unit

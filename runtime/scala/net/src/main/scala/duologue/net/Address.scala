@@ -40,7 +40,7 @@ private[net] object Address {
       }
     }
 
-    /** Removes a socket on which nobody listens. Any other file makes `bind` fail. */
+    /** Removes a socket on which no process listens. Any other file makes `bind` fail. */
     private def removeStale(): Unit = {
       val file = Path.of(path)
       val isSocket = Files.exists(file) && Files.readAttributes(file, classOf[java.nio.file.attribute.BasicFileAttributes]).isOther

@@ -24,12 +24,12 @@ private[net] final class Channel(socket: SocketChannel) {
   private def selectable: SelectableChannel = socket
 }
 
-/** A connection as it carries a session. `onClose` is called once. The heartbeats of this side and of the peer are in seconds, and 0
-  * means none.
+/** A connection while it carries a session. `onClose` is called once. The heartbeats of this side and of the peer are in seconds,
+  * and 0 means none.
   */
 private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: () => Unit) extends Transport {
   @volatile private var far: FarEnd = null
-  /** For the threads of the program that wait for this connection, of which there is only one at a time. */
+  /** For the thread of the program that waits for this connection; there is only one at a time. */
   private var selector: Selector = null
   private var key: SelectionKey = null
   @volatile private var current: Selector = null
@@ -39,11 +39,11 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   @volatile private var isWoken = false
   private var idleTicks = 0
   private val beats = heartbeat > 0 || peersHeartbeat > 0
-  /** When this side last wrote, and when it last read a byte or did not look for one; only with heartbeats. */
+  /** When this side last wrote, and when it last read a byte or was not reading; only with heartbeats. */
   @volatile private var writtenAt = System.nanoTime()
   @volatile private var readAt = writtenAt
   @volatile private var isLooking = false
-  /** When a connection whose session is over is given up; 0 before that. */
+  /** When to give up a connection whose session is over; 0 while the session lasts. */
   @volatile private var endsAt = 0L
 
   def carry(far: FarEnd): Unit = {
@@ -69,7 +69,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   def await(forSpace: Boolean, nanos: Long): Unit =
     try select(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
     catch {
-      // Another thread has closed the connection, and what waits for it looks why.
+      // Another thread has closed the connection; the waiter finds out why.
       case _: ClosedSelectorException | _: CancelledKeyException | _: ClosedChannelException => ()
     }
 
@@ -132,8 +132,8 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     Reactor.beat(this)
   }
 
-  /** Called by the reactor: says that this side is still there, and looks whether the peer is. Returns whether it is to be called
-    * again.
+  /** Called by the reactor: notifies the peer that this side is still there, and checks whether the peer is. Returns whether it
+    * is to be called again.
     */
   def beat(): Boolean = {
     val deadline = endsAt
@@ -165,6 +165,6 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
 private[net] object Connection {
   private val HalfSecond = 500000000L
 
-  /** How long what was sent is still written after a session is over. */
+  /** How long the connection keeps writing what was sent after its session is over. */
   private val Linger = 5000000000L
 }

@@ -16,7 +16,7 @@ private[net] final class Dialogue(socket: SocketChannel, deadline: Long) extends
     key.cancel()
   }
 
-  /** Waits until the connection is made. */
+  /** Waits until the connection is established. */
   def connect(): Unit = while (!socket.finishConnect()) await(SelectionKey.OP_CONNECT)
 
   def write(bytes: Array[Byte]): Unit = {
@@ -53,7 +53,7 @@ private[net] object Dialogue {
     finally dialogue.close()
   }
 
-  /** Closes a connection whatever happens. */
+  /** Closes a connection, ignoring an `IOException`. */
   def hangUp(socket: SocketChannel): Unit =
     try socket.close()
     catch { case _: IOException => () }

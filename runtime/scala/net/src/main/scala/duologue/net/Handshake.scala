@@ -33,7 +33,7 @@ object Fingerprint {
   private[net] def of(bytes: Array[Byte]): Fingerprint = new Fingerprint(bytes.toVector)
 }
 
-/** What an accepting side says to a hello. */
+/** An accepting side's response to a hello. */
 private[net] object Verdict {
   val Equal = 0
   val Accepted = 1
@@ -46,7 +46,7 @@ private[net] object Verdict {
   val Malformed = 21
   val SameSide = 22
 
-  /** The first verdict by which there is no session. */
+  /** The lowest verdict with which no session begins. */
   val Refusal = 16
 
   def meaning(verdict: Int): String = verdict match {
@@ -61,7 +61,7 @@ private[net] object Verdict {
   }
 }
 
-/** What a connecting side says first: see `docs/wire.md`. */
+/** What a connecting side sends first: see `docs/wire.md`. */
 private[net] final case class Hello(
     fingerprint: Fingerprint,
     receivesFirst: Boolean,
@@ -90,7 +90,7 @@ private[net] final case class Hello(
   }
 }
 
-/** What an accepting side says to it. `session` is absent if there is none. */
+/** What an accepting side answers. `session` is absent if there is no session. */
 private[net] final case class Answer(verdict: Int, session: Option[Answer.Session], waitMillis: Long) {
 
   def encode: Array[Byte] = {
@@ -117,10 +117,10 @@ private[net] object Handshake {
   val Magic: Array[Byte] = "duologue".getBytes(java.nio.charset.StandardCharsets.US_ASCII)
   val Version = 1
 
-  /** The bytes before the length is known, and what follows them. */
+  /** The bytes up to the length, and those that follow. */
   val Head = 12
 
-  /** The least that a side may announce as its largest payload. */
+  /** The smallest value that a side may announce as its largest payload. */
   val Least = 1024L
 
   private val LongestName = 255
@@ -137,7 +137,7 @@ private[net] object Handshake {
     out.toByteArray
   }
 
-  /** What the first bytes of a hello say: how many follow, or the verdict; `None` if it is no hello at all. */
+  /** What the first bytes of a hello mean: how many follow, or the verdict; `None` if it is not a hello. */
   def helloHead(head: Array[Byte]): Option[Either[Int, Int]] =
     if (!head.startsWith(Magic)) None
     else {
@@ -149,7 +149,7 @@ private[net] object Handshake {
       else Some(Right(length))
     }
 
-  /** How many bytes follow the first ones of an answer. Throws [[MalformedPayload]] if it is none. */
+  /** How many bytes follow the first ones of an answer. Throws [[MalformedPayload]] if it is not an answer. */
   def answerHead(head: Array[Byte]): Int = {
     if (!head.startsWith(Magic)) throw new MalformedPayload("the peer is no server of Duologue")
     val expected = if ((head(9) & 0xff) < Verdict.Refusal) 26 else 4

@@ -22,7 +22,7 @@ import scala.concurrent.duration.FiniteDuration
   * val listener = Listener("unix:/run/bank.sock").serve(bank.server)(login => teller(login)).start()
   * }}}
   *
-  * Closing it ends the listening, not the sessions.
+  * Closing it stops listening, but does not end the sessions.
   */
 final class Listener private (bound: Address.Bound, limits: Limits) extends AutoCloseable {
   import Listener.{Served, named}
@@ -40,10 +40,10 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
   /** The address, in which a port 0 is replaced by the one in use. */
   def address: String = bound.address
 
-  /** Serves one side of a protocol: `handler` runs in a thread of its own for each session, whose endpoint is closed when it
-    * ends, in whatever way. What it throws, except that the session is closed, goes to the thread's uncaught exception handler.
-    * `accepts` are fingerprints of older versions of the protocol that the handler can speak with: see
-    * `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
+  /** Serves one side of a protocol: `handler` runs in a thread of its own for each session, whose endpoint is closed when the
+    * handler ends, normally or not. An exception that it throws, other than that the session is closed, goes to the thread's
+    * uncaught exception handler. `accepts` are fingerprints of older versions of the protocol that the handler can communicate
+    * with: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
     val begin = (socket: SocketChannel, hello: Hello) => work(begun(role, socket, hello))(handler)
@@ -51,7 +51,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     this
   }
 
-  /** Begins to serve, in threads of its own. */
+  /** Begins to serve, in separate threads. */
   def start(): Listener = synchronized {
     if (acceptor == null) {
       acceptor = new Thread(() => run(), "duologue-accept " + address)
@@ -80,7 +80,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     first.asInstanceOf[role.$First]
   }
 
-  /** Ends the listening: new connections are refused by the system. Sessions go on. */
+  /** Stops listening: the system refuses new connections. Sessions continue. */
   override def close(): Unit = {
     isDraining = true
     bound.close()
@@ -231,7 +231,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     }
   }
 
-  /** Lets a session wait to be accepted; nobody takes those that begin after the listener was closed. */
+  /** Lets a session wait to be accepted; sessions that begin after the listener was closed are not accepted. */
   private def offer(waiting: LinkedBlockingQueue[Endpoint], first: Endpoint): Unit = {
     waiting.add(first): Unit
     if (!bound.channel.isOpen && waiting.remove(first)) abandon(first)
@@ -249,9 +249,9 @@ object Listener {
     val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
   }
 
-  /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`. Port 0 asks for a free one, which [[Listener.address]]
-    * says. A Unix socket's file is removed when the listener is closed, and replaced if nobody listens there any more. Throws
-    * `IOException` if the address cannot be used.
+  /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`. Port 0 asks for a free port, which
+    * [[Listener.address]] contains. A Unix socket's file is removed when the listener is closed, and an existing one is
+    * replaced if no process listens there any more. Throws `IOException` if the address cannot be used.
     */
   def apply(address: String, limits: Limits = Limits()): Listener = new Listener(Address(address).listen(), limits)
 

@@ -11,7 +11,7 @@ import scala.concurrent.duration.{DurationInt, FiniteDuration}
   * @param memory
   *   how much memory the values of one payload may take
   * @param accepts
-  *   fingerprints of older versions of the protocol that this side can speak with: see `duologue fingerprint --against`
+  *   fingerprints of older versions of the protocol that this side can communicate with: see `duologue fingerprint --against`
   * @param token
   *   what this side shows to be admitted; at most about 3,000 bytes
   * @param heartbeat

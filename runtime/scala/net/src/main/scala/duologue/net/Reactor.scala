@@ -3,17 +3,18 @@ package duologue.net
 import java.nio.channels.{CancelledKeyException, ClosedChannelException, SelectionKey, Selector}
 import java.util.concurrent.ConcurrentLinkedQueue
 
-/** The thread that waits for connections whose sessions wait without a thread, writes what has been collected for a while, and looks
-  * at heartbeats. One for the process; it begins when it is first needed.
+/** The thread that waits for connections whose sessions wait without a thread, writes what has been
+  * collected for a while, and checks heartbeats. There is one per process; it starts when it is first
+  * needed.
   */
 private[net] object Reactor {
-  /** After how long collected messages are written: at most twice this, in milliseconds. */
+  /** Collected messages are written after at most twice this time, in milliseconds. */
   private val Tick = 1L
 
-  /** How often heartbeats are looked at, in milliseconds: often enough for one of a second. */
+  /** How often heartbeats are checked, in milliseconds: often enough for a heartbeat of one second. */
   private val Beat = 200L
 
-  /** After how many ticks without anything to write a connection is no longer looked at. */
+  /** The number of ticks without anything to write after which a connection is no longer checked. */
   private val Idle = 1000
 
   private val selector = Selector.open()
@@ -29,7 +30,7 @@ private[net] object Reactor {
     thread.start()
   }
 
-  /** Makes the thread look at what the connection waits for. */
+  /** Makes the thread watch for what the connection waits for. */
   def watch(connection: Connection): Unit = {
     requests.add(connection): Unit
     selector.wakeup(): Unit
@@ -41,7 +42,7 @@ private[net] object Reactor {
     selector.wakeup(): Unit
   }
 
-  /** Makes the thread look at the heartbeats of the connection until it is closed. */
+  /** Makes the thread check the heartbeats of the connection until it is closed. */
   def beat(connection: Connection): Unit = {
     beating.add(connection): Unit
     selector.wakeup(): Unit
@@ -73,14 +74,14 @@ private[net] object Reactor {
       } catch { case thrown: Throwable => report(thrown) }
     }
 
-  /** What the program's handler throws in its turn must not end the thread. */
+  /** An exception that the program's handler throws must not end the thread. */
   private def report(thrown: Throwable): Unit = {
     val thread = Thread.currentThread
     try thread.getUncaughtExceptionHandler.uncaughtException(thread, thrown)
     catch { case _: Throwable => () }
   }
 
-  /** What one connection throws is not the others' business; it is called again. */
+  /** An exception from one connection must not affect the others; the connection is called again. */
   private def guarded(use: => Boolean): Boolean =
     try use
     catch {

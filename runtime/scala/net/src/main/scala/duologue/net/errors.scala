@@ -8,10 +8,10 @@ import java.io.IOException
 final class Refused private[net] (val address: String, val verdict: Int, val waitMillis: Long)
     extends IOException("no session at " + address + ": " + Verdict.meaning(verdict))
 
-/** There is no session: the address cannot be used, nothing listens there, or what listens does not answer as it should. */
+/** There is no session: the address cannot be used, nothing listens there, or the listener does not answer as it should. */
 final class ConnectFailed private[net] (val address: String, why: String, cause: Throwable)
     extends IOException("no session at " + address + ": " + why, cause)
 
-/** An address is none: `unix:PATH` and `tcp://HOST:PORT` are. */
+/** The text is not an address: `unix:PATH` and `tcp://HOST:PORT` are. */
 final class AddressMalformed private[net] (address: String, why: String)
     extends IllegalArgumentException("`" + address + "` is no address: " + why)

@@ -11,8 +11,8 @@ import java.nio.channels.SocketChannel
   */
 package object net {
 
-  /** Begins a session with a [[Listener]] at `address` and returns this side's first endpoint. It is used as any endpoint, and
-    * [[SessionClosed.why]] says why the session closed.
+  /** Begins a session with a [[Listener]] at `address` and returns this side's first endpoint. It is used like any endpoint,
+    * and [[SessionClosed.why]] says why the session closed.
     *
     * Throws [[Refused]] if the peer does not begin a session, [[ConnectFailed]] if there is no peer at the address or it does not
     * answer in time, and `InterruptedException` if the thread is interrupted first.
@@ -30,7 +30,7 @@ package object net {
     }
   }
 
-  /** As the other `connect`, over a connection of the program's own, which belongs to the session from here on. */
+  /** Like the other `connect`, over a connection that the program provides, which from then on belongs to the session. */
   def connect(role: Role, socket: SocketChannel, options: ConnectOptions): role.$First =
     established(role, String.valueOf(socket.getRemoteAddress), socket, options, System.nanoTime() + options.timeout.toNanos)(() => true)
 
