@@ -95,12 +95,12 @@ impl Bounded {
                 fields.fold(Some(0), plus)
             }
             Definition::Enum(variants) => {
-                let variants = variants.iter().enumerate().map(|(position, variant)| {
+                let mut variants = variants.iter().enumerate().map(|(position, variant)| {
                     let entries = variant.entries.iter();
                     let entries = entries.map(|entry| self.most(&entry.ty, &entry.lengths, &[]));
                     entries.fold(of_variant(position).most, plus)
                 });
-                variants.fold(Some(0), |one, other| Some(one?.max(other?)))
+                variants.try_fold(0, |most, variant| Some(variant?.max(most)))
             }
             Definition::Extern(..) | Definition::Undeclared => None,
         }
