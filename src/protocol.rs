@@ -1,8 +1,10 @@
 //! The resolved model: names have become ids, and no syntax is left. It does not describe how a protocol behaves.
 
+mod lengths;
 pub(crate) mod text;
 mod types;
 
+pub use lengths::{Lengths, Limit};
 pub use types::{
     BoundDeclaration, Builtin, Definition, EndpointType, Entry, Field, LANGUAGES, Language,
     Mapping, Mappings, Type, TypeDeclaration, Variant,
@@ -97,6 +99,22 @@ impl Program {
     #[must_use]
     pub fn instance(&self, id: InstanceId) -> &Instance {
         &self.instances[id.index()]
+    }
+
+    /// What an alias stands for, through all aliases, with the bounds that are written there. Other types are returned as they are.
+    #[must_use]
+    pub fn unaliased<'p>(&'p self, ty: &'p Type, lengths: &'p Lengths) -> (&'p Type, &'p Lengths) {
+        let mut found = (ty, lengths);
+        // The limit keeps an alias of itself, which is reported elsewhere, from looping forever.
+        for _ in 0..=self.types.len() {
+            let Type::Named(id) = found.0 else { break };
+            let declared = self.ty(*id);
+            let Definition::Alias(target) = &declared.definition else {
+                break;
+            };
+            found = (target, &declared.lengths);
+        }
+        found
     }
 }
 
@@ -368,6 +386,8 @@ pub struct Message {
     pub docs: Docs,
     /// What it carries.
     pub entries: Vec<Entry>,
+    /// The largest payload in bytes: `#[at_most(...)]` of the message, or else of its state, or else of its protocol.
+    pub at_most: Option<Limit>,
     /// What follows.
     pub next: Next,
     /// Where the next state is written: the identifier with its arguments, or `!`.

@@ -4,11 +4,14 @@
 //! [`Sizes`] answers for every type of a program, and for messages whose state has type parameters. [`Plan`] is what a protocol or
 //! an instance needs in addition.
 
+mod bounded;
+
 use crate::fingerprint::Fingerprint;
 use crate::protocol::{
-    Builtin, Definition, Direction, Message, Program, Side, State, Type, TypeId,
+    Builtin, Definition, Direction, Lengths, Message, Program, Side, State, Type, TypeId,
 };
 use crate::relation::{Obstacle, View, canonical};
+use bounded::Bounded;
 
 /// How many bytes of payload a line of a shared memory region holds. Longer payloads have lines of their own.
 const LINE: u64 = 56;
@@ -114,8 +117,11 @@ impl Kind {
 pub struct Encoding {
     /// Its position among the messages of its state.
     pub tag: u8,
-    /// The size of its payload.
+    /// The size of its payload as far as it follows from the types. Bounds do not count: what is written before a payload
+    /// depends on this size, and two versions with other bounds have to agree about it.
     pub size: Size,
+    /// The largest payload that `at_most` and the bounds of its types allow, if that is less than the types do.
+    pub limit: Option<u64>,
     /// Whether every entry is an integer or a floating point number. On a little-endian machine its bytes are then those in memory.
     pub is_numbers: bool,
 }
@@ -127,6 +133,7 @@ pub struct Sizes {
     declared: Vec<Size>,
     /// For each declared type, whether it is another name for a number.
     numbers: Vec<bool>,
+    bounded: Bounded,
 }
 
 impl Sizes {
@@ -137,6 +144,7 @@ impl Sizes {
         let mut sizes = Sizes {
             declared: vec![Size::UNKNOWN; count],
             numbers: vec![false; count],
+            bounded: Bounded::default(),
         };
         let mut is_seen = vec![false; count];
         // Depth first without recursion, because chains of types may be as long as a file.
@@ -155,7 +163,14 @@ impl Sizes {
                 }
             }
         }
+        sizes.bounded = Bounded::of(program);
         sizes
+    }
+
+    /// Whether there is a bound in a type, or in an alias that is written in it. Those in structs and enums are their own.
+    #[must_use]
+    pub fn is_bounded(&self, ty: &Type, lengths: &Lengths) -> bool {
+        self.bounded.is_bounded(ty, lengths)
     }
 
     /// The size of a type's values. Type parameters have an unknown size.
@@ -197,13 +212,21 @@ impl Sizes {
         let mut encoding = Encoding {
             tag,
             size: Size::exactly(0),
+            limit: None,
             is_numbers: true,
         };
+        let mut largest = Some(0);
         for entry in &message.entries {
             let size = self.with_arguments(&entry.ty, arguments);
             encoding.size = encoding.size.and(size);
             encoding.is_numbers &= self.is_number_with(&entry.ty, arguments);
+            let most = self.bounded.most(&entry.ty, &entry.lengths, arguments);
+            largest = plus(largest, most);
         }
+        let at_most = message.at_most.map(|limit| limit.most);
+        let limit = [largest, at_most].into_iter().flatten().min();
+        let is_less = |limit: &u64| encoding.size.most.is_none_or(|most| *limit < most);
+        encoding.limit = limit.filter(is_less);
         encoding
     }
 
@@ -262,6 +285,11 @@ const COUNTED: Size = Size {
     most: None,
 };
 
+/// The sum, if both are known and it fits.
+fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one?.checked_add(other?)
+}
+
 fn of_builtin(builtin: Builtin) -> Size {
     match builtin {
         Builtin::Bool | Builtin::U8 | Builtin::I8 => Size::exactly(1),
@@ -272,10 +300,15 @@ fn of_builtin(builtin: Builtin) -> Size {
     }
 }
 
-/// The size of the count by which an enum's value begins: seven bits per byte.
+/// The size of the count by which an enum's value begins.
 fn of_variant(position: usize) -> Size {
-    let bits = (usize::BITS - position.leading_zeros()).max(1);
-    Size::exactly(u64::from(bits.div_ceil(7)))
+    Size::exactly(of_count(position as u64))
+}
+
+/// The size of a count: seven bits per byte.
+fn of_count(count: u64) -> u64 {
+    let bits = (u64::BITS - count.leading_zeros()).max(1);
+    u64::from(bits.div_ceil(7))
 }
 
 /// Calls `visit` for each declared type that a value consists of. The items of lists do not matter to its size.

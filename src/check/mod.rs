@@ -29,6 +29,7 @@ mod undeclared_type;
 mod unknown_rule;
 mod unreachable_state;
 mod unsatisfied_bound;
+mod unusable_limit;
 mod unused_declaration;
 mod unused_import;
 mod unused_suppression;
@@ -81,6 +82,7 @@ pub static RULES: &[Rule] = &[
     recursive_type::RULE,
     expanding_recursion::RULE,
     deep_type::RULE,
+    unusable_limit::RULE,
     unsatisfied_bound::RULE,
     not_dual::RULE,
     clashing_names::RULE,

@@ -6,6 +6,7 @@ use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::graph::Capacity;
 use duologue::protocol::{Next, Side, State};
 use duologue::report::counted;
+use duologue::wire::Sizes;
 use std::fmt::Write;
 
 /// States are shown if there are at most this many protocols, for those with at most this many states. More would be too long to
@@ -20,11 +21,12 @@ pub fn overview(checked: &CheckedProgram, shown: usize, terminal: &Terminal) -> 
     let listed = &all[..all.len().min(shown)];
     let name = |protocol: &CheckedProtocol<'_>| protocol.protocol().name.text().len();
     let width = listed.iter().map(name).max().unwrap_or(0);
+    let sizes = Sizes::of(checked.program());
     let mut text = String::new();
     for protocol in listed {
         text += &line(*protocol, width, terminal);
         if all.len() <= MAPPED.0 && protocol.protocol().states.len() <= MAPPED.1 {
-            text += &map(*protocol, terminal);
+            text += &map(*protocol, &sizes, terminal);
         }
     }
     if all.len() > listed.len() {
@@ -59,7 +61,7 @@ fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> Str
 }
 
 /// One line for each state: which side sends, and which messages.
-fn map(protocol: CheckedProtocol<'_>, terminal: &Terminal) -> String {
+fn map(protocol: CheckedProtocol<'_>, sizes: &Sizes, terminal: &Terminal) -> String {
     let states = &protocol.protocol().states;
     let width = states.iter().map(|state| state.name.text().len()).max();
     let width = width.unwrap_or(0);
@@ -74,18 +76,22 @@ fn map(protocol: CheckedProtocol<'_>, terminal: &Terminal) -> String {
         };
         let speaker = styled(style, format_args!("{client}{server}"));
         let name = format!("{:width$}", state.name.text());
-        let _ = writeln!(text, "      {name}  {speaker}  {}", messages(state));
+        let _ = writeln!(text, "      {name}  {speaker}  {}", messages(state, sizes));
     }
     text
 }
 
-/// The messages of a state; `!` marks those that end the session.
-fn messages(state: &State) -> String {
-    let shown = state.messages.iter().take(MESSAGES).map(|message| {
+/// The messages of a state, with the limits of their payloads; `!` marks those that end the session.
+fn messages(state: &State, sizes: &Sizes) -> String {
+    let encodings = sizes.messages(state, &[]);
+    let shown = encodings.zip(&state.messages).take(MESSAGES);
+    let shown = shown.map(|(encoding, message)| {
         let name = message.name.text();
+        let limit = encoding.limit.map(size);
+        let limit = limit.map_or(String::new(), |size| format!(" (at most {size})"));
         match message.next {
-            Next::End => format!("{name}!"),
-            Next::State { .. } => name.to_owned(),
+            Next::End => format!("{name}!{limit}"),
+            Next::State { .. } => format!("{name}{limit}"),
         }
     });
     let mut text = shown.collect::<Vec<_>>().join(", ");
@@ -94,4 +100,13 @@ fn messages(state: &State) -> String {
         let _ = write!(text, " and {more} more");
     }
     text
+}
+
+/// A number of bytes as protocol files write it.
+fn size(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} B"),
+    }
 }

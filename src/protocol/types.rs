@@ -1,6 +1,6 @@
 //! What messages carry: named types and the types of payloads.
 
-use super::Bound;
+use super::{Bound, Lengths};
 use super::{Docs, FileId, ProtocolId, Side, StateId, TypeId};
 use crate::name::Name;
 use crate::source::Span;
@@ -17,6 +17,8 @@ pub struct TypeDeclaration {
     pub docs: Docs,
     /// What it is.
     pub definition: Definition,
+    /// For an alias, the bounds in its type.
+    pub lengths: Lengths,
 }
 
 /// What a named type is.
@@ -147,6 +149,8 @@ pub struct Field {
     pub docs: Docs,
     /// Its type.
     pub ty: Type,
+    /// The bounds in its type.
+    pub lengths: Lengths,
     /// Where the type is written.
     pub ty_span: Span,
 }
@@ -171,6 +175,8 @@ pub struct Entry {
     pub is_derived: bool,
     /// Its type.
     pub ty: Type,
+    /// The bounds in its type.
+    pub lengths: Lengths,
     /// Where the type is written.
     pub ty_span: Span,
 }

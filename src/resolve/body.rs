@@ -30,7 +30,10 @@ impl Resolver {
         let states: Vec<State> = protocol
             .states
             .into_iter()
-            .map(|state| self.state(file, id, state))
+            .map(|mut state| {
+                state.at_most = state.at_most.or(protocol.at_most);
+                self.state(file, id, state)
+            })
             .collect();
         let has_errors = self.diagnostics.len() > before;
         let resolved = &mut self.program.protocols[id.index()];
@@ -111,7 +114,10 @@ impl Resolver {
         let parameters: Vec<Parameter> = parameters.collect();
         let messages = state.messages.into_iter();
         let messages = messages
-            .map(|message| self.message(file, protocol, &parameters, message))
+            .map(|mut message| {
+                message.at_most = message.at_most.or(state.at_most);
+                self.message(file, protocol, &parameters, message)
+            })
             .collect();
         State {
             name: state.name,
@@ -147,6 +153,7 @@ impl Resolver {
             name: message.name,
             docs: message.docs,
             entries,
+            at_most: message.at_most,
             next,
             next_span: message.next_span,
             levels: message.levels,
@@ -161,7 +168,7 @@ impl Resolver {
         (name, arguments): (&Name, &[ast::Type]),
         next_span: crate::source::Span,
     ) -> Next {
-        let arguments = self.types(file, parameters, arguments);
+        let arguments = self.arguments(file, parameters, arguments);
         let state = self.state_named(protocol, name, name.span);
         let counted =
             state.filter(|state| self.counts(protocol, *state, arguments.len(), next_span));
@@ -178,7 +185,7 @@ impl Resolver {
         let span = arguments
             .last()
             .map_or(protocol.span, |last| protocol.span.to(last.span));
-        let arguments = self.types(file, &[], arguments);
+        let arguments = self.arguments(file, &[], arguments);
         let Some(generic) = self.protocol_named(file, protocol) else {
             return;
         };

@@ -90,7 +90,7 @@ impl Resolver {
         arguments: &[ast::Type],
         span: Span,
     ) -> Type {
-        let arguments = self.types(file, parameters, arguments);
+        let arguments = self.arguments(file, parameters, arguments);
         let side_named = match side.text() {
             "client" => Some(Side::Client),
             "server" => Some(Side::Server),

@@ -6,7 +6,7 @@ use crate::load::Loaded;
 use crate::name::Name;
 use crate::protocol::{
     Bound, BoundDeclaration, BoundId, Builtin, Definition, File, FileId, Instance, InstanceId,
-    Mappings, Protocol, ProtocolId, TypeDeclaration, TypeId,
+    Lengths, Mappings, Protocol, ProtocolId, TypeDeclaration, TypeId,
 };
 use crate::source::Span;
 use crate::syntax::ast::{Item, ItemKind};
@@ -142,6 +142,7 @@ impl Resolver {
                     file,
                     docs,
                     definition: Definition::Undeclared,
+                    lengths: Lengths::default(),
                 });
                 Declared::Type(id)
             }

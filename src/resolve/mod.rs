@@ -170,6 +170,9 @@ impl Resolver {
                 self.program.bounds[id.index()].mappings = mappings;
             }
             (kind, Declared::Type(id)) => {
+                if let ast::ItemKind::Alias(ty) = &kind {
+                    self.program.types[id.index()].lengths = types::lengths(ty);
+                }
                 let definition = self.definition(file, kind);
                 self.program.types[id.index()].definition = definition;
             }

@@ -4,8 +4,8 @@ use super::{Lookup, Resolver, duplicates, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
 use crate::protocol::{
-    Bound, Builtin, Definition, Entry, Field, FileId, Language, Mapping, Mappings, Parameter, Type,
-    TypeDeclaration, TypeId, Variant,
+    Bound, Builtin, Definition, Entry, Field, FileId, Language, Lengths, Mapping, Mappings,
+    Parameter, Type, TypeDeclaration, TypeId, Variant,
 };
 use crate::source::Span;
 use crate::syntax::ast::{self, ItemKind, TypeKind};
@@ -26,6 +26,7 @@ impl Resolver {
                 );
                 let fields = fields.into_iter().map(|field| Field {
                     ty: self.ty(file, &[], &field.ty),
+                    lengths: lengths(&field.ty),
                     ty_span: field.ty.span,
                     name: field.name,
                     docs: field.docs,
@@ -108,6 +109,7 @@ impl Resolver {
                 name,
                 is_derived,
                 ty,
+                lengths: lengths(&entry.ty),
                 ty_span: entry.ty.span,
             });
         }
@@ -171,7 +173,15 @@ impl Resolver {
             TypeKind::Option(item) => Type::Option(Box::new(self.ty(file, parameters, item))),
             TypeKind::Tuple(items) => Type::Tuple(self.types(file, parameters, items)),
             TypeKind::Path(names, arguments) => match names.as_slice() {
-                [name] => self.named(file, parameters, name, arguments, ty.span),
+                [name] => {
+                    let resolved = self.named(file, parameters, name, arguments, ty.span);
+                    self.bounded(file, name, ty, &resolved);
+                    resolved
+                }
+                _ if ty.most.is_some() => {
+                    self.report(boundless(ty, "an endpoint"));
+                    UNKNOWN
+                }
                 [protocol, side, state] => self.endpoint(
                     file,
                     parameters,
@@ -190,6 +200,40 @@ impl Resolver {
                 }
             },
         }
+    }
+
+    /// Reports a bound after the name of anything but a built-in type that has a length.
+    fn bounded(&mut self, file: FileId, name: &Name, written: &ast::Type, resolved: &Type) {
+        let has_length = matches!(resolved, Type::Builtin(Builtin::Str | Builtin::Bytes));
+        let is_known = Builtin::named(name.text()).is_some() || *resolved != UNKNOWN;
+        if written.most.is_some()
+            && !has_length
+            && (is_known || !self.may_be_declared(file, name.text()))
+        {
+            self.report(boundless(written, &format!("`{name}`")));
+        }
+    }
+
+    /// Types that become the arguments of type parameters. They have no bounds: what a state does with its parameter is generated
+    /// once, for all arguments.
+    pub(super) fn arguments(
+        &mut self,
+        file: FileId,
+        parameters: &[Parameter],
+        types: &[ast::Type],
+    ) -> Vec<Type> {
+        for ty in types {
+            if let Some(limit) = lengths(ty).first() {
+                let text = "a type argument cannot have a bound";
+                let error = Diagnostic::error("unusable-limit", limit.span, text);
+                let error =
+                    error.note("a state with type parameters is generated once, for all arguments");
+                self.report(error.help(
+                    "write the type without the bound, and limit the messages with `#[at_most(...)]`",
+                ));
+            }
+        }
+        self.types(file, parameters, types)
     }
 
     pub(super) fn types(
@@ -248,10 +292,40 @@ impl Resolver {
                 file,
                 docs: Vec::new(),
                 definition: Definition::Undeclared,
+                lengths: Lengths::default(),
             });
             TypeId::new(types.len() - 1)
         })
     }
+}
+
+/// The bounds in a type as it is written. Recurses as deeply as the type is written.
+pub(super) fn lengths(ty: &ast::Type) -> Lengths {
+    let all = |types: &[ast::Type]| {
+        let parts: Vec<Lengths> = types.iter().map(lengths).collect();
+        match parts.iter().all(Lengths::is_none) {
+            true => Vec::new(),
+            false => parts,
+        }
+    };
+    let parts = match &ty.kind {
+        TypeKind::List(item) | TypeKind::Option(item) => all(std::slice::from_ref(item)),
+        TypeKind::Tuple(items) => all(items),
+        TypeKind::Path(..) => Vec::new(),
+    };
+    Lengths {
+        most: ty.most,
+        parts,
+    }
+}
+
+/// A bound on a type that has no length.
+fn boundless(ty: &ast::Type, what: &str) -> Diagnostic {
+    let at = ty.most.map_or(ty.span, |limit| limit.span);
+    let text = format!("{what} takes no bound");
+    Diagnostic::error("unusable-limit", at, text)
+        .note("`str<N>`, `bytes<N>` and `[T; N]` have bounds: at most N bytes, or N items")
+        .help("remove the bound, or write it where the type is declared")
 }
 
 /// Type arguments after the name of something that has none: containers of other languages, or a protocol.

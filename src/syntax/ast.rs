@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Level;
 use crate::name::Name;
-use crate::protocol::{Direction, Docs};
+use crate::protocol::{Direction, Docs, Limit};
 use crate::source::Span;
 use std::collections::HashSet;
 use std::fmt;
@@ -73,6 +73,8 @@ pub struct Protocol {
     pub levels: Vec<LevelAttribute>,
     /// The arguments of `#[dual_of(...)]`.
     pub dual_of: Vec<Name>,
+    /// `#[at_most(...)]`
+    pub at_most: Option<Limit>,
     /// Its states; those that did not parse are missing.
     pub states: Vec<State>,
     /// Whether a part of it did not parse.
@@ -87,9 +89,22 @@ pub type LevelAttribute = crate::protocol::LevelAttribute;
 pub struct Attribute {
     /// The name.
     pub name: Name,
-    /// The arguments.
+    /// The arguments that are names.
     pub arguments: Vec<Name>,
+    /// The arguments that are quantities.
+    pub quantities: Vec<Quantity>,
     /// From `#` to `]`.
+    pub span: Span,
+}
+
+/// A whole number with its unit.
+#[derive(Debug)]
+pub struct Quantity {
+    /// The number; `None` if it does not fit into 64 bits.
+    pub number: Option<u64>,
+    /// The unit, if written.
+    pub unit: Option<Name>,
+    /// Both.
     pub span: Span,
 }
 
@@ -121,6 +136,8 @@ pub struct State {
     pub direction_span: Span,
     /// Its type parameters.
     pub parameters: Vec<Parameter>,
+    /// `#[at_most(...)]`
+    pub at_most: Option<Limit>,
     /// Its messages.
     pub messages: Vec<Message>,
     /// The whole state.
@@ -145,6 +162,8 @@ pub struct Message {
     pub levels: Vec<LevelAttribute>,
     /// Its name.
     pub name: Name,
+    /// `#[at_most(...)]`
+    pub at_most: Option<Limit>,
     /// What it carries.
     pub entries: Vec<Entry>,
     /// The next state with its arguments; `None` for `!`.
@@ -204,6 +223,8 @@ pub struct Mapping {
 pub struct Type {
     /// What it is.
     pub kind: TypeKind,
+    /// Its bound: the number in `str<255>` and `[T; 1000]`.
+    pub most: Option<Limit>,
     /// Where it is.
     pub span: Span,
 }
@@ -232,7 +253,10 @@ impl fmt::Display for Type {
             Ok(())
         };
         match &self.kind {
-            TypeKind::List(item) => write!(f, "[{item}]"),
+            TypeKind::List(item) => match self.most {
+                Some(limit) => write!(f, "[{item}; {}]", limit.most),
+                None => write!(f, "[{item}]"),
+            },
             TypeKind::Option(value) => write!(f, "{value}?"),
             TypeKind::Tuple(parts) => {
                 f.write_str("(")?;
@@ -243,6 +267,9 @@ impl fmt::Display for Type {
                 for (index, name) in names.iter().enumerate() {
                     let colons = if index > 0 { "::" } else { "" };
                     write!(f, "{colons}{name}")?;
+                }
+                if let Some(limit) = self.most {
+                    write!(f, "<{}>", limit.most)?;
                 }
                 if !arguments.is_empty() {
                     f.write_str("<")?;

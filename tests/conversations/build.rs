@@ -1,4 +1,4 @@
-//! Generates every protocol of `protocols/`, some of 2012, and those of `tests/wire`, into `OUT_DIR`.
+//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire` and those of `limits`, into `OUT_DIR`.
 
 use std::path::PathBuf;
 
@@ -19,6 +19,12 @@ fn main() {
         .root("../wire")
         .all()
         .remote()
-        .out_dir(PathBuf::from(out).join("wire"))
+        .out_dir(PathBuf::from(&out).join("wire"))
+        .generate();
+    duologue_compiler::build::Builder::new()
+        .root("limits")
+        .all()
+        .remote()
+        .out_dir(PathBuf::from(out).join("limits"))
         .generate();
 }

@@ -15,6 +15,21 @@ mod check {
     use super::*;
 
     #[test]
+    fn limits_are_shown() {
+        let text = "\
+#[at_most(64 KiB)]
+proto! journal {
+    open:send { append(text: str) -> open, #[at_most(2 MiB)] attach(bytes) -> open, #[at_most(100 B)] find(str) -> found, close -> ! }
+    #[at_most(1500B)]
+    found:recv { found([str<20>; 10]) -> open, none -> open }
+}
+";
+        let scratch = Scratch::with("check-limits", &[("journal.proto", text)]);
+        assert_snapshot!(scratch.transcript("check journal.proto -v --ascii --color never"));
+        assert_snapshot!(scratch.transcript("dual journal.proto"));
+    }
+
+    #[test]
     fn sound_protocols() {
         let scratch = Scratch::with(
             "check-sound",

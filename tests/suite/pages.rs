@@ -175,7 +175,7 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "rules that the attributes",
-        "src/syntax/build/mod.rs",
+        "src/syntax/build/attributes.rs",
         "LEVEL_LIMIT: usize = 64;",
         "64",
     ),

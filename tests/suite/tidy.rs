@@ -26,6 +26,8 @@ const ROOMS: &[(&str, &[&str])] = &[
         "relation",
         &["source", "name", "diagnostic", "protocol", "partition"],
     ),
+    ("fingerprint", &["relation"]),
+    ("wire", &["protocol", "relation", "fingerprint"]),
     (
         "check",
         &[
@@ -36,10 +38,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "graph",
             "partition",
             "relation",
+            "wire",
         ],
     ),
-    ("fingerprint", &["relation"]),
-    ("wire", &["protocol", "relation", "fingerprint"]),
     ("endpoint", &["protocol"]),
     (
         "target",

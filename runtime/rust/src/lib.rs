@@ -69,6 +69,7 @@ pub mod generated {
     pub const FORMAT_1: () = ();
 
     pub use crate::floor::layout::{Session, Slot};
+    pub use crate::remote::bounds::{AtMost, Coding, Each, Maybe, Plain};
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
     pub use crate::remote::far_end::FarEnd;

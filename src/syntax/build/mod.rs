@@ -1,14 +1,15 @@
 //! Turns pest pairs into a syntax tree: the tree of one file, with its documentation, names and attributes.
 
+mod attributes;
 mod items;
 mod states;
 mod types;
 
 use crate::diagnostic::Diagnostic;
-use crate::name::{Name, nearest};
+use crate::name::Name;
 use crate::protocol::Docs;
 use crate::source::{SourceId, Span};
-use crate::syntax::ast::{Attribute, File, Item, LevelAttribute};
+use crate::syntax::ast::{File, Item};
 use crate::syntax::grammar::Rule;
 use crate::syntax::scan::Doc;
 use pest::iterators::{Pair, Pairs};
@@ -17,9 +18,6 @@ use std::ops::Range;
 
 /// The longest name, in characters: names become file names.
 const NAME_LIMIT: usize = 100;
-
-/// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
-const LEVEL_LIMIT: usize = 64;
 
 /// Builds the tree of one file.
 pub struct Builder<'a> {
@@ -161,118 +159,6 @@ impl<'a> Builder<'a> {
         let pair = parts.next().expect("the grammar has a name here");
         self.name(&pair)
     }
-
-    /// The leading attributes.
-    fn attributes(&mut self, parts: &mut Parts<'a>) -> Vec<Attribute> {
-        let mut attributes = Vec::new();
-        while let Some(pair) = parts.next_if(|part| part.as_rule() == Rule::attribute) {
-            let span = self.span(&pair);
-            let mut words = pair
-                .into_inner()
-                .map(|word| Name::new(word.as_str(), self.span(&word)));
-            attributes.push(Attribute {
-                name: words.next().expect("an attribute has a name"),
-                arguments: words.collect(),
-                span,
-            });
-        }
-        attributes
-    }
-
-    /// The range with the whitespace after it.
-    fn with_whitespace(&self, span: Span) -> Span {
-        let rest = &self.text[span.end as usize..];
-        let whitespace = rest.len() - rest.trim_start().len();
-        Span::new(
-            self.source,
-            span.start as usize,
-            span.end as usize + whitespace,
-        )
-    }
-
-    /// For each argument of an attribute, what to remove so that it is not named; `None` if that would remove a comment.
-    fn removals(&self, attribute: &Attribute) -> Vec<Option<Span>> {
-        let spans: Vec<Span> = attribute.arguments.iter().map(|name| name.span).collect();
-        let places = spans.iter().enumerate().map(|(at, span)| {
-            let (start, end) = match (at, spans.get(at + 1)) {
-                (0, None) => {
-                    let whole = self.with_whitespace(attribute.span);
-                    (whole.start, whole.end)
-                }
-                (0, Some(next)) => (span.start, next.start),
-                (_, _) => (spans[at - 1].end, span.end),
-            };
-            let place = Span::new(self.source, start as usize, end as usize);
-            let text = &self.text[place.range()];
-            (!text.contains("//") && !text.contains("/*")).then_some(place)
-        });
-        places.collect()
-    }
-
-    /// Sorts attributes into levels and, where it is allowed, `dual_of`.
-    fn sort(
-        &mut self,
-        attributes: Vec<Attribute>,
-        is_protocol: bool,
-    ) -> (Vec<LevelAttribute>, Vec<Name>) {
-        let mut levels = Vec::new();
-        let mut duals = Vec::new();
-        for attribute in attributes {
-            let span = attribute.span;
-            if attribute.arguments.is_empty() {
-                let text = format!("`#[{}]` needs an argument", attribute.name);
-                let error = Diagnostic::error("syntax", span, text);
-                self.report(error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"));
-            } else if let Some(level) = attribute.level() {
-                let removals = self.removals(&attribute);
-                let is_alone = removals.len() == 1;
-                let rules = attribute.arguments.into_iter().zip(removals);
-                levels.extend(rules.map(|(rule, removal)| LevelAttribute {
-                    rule,
-                    level,
-                    is_alone,
-                    removal,
-                }));
-                if levels.len() > LEVEL_LIMIT {
-                    levels.truncate(LEVEL_LIMIT);
-                    let text = "the attributes of one declaration name more than 64 rules";
-                    self.report(
-                        Diagnostic::error("syntax", span, text).help("name each rule once"),
-                    );
-                    break;
-                }
-            } else if attribute.name.text() == "dual_of" && is_protocol {
-                duals.extend(attribute.arguments);
-            } else if attribute.name.text() == "dual_of" {
-                let error = Diagnostic::error("syntax", span, "`dual_of` is for whole protocols");
-                self.report(error.help("put it before a `proto!`"));
-            } else {
-                let known = ["allow", "warn", "deny", "dual_of"];
-                let text = format!("there is no attribute `{}`", attribute.name);
-                let error = Diagnostic::error("syntax", attribute.name.span, text);
-                let error = match nearest(attribute.name.text(), known) {
-                    Some(near) => error.fix(
-                        format!("did you mean `{near}`?"),
-                        attribute.name.span,
-                        near,
-                        false,
-                    ),
-                    None => error.help("the attributes are `allow`, `warn`, `deny` and `dual_of`"),
-                };
-                self.report(error);
-            }
-        }
-        (levels, duals)
-    }
-
-    /// Reports attributes where none are allowed.
-    fn refuse(&mut self, attributes: &[Attribute], what: &str) {
-        for attribute in attributes {
-            let text = format!("{what} cannot have attributes");
-            let error = Diagnostic::error("syntax", attribute.span, text);
-            self.report(error.help("attributes go before protocols, states and messages"));
-        }
-    }
 }
 
 fn doc_text(text: &str, doc: &Doc) -> Box<str> {
@@ -282,7 +168,10 @@ fn doc_text(text: &str, doc: &Doc) -> Box<str> {
 
 /// Where the text of a pair ends. The span of a pair whose last part is optional includes the whitespace after it.
 fn end_of(mut pair: Pair<'_, Rule>) -> usize {
-    while matches!(pair.as_rule(), Rule::next | Rule::path | Rule::ty) {
+    while matches!(
+        pair.as_rule(),
+        Rule::next | Rule::path | Rule::ty | Rule::quantity
+    ) {
         match pair.clone().into_inner().last() {
             Some(last) => pair = last,
             None => break,

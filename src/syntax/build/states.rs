@@ -18,13 +18,14 @@ impl<'a> Builder<'a> {
         parts.next();
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
-        let (levels, dual_of) = self.sort(attributes, true);
+        let sorted = self.sort(attributes, true);
         self.open = Some(Item {
             docs,
             name,
             kind: ItemKind::Protocol(Protocol {
-                levels,
-                dual_of,
+                levels: sorted.levels,
+                dual_of: sorted.dual_of,
+                at_most: sorted.at_most,
                 states: Vec::new(),
                 is_broken: false,
             }),
@@ -47,7 +48,7 @@ impl<'a> Builder<'a> {
         let attributes = self.attributes(&mut parts);
         let name = self.next_name(&mut parts);
         let docs = self.docs(span.start, name.span.start);
-        let (levels, _) = self.sort(attributes, false);
+        let sorted = self.sort(attributes, false);
         let mut direction = None;
         let mut direction_span = name.span.after();
         if let Some(part) = parts.next_if(|part| part.as_rule() == Rule::direction) {
@@ -61,7 +62,8 @@ impl<'a> Builder<'a> {
         let messages = parts.map(|part| self.message(part)).collect();
         let state = State {
             docs,
-            levels,
+            levels: sorted.levels,
+            at_most: sorted.at_most,
             name,
             direction,
             direction_span,
@@ -118,7 +120,7 @@ impl<'a> Builder<'a> {
         let attributes = self.attributes(&mut parts);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
-        let (levels, _) = self.sort(attributes, false);
+        let sorted = self.sort(attributes, false);
         let entries = parts.next_if(|part| part.as_rule() == Rule::payload);
         let entries = entries.map_or_else(Vec::new, |part| self.entries(part));
         let next = parts.next().expect("a message says what follows");
@@ -133,7 +135,8 @@ impl<'a> Builder<'a> {
         });
         Message {
             docs,
-            levels,
+            levels: sorted.levels,
+            at_most: sorted.at_most,
             name,
             entries,
             next,

@@ -4,6 +4,7 @@
 
 use super::Builder;
 use crate::diagnostic::Diagnostic;
+use crate::protocol::Limit;
 use crate::syntax::ast::{Entry, Type, TypeKind};
 use crate::syntax::grammar::Rule;
 use pest::iterators::Pair;
@@ -34,10 +35,12 @@ impl<'a> Builder<'a> {
         let inner_span = self.span(&inner);
         let mut ty = match inner.as_rule() {
             Rule::list => {
-                let item = inner.into_inner().next().expect("a list has an item");
+                let mut parts = inner.into_inner();
+                let item = parts.next().expect("a list has an item");
                 let item = self.ty(item, depth + 1);
                 Type {
                     kind: TypeKind::List(Box::new(item)),
+                    most: parts.next().and_then(|number| self.bound(&number)),
                     span: inner_span,
                 }
             }
@@ -45,15 +48,20 @@ impl<'a> Builder<'a> {
             Rule::path => {
                 let mut names = Vec::new();
                 let mut arguments = Vec::new();
+                let mut most = None;
                 for part in inner.into_inner() {
-                    if part.as_rule() == Rule::arguments {
-                        arguments = self.types(part, depth + 1);
-                    } else {
-                        names.push(self.name(&part));
+                    match part.as_rule() {
+                        Rule::arguments => arguments = self.types(part, depth + 1),
+                        Rule::length => {
+                            let number = part.into_inner().next();
+                            most = number.and_then(|number| self.bound(&number));
+                        }
+                        _ => names.push(self.name(&part)),
                     }
                 }
                 Type {
                     kind: TypeKind::Path(names, arguments),
+                    most,
                     span: inner_span,
                 }
             }
@@ -62,10 +70,33 @@ impl<'a> Builder<'a> {
         for option in parts {
             let span = ty.span.to(self.span(&option));
             let kind = TypeKind::Option(Box::new(ty));
-            ty = Type { kind, span };
+            ty = Type {
+                kind,
+                most: None,
+                span,
+            };
         }
         ty.span = span;
         ty
+    }
+
+    /// The bound in `str<255>` or `[T; 1000]`; what is wrong with it is reported.
+    fn bound(&mut self, number: &Pair<'a, Rule>) -> Option<Limit> {
+        let span = self.span(number);
+        let error = |text| Diagnostic::error("syntax", span, text);
+        match number.as_str().parse() {
+            Ok(0) => {
+                let error = error("a bound of 0 leaves only the empty value");
+                self.report(error.help("write a larger bound, or remove the type"));
+                None
+            }
+            Ok(most) => Some(Limit { most, span }),
+            Err(_) => {
+                let error = error("this bound does not fit into 64 bits");
+                self.report(error.help("write a smaller bound, or a type without one"));
+                None
+            }
+        }
     }
 
     fn tuple(&mut self, pair: Pair<'a, Rule>, depth: usize) -> Type {
@@ -88,6 +119,7 @@ impl<'a> Builder<'a> {
             }
             _ => Type {
                 kind: TypeKind::Tuple(items),
+                most: None,
                 span,
             },
         }

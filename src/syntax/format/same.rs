@@ -7,7 +7,7 @@ use super::super::ast::{
 use super::super::lex::{Lexeme, lexeme};
 use crate::diagnostic::Level;
 use crate::name::Name;
-use crate::protocol::Direction;
+use crate::protocol::{Direction, Limit};
 use crate::source::Span;
 
 /// Equal except for positions in the source.
@@ -31,16 +31,17 @@ same! {
     File { docs, package, imports, items, misplaced_docs, is_opaque; broken_words }
     Import { path; span }
     Item { docs, name, kind }
-    Protocol { levels, dual_of, states, is_broken }
+    Protocol { levels, dual_of, at_most, states, is_broken }
     LevelAttribute { rule, level, is_alone; removal }
-    State { docs, levels, name, direction, parameters, messages; direction_span, span }
+    State { docs, levels, at_most, name, direction, parameters, messages; direction_span, span }
     Parameter { name, bounds }
-    Message { docs, levels, name, entries, next; next_span }
+    Message { docs, levels, at_most, name, entries, next; next_span }
     Entry { name, ty }
     Field { docs, name, ty }
     Variant { docs, name, entries }
     Mapping { target, name, from, drop; span }
-    Type { kind; span }
+    Type { kind, most; span }
+    Limit { most; span }
 }
 
 impl Same for ItemKind {
@@ -96,7 +97,7 @@ macro_rules! plain {
     )*};
 }
 
-plain!(bool, String, Box<str>, Level, Direction);
+plain!(bool, u64, String, Box<str>, Level, Direction);
 
 impl<T: Same> Same for Box<T> {
     fn same(&self, other: &Box<T>) -> bool {

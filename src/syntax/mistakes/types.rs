@@ -19,9 +19,9 @@ impl<'a> Context<'a> {
                 self.error("an empty tuple carries nothing")
                     .help("remove the entry"),
             ),
-            (_, ";") if self.expects("]") => Some(
-                self.error("lists have no length in their type")
-                    .help("write the type of the elements alone, such as `[u8]`"),
+            (";", _) if !self.expects("[") => Some(
+                self.error("the bound of a list is a whole number")
+                    .help("write the largest number of elements, such as `[u32; 1000]`"),
             ),
             (_, "&" | "*") if is_start => Some(self.error("payloads are always owned").fix(
                 "write the type alone",

@@ -69,7 +69,14 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             let protocol = program.protocol(*id);
             let taken = state_names(&protocol.states);
             let plan = remotes.protocol(*id);
-            let view = ProtocolView::of(checked.protocol(*id), options, &derivable, &taken, plan);
+            let view = ProtocolView::of(
+                checked.protocol(*id),
+                options,
+                &derivable,
+                &taken,
+                plan,
+                remotes.sizes(),
+            );
             files.push(output(
                 format!("{path}{}.rs", file_name(&protocol.name)),
                 &view,

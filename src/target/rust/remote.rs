@@ -4,10 +4,11 @@ use super::layout::Piece;
 use super::spelling::{Here, type_name, value_name};
 use super::states::{States, slot_of, words};
 use crate::protocol::{
-    Definition, InstanceId, Next, Program, ProtocolId, State, StateId, Type, TypeId,
+    Definition, InstanceId, Lengths, Message, Next, Program, ProtocolId, State, StateId, Type,
+    TypeId,
 };
 use crate::relation::View;
-use crate::wire::Plan;
+use crate::wire::{Encoding, Plan, Sizes};
 
 /// Which declarations of a program can leave the process. Without `--remote`, none.
 #[derive(Default)]
@@ -19,6 +20,7 @@ pub struct Remotes {
     /// For each instance, its plan; not for one with the same arguments as an earlier one, which begins the same
     /// sessions.
     instances: Vec<Option<Plan>>,
+    sizes: Option<Sizes>,
     /// Why the others stay in one process.
     pub notes: Vec<String>,
 }
@@ -28,6 +30,7 @@ impl Remotes {
     pub fn of(program: &Program) -> Remotes {
         let mut remotes = Remotes {
             types: encoded(program),
+            sizes: Some(Sizes::of(program)),
             ..Remotes::default()
         };
         for index in 0..program.protocols.len() {
@@ -66,6 +69,19 @@ impl Remotes {
         self.instances.get(id.index()).copied().flatten()
     }
 
+    /// The sizes of the program's types.
+    pub fn sizes(&self) -> Option<&Sizes> {
+        self.sizes.as_ref()
+    }
+
+    /// What follows the type of a field that has bounds.
+    fn with_coding(&self, program: &Program, ty: &Type, lengths: &Lengths) -> String {
+        let bounded = self.sizes().filter(|sizes| sizes.is_bounded(ty, lengths));
+        bounded.map_or(String::new(), |sizes| {
+            format!(" => {}", coding(program, sizes, ty, lengths))
+        })
+    }
+
     fn has_encoding(&self, id: TypeId) -> bool {
         self.types.get(id.index()).copied().unwrap_or_default()
     }
@@ -81,7 +97,8 @@ impl Remotes {
             Definition::Struct(fields) => {
                 let fields = fields.iter().map(|field| {
                     let ty = here.ty(&field.ty, &[]).flat();
-                    format!("        {}: {ty},\n", value_name(&field.name))
+                    let coding = self.with_coding(here.program, &field.ty, &field.lengths);
+                    format!("        {}: {ty}{coding},\n", value_name(&field.name))
                 });
                 ("struct", fields.collect())
             }
@@ -89,7 +106,8 @@ impl Remotes {
                 let variants = variants.iter().enumerate().map(|(position, variant)| {
                     let entries = variant.entries.iter().enumerate().map(|(at, entry)| {
                         let ty = here.ty(&entry.ty, &[]).flat();
-                        format!("{at} v{at}: {ty}")
+                        let coding = self.with_coding(here.program, &entry.ty, &entry.lengths);
+                        format!("{at} v{at}: {ty}{coding}")
                     });
                     let entries = entries.collect::<Vec<_>>().join(", ");
                     let name = type_name(&variant.name);
@@ -139,6 +157,60 @@ fn encoded(program: &Program) -> Vec<bool> {
         }
     }
     encoded
+}
+
+/// The type that says how values with bounds are encoded. Aliases with bounds are replaced, of which a checked program has few.
+fn coding(program: &Program, sizes: &Sizes, ty: &Type, lengths: &Lengths) -> String {
+    const PATH: &str = "::duologue::generated";
+    if !sizes.is_bounded(ty, lengths) {
+        return format!("{PATH}::Plain");
+    }
+    let (ty, lengths) = program.unaliased(ty, lengths);
+    let part = |at, ty| coding(program, sizes, ty, lengths.part(at));
+    let most = lengths.most.map(|limit| limit.most);
+    match ty {
+        Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => match most {
+            Some(most) => format!("{PATH}::AtMost<{most}>"),
+            None => format!("{PATH}::Plain"),
+        },
+        Type::List(item) => match (most, part(0, item)) {
+            (Some(most), item) if item.ends_with("::Plain") => format!("{PATH}::AtMost<{most}>"),
+            (Some(most), item) => format!("{PATH}::AtMost<{most}, {item}>"),
+            (None, item) => format!("{PATH}::Each<{item}>"),
+        },
+        Type::Option(value) => format!("{PATH}::Maybe<{}>", part(0, value)),
+        Type::Tuple(items) => {
+            let items = items.iter().enumerate().map(|(at, ty)| part(at, ty));
+            format!("({})", items.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// How a far end encodes a message: the constructor of its row.
+pub(super) fn row(
+    program: &Program,
+    sizes: Option<&Sizes>,
+    message: &Message,
+    encoding: Option<Encoding>,
+    index: usize,
+) -> String {
+    let plain = format!("of::<{index}>()");
+    let (Some(sizes), Some(encoding)) = (sizes, encoding) else {
+        return plain;
+    };
+    let entries = || message.entries.iter();
+    let is_bounded = entries().any(|entry| sizes.is_bounded(&entry.ty, &entry.lengths));
+    if !is_bounded && encoding.limit.is_none() {
+        return plain;
+    }
+    let codings = entries().map(|entry| coding(program, sizes, &entry.ty, &entry.lengths));
+    let coding = match codings.collect::<Vec<_>>().as_slice() {
+        _ if !is_bounded => "::duologue::generated::Plain".to_owned(),
+        [only] => only.clone(),
+        several => format!("({})", several.join(", ")),
+    };
+    let limit = encoding.limit.unwrap_or(u64::MAX);
+    format!("limited::<{index}, {coding}>({limit})")
 }
 
 /// The type without aliases.

@@ -5,7 +5,7 @@ use super::layout::Piece;
 use super::spelling::{Here, parameter_names, type_name};
 use crate::check::CheckedProtocol;
 use crate::protocol::{Message, Next, Protocol, State, StateId, Type};
-use crate::wire::Plan;
+use crate::wire::{Plan, Sizes};
 use std::collections::BTreeSet;
 
 /// The states of a protocol, and where its module is.
@@ -16,6 +16,8 @@ pub(super) struct States<'a> {
     pub(super) derivable: &'a Derivable,
     /// If the protocol can leave the process.
     pub(super) plan: Option<Plan>,
+    /// The sizes of payloads, if anything can leave the process.
+    pub(super) sizes: Option<&'a Sizes>,
 }
 
 impl<'a> States<'a> {

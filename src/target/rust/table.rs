@@ -1,6 +1,7 @@
 //! The states and transitions as the runtime sees them, for the template of a protocol's module.
 
 use super::layout::{Piece, definition, implementation};
+use super::remote;
 use super::spelling::type_name;
 use super::states::{States, payload, slot_of, words};
 use crate::endpoint::{self, Activity, Edge, Endpoint};
@@ -29,6 +30,8 @@ pub(super) struct ArmView {
     pub(super) head: String,
     pub(super) payload: String,
     pub(super) next: String,
+    /// The constructor of its row in the table of a far end.
+    pub(super) row: String,
 }
 
 impl States<'_> {
@@ -62,7 +65,10 @@ impl States<'_> {
         };
         let arm = |(index, message): (usize, &Message)| {
             let head = head(&format!("Transition<{index}>"));
-            self.arm(index, message, state, &names, head)
+            let encodings = self.sizes.map(|sizes| sizes.messages(state, &[]));
+            let encoding = encodings.and_then(|mut encodings| encodings.nth(index));
+            let row = remote::row(self.here.program, self.sizes, message, encoding, index);
+            self.arm(index, message, state, &names, (head, row))
         };
         let file = self.here.program.file(self.protocol().file);
         let path = file.package.iter().map(|segment| segment.text());
@@ -129,7 +135,7 @@ impl States<'_> {
         message: &Message,
         state: &State,
         names: &[String],
-        head: String,
+        (head, row): (String, String),
     ) -> ArmView {
         let here = self.here.inside(1);
         let receiver = endpoint::receiver(state);
@@ -181,6 +187,7 @@ impl States<'_> {
             head,
             payload: definition(8, "type Payload", &payload(payloads)),
             next: definition(8, "type Next", &follows),
+            row,
         }
     }
 }

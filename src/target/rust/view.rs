@@ -11,7 +11,7 @@ use crate::check::CheckedProtocol;
 use crate::graph::Capacity;
 use crate::protocol::{Message, Side, State, Type};
 use crate::target::Options;
-use crate::wire::Plan;
+use crate::wire::{Plan, Sizes};
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -64,6 +64,7 @@ impl ProtocolView {
         derivable: &Derivable,
         taken: &BTreeSet<String>,
         plan: Option<Plan>,
+        sizes: Option<&Sizes>,
     ) -> ProtocolView {
         let (program, protocol) = (checked.program(), checked.protocol());
         let file = program.file(protocol.file);
@@ -79,6 +80,7 @@ impl ProtocolView {
             here,
             derivable,
             plan,
+            sizes,
         };
         let capacity = match checked.capacity() {
             Capacity::Bounded(longest) => format!("Bounded({longest})"),

@@ -27,6 +27,11 @@ pub mod wire {
     include!(concat!(env!("OUT_DIR"), "/wire/mod.rs"));
 }
 
+/// A protocol with limits, and the same without.
+pub mod limits {
+    include!(concat!(env!("OUT_DIR"), "/limits/mod.rs"));
+}
+
 /// A piece of work, as the queue of `work_queue` sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {

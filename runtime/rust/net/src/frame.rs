@@ -68,8 +68,12 @@ pub(crate) struct Allowed {
     pub(crate) drain: bool,
 }
 
-/// Reads the first frame. `size` knows the payloads of the messages that may come next.
-pub(crate) fn first(bytes: &[u8], allowed: Allowed, size: impl Fn(usize) -> Option<Size>) -> Frame {
+/// Reads the first frame. `size` knows the payloads of the messages that may come next, and the limits of their protocol.
+pub(crate) fn first(
+    bytes: &[u8],
+    allowed: Allowed,
+    size: impl Fn(usize) -> Option<(Size, usize)>,
+) -> Frame {
     let (tag, start) = match count(bytes, 2) {
         Count::Incomplete => return Frame::Incomplete,
         Count::Broken => return Frame::Broken,
@@ -79,7 +83,7 @@ pub(crate) fn first(bytes: &[u8], allowed: Allowed, size: impl Fn(usize) -> Opti
             Err(_) => return Frame::Broken,
         },
     };
-    let Some(size) = size(tag) else {
+    let Some((size, limit)) = size(tag) else {
         return Frame::Broken;
     };
     let (length, start) = match size.fixed() {
@@ -93,7 +97,7 @@ pub(crate) fn first(bytes: &[u8], allowed: Allowed, size: impl Fn(usize) -> Opti
             },
         },
     };
-    if length > allowed.largest || !size.admits(length) {
+    if length > allowed.largest.min(limit) || !size.admits(length) {
         return Frame::Broken;
     }
     let payload = start..start + length;

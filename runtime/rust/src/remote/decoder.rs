@@ -103,6 +103,26 @@ impl<'a> Decoder<'a> {
     #[inline]
     pub(crate) fn items(&mut self, least: usize, size: usize) -> Result<usize, Malformed> {
         let count = self.count()?;
+        self.reserve(count, least, size)
+    }
+
+    /// The same for a list, a text or bytes of at most `most` items.
+    #[inline]
+    pub(crate) fn items_at_most(
+        &mut self,
+        most: u64,
+        least: usize,
+        size: usize,
+    ) -> Result<usize, Malformed> {
+        let count = self.count()?;
+        if count > most {
+            return Err(Malformed("a value is longer than its bound"));
+        }
+        self.reserve(count, least, size)
+    }
+
+    #[inline]
+    fn reserve(&mut self, count: u64, least: usize, size: usize) -> Result<usize, Malformed> {
         if least == 0 && count > MOST_EMPTY {
             return Err(Malformed("a list has too many items without bytes"));
         }

@@ -9,8 +9,8 @@ pub struct Encoder {
     pub(crate) bytes: Vec<u8>,
     /// How many lists the value that is encoded next is in.
     depth: u32,
-    /// Whether a list was nested too deeply to be sent.
-    pub(crate) is_too_deep: bool,
+    /// Whether a list was nested too deeply to be sent, or a value is longer than its bound.
+    pub(crate) is_refused: bool,
 }
 
 impl Encoder {
@@ -42,6 +42,14 @@ impl Encoder {
         self.bytes.push(count as u8);
     }
 
+    /// Appends the count of a value that may have at most `most` items. If it has more, the message is not sent.
+    #[inline]
+    pub(crate) fn count_at_most(&mut self, most: u64, count: usize) {
+        let count = count as u64;
+        self.is_refused |= count > most;
+        self.count(count);
+    }
+
     /// Forgets the bytes and keeps their memory, unless that is more than `keep` bytes.
     pub fn clear(&mut self, keep: usize) {
         self.bytes.clear();
@@ -57,7 +65,7 @@ impl Encoder {
     #[inline]
     pub(crate) fn nested(&mut self, put: impl FnOnce(&mut Encoder)) {
         if self.depth == DEEPEST {
-            self.is_too_deep = true;
+            self.is_refused = true;
             return;
         }
         self.depth += 1;

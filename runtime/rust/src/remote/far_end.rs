@@ -118,19 +118,20 @@ impl FarEnd {
         }
         self.0 = next;
         let waiter = waiter.map(Woken);
-        if length > largest || out.is_too_deep {
+        if length > largest.min(row.limit) || out.is_refused {
             out.bytes.truncate(start);
-            out.is_too_deep = false;
+            out.is_refused = false;
             return (Forwarded::TooLarge, waiter);
         }
         (Forwarded::Message, waiter)
     }
 
-    /// How many bytes the payload of the message with this tag takes; `None` if there is no such message now.
+    /// How many bytes the payload of the message with this tag takes, and how many it may take at most; `None` if there is no such
+    /// message now. A frame is read by the first, which is the same in every version with this fingerprint.
     #[must_use]
-    pub fn size(&self, tag: usize) -> Option<Size> {
+    pub fn size(&self, tag: usize) -> Option<(Size, usize)> {
         match &self.0 {
-            Far::Sends(_, table) => table.message(tag).map(|row| row.size),
+            Far::Sends(_, table) => table.message(tag).map(|row| (row.size, row.limit)),
             Far::Receives(..) | Far::Over => None,
         }
     }

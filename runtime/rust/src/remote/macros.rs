@@ -4,14 +4,14 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wire {
-    (struct $name:ident { $($field:ident: $ty:ty,)* }) => {
+    (struct $name:ident { $($field:ident: $ty:ty $(=> $coding:ty)?,)* }) => {
         impl $crate::generated::Wire for $name {
             const SIZE: $crate::generated::Size = $crate::generated::Size::exactly(0)
                 $(.and(<$ty as $crate::generated::Wire>::SIZE))*;
 
             #[allow(unused_variables)]
             fn put(&self, out: &mut $crate::generated::Encoder) {
-                $($crate::generated::Wire::put(&self.$field, out);)*
+                $($crate::coding!(put $($coding)?)(&self.$field, out);)*
             }
 
             #[allow(unused_variables)]
@@ -19,12 +19,12 @@ macro_rules! wire {
                 from: &mut $crate::generated::Decoder<'_>,
             ) -> ::std::result::Result<Self, $crate::generated::Malformed> {
                 ::std::result::Result::Ok($name {
-                    $($field: $crate::generated::Wire::get(from)?,)*
+                    $($field: $crate::coding!(get $($coding)?)(from)?,)*
                 })
             }
         }
     };
-    (enum $name:ident { $($position:literal => $variant:ident { $($at:tt $value:ident: $ty:ty),* })* }) => {
+    (enum $name:ident { $($position:literal => $variant:ident { $($at:tt $value:ident: $ty:ty $(=> $coding:ty)?),* })* }) => {
         impl $crate::generated::Wire for $name {
             const SIZE: $crate::generated::Size = $crate::generated::Size::NEVER
                 $(.or($crate::generated::Size::variant($position)
@@ -35,7 +35,7 @@ macro_rules! wire {
                 match *self {
                     $(Self::$variant { $($at: ref $value),* } => {
                         out.count($position);
-                        $($crate::generated::Wire::put($value, out);)*
+                        $($crate::coding!(put $($coding)?)($value, out);)*
                     })*
                 }
             }
@@ -45,12 +45,24 @@ macro_rules! wire {
             ) -> ::std::result::Result<Self, $crate::generated::Malformed> {
                 match from.count()? {
                     $($position => ::std::result::Result::Ok(Self::$variant {
-                        $($at: $crate::generated::Wire::get(from)?),*
+                        $($at: $crate::coding!(get $($coding)?)(from)?),*
                     }),)*
                     _ => ::std::result::Result::Err($crate::generated::Malformed::VARIANT),
                 }
             }
         }
+    };
+}
+
+/// The function that encodes or decodes a value, with bounds or without.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! coding {
+    ($function:ident) => {
+        $crate::generated::Wire::$function
+    };
+    ($function:ident $coding:ty) => {
+        <$coding as $crate::generated::Coding<_>>::$function
     };
 }
 

@@ -1,6 +1,7 @@
 //! Sessions whose other side is in another process: how payloads are encoded, and the far end, which moves messages
 //! between a session's ring and a transport. Nothing here does I/O; `duologue-net` does.
 
+pub(crate) mod bounds;
 pub(crate) mod decoder;
 pub(crate) mod encoder;
 pub(crate) mod far_end;

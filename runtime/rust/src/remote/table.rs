@@ -3,6 +3,7 @@
 
 use std::marker::PhantomData;
 
+use super::bounds::{Coding, Plain};
 use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
 use super::wire::{Size, Wire};
@@ -41,12 +42,29 @@ impl<S> Row<S> {
     where
         S: Transition<INDEX, Payload: Wire, Next: Leads>,
     {
+        Row::limited::<INDEX, Plain>(u64::MAX)
+    }
+
+    /// The message with this index, whose payload has bounds and takes at most `limit` bytes.
+    #[must_use]
+    #[inline(always)]
+    pub const fn limited<const INDEX: u8, C>(limit: u64) -> Row<S>
+    where
+        S: Transition<INDEX, Payload: Wire, Next: Leads>,
+        C: Coding<S::Payload>,
+    {
         Row {
             message: Some(Message {
                 index: INDEX,
                 size: <S::Payload as Wire>::SIZE,
-                forward: forward::<S, INDEX>,
-                arrive: arrive::<S, INDEX>,
+                // No payload in memory is larger than `usize` has.
+                limit: if limit < usize::MAX as u64 {
+                    limit as usize
+                } else {
+                    usize::MAX
+                },
+                forward: forward::<S, INDEX, C>,
+                arrive: arrive::<S, INDEX, C>,
             }),
             state: PhantomData,
         }
@@ -58,6 +76,8 @@ impl<S> Row<S> {
 pub(crate) struct Message {
     index: u8,
     pub(crate) size: Size,
+    /// The largest payload that is sent or accepted.
+    pub(crate) limit: usize,
     /// Takes the message that was found in this word and appends its payload.
     pub(crate) forward: fn(Pipe, LineWord, &mut Encoder) -> (Far, Option<Waiter>),
     /// Decodes the payload and publishes the message. Takes the side out of the first argument if the payload is well
@@ -117,13 +137,14 @@ impl Woken {
     }
 }
 
-fn forward<S, const INDEX: u8>(
+fn forward<S, const INDEX: u8, C>(
     pipe: Pipe,
     word: LineWord,
     out: &mut Encoder,
 ) -> (Far, Option<Waiter>)
 where
     S: Transition<INDEX, Payload: Wire, Next: Leads>,
+    C: Coding<S::Payload>,
 {
     // As in `Branch::take`, but the waiter of a sender that waits for space is returned: the caller holds a lock.
     let layout = *pipe.layout();
@@ -142,15 +163,19 @@ where
         Then::Turn => (S::Next::theirs(pipe.after_turn(&layout, word), from), None),
         Then::End => (S::Next::theirs(pipe, from), None),
     };
-    payload.put(out);
+    C::put(&payload, out);
     (<S::Next as leads::Leads>::far_of_theirs(next), waiter)
 }
 
-fn arrive<S, const INDEX: u8>(far: &mut Far, mut payload: Decoder<'_>) -> Result<Arrival, Malformed>
+fn arrive<S, const INDEX: u8, C>(
+    far: &mut Far,
+    mut payload: Decoder<'_>,
+) -> Result<Arrival, Malformed>
 where
     S: Transition<INDEX, Payload: Wire, Next: Leads>,
+    C: Coding<S::Payload>,
 {
-    let value = <S::Payload as Wire>::get(&mut payload)?;
+    let value = C::get(&mut payload)?;
     payload.finish()?;
     let Far::Sends(pipe, _) = std::mem::replace(far, Far::Over) else {
         unreachable!("only a side that sends publishes what arrives")

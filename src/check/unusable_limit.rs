@@ -1,0 +1,219 @@
+//! A limit that cannot hold: a message is always larger, or values of its type reach it without their bounds.
+
+use super::Rule;
+use super::findings::{Findings, Subject};
+use crate::diagnostic::{Diagnostic, counted};
+use crate::name::Name;
+use crate::protocol::text::type_text;
+use crate::protocol::{
+    Definition, Lengths, Limit, Message, Next, Parameter, Program, Protocol, State, Type,
+};
+use crate::source::Span;
+use crate::wire::Sizes;
+use std::collections::BTreeMap;
+
+pub const RULE: Rule = Rule {
+    name: "unusable-limit",
+    summary: "a limit cannot hold where it is written",
+    default: None,
+    page: include_str!("../../docs/rules/unusable-limit.md"),
+    find: Some(find),
+};
+
+/// How many parts a type may have that has bounds in aliases: what generated code knows about it is as long.
+const MOST_PARTS: usize = 1000;
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    if findings.has_any(&["recursive-type"]) {
+        return;
+    }
+    let program = subject.program;
+    let sizes = Sizes::of(program);
+    for protocol in &program.protocols {
+        too_small(protocol, &sizes, findings);
+    }
+    let seeker = Seeker {
+        program,
+        sizes: &sizes,
+    };
+    for protocol in &program.protocols {
+        for state in &protocol.states {
+            for message in &state.messages {
+                seeker.message(state, message, findings);
+            }
+        }
+    }
+    for instance in &program.instances {
+        for argument in &instance.arguments {
+            seeker.argument(argument, &[], instance.span, findings);
+        }
+    }
+    for declared in &program.types {
+        match &declared.definition {
+            Definition::Alias(ty) => {
+                seeker.ty(ty, &declared.lengths, &[], declared.name.span, findings);
+            }
+            Definition::Struct(fields) => {
+                for field in fields {
+                    seeker.ty(&field.ty, &field.lengths, &[], field.ty_span, findings);
+                }
+            }
+            Definition::Enum(variants) => {
+                for entry in variants.iter().flat_map(|variant| &variant.entries) {
+                    seeker.ty(&entry.ty, &entry.lengths, &[], entry.ty_span, findings);
+                }
+            }
+            Definition::Extern(..) | Definition::Undeclared => {}
+        }
+    }
+}
+
+/// Of the messages that a limit is too small for, the one that needs most.
+struct TooSmall<'a> {
+    limit: Limit,
+    least: u64,
+    state: &'a Name,
+    message: &'a Name,
+}
+
+fn too_small(protocol: &Protocol, sizes: &Sizes, findings: &mut Findings) {
+    let mut found: BTreeMap<u32, TooSmall<'_>> = BTreeMap::new();
+    for state in &protocol.states {
+        let encodings = sizes.messages(state, &[]);
+        for (encoding, message) in encodings.zip(&state.messages) {
+            let least = encoding.size.least;
+            let Some(limit) = message.at_most.filter(|limit| limit.most < least) else {
+                continue;
+            };
+            let one = TooSmall {
+                limit,
+                least,
+                state: &state.name,
+                message: &message.name,
+            };
+            let known = found.get(&limit.span.start);
+            if known.is_none_or(|known| known.least < least) {
+                found.insert(limit.span.start, one);
+            }
+        }
+    }
+    for one in found.into_values() {
+        let (state, message) = (one.state, one.message);
+        let (least, most) = (bytes(one.least), bytes(one.limit.most));
+        let text = format!("message `{message}` of state `{state}` is larger than its limit");
+        findings.error(
+            Diagnostic::error(RULE.name, one.limit.span, text)
+                .label(format!("at most {most}"))
+                .related(message.span, format!("takes at least {least}"))
+                .note("every message above its limit is refused, so this one could never be sent")
+                .help(format!(
+                    "raise the limit to at least {} B, or give this message a limit of its own",
+                    one.least
+                )),
+        );
+    }
+}
+
+fn bytes(count: u64) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), "byte")
+}
+
+struct Seeker<'a> {
+    program: &'a Program,
+    sizes: &'a Sizes,
+}
+
+impl Seeker<'_> {
+    fn message(&self, state: &State, message: &Message, findings: &mut Findings) {
+        let parameters = &state.parameters;
+        for entry in &message.entries {
+            let lengths = &entry.lengths;
+            self.ty(&entry.ty, lengths, parameters, entry.ty_span, findings);
+        }
+        if let Next::State { arguments, .. } = &message.next {
+            for argument in arguments {
+                self.argument(argument, parameters, message.next_span, findings);
+            }
+        }
+    }
+
+    /// Reports a type whose bounds are too many, and the arguments of endpoints in it that have bounds.
+    fn ty(
+        &self,
+        ty: &Type,
+        lengths: &Lengths,
+        parameters: &[Parameter],
+        at: Span,
+        findings: &mut Findings,
+    ) {
+        let mut endpoints = Vec::new();
+        ty.walk(&mut |part| {
+            if let Type::Endpoint(endpoint) = part {
+                endpoints.extend(endpoint.arguments.iter().cloned());
+            }
+        });
+        for argument in endpoints {
+            self.argument(&argument, parameters, at, findings);
+        }
+        let mut left = MOST_PARTS;
+        if self.sizes.is_bounded(ty, lengths) && !self.is_small(ty, lengths, &mut left) {
+            let text = "a type with bounds has too many parts";
+            findings.error(
+                Diagnostic::error(RULE.name, at, text)
+                    .label(format!(
+                        "more than {MOST_PARTS} when its aliases are replaced"
+                    ))
+                    .help("make one of the aliases a struct"),
+            );
+        }
+    }
+
+    /// A bound that is written in an argument is reported where names are resolved; here it is in an alias.
+    fn argument(
+        &self,
+        argument: &Type,
+        parameters: &[Parameter],
+        at: Span,
+        findings: &mut Findings,
+    ) {
+        if !self.sizes.is_bounded(argument, Lengths::NONE) {
+            return;
+        }
+        let shown = type_text(self.program, parameters, argument);
+        let text = format!("`{shown}` has a bound, and cannot be a type argument");
+        let mut error = Diagnostic::error(RULE.name, at, text);
+        let mut bound = None;
+        argument.walk(&mut |part| {
+            let (_, lengths) = self.program.unaliased(part, Lengths::NONE);
+            bound = bound.or(lengths.first());
+        });
+        if let Some(limit) = bound {
+            error = error.related(limit.span, "the bound is here");
+        }
+        findings.error(
+            error
+                .note("a state with type parameters is generated once, for all arguments")
+                .help("use a type without a bound, and limit the messages with `#[at_most(...)]`"),
+        );
+    }
+
+    /// Whether a type has no more parts than are left, once aliases with bounds are replaced. Recurses at most that deeply.
+    fn is_small(&self, ty: &Type, lengths: &Lengths, left: &mut usize) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        if !self.sizes.is_bounded(ty, lengths) {
+            return true;
+        }
+        let (ty, lengths) = self.program.unaliased(ty, lengths);
+        match ty {
+            Type::List(item) | Type::Option(item) => self.is_small(item, lengths.part(0), left),
+            Type::Tuple(items) => {
+                let mut items = items.iter().enumerate();
+                items.all(|(at, item)| self.is_small(item, lengths.part(at), left))
+            }
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => true,
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Attributes.
+
+use super::{Builder, Parts};
+use crate::diagnostic::Diagnostic;
+use crate::name::{Name, nearest};
+use crate::protocol::Limit;
+use crate::source::Span;
+use crate::syntax::ast::{Attribute, LevelAttribute, Quantity};
+use crate::syntax::grammar::Rule;
+use pest::iterators::Pair;
+
+/// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
+const LEVEL_LIMIT: usize = 64;
+
+/// The attributes that there are.
+const KNOWN: [&str; 5] = ["allow", "warn", "deny", "dual_of", "at_most"];
+
+/// The units of sizes, with the number of bytes of each.
+const UNITS: [(&str, u64); 3] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20)];
+
+/// What an attribute with a size looks like.
+const WRITE_SIZE: &str = "write a whole number and a unit, such as `#[at_most(64 KiB)]`";
+
+/// The attributes of one declaration.
+#[derive(Default)]
+pub struct Sorted {
+    pub levels: Vec<LevelAttribute>,
+    pub dual_of: Vec<Name>,
+    pub at_most: Option<Limit>,
+}
+
+impl<'a> Builder<'a> {
+    /// The leading attributes.
+    pub(super) fn attributes(&mut self, parts: &mut Parts<'a>) -> Vec<Attribute> {
+        let mut attributes = Vec::new();
+        while let Some(pair) = parts.next_if(|part| part.as_rule() == Rule::attribute) {
+            let span = self.span(&pair);
+            let mut words = pair.into_inner();
+            let name = words.next().expect("an attribute has a name");
+            let mut attribute = Attribute {
+                name: Name::new(name.as_str(), self.span(&name)),
+                arguments: Vec::new(),
+                quantities: Vec::new(),
+                span,
+            };
+            for word in words {
+                if word.as_rule() == Rule::quantity {
+                    attribute.quantities.push(self.quantity(word));
+                } else {
+                    let name = Name::new(word.as_str(), self.span(&word));
+                    attribute.arguments.push(name);
+                }
+            }
+            attributes.push(attribute);
+        }
+        attributes
+    }
+
+    fn quantity(&self, pair: Pair<'a, Rule>) -> Quantity {
+        let span = self.span(&pair);
+        let mut parts = pair.into_inner();
+        let number = parts.next().expect("a quantity has a number");
+        Quantity {
+            number: number.as_str().parse().ok(),
+            unit: parts
+                .next()
+                .map(|unit| Name::new(unit.as_str(), self.span(&unit))),
+            span,
+        }
+    }
+
+    /// The range with the whitespace after it.
+    fn with_whitespace(&self, span: Span) -> Span {
+        let rest = &self.text[span.end as usize..];
+        let whitespace = rest.len() - rest.trim_start().len();
+        Span::new(
+            self.source,
+            span.start as usize,
+            span.end as usize + whitespace,
+        )
+    }
+
+    /// For each argument of an attribute, what to remove so that it is not named; `None` if that would remove a comment.
+    fn removals(&self, attribute: &Attribute) -> Vec<Option<Span>> {
+        let spans: Vec<Span> = attribute.arguments.iter().map(|name| name.span).collect();
+        let places = spans.iter().enumerate().map(|(at, span)| {
+            let (start, end) = match (at, spans.get(at + 1)) {
+                (0, None) => {
+                    let whole = self.with_whitespace(attribute.span);
+                    (whole.start, whole.end)
+                }
+                (0, Some(next)) => (span.start, next.start),
+                (_, _) => (spans[at - 1].end, span.end),
+            };
+            let place = Span::new(self.source, start as usize, end as usize);
+            let text = &self.text[place.range()];
+            (!text.contains("//") && !text.contains("/*")).then_some(place)
+        });
+        places.collect()
+    }
+
+    /// Sorts attributes by what they mean. `dual_of` is allowed before a protocol only.
+    pub(super) fn sort(&mut self, attributes: Vec<Attribute>, is_protocol: bool) -> Sorted {
+        let mut sorted = Sorted::default();
+        for attribute in attributes {
+            let span = attribute.span;
+            if attribute.name.text() == "at_most" {
+                self.at_most(&attribute, &mut sorted);
+            } else if let Some(quantity) = attribute.quantities.first()
+                && KNOWN.contains(&attribute.name.text())
+            {
+                let text = format!("`{}` takes names, not numbers", attribute.name);
+                let error = Diagnostic::error("syntax", quantity.span, text);
+                self.report(error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"));
+            } else if attribute.arguments.is_empty() && attribute.quantities.is_empty() {
+                let text = format!("`#[{}]` needs an argument", attribute.name);
+                let error = Diagnostic::error("syntax", span, text);
+                self.report(error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"));
+            } else if let Some(level) = attribute.level() {
+                let removals = self.removals(&attribute);
+                let is_alone = removals.len() == 1;
+                let rules = attribute.arguments.into_iter().zip(removals);
+                let levels = &mut sorted.levels;
+                levels.extend(rules.map(|(rule, removal)| LevelAttribute {
+                    rule,
+                    level,
+                    is_alone,
+                    removal,
+                }));
+                if levels.len() > LEVEL_LIMIT {
+                    levels.truncate(LEVEL_LIMIT);
+                    let text = "the attributes of one declaration name more than 64 rules";
+                    self.report(
+                        Diagnostic::error("syntax", span, text).help("name each rule once"),
+                    );
+                    break;
+                }
+            } else if attribute.name.text() == "dual_of" && is_protocol {
+                sorted.dual_of.extend(attribute.arguments);
+            } else if attribute.name.text() == "dual_of" {
+                let error = Diagnostic::error("syntax", span, "`dual_of` is for whole protocols");
+                self.report(error.help("put it before a `proto!`"));
+            } else {
+                self.unknown(&attribute);
+            }
+        }
+        sorted
+    }
+
+    fn unknown(&mut self, attribute: &Attribute) {
+        let text = format!("there is no attribute `{}`", attribute.name);
+        let error = Diagnostic::error("syntax", attribute.name.span, text);
+        let error = match nearest(attribute.name.text(), KNOWN) {
+            Some(near) => error.fix(
+                format!("did you mean `{near}`?"),
+                attribute.name.span,
+                near,
+                false,
+            ),
+            None => {
+                error.help("the attributes are `allow`, `warn`, `deny`, `dual_of` and `at_most`")
+            }
+        };
+        self.report(error);
+    }
+
+    /// `#[at_most(64 KiB)]`
+    fn at_most(&mut self, attribute: &Attribute, sorted: &mut Sorted) {
+        let error = |span, text: &str| Diagnostic::error("syntax", span, text);
+        let size = match (attribute.quantities.as_slice(), attribute.arguments.first()) {
+            ([size], None) => size,
+            ([], None) => {
+                let error = error(attribute.span, "`#[at_most]` needs a size");
+                return self.report(error.help(WRITE_SIZE));
+            }
+            (_, Some(name)) => {
+                let text = format!("`{name}` is not a size");
+                let error = Diagnostic::error("syntax", name.span, text);
+                return self.report(error.help(WRITE_SIZE));
+            }
+            ([_, second, ..], None) => {
+                let error = error(second.span, "`at_most` takes one size");
+                return self.report(error.help("keep one of them"));
+            }
+        };
+        let Some(most) = self.bytes(size) else {
+            return;
+        };
+        let span = size.span;
+        match sorted.at_most {
+            Some(first) => self.report(
+                error(span, "`at_most` is written twice here")
+                    .label("the second one")
+                    .related(first.span, "the first one")
+                    .help("keep one of them"),
+            ),
+            None => sorted.at_most = Some(Limit { most, span }),
+        }
+    }
+
+    /// A size in bytes; what is wrong with it is reported.
+    fn bytes(&mut self, size: &Quantity) -> Option<u64> {
+        let Some(unit) = &size.unit else {
+            let error = Diagnostic::error("syntax", size.span, "this size has no unit");
+            let number = &self.text[size.span.range()];
+            let help = format!("write `{number} B`, `{number} KiB` or `{number} MiB`");
+            self.report(error.help(help));
+            return None;
+        };
+        let known = UNITS.iter().find(|(word, _)| *word == unit.text());
+        let Some((_, bytes)) = known else {
+            let text = format!("there is no unit `{unit}`");
+            let error = Diagnostic::error("syntax", unit.span, text);
+            let near = match unit.text().to_ascii_lowercase().as_str() {
+                "b" | "byte" | "bytes" => Some("B"),
+                "k" | "kb" | "kib" => Some("KiB"),
+                "m" | "mb" | "mib" => Some("MiB"),
+                _ => None,
+            };
+            let error = match near {
+                Some(near) => {
+                    let help = format!("did you mean `{near}`?");
+                    error.fix(help, unit.span, near, false)
+                }
+                None => error,
+            };
+            self.report(error.note("the units of sizes are `B`, `KiB` (1,024 bytes) and `MiB`"));
+            return None;
+        };
+        match size.number.and_then(|number| number.checked_mul(*bytes)) {
+            Some(0) => {
+                let error =
+                    Diagnostic::error("syntax", size.span, "a limit of 0 bytes allows no payload");
+                let error = error.note("a message without a payload needs no limit");
+                self.report(error.help("write a larger size, or remove the attribute"));
+                None
+            }
+            None => {
+                let text = "this size does not fit into 64 bits";
+                let error = Diagnostic::error("syntax", size.span, text);
+                self.report(error.help("write a smaller size, or remove the attribute"));
+                None
+            }
+            bytes => bytes,
+        }
+    }
+
+    /// Reports attributes where none are allowed.
+    pub(super) fn refuse(&mut self, attributes: &[Attribute], what: &str) {
+        for attribute in attributes {
+            let text = format!("{what} cannot have attributes");
+            let error = Diagnostic::error("syntax", attribute.span, text);
+            self.report(error.help("attributes go before protocols, states and messages"));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the bounds in types say about the sizes of encoded values.
+
+use super::{of_builtin, of_count, of_variant, plus};
+use crate::protocol::{Builtin, Definition, Lengths, Program, Type, TypeId};
+
+/// The bounds of all declared types of a program.
+#[derive(Debug, Default)]
+pub struct Bounded {
+    /// For each declared type, the largest encoding that its bounds allow; `None` if there is none, or none that is known.
+    most: Vec<Option<u64>>,
+    /// For each declared type, whether it is an alias with a bound in it.
+    aliases: Vec<bool>,
+}
+
+impl Bounded {
+    /// Looks at each declared type once. A type that contains itself has no largest encoding.
+    pub fn of(program: &Program) -> Bounded {
+        let count = program.types.len();
+        let mut bounded = Bounded {
+            most: vec![None; count],
+            aliases: vec![false; count],
+        };
+        let mut is_seen = vec![false; count];
+        // Depth first without recursion, because chains of types may be as long as a file.
+        for first in (0..count).map(TypeId::new) {
+            let mut stack = vec![(first, false)];
+            while let Some((id, are_parts_done)) = stack.pop() {
+                let declared = program.ty(id);
+                if are_parts_done {
+                    bounded.most[id.index()] =
+                        bounded.of_definition(&declared.definition, &declared.lengths);
+                    if let Definition::Alias(ty) = &declared.definition {
+                        bounded.aliases[id.index()] = bounded.is_bounded(ty, &declared.lengths);
+                    }
+                } else if !std::mem::replace(&mut is_seen[id.index()], true) {
+                    stack.push((id, true));
+                    for part in declared.definition.parts() {
+                        part.walk(&mut |part| {
+                            if let Type::Named(id) = part {
+                                stack.push((*id, false));
+                            }
+                        });
+                    }
+                }
+            }
+        }
+        bounded
+    }
+
+    /// Whether there is a bound in a type, or in an alias that is written in it.
+    pub fn is_bounded(&self, ty: &Type, lengths: &Lengths) -> bool {
+        let mut is_bounded = !lengths.is_none();
+        ty.walk(&mut |part| {
+            if let Type::Named(id) = part {
+                is_bounded |= self.aliases[id.index()];
+            }
+        });
+        is_bounded
+    }
+
+    /// The largest encoding of a type that its bounds allow. Recurses as deeply as the type is written.
+    pub fn most(&self, ty: &Type, lengths: &Lengths, arguments: &[Type]) -> Option<u64> {
+        let bound = lengths.most.map(|limit| limit.most);
+        match ty {
+            Type::Builtin(Builtin::Str | Builtin::Bytes) => plus(bound.map(of_count), bound),
+            Type::Builtin(builtin) => of_builtin(*builtin).most,
+            Type::List(item) => {
+                let item = self.most(item, lengths.part(0), arguments);
+                let items = bound?.checked_mul(item?);
+                plus(bound.map(of_count), items)
+            }
+            Type::Option(item) => plus(Some(1), self.most(item, lengths.part(0), arguments)),
+            Type::Tuple(items) => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(at, item)| self.most(item, lengths.part(at), arguments));
+                items.fold(Some(0), plus)
+            }
+            Type::Named(id) => self.most[id.index()],
+            Type::Parameter(index) => {
+                let argument = arguments.get(*index as usize)?;
+                self.most(argument, Lengths::NONE, &[])
+            }
+            // An obstacle: it has no encoding.
+            Type::Endpoint(_) => None,
+        }
+    }
+
+    /// The same for a declared type; those of its parts are known.
+    fn of_definition(&self, definition: &Definition, lengths: &Lengths) -> Option<u64> {
+        match definition {
+            Definition::Alias(ty) => self.most(ty, lengths, &[]),
+            Definition::Struct(fields) => {
+                let fields = fields.iter();
+                let fields = fields.map(|field| self.most(&field.ty, &field.lengths, &[]));
+                fields.fold(Some(0), plus)
+            }
+            Definition::Enum(variants) => {
+                let mut variants = variants.iter().enumerate().map(|(position, variant)| {
+                    let entries = variant.entries.iter();
+                    let entries = entries.map(|entry| self.most(&entry.ty, &entry.lengths, &[]));
+                    entries.fold(of_variant(position).most, plus)
+                });
+                variants.try_fold(0, |most, variant| Some(variant?.max(most)))
+            }
+            Definition::Extern(..) | Definition::Undeclared => None,
+        }
+    }
+}
