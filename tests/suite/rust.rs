@@ -249,26 +249,39 @@ fn the_programs_of_the_page_run() {
     }
 }
 
-/// The program with sockets is a program of the package `conversations`, whose tests run it.
+/// The programs with sockets are programs of the package `conversations`, whose tests run them.
 #[test]
-fn the_program_with_sockets_is_that_of_the_page() {
+fn the_programs_with_sockets_are_those_of_the_page() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
-    let programs = programs_in(&read("docs/targets/rust.md"));
-    let program = programs
-        .iter()
-        .find(|program| program.contains("duologue_net"));
-    let (_, program) = program
-        .and_then(|program| program.split_once("}\n"))
-        .expect("the page has one, which begins with its protocols");
-    let source = read("tests/conversations/src/bin/over_sockets.rs");
-    let (_, source) = source
-        .split_once("use conversations::protocols;\n")
-        .expect("its protocols are those of the package");
-    assert_eq!(source, program);
+    let mut programs = programs_in(&read("docs/targets/rust.md"));
+    programs.retain(|program| program.contains("duologue_net"));
+    let names = ["over_sockets", "over_tls"];
+    assert_eq!(programs.len(), names.len());
+    for (program, name) in programs.iter().zip(names) {
+        let (_, program) = program
+            .split_once("}\n")
+            .expect("it begins with its protocols");
+        let source = read(&format!("tests/conversations/src/bin/{name}.rs"));
+        let (_, source) = source
+            .split_once("use conversations::protocols;\n")
+            .expect("its protocols are those of the package");
+        assert_eq!(source, program);
+    }
 }
 
-/// The program that has both sides of every conversation that can leave its process, built once in a run of the tests.
+/// The program that has both sides of every conversation that can leave its process.
 pub fn remote_program() -> Command {
+    conversations_program("remote")
+}
+
+/// Writes certificates for the tests of TLS, in any language. `tests/conversations/src/certificates.rs` says which.
+pub fn write_certificates(folder: &Path) {
+    succeed(conversations_program("certificates").arg(folder))
+        .unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// A program of the package `conversations`. All are built once in a run of the tests.
+fn conversations_program(name: &str) -> Command {
     static BUILT: OnceLock<Result<String, String>> = OnceLock::new();
     let build = || {
         let mut cargo = Command::new(env!("CARGO"));
@@ -279,8 +292,7 @@ pub fn remote_program() -> Command {
             "--locked",
             "--package",
             "conversations",
-            "--bin",
-            "remote",
+            "--bins",
         ]);
         succeed(&mut cargo)
     };
@@ -288,5 +300,5 @@ pub fn remote_program() -> Command {
         panic!("{failure}");
     }
     let target = Path::new(env!("CARGO_BIN_EXE_duologue")).parent();
-    Command::new(target.expect("programs are in a folder").join("remote"))
+    Command::new(target.expect("programs are in a folder").join(name))
 }

@@ -6,7 +6,7 @@ mod proxy;
 
 use crate::support::running::Outcome;
 use crate::support::{is_tested, repository};
-use programs::{Language, converse};
+use programs::{Language, converse, converse_over_tls};
 use proxy::{Fault, Proxy};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -79,6 +79,10 @@ fn unix(path: &std::path::Path) -> String {
 /// Runs a case and compares what each side received.
 fn check(client: Language, server: Language, case: &str, address: &str) {
     let outcomes = converse(client, server, case, address, None);
+    compare(client, server, case, address, outcomes);
+}
+
+fn compare(client: Language, server: Language, case: &str, address: &str, outcomes: [Outcome; 2]) {
     for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
         let Outcome {
             lines,
@@ -101,6 +105,14 @@ fn check_pair(client: Language, server: Language) {
     }
     for case in ["bank", "stream"] {
         check(client, server, case, "tcp://127.0.0.1:0");
+    }
+    if client.has_tls() && server.has_tls() {
+        let files = Sockets::new();
+        crate::rust::write_certificates(&files.0);
+        for case in cases() {
+            let outcomes = converse_over_tls(client, server, &case, &files.0);
+            compare(client, server, &case, "tls://127.0.0.1:0", outcomes);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The programs of each language, and how two of them hold a conversation.
 
 use crate::support::running::{self, Outcome};
+use std::path::Path;
 use std::process::Command;
 
 /// A language that programs of the conversations are written in.
@@ -18,6 +19,14 @@ impl Language {
             Language::Rust => "rust",
             Language::C => "c",
             Language::Scala => "scala",
+        }
+    }
+
+    /// Whether sessions of this language can use TLS.
+    pub fn has_tls(self) -> bool {
+        match self {
+            Language::Rust => true,
+            Language::C | Language::Scala => false,
         }
     }
 
@@ -41,4 +50,19 @@ pub fn converse(
     through: Option<&str>,
 ) -> [Outcome; 2] {
     running::converse(client.command(), server.command(), case, address, through)
+}
+
+/// Runs a case over TLS, on a free port, with the certificates in this folder.
+pub fn converse_over_tls(
+    client: Language,
+    server: Language,
+    case: &str,
+    certificates: &Path,
+) -> [Outcome; 2] {
+    let [client, server] = [client, server].map(|language| {
+        let mut command = language.command();
+        command.env("DUOLOGUE_TLS", certificates);
+        command
+    });
+    running::converse(client, server, case, "tls://127.0.0.1:0", None)
 }

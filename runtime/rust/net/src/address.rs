@@ -22,7 +22,7 @@ use crate::Error;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Where a listener is: `unix:/run/bank.sock`, `tcp://host:7000` or `tcp://[::1]:7000`.
+/// Where a listener is: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000` or `tls://host:7000`.
 ///
 /// ```
 /// let address: duologue_net::Address = "tcp://127.0.0.1:7000".parse()?;
@@ -36,6 +36,8 @@ pub enum Address {
     Unix(PathBuf),
     /// A TCP port, with its host: `host:port`.
     Tcp(String),
+    /// A TCP port where TLS is spoken, with its host: `host:port`.
+    Tls(String),
 }
 
 impl FromStr for Address {
@@ -52,8 +54,12 @@ impl FromStr for Address {
                 path => Ok(Address::Unix(path.into())),
             };
         }
-        let Some(rest) = text.strip_prefix("tcp://") else {
-            return Err(wrong("its scheme is neither `unix:` nor `tcp://`"));
+        let (rest, is_tls) = match (text.strip_prefix("tcp://"), text.strip_prefix("tls://")) {
+            (Some(rest), _) => (rest, false),
+            (None, Some(rest)) => (rest, true),
+            (None, None) => {
+                return Err(wrong("its scheme is not `unix:`, `tcp://` or `tls://`"));
+            }
         };
         let Some((host, port)) = rest.rsplit_once(':') else {
             return Err(wrong("the port is missing"));
@@ -67,7 +73,12 @@ impl FromStr for Address {
                 "the host is missing, or is an IPv6 address without brackets",
             ));
         }
-        Ok(Address::Tcp(rest.to_owned()))
+        let rest = rest.to_owned();
+        Ok(if is_tls {
+            Address::Tls(rest)
+        } else {
+            Address::Tcp(rest)
+        })
     }
 }
 
@@ -76,11 +87,24 @@ impl fmt::Display for Address {
         match self {
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
             Address::Tcp(host) => write!(f, "tcp://{host}"),
+            Address::Tls(host) => write!(f, "tls://{host}"),
         }
     }
 }
 
 impl Address {
+    pub(crate) fn is_tls(&self) -> bool {
+        matches!(self, Address::Tls(_))
+    }
+
+    /// The host that a certificate is checked for, if there is one.
+    pub(crate) fn tls_host(&self) -> Option<&str> {
+        match self {
+            Address::Tls(host) => Some(host.rsplit_once(':').map_or(host, |(host, _)| host)),
+            Address::Unix(_) | Address::Tcp(_) => None,
+        }
+    }
+
     pub(crate) fn connect(&self, deadline: Instant) -> Result<Socket, Error> {
         let failed = |source: io::Error| {
             if is_early(&source) {
@@ -95,7 +119,7 @@ impl Address {
             Address::Unix(path) => connect_unix(path, deadline)
                 .map(|stream| Socket::of(stream.into()))
                 .map_err(failed),
-            Address::Tcp(host) => {
+            Address::Tcp(host) | Address::Tls(host) => {
                 let mut last = None;
                 for at in host.to_socket_addrs().map_err(failed)? {
                     let Some(left) = left(deadline) else { break };
@@ -128,9 +152,10 @@ impl Address {
                 };
                 Ok(Bound::Unix(listener.map_err(failed)?, path.clone()))
             }
-            Address::Tcp(host) => {
+            Address::Tcp(host) | Address::Tls(host) => {
                 let all: Vec<SocketAddr> = host.to_socket_addrs().map_err(failed)?.collect();
-                Ok(Bound::Tcp(TcpListener::bind(&all[..]).map_err(failed)?))
+                let listener = TcpListener::bind(&all[..]).map_err(failed)?;
+                Ok(Bound::Tcp(listener, self.is_tls()))
             }
         }
     }
@@ -177,24 +202,30 @@ fn is_stale(path: &Path) -> bool {
 #[derive(Debug)]
 pub(crate) enum Bound {
     Unix(UnixListener, PathBuf),
-    Tcp(TcpListener),
+    /// Whether TLS is spoken there.
+    Tcp(TcpListener, bool),
 }
 
 impl Bound {
     pub(crate) fn address(&self) -> Address {
         match self {
             Bound::Unix(_, path) => Address::Unix(path.clone()),
-            Bound::Tcp(listener) => match listener.local_addr() {
-                Ok(address) => Address::Tcp(address.to_string()),
-                Err(_) => Address::Tcp("unknown:0".to_owned()),
-            },
+            Bound::Tcp(listener, is_tls) => {
+                let address = listener.local_addr();
+                let text = address.map_or("unknown:0".to_owned(), |address| address.to_string());
+                if *is_tls {
+                    Address::Tls(text)
+                } else {
+                    Address::Tcp(text)
+                }
+            }
         }
     }
 
     pub(crate) fn accept(&self) -> io::Result<Socket> {
         match self {
             Bound::Unix(listener, _) => Ok(Socket::of(listener.accept()?.0.into())),
-            Bound::Tcp(listener) => {
+            Bound::Tcp(listener, _) => {
                 let (stream, _) = listener.accept()?;
                 // It fails on some systems if the peer has gone, which reading finds.
                 let _gone = stream.set_nodelay(true);
@@ -206,7 +237,7 @@ impl Bound {
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         match self {
             Bound::Unix(listener, _) => listener.as_fd(),
-            Bound::Tcp(listener) => listener.as_fd(),
+            Bound::Tcp(listener, _) => listener.as_fd(),
         }
     }
 }

@@ -7,6 +7,7 @@ use duologue::transport::{Open, Start};
 use crate::hello::{Answered, Hello, HEAD, SMALLEST_LIMIT};
 use crate::session::{self, Terms};
 use crate::stream::{is_early, read_all, write_all, Stream};
+use crate::tls::{self, Tls};
 use crate::{Address, Error, Fingerprint};
 
 /// Begins a session with a listener, as the side whose first endpoint is `E`. Waits until the listener has accepted.
@@ -36,6 +37,7 @@ pub struct Connector {
     accepts: Vec<Fingerprint>,
     token: Option<Vec<u8>>,
     heartbeat: u16,
+    tls: Option<Tls>,
 }
 
 impl Default for Connector {
@@ -55,6 +57,7 @@ impl Connector {
             accepts: Vec::new(),
             token: None,
             heartbeat: 0,
+            tls: None,
         }
     }
 
@@ -109,6 +112,14 @@ impl Connector {
         self
     }
 
+    /// The certificates for addresses `tls://host:port`. Other addresses do not use them.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: Tls) -> Connector {
+        self.tls = Some(tls);
+        self
+    }
+
     /// Begins a session with the listener at this address.
     ///
     /// # Errors
@@ -116,8 +127,15 @@ impl Connector {
     pub fn connect<E: Open>(&self, address: &str) -> Result<E, Error> {
         let deadline = Instant::now() + self.timeout;
         let address: Address = address.parse()?;
+        let Some(host) = address.tls_host() else {
+            let socket = address.connect(deadline)?;
+            return self.begin(Box::new(socket), deadline);
+        };
+        let tls = self.tls.as_ref().ok_or_else(|| Error::NoCertificates {
+            address: address.to_string(),
+        })?;
         let socket = address.connect(deadline)?;
-        self.begin(Box::new(socket), deadline)
+        self.begin(tls.connect(socket, host, deadline)?, deadline)
     }
 
     /// Begins a session over a connection that the program provides.
@@ -149,6 +167,13 @@ impl Connector {
         let written = write_all(&*stream, &hello.encode(), deadline);
         let mut head = [0; HEAD];
         if let Err(error) = read_all(&*stream, &mut head, deadline) {
+            // In TLS 1.3, that this side's certificate was rejected is known only now.
+            if let Some(failure) = tls::failure(&error) {
+                return Err(failure);
+            }
+            if is_tls_alert(&head) {
+                return Err(Error::SpeaksTls);
+            }
             let is_late = is_early(&error) || written.is_err_and(|error| is_early(&error));
             return Err(if is_late {
                 Error::TimedOut
@@ -189,4 +214,9 @@ impl Connector {
         };
         Ok(session::open(stream, terms, Vec::new()))
     }
+}
+
+/// Whether these bytes, which are shorter than an answer, are the alert of a listener that speaks TLS.
+fn is_tls_alert(head: &[u8; HEAD]) -> bool {
+    matches!(head, [0x15, 3, ..])
 }

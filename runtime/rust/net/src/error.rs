@@ -16,6 +16,25 @@ pub enum Error {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// An address `tls://` was used without certificates.
+    NoCertificates {
+        /// The address.
+        address: String,
+    },
+    /// A certificate, a key or a name for TLS cannot be used.
+    Credentials {
+        /// Which.
+        what: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The two sides could not begin TLS.
+    Tls {
+        /// Why.
+        cause: String,
+    },
+    /// The other side speaks TLS, where this one does not.
+    SpeaksTls,
     /// The text is not a fingerprint.
     Fingerprint(String),
     /// The system could not connect, listen or accept.
@@ -59,7 +78,20 @@ impl fmt::Display for Error {
         match self {
             Error::Address { text, problem } => write!(
                 f,
-                "`{text}` is not an address: {problem}; write `unix:/path/to.sock` or `tcp://host:port`"
+                "`{text}` is not an address: {problem}; write `unix:/path/to.sock`, `tcp://host:port` or `tls://host:port`"
+            ),
+            Error::NoCertificates { address } if cfg!(feature = "tls") => write!(
+                f,
+                "`{address}` requires certificates: give them with `Connector::tls` or `Listener::bind_tls`"
+            ),
+            Error::NoCertificates { address } => write!(
+                f,
+                "`{address}` requires TLS: add the feature `tls` to the dependency on `duologue-net`"
+            ),
+            Error::Credentials { what, problem } => write!(f, "cannot use {what} for TLS: {problem}"),
+            Error::Tls { cause } => write!(f, "TLS did not begin: {cause}"),
+            Error::SpeaksTls => f.write_str(
+                "the other side speaks TLS, and this one does not: use a `tls://` address on both sides or on neither",
             ),
             Error::Fingerprint(text) => write!(
                 f,
@@ -97,6 +129,10 @@ impl error::Error for Error {
         match self {
             Error::Io { source, .. } => Some(source),
             Error::Address { .. }
+            | Error::NoCertificates { .. }
+            | Error::Credentials { .. }
+            | Error::Tls { .. }
+            | Error::SpeaksTls
             | Error::Fingerprint(_)
             | Error::Refused { .. }
             | Error::NotDuologue

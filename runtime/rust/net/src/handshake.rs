@@ -9,10 +9,19 @@ use crate::error::Verdict;
 use crate::hello::{refusal, Answer, Hello, HEAD};
 use crate::session::Terms;
 use crate::stream::{read_all, write_all, Stream};
-use crate::Fingerprint;
+use crate::{Error, Fingerprint};
 
 /// Decides whether a side is admitted.
 type Admits = dyn Fn(&Peer<'_>) -> bool + Send + Sync;
+
+/// Is called with what went wrong.
+type Reports = dyn Fn(&Error) + Send + Sync;
+
+/// What a peer that begins TLS sends first; a version that begins with 3 follows.
+const TLS_HANDSHAKE: u8 = 0x16;
+
+/// A time limit that was set to more than the clock can count.
+const FOREVER: Duration = Duration::from_secs(1 << 30);
 
 /// What a listener knows about the other side when it decides whether to admit it.
 #[non_exhaustive]
@@ -36,6 +45,7 @@ pub(crate) struct Policy {
     pub(crate) memory: usize,
     pub(crate) heartbeat: u16,
     pub(crate) admits: Arc<Admits>,
+    pub(crate) failed: Option<Arc<Reports>>,
 }
 
 impl Default for Policy {
@@ -48,6 +58,7 @@ impl Default for Policy {
             memory: 64 << 20,
             heartbeat: 0,
             admits: Arc::new(|_| true),
+            failed: None,
         }
     }
 }
@@ -83,14 +94,28 @@ pub(crate) struct Begun {
 }
 
 impl Policy {
+    /// Reports a connection that did not get as far as a hello.
+    pub(crate) fn report(&self, error: &Error) {
+        if let Some(failed) = &self.failed {
+            failed(error);
+        }
+    }
+
+    /// Until when a hello that begins now may take, with the beginning of TLS.
+    pub(crate) fn deadline(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_add(self.timeout).unwrap_or(now + FOREVER)
+    }
+
     /// Reads the hello and answers it. `take_place` takes a place for the session, or says why there is none.
     pub(crate) fn answer<'s>(
         &self,
         stream: &dyn Stream,
         served: impl IntoIterator<Item = &'s Served>,
         take_place: &mut dyn FnMut() -> Result<(), Verdict>,
+        deadline: Instant,
     ) -> Option<Begun> {
-        let deadline = Instant::now().checked_add(self.timeout);
+        let deadline = Some(deadline);
         let served: Vec<&Served> = served.into_iter().collect();
         let decided = self.decide(stream, &served, take_place, deadline);
         let (answer, begun) = match decided {
@@ -118,6 +143,9 @@ impl Policy {
     ) -> Result<(Answer, Begun), Option<Verdict>> {
         let mut head = [0; HEAD];
         read_all(stream, &mut head, deadline).map_err(|_| None)?;
+        if head.starts_with(&[TLS_HANDSHAKE, 3]) {
+            self.report(&Error::SpeaksTls);
+        }
         let mut rest = vec![0; Hello::length(&head)?];
         read_all(stream, &mut rest, deadline).map_err(|_| None)?;
         let hello = Hello::decode(head[9], &rest).ok_or(Some(Verdict::Malformed))?;

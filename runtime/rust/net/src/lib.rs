@@ -1,4 +1,4 @@
-//! Sessions of [Duologue](https://github.com/duologue/duologue) between processes, over Unix sockets and TCP.
+//! Sessions of [Duologue](https://github.com/duologue/duologue) between processes, over Unix sockets, TCP and TLS.
 //!
 //! A protocol that was generated with `--remote` (in a build script: `Builder::remote()`) has the same endpoints as
 //! within a process. [`connect`] and a [`Listener`] return them, and everything else stays the same: the same
@@ -34,6 +34,11 @@
 //! - Without heartbeats ([`Connector::heartbeat`], [`Listener::heartbeat`]) a side does not notice that its peer's machine
 //!   is gone.
 //!
+//! # TLS
+//!
+//! With the feature `tls`, `tls://host:port` is an address as well. Both sides authenticate with certificates, which they
+//! give as `Tls` to `Connector::tls` and `Listener::bind_tls`.
+//!
 //! The format is specified in `docs/wire.md`, so the other side may be written in another language.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
@@ -51,6 +56,11 @@ mod listen;
 mod session;
 mod stream;
 mod timer;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+mod tls;
 mod watch;
 
 pub use address::Address;
@@ -61,3 +71,5 @@ pub use fingerprint::Fingerprint;
 pub use handshake::Peer;
 pub use listen::{accept_over, Drain, Listener};
 pub use stream::{Socket, Stream};
+#[cfg(feature = "tls")]
+pub use tls::Tls;

@@ -19,6 +19,7 @@ use crate::handshake::{Begun, Peer, Policy, Served};
 use crate::hello::SMALLEST_LIMIT;
 use crate::session::{self, Terms};
 use crate::stream::{is_early, left, poll_until, Socket, Stream};
+use crate::tls::Tls;
 use crate::{Address, Error, Fingerprint};
 
 pub use places::Drain;
@@ -44,6 +45,8 @@ pub struct Listener {
     address: Address,
     shared: Arc<Shared>,
     handlers: Vec<Arc<Handler>>,
+    /// If the address is one where TLS is spoken.
+    tls: Option<Tls>,
 }
 
 /// A protocol that is served by a handler.
@@ -66,9 +69,26 @@ impl Listener {
     /// killed is replaced.
     ///
     /// # Errors
-    /// If the address is malformed or in use.
+    /// If the address is malformed or in use, or begins with `tls:`, which requires `Listener::bind_tls`.
     pub fn bind(address: &str) -> Result<Listener, Error> {
-        let address: Address = address.parse()?;
+        Listener::bind_at(address.parse()?, None)
+    }
+
+    /// Like [`bind`](Listener::bind), with certificates for an address `tls://host:port`. Other addresses do not use them.
+    ///
+    /// # Errors
+    /// If the address is malformed or in use.
+    #[cfg(feature = "tls")]
+    pub fn bind_tls(address: &str, tls: Tls) -> Result<Listener, Error> {
+        Listener::bind_at(address.parse()?, Some(tls))
+    }
+
+    fn bind_at(address: Address, tls: Option<Tls>) -> Result<Listener, Error> {
+        let tls = tls.filter(|_| address.is_tls());
+        if address.is_tls() && tls.is_none() {
+            let address = address.to_string();
+            return Err(Error::NoCertificates { address });
+        }
         let bound = address.bind()?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let event = eventfd(0, flags).map_err(io::Error::from);
@@ -83,6 +103,7 @@ impl Listener {
                 ended: Condvar::new(),
             }),
             handlers: Vec::new(),
+            tls,
         })
     }
 
@@ -105,7 +126,7 @@ impl Listener {
         self
     }
 
-    /// How long a hello may take; 5 seconds unless set.
+    /// How long a hello may take, with the beginning of TLS; 5 seconds unless set.
     pub fn hello_timeout(&mut self, timeout: Duration) -> &mut Listener {
         self.shared.policy().timeout = timeout;
         self
@@ -136,6 +157,13 @@ impl Listener {
         admits: impl Fn(&Peer<'_>) -> bool + Send + Sync + 'static,
     ) -> &mut Listener {
         self.shared.policy().admits = Arc::new(admits);
+        self
+    }
+
+    /// Calls this for each connection that does not get as far as a hello: TLS could not begin, or the other side speaks
+    /// TLS and this one does not. For logs; it is called on the connection's thread.
+    pub fn on_failure(&mut self, report: impl Fn(&Error) + Send + Sync + 'static) -> &mut Listener {
+        self.shared.policy().failed = Some(Arc::new(report));
         self
     }
 
@@ -183,14 +211,16 @@ impl Listener {
                 return Ok(());
             };
             let handlers = handlers.clone();
-            self.handshake(socket, move |shared, stream| {
+            self.handshake(socket, move |shared, stream, deadline| {
                 let served = handlers.iter().map(|handler| &handler.served);
                 let policy = shared.policy().clone();
                 let mut place = None;
-                let Begun { which, terms } = policy.answer(&*stream, served, &mut || {
+                let mut take_place = || {
                     place = Some(Place::take(shared, policy.max_sessions)?);
                     Ok(())
-                })?;
+                };
+                let begun = policy.answer(&*stream, served, &mut take_place, deadline);
+                let Begun { which, terms } = begun?;
                 Some(Box::new(move || {
                     let _place = place;
                     (handlers[which].start)(stream, terms);
@@ -258,13 +288,14 @@ impl Listener {
             };
             has_accepted = true;
             let served = served.clone();
-            self.handshake(socket, move |shared, stream| {
+            self.handshake(socket, move |shared, stream, deadline| {
                 let policy = shared.policy().clone();
                 let mut beginning = None;
-                let begun = policy.answer(&*stream, [&served], &mut || {
+                let mut take_place = || {
                     beginning = Some(Beginning::of(shared)?);
                     Ok(())
-                });
+                };
+                let begun = policy.answer(&*stream, [&served], &mut take_place, deadline);
                 if let Some(Begun { terms, .. }) = begun {
                     let begun = (served, stream, terms);
                     shared.state().begun.push_back(begun);
@@ -325,23 +356,43 @@ impl Listener {
         }
     }
 
-    /// Reads the hello and answers it on a separate thread, and runs the returned action there.
+    /// Begins TLS where the address asks for it, reads the hello and answers it on a separate thread, and runs the returned action
+    /// there.
     fn handshake(
         &self,
         socket: Socket,
-        answer: impl FnOnce(&Arc<Shared>, Box<dyn Stream>) -> Option<Box<dyn FnOnce()>> + Send + 'static,
+        answer: impl FnOnce(&Arc<Shared>, Box<dyn Stream>, Instant) -> Option<Box<dyn FnOnce()>>
+            + Send
+            + 'static,
     ) {
         let under_way = UnderWay::begin(&self.shared);
+        let tls = self.tls.clone();
+        let deadline = self.shared.policy().deadline();
         let thread = thread::Builder::new().name("duologue-session".to_owned());
         // If there is no thread, the connection is closed.
         let _started = thread.spawn(move || {
             let shared = Arc::clone(&under_way.0);
-            let start = answer(&shared, Box::new(socket));
+            let start = match secured(socket, tls.as_ref(), deadline) {
+                Ok(stream) => answer(&shared, stream, deadline),
+                Err(error) => {
+                    let policy = shared.policy().clone();
+                    policy.report(&error);
+                    None
+                }
+            };
             drop(under_way);
             if let Some(start) = start {
                 start();
             }
         });
+    }
+}
+
+/// The connection that is read, after TLS has begun.
+fn secured(socket: Socket, tls: Option<&Tls>, deadline: Instant) -> Result<Box<dyn Stream>, Error> {
+    match tls {
+        Some(tls) => tls.accept(socket, deadline),
+        None => Ok(Box::new(socket)),
     }
 }
 
@@ -369,7 +420,8 @@ fn is_fatal(error: &io::Error) -> bool {
 /// If the other side's hello is not accepted.
 pub fn accept_over<E: Open>(stream: impl Stream) -> Result<E, Error> {
     let served = Served::of::<E>(&[]);
-    match Policy::default().answer(&stream, [&served], &mut || Ok(())) {
+    let policy = Policy::default();
+    match policy.answer(&stream, [&served], &mut || Ok(()), policy.deadline()) {
         Some(Begun { terms, .. }) => Ok(session::open(Box::new(stream), terms, Vec::new())),
         None => Err(Error::NoSession {
             protocol: E::State::PROTOCOL,

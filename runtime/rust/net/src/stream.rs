@@ -29,6 +29,12 @@ pub trait Stream: Send + Sync + 'static {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
+
+    /// Whether [`read`](Stream::read) may have something to return although the descriptor is not readable, because it
+    /// was read from the descriptor before.
+    fn has_more(&self) -> bool {
+        false
+    }
 }
 
 /// How long it is until the deadline; `None` if it has passed.

@@ -122,7 +122,8 @@ impl Watcher {
 pub(crate) fn until_readable(session: &Arc<Session>, is_full: bool) {
     let mut wanted = session.watch().wanted();
     wanted.reads = true;
-    if register(session, *wanted, is_full).is_none() {
+    let now = is_full || session.stream().has_more();
+    if register(session, *wanted, now).is_none() {
         drop(wanted);
         by_own_thread(session);
     }

@@ -1,11 +1,12 @@
 //! One side of a conversation of `tests/run`, with the other in another process: `remote client|server CASE ADDRESS`.
 //! Prints the transcript of its side. A server first prints `listening ADDRESS`, and serves one session. If the session closes
-//! where the conversation does not expect it, the last line is `why REASON`, and the exit code is 3.
+//! where the conversation does not expect it, the last line is `why REASON`, and the exit code is 3. The environment variable `DUOLOGUE_TLS` is a
+//! folder that the program `certificates` has written, for addresses `tls://`.
 #![forbid(unsafe_code)]
 
 use conversations::{Transcript, protocols};
 use duologue::Closed;
-use duologue_net::Listener;
+use duologue_net::{Connector, Listener};
 use std::error::Error;
 use std::process::ExitCode;
 
@@ -27,7 +28,7 @@ macro_rules! cases {
         fn client(case: &str, address: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
             match case {
                 $(stringify!($case) => {
-                    let end: protocols::$($protocol)::+::client::$state = duologue_net::connect(address)?;
+                    let end: protocols::$($protocol)::+::client::$state = connector().connect(address)?;
                     $case::client::run(end, lines)?;
                 })*
                 _ => return Err(format!("there is no case `{case}`").into()),
@@ -67,11 +68,33 @@ cases! {
     word_count: word_count Counting,
 }
 
+/// The certificates of a client or a server, if there are any.
+fn tls(party: &str) -> Option<duologue_net::Tls> {
+    let folder = std::env::var_os("DUOLOGUE_TLS")?;
+    Some(conversations::certificates::tls(
+        folder.as_ref(),
+        "ca",
+        party,
+    ))
+}
+
+fn connector() -> Connector {
+    let connector = Connector::new();
+    match tls("client") {
+        Some(tls) => connector.tls(tls),
+        None => connector,
+    }
+}
+
 fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
     match arguments {
         [side, case, address] if side == "client" => client(case, address, lines),
         [side, case, address] if side == "server" => {
-            let mut listener = Listener::bind(address)?;
+            let mut listener = match tls("server") {
+                Some(tls) => Listener::bind_tls(address, tls)?,
+                None => Listener::bind(address)?,
+            };
+            listener.on_failure(|error| eprintln!("remote: {error}"));
             println!("listening {}", listener.address());
             server(case, &mut listener, lines)
         }

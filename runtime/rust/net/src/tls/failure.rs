@@ -1,0 +1,87 @@
+//! What goes wrong in TLS, in words.
+// Whatever the library may report has its own words at least.
+#![allow(clippy::wildcard_enum_match_arm)]
+
+use rustls::{AlertDescription, CertificateError, Error as Tls};
+
+use crate::Error;
+
+/// The error of a session that did not begin because of this.
+pub(super) fn of(error: &Tls) -> Error {
+    let text = match error {
+        Tls::InvalidCertificate(problem) => return wrong_certificate(problem),
+        Tls::NoCertificatesPresented => {
+            "the other side has no certificate: give it one, with its key"
+        }
+        Tls::AlertReceived(alert) => return alerted(*alert),
+        Tls::PeerIncompatible(_) => "the other side does not support TLS 1.3",
+        Tls::InvalidMessage(_) => {
+            "the other side does not speak TLS: use a `tls://` address on both sides or on neither"
+        }
+        Tls::NoApplicationProtocol => NO_PROTOCOL,
+        other => return failed(&other.to_string()),
+    };
+    failed(text)
+}
+
+pub(super) const NO_PROTOCOL: &str =
+    "the other side speaks TLS, but did not negotiate `duologue/1`: check that it is a Duologue program";
+
+pub(super) fn failed(cause: &str) -> Error {
+    Error::Tls {
+        cause: cause.to_owned(),
+    }
+}
+
+fn wrong_certificate(problem: &CertificateError) -> Error {
+    let text = match problem {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "the certificate of the other side was not issued by an authority that this side trusts"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the certificate of the other side has expired"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the certificate of the other side is not valid yet"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "the certificate of the other side is for another name than that of the address"
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "the certificate of the other side is not for this purpose"
+        }
+        other => {
+            return failed(&format!(
+                "the certificate of the other side is not accepted: {other}"
+            ))
+        }
+    };
+    failed(text)
+}
+
+/// The other side reports a failure.
+fn alerted(alert: AlertDescription) -> Error {
+    let text = match alert {
+        AlertDescription::CertificateRequired | AlertDescription::NoCertificate => {
+            "the other side requires a certificate of this side"
+        }
+        AlertDescription::UnknownCA => {
+            "the other side does not trust the authority that issued the certificate of this side"
+        }
+        AlertDescription::CertificateExpired => {
+            "the other side reports that the certificate of this side has expired"
+        }
+        AlertDescription::BadCertificate
+        | AlertDescription::UnsupportedCertificate
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::AccessDenied
+        | AlertDescription::DecryptError => {
+            "the other side does not accept the certificate of this side"
+        }
+        AlertDescription::ProtocolVersion => "the other side does not support TLS 1.3",
+        AlertDescription::NoApplicationProtocol => NO_PROTOCOL,
+        other => return failed(&format!("the other side reports {other:?}")),
+    };
+    failed(text)
+}

@@ -1,0 +1,284 @@
+//! A connection over TLS.
+//!
+//! # Locks
+//!
+//! `received` is held by the thread that reads, and `out` by the one that writes, each for as long as the socket lets it
+//! wait. `connection` is held only while bytes are encrypted or decrypted, never while a thread waits. It is taken after
+//! one of the others, so a thread that reads does not hold up one that writes.
+
+use std::io::{self, Read, Write};
+use std::mem;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rustls::Connection;
+
+use super::{failure, ALPN};
+use crate::stream::{is_early, left, Socket, Stream};
+use crate::Error;
+
+/// How much is read from the socket at once: a record of the greatest size, with its header.
+const READ: usize = 17 << 10;
+/// How much is encrypted and then written at once: if the thread waits for as long as it takes, and otherwise.
+const LONG_WRITE: usize = 64 << 10;
+const SHORT_WRITE: usize = 16 << 10;
+/// How much may be read after a deadline without a byte for the session, and after a failed handshake.
+const MOST_WITHOUT_DATA: usize = 64 << 10;
+
+pub(super) struct TlsStream {
+    socket: Socket,
+    connection: Mutex<Connection>,
+    received: Mutex<Received>,
+    out: Mutex<Out>,
+    /// Whether bytes that were read from the socket may be waiting.
+    has_more: AtomicBool,
+}
+
+/// What was read from the socket and not decrypted yet: `bytes[start..end]`.
+struct Received {
+    bytes: Box<[u8]>,
+    start: usize,
+    end: usize,
+    /// The connection has failed: it reports its error again.
+    has_failed: bool,
+}
+
+/// What was encrypted, after the first `sent` bytes, which the socket has taken.
+struct Out {
+    bytes: Vec<u8>,
+    sent: usize,
+    /// How many bytes of the session are in it, which are reported as written when all of it was sent.
+    taken: usize,
+}
+
+impl Out {
+    /// Adds what the connection has to send.
+    fn collect(&mut self, connection: &mut Connection) -> io::Result<()> {
+        while connection.wants_write() {
+            connection.write_tls(&mut self.bytes)?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, socket: &Socket, deadline: Option<Instant>) -> io::Result<()> {
+        while self.sent < self.bytes.len() {
+            self.sent += socket.write(&self.bytes[self.sent..], deadline)?;
+        }
+        self.bytes.clear();
+        self.bytes.shrink_to(2 * LONG_WRITE);
+        self.sent = 0;
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_late(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| left(deadline).is_none())
+}
+
+impl TlsStream {
+    pub(super) fn new(socket: Socket, mut connection: Connection) -> TlsStream {
+        // What is given to it is taken out at once.
+        connection.set_buffer_limit(None);
+        TlsStream {
+            socket,
+            connection: Mutex::new(connection),
+            received: Mutex::new(Received {
+                bytes: vec![0; READ].into_boxed_slice(),
+                start: 0,
+                end: 0,
+                has_failed: false,
+            }),
+            out: Mutex::new(Out {
+                bytes: Vec::new(),
+                sent: 0,
+                taken: 0,
+            }),
+            has_more: AtomicBool::new(false),
+        }
+    }
+
+    /// Agrees with the other side on keys and on the protocol.
+    pub(super) fn handshake(&self, deadline: Instant) -> Result<(), Error> {
+        let until = Some(deadline);
+        let failed = |error: io::Error| {
+            if is_early(&error) {
+                return Error::TimedOut;
+            }
+            super::failure(&error).unwrap_or_else(|| {
+                failure::failed(
+                    "the other side closed the connection in the handshake: check that it listens at a `tls://` address",
+                )
+            })
+        };
+        let mut received = lock(&self.received);
+        loop {
+            self.send_pending(until).map_err(failed)?;
+            let connection = lock(&self.connection);
+            if !connection.is_handshaking() {
+                return match connection.alpn_protocol() {
+                    Some(ALPN) => Ok(()),
+                    Some(_) | None => Err(failure::failed(failure::NO_PROTOCOL)),
+                };
+            }
+            drop(connection);
+            // Bytes that come without end do not prolong it.
+            if is_late(until) {
+                return Err(Error::TimedOut);
+            }
+            self.receive(&mut received, until).map_err(failed)?;
+            self.decrypt(&mut received).map_err(failed)?;
+        }
+    }
+
+    /// Ends a connection whose handshake failed. The other side receives the reason, if the socket takes it at once.
+    pub(super) fn abandon(&self) {
+        // The first error was reported.
+        let _also_failed = self.send_pending(Some(Instant::now()));
+        self.socket.close();
+    }
+
+    /// Reads off what comes until the other side closes the connection.
+    pub(super) fn read_off(&self, deadline: Instant) {
+        let mut received = lock(&self.received);
+        let mut count = 0;
+        while count < MOST_WITHOUT_DATA && !is_late(Some(deadline)) {
+            match self.socket.read(&mut received.bytes, Some(deadline)) {
+                Ok(read) if read > 0 => count += read,
+                Ok(_) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Sends what the connection has to send by itself.
+    fn send_pending(&self, deadline: Option<Instant>) -> io::Result<()> {
+        let mut out = lock(&self.out);
+        out.collect(&mut lock(&self.connection))?;
+        out.send(&self.socket, deadline)
+    }
+
+    /// Reads from the socket, if everything read before was decrypted. Returns how many bytes came.
+    fn receive(&self, received: &mut Received, deadline: Option<Instant>) -> io::Result<usize> {
+        if received.start < received.end || received.has_failed {
+            return Ok(0);
+        }
+        let count = self.socket.read(&mut received.bytes, deadline)?;
+        (received.start, received.end) = (0, count);
+        if count == 0 {
+            // The connection then tells an end without `close_notify` from one with it.
+            lock(&self.connection).read_tls(&mut io::empty())?;
+        }
+        Ok(count)
+    }
+
+    /// Decrypts what was read. If that fails, the other side receives the reason.
+    fn decrypt(&self, received: &mut Received) -> io::Result<()> {
+        let mut connection = lock(&self.connection);
+        if received.start < received.end {
+            let mut bytes = &received.bytes[received.start..received.end];
+            if connection.read_tls(&mut bytes)? == 0 {
+                // Nothing counts after the end of the stream.
+                received.start = received.end;
+            }
+            received.start = received.start.max(received.end - bytes.len());
+        }
+        let processed = connection.process_new_packets();
+        let at_end = received.end == 0 && connection.is_handshaking();
+        drop(connection);
+        if let Err(error) = processed {
+            received.has_failed = true;
+            if let Ok(mut out) = self.out.try_lock() {
+                // A thread that is writing also sends the reason.
+                let _collected = out.collect(&mut lock(&self.connection));
+                let _failed_already = out.send(&self.socket, Some(Instant::now()));
+            }
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
+        if at_end {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
+    /// What was decrypted; `None` if more has to be read first.
+    fn take(&self, received: &Received, to: &mut [u8]) -> io::Result<Option<usize>> {
+        let mut connection = lock(&self.connection);
+        match connection.reader().read(to) {
+            Ok(count) => {
+                let decrypted = connection.process_new_packets();
+                let is_more = decrypted.map_or(true, |state| state.plaintext_bytes_to_read() > 0);
+                let is_more = is_more || received.start < received.end;
+                self.has_more.store(is_more && count > 0, SeqCst);
+                Ok(Some(count))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Stream for TlsStream {
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+        let mut received = lock(&self.received);
+        let mut count = 0;
+        loop {
+            if let Some(count) = self.take(&received, to)? {
+                return Ok(count);
+            }
+            if received.start == received.end {
+                self.has_more.store(false, SeqCst);
+                // A peer that sends records without data does not hold the thread up.
+                if count > MOST_WITHOUT_DATA && is_late(deadline) {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                count += self.receive(&mut received, deadline)?;
+            }
+            if let Err(error) = self.decrypt(&mut received) {
+                // What came before it is delivered first.
+                return self.take(&received, to)?.ok_or(error);
+            }
+        }
+    }
+
+    /// After [`TimedOut`](io::ErrorKind::TimedOut) the same bytes have to be given again: they may be encrypted already.
+    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
+        let mut out = lock(&self.out);
+        if out.taken == 0 {
+            let most = match deadline {
+                None => LONG_WRITE,
+                Some(_) => SHORT_WRITE,
+            };
+            let mut connection = lock(&self.connection);
+            out.taken = connection.writer().write(&bytes[..bytes.len().min(most)])?;
+            out.collect(&mut connection)?;
+        }
+        out.send(&self.socket, deadline)?;
+        Ok(mem::take(&mut out.taken))
+    }
+
+    fn close(&self) {
+        if let Ok(mut out) = self.out.try_lock() {
+            let mut connection = lock(&self.connection);
+            connection.send_close_notify();
+            let collected = out.collect(&mut connection);
+            drop(connection);
+            // If the socket does not take it at once, the other side finds that the connection is lost.
+            let _lost = collected.and_then(|()| out.send(&self.socket, Some(Instant::now())));
+        }
+        self.socket.close();
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.descriptor()
+    }
+
+    fn has_more(&self) -> bool {
+        self.has_more.load(SeqCst)
+    }
+}

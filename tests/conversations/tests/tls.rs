@@ -1,0 +1,478 @@
+//! Sessions over TLS: they are as those over TCP, and whatever is wrong with a certificate or a peer is reported by both sides.
+#![forbid(unsafe_code)]
+
+use conversations::certificates::Certificates;
+use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
+use conversations::protocols::numbers;
+use duologue::{Select, Why};
+use duologue_net::{Connector, Error, Listener, Open, Tls};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion,
+};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// The hello of a client of the bank.
+const HELLO: &str =
+    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
+
+/// A listener with these certificates, on a free port, and its address with a name.
+fn listener(tls: Tls) -> (Listener, String) {
+    let listener = Listener::bind_tls("tls://127.0.0.1:0", tls).expect("a port is free");
+    let address = listener.address().to_string();
+    (listener, address)
+}
+
+/// Both endpoints of a session over TLS.
+fn pair<S: Open + Send, C: Open + Send>() -> (S, C) {
+    let files = Certificates::new();
+    let (mut listener, address) = listener(files.tls("ca", "server"));
+    let connector = Connector::new().tls(files.tls("ca", "client"));
+    thread::scope(|scope| {
+        let client = scope.spawn(|| connector.connect(&address).expect("it is accepted"));
+        let server = listener.accept().expect("it connects");
+        (server, client.join().expect("it does not panic"))
+    })
+}
+
+/// What each side reports when a client acts on a listener that accepts no session: the client's result, and the listener's error.
+fn reported<T: Send>(
+    listener: &mut Listener,
+    client: impl FnOnce() -> T + Send,
+) -> (T, Option<String>) {
+    let (sender, errors) = mpsc::channel();
+    listener.on_failure(move |error| {
+        // The test reads only the first error.
+        let _ = sender.send(error.to_string());
+    });
+    let drain = listener.drain();
+    thread::scope(|scope| {
+        let client = scope.spawn(move || {
+            let result = client();
+            let error = errors.recv_timeout(Duration::from_secs(5)).ok();
+            drain.begin();
+            (result, error)
+        });
+        let none = listener.accept::<server::Login>();
+        assert!(matches!(none, Err(Error::Drained)), "{none:?}");
+        client.join().expect("it does not panic")
+    })
+}
+
+/// What the two sides report, where the client trusts one authority and is one party, and the listener is another.
+fn refused(listening: Tls, connecting: Tls) -> [String; 2] {
+    let (mut listener, address) = listener(listening);
+    let connector = Connector::new().tls(connecting);
+    let connect = || connector.connect::<client::Login>(&address).map(drop);
+    let (client, server) = reported(&mut listener, connect);
+    let client = client.expect_err("it is refused").to_string();
+    [client, server.expect("it is reported")]
+}
+
+#[test]
+fn certificates_that_are_wrong_are_reported_by_both_sides() {
+    let files = Certificates::new();
+    let server = || files.tls("ca", "server");
+    let client = || files.tls("ca", "client");
+    let no_issuer = "TLS did not begin: the certificate of the other side was not issued by an authority that this side trusts";
+    let no_trust = "TLS did not begin: the other side does not trust the authority that issued the certificate of this side";
+    let expired = "TLS did not begin: the certificate of the other side has expired";
+    let has_expired =
+        "TLS did not begin: the other side reports that the certificate of this side has expired";
+
+    let stranger = refused(server(), files.tls("ca", "stranger-client"));
+    assert_eq!(stranger, [no_trust, no_issuer]);
+    let stranger = refused(files.tls("ca", "stranger-server"), client());
+    assert_eq!(stranger, [no_issuer, no_trust]);
+    let trusts_others = refused(server(), files.tls("other-ca", "client"));
+    assert_eq!(trusts_others, [no_issuer, no_trust]);
+
+    let late = refused(server(), files.tls("ca", "expired-client"));
+    assert_eq!(late, [has_expired, expired]);
+    let late = refused(files.tls("ca", "expired-server"), client());
+    assert_eq!(late, [expired, has_expired]);
+
+    let elsewhere = refused(files.tls("ca", "elsewhere-server"), client());
+    assert_eq!(
+        elsewhere,
+        [
+            "TLS did not begin: the certificate of the other side is for another name than that of the address",
+            "TLS did not begin: the other side does not accept the certificate of this side"
+        ]
+    );
+}
+
+#[test]
+fn a_certificate_of_another_name_is_accepted_if_it_is_expected() {
+    let files = Certificates::new();
+    let (mut listener, address) = listener(files.tls("ca", "elsewhere-server"));
+    let tls = files.tls("ca", "client").expect_name("elsewhere.example");
+    let connector = Connector::new().tls(tls.expect("it is a name"));
+    thread::scope(|scope| {
+        let client = scope.spawn(|| connector.connect::<client::Login>(&address).map(drop));
+        let server: server::Login = listener.accept().expect("it connects");
+        assert!(client.join().expect("it does not panic").is_ok());
+        drop(server);
+    });
+}
+
+#[test]
+fn hosts_are_checked_by_name_and_by_address() {
+    let files = Certificates::new();
+    let (mut listener, address) = listener(files.tls("ca", "server"));
+    let address = address.replace("127.0.0.1", "localhost");
+    let connector = Connector::new().tls(files.tls("ca", "client"));
+    thread::scope(|scope| {
+        let client = scope.spawn(|| connector.connect::<client::Login>(&address).map(drop));
+        drop(listener.accept::<server::Login>().expect("it connects"));
+        assert!(client.join().expect("it does not panic").is_ok());
+    });
+}
+
+/// A peer with a TLS of its own.
+struct Raw<'a> {
+    files: &'a Certificates,
+    has_certificate: bool,
+    version: &'static SupportedProtocolVersion,
+    alpn: &'a [&'a str],
+}
+
+impl Raw<'_> {
+    fn connect(&self, address: &str) -> StreamOwned<ClientConnection, TcpStream> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let certificate = |name| {
+            CertificateDer::from_pem_file(self.files.path(name)).expect("the file is a certificate")
+        };
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate("ca.pem")).expect("it is one");
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[self.version])
+            .expect("it is supported")
+            .with_root_certificates(roots);
+        let mut config = if self.has_certificate {
+            let key = PrivateKeyDer::from_pem_file(self.files.path("client.key"));
+            let key = key.expect("the file is a key");
+            let config = config.with_client_auth_cert(vec![certificate("client.pem")], key);
+            config.expect("they fit")
+        } else {
+            config.with_no_client_auth()
+        };
+        config.alpn_protocols = self
+            .alpn
+            .iter()
+            .map(|name| name.as_bytes().to_vec())
+            .collect();
+        let name = ServerName::try_from("localhost").expect("it is a name");
+        let connection = ClientConnection::new(Arc::new(config), name).expect("it is complete");
+        let host = address.strip_prefix("tls://").expect("it is TLS");
+        let socket = TcpStream::connect(host).expect("it listens");
+        StreamOwned::new(connection, socket)
+    }
+
+    /// What it finds, and what the listener reports.
+    fn refused(&self) -> [String; 2] {
+        let (mut listener, address) = listener(self.files.tls("ca", "server"));
+        let (found, server) = reported(&mut listener, || {
+            let mut stream = self.connect(&address);
+            let written = stream.write_all(&conversations::sockets::unhex(HELLO));
+            let read = written.and_then(|()| stream.read_exact(&mut [0; 12]));
+            read.expect_err("it is refused").to_string()
+        });
+        [found, server.expect("it is reported")]
+    }
+}
+
+#[test]
+fn peers_that_do_something_else_are_reported() {
+    let files = &Certificates::new();
+    let raw = |has_certificate, version, alpn| Raw {
+        files,
+        has_certificate,
+        version,
+        alpn,
+    };
+    let [client, server] = raw(false, &rustls::version::TLS13, &["duologue/1"]).refused();
+    assert!(client.contains("CertificateRequired"), "{client}");
+    assert_eq!(
+        server,
+        "TLS did not begin: the other side has no certificate: give it one, with its key"
+    );
+    let [client, server] = raw(true, &rustls::version::TLS12, &["duologue/1"]).refused();
+    assert!(client.contains("ProtocolVersion"), "{client}");
+    assert_eq!(
+        server,
+        "TLS did not begin: the other side does not support TLS 1.3"
+    );
+    let other = "TLS did not begin: the other side speaks TLS, but did not negotiate `duologue/1`: check that it is a Duologue program";
+    let [client, server] = raw(true, &rustls::version::TLS13, &["h2"]).refused();
+    assert!(client.contains("NoApplicationProtocol"), "{client}");
+    assert_eq!(server, other);
+    let [_, server] = raw(true, &rustls::version::TLS13, &[]).refused();
+    assert_eq!(server, other);
+}
+
+/// A listener of TLS 1.2, as far as a client sees it: it answers with the alert that names the version.
+#[test]
+fn a_listener_without_tls_1_3_is_reported() {
+    let files = Certificates::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = format!("tls://{}", listener.local_addr().expect("it is bound"));
+    let answering = thread::spawn(move || {
+        let (mut peer, _) = listener.accept().expect("it connects");
+        peer.write_all(&[0x15, 3, 3, 0, 2, 2, 70])
+            .expect("it reads");
+        let _ = peer.read(&mut [0; 1024]);
+    });
+    let connector = Connector::new().tls(files.tls("ca", "client"));
+    let error = connector.connect::<client::Login>(&address).map(drop);
+    let error = error.expect_err("it is refused").to_string();
+    assert_eq!(
+        error,
+        "TLS did not begin: the other side does not support TLS 1.3"
+    );
+    answering.join().expect("it does not panic");
+}
+
+#[test]
+fn plain_and_encrypted_sides_notice_each_other() {
+    let files = Certificates::new();
+    let (mut encrypted, address) = listener(files.tls("ca", "server"));
+    let plain = address.replace("tls:", "tcp:");
+    let (client, server) = reported(&mut encrypted, || {
+        duologue_net::connect::<client::Login>(&plain).map(drop)
+    });
+    assert!(matches!(client, Err(Error::SpeaksTls)), "{client:?}");
+    assert_eq!(
+        server.as_deref(),
+        Some(
+            "TLS did not begin: the other side does not speak TLS: use a `tls://` address on both sides or on neither"
+        )
+    );
+
+    let mut plain = Listener::bind("tcp://127.0.0.1:0").expect("a port is free");
+    let address = plain.address().to_string().replace("tcp:", "tls:");
+    let connector = Connector::new().tls(files.tls("ca", "client"));
+    let (client, server) = reported(&mut plain, || {
+        connector.connect::<client::Login>(&address).map(drop)
+    });
+    let client = client.expect_err("it is refused").to_string();
+    assert!(client.contains("listens at a `tls://` address"), "{client}");
+    let both = Error::SpeaksTls.to_string();
+    assert_eq!(server, Some(both));
+}
+
+#[test]
+fn missing_and_malformed_certificates_are_errors() {
+    let missing = "`tls://127.0.0.1:0` requires certificates: give them with `Connector::tls` or `Listener::bind_tls`";
+    let error = Listener::bind("tls://127.0.0.1:0").map(drop);
+    assert_eq!(error.expect_err("they are missing").to_string(), missing);
+    let error = duologue_net::connect::<client::Login>("tls://127.0.0.1:0").map(drop);
+    assert_eq!(error.expect_err("they are missing").to_string(), missing);
+
+    let files = Certificates::new();
+    let read = |name| std::fs::read(files.path(name)).expect("the file is there");
+    let (ca, chain, key) = (read("ca.pem"), read("client.pem"), read("client.key"));
+    let other = read("server.key");
+    assert!(Tls::from_pem(&ca, &chain, &key).is_ok());
+    for (ca, chain, key, text) in [
+        (
+            &b""[..],
+            &chain,
+            &key,
+            "the text of the authorities for TLS: there is no certificate in it",
+        ),
+        (
+            &ca,
+            &key,
+            &key,
+            "the text of the certificate for TLS: there is no certificate in it",
+        ),
+        (&ca, &chain, &chain, "the text of the key for TLS: "),
+        (&ca, &chain, &other, "the text of the key for TLS: "),
+    ] {
+        let error = Tls::from_pem(ca, chain, key)
+            .expect_err("it is wrong")
+            .to_string();
+        assert!(error.starts_with(&format!("cannot use {text}")), "{error}");
+    }
+    let error = Tls::from_files(files.path("none.pem"), files.path("a"), files.path("b"));
+    assert!(matches!(error, Err(Error::Io { .. })), "{error:?}");
+}
+
+/// Peers that stall in the handshake, or send a byte now and then, take no more than their time, and hold up nobody.
+#[test]
+fn a_handshake_that_stalls_holds_up_nobody_else() {
+    let files = Certificates::new();
+    let (mut listener, address) = listener(files.tls("ca", "server"));
+    listener.hello_timeout(Duration::from_millis(1_500));
+    listener.max_handshakes(4);
+    let host = address
+        .strip_prefix("tls://")
+        .expect("it is TLS")
+        .to_owned();
+    let silent = TcpStream::connect(&host).expect("it listens");
+    let mut slow = TcpStream::connect(&host).expect("it listens");
+    let dripping = thread::spawn(move || {
+        let began = Instant::now();
+        // The beginning of a record of a handshake with many bytes.
+        let bytes = [0x16, 3, 1, 0x20, 0, 1, 0, 0x1f, 0xfc].into_iter();
+        for byte in bytes.chain(std::iter::repeat(0)) {
+            if slow.write_all(&[byte]).is_err() || began.elapsed() > LONG {
+                break;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        began.elapsed()
+    });
+    let connector = Connector::new().tls(files.tls("ca", "client"));
+    thread::scope(|scope| {
+        let client = scope.spawn(|| connector.connect::<client::Login>(&address).map(drop));
+        drop(listener.accept::<server::Login>().expect("it connects"));
+        assert!(client.join().expect("it does not panic").is_ok());
+    });
+    assert!(dripping.join().expect("it does not panic") < LONG);
+    silent.set_read_timeout(Some(LONG)).expect("it is not zero");
+    let ended = (&silent).read(&mut [0; 16]);
+    assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
+}
+
+/// A listener that accepts the connection and says nothing.
+#[test]
+fn connecting_has_a_limit() {
+    let files = Certificates::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = format!("tls://{}", listener.local_addr().expect("it is bound"));
+    let connector = Connector::new().tls(files.tls("ca", "client"));
+    let connector = connector.timeout(Duration::from_millis(100));
+    let error = connector.connect::<client::Login>(&address).map(drop);
+    assert!(matches!(error, Err(Error::TimedOut)), "{error:?}");
+}
+
+#[test]
+fn a_side_that_is_dropped_has_left() {
+    let (server, client): (server::Login, client::Login) = pair();
+    drop(client);
+    let closed = server.recv().map(drop);
+    assert_eq!(closed.map_err(|closed| closed.why()), Err(Why::Left));
+}
+
+/// The end of the stream without `leave` is no end of a session, with `close_notify` or without.
+#[test]
+fn a_connection_that_ends_is_lost() {
+    let files = &Certificates::new();
+    for says_so in [true, false] {
+        let (mut listener, address) = listener(files.tls("ca", "server"));
+        let raw = Raw {
+            files,
+            has_certificate: true,
+            version: &rustls::version::TLS13,
+            alpn: &["duologue/1"],
+        };
+        let client = thread::scope(|scope| {
+            let client = scope.spawn(|| {
+                let mut stream = raw.connect(&address);
+                let hello = conversations::sockets::unhex(HELLO);
+                stream.write_all(&hello).expect("it is read");
+                stream.read_exact(&mut [0; 38]).expect("it is answered");
+                // A login, and the first byte of no further message.
+                stream.write_all(b"\x01\x03\x01n\x00").expect("it is read");
+                if says_so {
+                    stream.conn.send_close_notify();
+                }
+                stream.flush().expect("it is read");
+                stream
+            });
+            let server: server::Login = listener.accept().expect("it connects");
+            drop(client.join().expect("it does not panic"));
+            server
+        });
+        let Ok(Login::Login(name, _, answer)) = client.recv() else {
+            panic!("what arrived before the end is delivered")
+        };
+        assert_eq!(name, "n");
+        // The peer may be gone when this is sent, or a moment later.
+        let why = match answer.ok() {
+            Ok(account) => account.recv().map(drop).expect_err("it is gone").why(),
+            Err(error) => error.closed().why(),
+        };
+        assert_eq!(why, Why::Lost);
+    }
+}
+
+/// How many numbers fit into what is collected before it is written.
+const COUNT: u64 = 5_000;
+
+/// Tasks, selects and port sets are served by the thread that watches sockets: it must find what TLS has read ahead.
+#[test]
+fn messages_that_arrive_in_one_piece_reach_those_that_wait_for_many() {
+    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (mut other, _other_client): (server::Login, client::Login) = pair();
+    let mut client = client;
+    // They are written together, in a few records. Nothing follows that could wake anybody.
+    for value in 0..COUNT {
+        client = client.send(value).expect("it is open");
+    }
+    let mut server = server;
+    for count in 0..COUNT {
+        let mut select = Select::new();
+        let _chosen = select.add(&mut server);
+        let _silent = select.add(&mut other);
+        let ready = select.ready_within(LONG).expect("it has endpoints");
+        assert_eq!(ready, Some(0), "after {count}");
+        let Ok(numbers::Stream::Send(value, next)) = server.recv() else {
+            panic!("after {count}")
+        };
+        assert_eq!(value, count);
+        server = next;
+    }
+    drop(client);
+}
+
+/// A message of many records, in both directions at once with heartbeats.
+#[test]
+fn long_messages_arrive_whole() {
+    let files = Certificates::new();
+    let (mut listener, address) = listener(files.tls("ca", "server"));
+    listener.heartbeat(1);
+    let connector = Connector::new().tls(files.tls("ca", "client")).heartbeat(1);
+    let name = "n".repeat(900_000);
+    thread::scope(|scope| {
+        let client = scope.spawn(|| {
+            let client: client::Login = connector.connect(&address).expect("it is accepted");
+            let waiting = client
+                .login(name.clone(), "1234".into())
+                .expect("it is open");
+            let Ok(LoginResponse::Ok(account)) = waiting.recv() else {
+                panic!("it is answered")
+            };
+            account.quit().expect("it is open");
+        });
+        let server: server::Login = listener.accept().expect("it connects");
+        let Ok(Login::Login(arrived, _, answer)) = server.recv() else {
+            panic!("it is sent")
+        };
+        assert!(arrived == name);
+        let account = answer.ok().expect("it is open");
+        assert!(matches!(account.recv(), Ok(Connected::Quit)));
+        client.join().expect("it does not panic");
+    });
+}
+
+/// The program of `docs/targets/rust.md`.
+#[test]
+fn the_documented_program_runs() {
+    let files = Certificates::new();
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_over_tls"));
+    let run = program.arg(files.path("")).output();
+    let run = run.expect("it can be started");
+    assert!(run.status.success(), "{run:?}");
+    assert!(run.stderr.is_empty(), "{run:?}");
+}
