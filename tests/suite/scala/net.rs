@@ -18,10 +18,11 @@ use std::sync::OnceLock;
 const POM: &str = "runtime/scala/net/pom.xml";
 
 /// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 3] = [
+const SUITES: [&str; 4] = [
     "duologue.net.WireSuite",
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
+    "duologue.net.TlsSuite",
 ];
 
 /// The cases whose protocol can leave the process, and the sources of all of it.
@@ -175,6 +176,21 @@ fn sessions_over_sockets_in_scala_2() {
     keeps_its_contract(Scala::Two);
 }
 
+/// A folder with certificates and keys of a server and a client, in PEM format.
+fn certificates(scala: Scala) -> PathBuf {
+    static WRITTEN: OnceLock<PathBuf> = OnceLock::new();
+    let write = || {
+        let out = folder("net").join("certificates");
+        let _ = fs::remove_dir_all(&out);
+        fs::create_dir_all(&out).expect("the target folder can be written");
+        let mut program = java(scala);
+        program.arg("duologue.net.Certificates").arg(&out);
+        succeed(&mut program).unwrap_or_else(|failure| panic!("{failure}"));
+        out
+    };
+    WRITTEN.get_or_init(write).clone()
+}
+
 /// The lines of one side.
 fn lines_of(case: &str, side: &str) -> Vec<String> {
     let expected = read(
@@ -191,7 +207,13 @@ fn lines_of(case: &str, side: &str) -> Vec<String> {
 
 /// Runs a case with the server in one version of Scala and the client in the other, over this address.
 fn talks(case: &str, address: &str, server: Scala, client: Scala) {
-    let (client, server) = (remote_program(client), remote_program(server));
+    let folder = certificates(server);
+    let program = |scala| {
+        let mut program = remote_program(scala);
+        program.env("DUOLOGUE_TLS", &folder);
+        program
+    };
+    let (client, server) = (program(client), program(server));
     for (outcome, side) in converse(client, server, case, address, None)
         .iter()
         .zip(["client", "server"])
@@ -210,7 +232,11 @@ fn the_documented_programs_run_over_sockets() {
     assert!(!programs.is_empty());
     for (name, _) in programs {
         for scala in [Scala::Three, Scala::Two] {
-            let printed = succeed(java(scala).arg(format!("example.{name}")));
+            let mut program = java(scala);
+            program
+                .arg(format!("example.{name}"))
+                .arg(certificates(scala));
+            let printed = succeed(&mut program);
             assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
         }
     }
@@ -226,9 +252,10 @@ fn conversations_between_two_versions_of_scala() {
     for (index, case) in cases.iter().enumerate() {
         let unix = folder("net").join(format!("{case}.sock"));
         let _ = fs::remove_file(&unix);
-        let (address, server, client) = match index % 2 {
+        let (address, server, client) = match index % 3 {
             0 => (format!("unix:{}", unix.display()), Scala::Three, Scala::Two),
-            _ => ("tcp://127.0.0.1:0".to_owned(), Scala::Two, Scala::Three),
+            1 => ("tcp://127.0.0.1:0".to_owned(), Scala::Two, Scala::Three),
+            _ => ("tls://127.0.0.1:0".to_owned(), Scala::Three, Scala::Two),
         };
         talks(case, &address, server, client);
     }

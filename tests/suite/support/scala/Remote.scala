@@ -1,10 +1,13 @@
 package cases
 
 import duologue.{Role, SessionClosed}
-import duologue.net.{Listener, connect}
+import duologue.net.{ConnectOptions, Listener, Tls, connect}
+import java.nio.file.Path
+import javax.net.ssl.SSLContext
 
 /** Runs one program of a case over a connection, and prints its lines of the transcript. If the session closes where the
-  * conversation does not expect it, the last line is `why REASON`, and the exit code is 3.
+  * conversation does not expect it, the last line is `why REASON`, and the exit code is 3. For addresses of TLS, `DUOLOGUE_TLS` is a
+  * folder with `ca.pem`, and `.pem` and `.key` of client and server.
   */
 object Remote {
 
@@ -29,14 +32,19 @@ object Remote {
       asClient: (client.$First, Transcript) => Unit
   )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit =
     side match {
-      case "client" => asClient(connect(client, address), transcript)
+      case "client" => asClient(connect(client, address, ConnectOptions(tls = certificates(side))), transcript)
       case "server" =>
-        val listener = Listener(address)
+        val listener = Listener(address, tls = certificates(side))
         println("listening " + listener.address)
         try asServer(listener.accept(server), transcript)
         finally listener.close()
       case other => throw new IllegalArgumentException("`" + other + "` is neither client nor server")
     }
+
+  private def certificates(side: String): Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
+    val folder = Path.of(name)
+    Tls.context(folder.resolve("ca.pem"), folder.resolve(side + ".pem"), folder.resolve(side + ".key"))
+  }
 
   def unknown(name: String): Nothing = throw new IllegalArgumentException("no case `" + name + "` can leave the process")
 }

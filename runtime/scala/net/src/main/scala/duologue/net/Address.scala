@@ -4,7 +4,9 @@ import java.net.{InetSocketAddress, SocketAddress, StandardProtocolFamily, Stand
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
 
-/** Where a session begins, as a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`. */
+/** Where a session begins, as a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`,
+  * `tls://host:7000`.
+  */
 private[net] sealed trait Address {
   def open(): SocketChannel
   def socketAddress: SocketAddress
@@ -53,7 +55,7 @@ private[net] object Address {
     }
   }
 
-  final case class Tcp(host: String, port: Int) extends Address {
+  final case class Tcp(host: String, port: Int, isSecure: Boolean) extends Address {
     def open(): SocketChannel = {
       val channel = SocketChannel.open()
       channel.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
@@ -71,7 +73,7 @@ private[net] object Address {
           case _                          => port
         }
         val shown = if (host.contains(':')) "[" + host + "]" else host
-        new Bound(channel, "tcp://" + shown + ":" + bound.toString, None)
+        new Bound(channel, (if (isSecure) "tls://" else "tcp://") + shown + ":" + bound.toString, None)
       } catch {
         case thrown: Throwable =>
           channel.close()
@@ -80,15 +82,17 @@ private[net] object Address {
     }
   }
 
-  private val WithPort = """tcp://(\[([^\]]+)\]|[^:/\[\]]+):(\d{1,5})/?""".r
+  private val WithPort = """(tcp|tls)://(\[([^\]]+)\]|[^:/\[\]]+):(\d{1,5})/?""".r
 
   def apply(text: String): Address = text match {
-    case WithPort(host, bare, port) if port.toInt <= 0xffff => Tcp(if (bare == null) host else bare, port.toInt)
+    case WithPort(scheme, host, bare, port) if port.toInt <= 0xffff =>
+      Tcp(if (bare == null) host else bare, port.toInt, isSecure = scheme == "tls")
     case _ if text.startsWith("tcp:") => throw new AddressMalformed(text, "write tcp://HOST:PORT")
+    case _ if text.startsWith("tls:") => throw new AddressMalformed(text, "write tls://HOST:PORT")
     case _ if text.startsWith("unix:") =>
       val path = text.stripPrefix("unix:")
       if (path.isEmpty) throw new AddressMalformed(text, "write unix:PATH")
       Unix(path)
-    case _ => throw new AddressMalformed(text, "it begins neither with unix: nor with tcp://")
+    case _ => throw new AddressMalformed(text, "it begins with none of unix:, tcp:// and tls://")
   }
 }

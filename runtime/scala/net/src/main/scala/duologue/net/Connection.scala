@@ -2,30 +2,11 @@ package duologue.net
 
 import duologue.{FarEnd, Transport}
 import java.nio.ByteBuffer
-import java.nio.channels.{
-  CancelledKeyException,
-  ClosedChannelException,
-  ClosedSelectorException,
-  SelectableChannel,
-  SelectionKey,
-  Selector,
-  SocketChannel
-}
+import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SelectionKey, Selector}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
-/** A connection that does not block. */
-private[net] final class Channel(socket: SocketChannel) {
-  def read(into: ByteBuffer): Int = socket.read(into)
-  def write(from: ByteBuffer): Int = socket.write(from)
-  def close(): Unit = socket.close()
-  def keyFor(selector: Selector): SelectionKey = selectable.keyFor(selector)
-  def register(selector: Selector, interest: Int, attachment: AnyRef): SelectionKey =
-    selectable.register(selector, interest, attachment)
-  private def selectable: SelectableChannel = socket
-}
-
-/** A connection while it carries a session. `onClose` is called once. The heartbeats of this side and of the peer are in seconds,
-  * and 0 means none.
+/** A connection as it carries a session. `onClose` is called once. The heartbeats of this side and of the peer are in seconds, and 0
+  * means none.
   */
 private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: () => Unit) extends Transport {
   @volatile private var far: FarEnd = null
@@ -67,7 +48,8 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   }
 
   def await(forSpace: Boolean, nanos: Long): Unit =
-    try select(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
+    // Nothing need come from the socket for what is there already.
+    try if (!channel.isBuffered) select(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
     catch {
       // Another thread has closed the connection; the waiter finds out why.
       case _: ClosedSelectorException | _: CancelledKeyException | _: ClosedChannelException => ()

@@ -3,12 +3,13 @@ package duologue.net
 import java.io.{EOFException, IOException}
 import java.net.SocketTimeoutException
 import java.nio.ByteBuffer
-import java.nio.channels.{SelectionKey, Selector, SocketChannel}
+import java.nio.channels.{SelectionKey, Selector}
+import javax.net.ssl.SSLException
 
 /** A handshake in the calling thread: reads and writes a connection that does not block, up to a deadline. */
-private[net] final class Dialogue(socket: SocketChannel, deadline: Long) extends AutoCloseable {
+private[net] final class Dialogue(channel: Channel, deadline: Long) extends AutoCloseable {
   private val selector = Selector.open()
-  private val key = socket.register(selector, 0)
+  private val key = channel.register(selector, 0, null)
 
   def close(): Unit = {
     selector.close()
@@ -16,26 +17,77 @@ private[net] final class Dialogue(socket: SocketChannel, deadline: Long) extends
     key.cancel()
   }
 
-  /** Waits until the connection is established. */
-  def connect(): Unit = while (!socket.finishConnect()) await(SelectionKey.OP_CONNECT)
+  /** Waits until the connection is made. */
+  def connect(): Unit = while (!channel.socket.finishConnect()) await(SelectionKey.OP_CONNECT)
+
+  /** What comes before the first byte. If it fails, the peer learns why. */
+  def secure(): Unit =
+    try {
+      var wanted = channel.handshake()
+      while (wanted != 0) {
+        await(wanted)
+        wanted = channel.handshake()
+      }
+    } catch {
+      case failed: SSLException =>
+        apologize()
+        throw failed
+    }
 
   def write(bytes: Array[Byte]): Unit = {
     val buffer = ByteBuffer.wrap(bytes)
-    while (buffer.hasRemaining) if (socket.write(buffer) == 0) await(SelectionKey.OP_WRITE)
+    try while (buffer.hasRemaining) if (channel.write(buffer) == 0) await(SelectionKey.OP_WRITE)
+    catch { case failed: IOException => throw alertOr(failed) }
   }
 
   /** Exactly this many bytes. */
   def read(count: Int): Array[Byte] = {
     val buffer = ByteBuffer.allocate(count)
     while (buffer.hasRemaining) {
-      val read = socket.read(buffer)
-      if (read < 0) throw new EOFException("the peer has closed the connection")
+      val read =
+        try channel.read(buffer)
+        catch { case failed: IOException if Handshake.isTls(buffer.array) => throw new IOException(Dialogue.SpeaksTls, failed) }
+      if (read < 0) throw new EOFException(if (Handshake.isTls(buffer.array)) Dialogue.SpeaksTls else "the peer has closed the connection")
       if (read == 0) await(SelectionKey.OP_READ)
     }
     buffer.array
   }
 
-  private def await(interest: Int): Unit = {
+  /** A peer that refuses a certificate says so and closes the connection, in TLS 1.3 after this side's handshake is over: so writing
+    * may fail first.
+    */
+  private def alertOr(failed: IOException): IOException =
+    try {
+      while (true) read(1): Unit
+      failed
+    } catch {
+      case alert: SSLException => alert
+      case _: IOException      => failed
+    }
+
+  /** Sends the alert of a failed handshake, and reads until the peer closes the connection, if it does so soon: closing it with
+    * unread bytes would discard the alert.
+    */
+  private def apologize(): Unit = channel match {
+    case secure: Secure =>
+      secure.goodbye()
+      try {
+        channel.socket.shutdownOutput(): Unit
+        val end = math.min(deadline - System.nanoTime(), Dialogue.Apology) + System.nanoTime()
+        val buffer = ByteBuffer.allocate(1 << 12)
+        var count = channel.socket.read(buffer)
+        while (count >= 0) {
+          buffer.clear(): Unit
+          if (count == 0) await(SelectionKey.OP_READ, end)
+          count = channel.socket.read(buffer)
+        }
+      } catch { case _: IOException => () }
+    case _ => ()
+  }
+
+  private def await(interest: Int): Unit = await(interest, deadline)
+
+  private def await(interest: Int, deadline: Long): Unit = {
     val left = deadline - System.nanoTime()
     if (left <= 0L) throw new SocketTimeoutException("the peer did not answer in time")
     key.interestOps(interest): Unit
@@ -46,15 +98,19 @@ private[net] final class Dialogue(socket: SocketChannel, deadline: Long) extends
 }
 
 private[net] object Dialogue {
+  private val SpeaksTls = "the peer speaks TLS: write tls://HOST:PORT"
 
-  def apply[T](socket: SocketChannel, deadline: Long)(talk: Dialogue => T): T = {
-    val dialogue = new Dialogue(socket, deadline)
+  /** How long a peer may take to read why there is no TLS, in nanoseconds. */
+  private val Apology = 500000000L
+
+  def apply[T](channel: Channel, deadline: Long)(talk: Dialogue => T): T = {
+    val dialogue = new Dialogue(channel, deadline)
     try talk(dialogue)
     finally dialogue.close()
   }
 
-  /** Closes a connection, ignoring an `IOException`. */
-  def hangUp(socket: SocketChannel): Unit =
-    try socket.close()
+  /** Closes a connection whatever happens. */
+  def hangUp(channel: AutoCloseable): Unit =
+    try channel.close()
     catch { case _: IOException => () }
 }

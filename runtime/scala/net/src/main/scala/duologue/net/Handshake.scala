@@ -127,6 +127,9 @@ private[net] object Handshake {
   private val MostAccepted = 16
   private val Trace = 25
 
+  /** Whether a peer that begins like this speaks TLS: an alert or a handshake. */
+  def isTls(bytes: Array[Byte]): Boolean = bytes.length >= 2 && (bytes(0) == 0x15 || bytes(0) == 0x16) && bytes(1) == 3
+
   def framed(version: Int, second: Int, body: Array[Byte]): Array[Byte] = {
     val out = new PayloadWriter
     out.raw(Magic)

@@ -14,6 +14,7 @@ import java.util.concurrent.{
   TimeUnit
 }
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
+import javax.net.ssl.SSLContext
 import scala.concurrent.duration.FiniteDuration
 
 /** Listens at an address for sessions. It serves protocols, each session in a thread of its own, or accepts sessions one by one.
@@ -24,10 +25,10 @@ import scala.concurrent.duration.FiniteDuration
   *
   * Closing it stops listening, but does not end the sessions.
   */
-final class Listener private (bound: Address.Bound, limits: Limits) extends AutoCloseable {
+final class Listener private (bound: Address.Bound, carrier: SocketChannel => Channel, limits: Limits) extends AutoCloseable {
   import Listener.{Served, named}
 
-  private val open = new AtomicInteger
+  private val count = new AtomicInteger
   private val places = new Semaphore(limits.handshakes)
   private val accepting = new ConcurrentHashMap[Role, LinkedBlockingQueue[Endpoint]]
   private val sessions = ConcurrentHashMap.newKeySet[Endpoint]()
@@ -46,7 +47,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     * with: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
-    val begin = (socket: SocketChannel, hello: Hello) => work(begun(role, socket, hello))(handler)
+    val begin = (channel: Channel, hello: Hello) => work(begun(role, channel, hello))(handler)
     synchronized { served = served :+ new Served(role, accepts.toSet, begin) }
     this
   }
@@ -68,7 +69,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     val waiting = accepting.computeIfAbsent(role, _ => new LinkedBlockingQueue[Endpoint])
     synchronized {
       if (!served.exists(_.role eq role)) {
-        served = served :+ new Served(role, accepts.toSet, (socket, hello) => offer(waiting, begun(role, socket, hello)))
+        served = served :+ new Served(role, accepts.toSet, (channel, hello) => offer(waiting, begun(role, channel, hello)))
       }
       start(): Unit
     }
@@ -95,8 +96,8 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
   def drain(timeout: FiniteDuration): Boolean = {
     isDraining = true
     val deadline = System.nanoTime() + timeout.toNanos
-    while (open.get > 0 && System.nanoTime() < deadline) Thread.sleep(Listener.Look)
-    val ended = open.get == 0
+    while (count.get > 0 && System.nanoTime() < deadline) Thread.sleep(Listener.Look)
+    val ended = count.get == 0
     sessions.forEach(endpoint => abandon(endpoint))
     close()
     workers.awaitTermination(Listener.Grace, TimeUnit.MILLISECONDS): Unit
@@ -104,7 +105,7 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
   }
 
   /** How many sessions are open. */
-  def size: Int = open.get
+  def size: Int = count.get
 
   override def toString: String = "Listener(" + address + ")"
 
@@ -143,11 +144,15 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
   private def greet(socket: SocketChannel): Unit = {
     var isDone = false
     var isCounted = false
+    var open: AutoCloseable = socket
     try {
+      val channel = carrier(socket)
+      open = channel
       socket.configureBlocking(false): Unit
       if (socket.supportedOptions.contains(StandardSocketOptions.TCP_NODELAY))
         socket.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
-      val judged = Dialogue(socket, System.nanoTime() + limits.hello.toNanos) { dialogue =>
+      val judged = Dialogue(channel, System.nanoTime() + limits.hello.toNanos) { dialogue =>
+        dialogue.secure()
         val judged = judge(dialogue)
         isCounted = judged.exists(_.isRight)
         judged.foreach {
@@ -159,13 +164,13 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
       judged match {
         case Some(Right((_, chosen, hello))) =>
           isDone = true
-          chosen.begin(socket, hello)
+          chosen.begin(channel, hello)
         case _ => ()
       }
     } catch { case _: IOException => () }
     finally if (!isDone) {
-      if (isCounted) open.decrementAndGet(): Unit
-      Dialogue.hangUp(socket)
+      if (isCounted) count.decrementAndGet(): Unit
+      Dialogue.hangUp(open)
     }
   }
 
@@ -181,15 +186,15 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
 
   private def choose(hello: Hello): Either[Int, (Answer, Served, Hello)] =
     if (isDraining) Left(Verdict.Draining)
-    else if (open.incrementAndGet() > limits.sessions) {
-      open.decrementAndGet(): Unit
+    else if (count.incrementAndGet() > limits.sessions) {
+      count.decrementAndGet(): Unit
       Left(Verdict.Full)
     } else {
       val choice = matching(hello).map { case (verdict, chosen) =>
         val session = Answer.Session(chosen.fingerprint, limits.largest, limits.heartbeat)
         (Answer(verdict, Some(session), 0L), chosen, hello)
       }
-      if (choice.isLeft) open.decrementAndGet(): Unit
+      if (choice.isLeft) count.decrementAndGet(): Unit
       choice
     }
 
@@ -205,8 +210,8 @@ final class Listener private (bound: Address.Bound, limits: Limits) extends Auto
     }
   }
 
-  private def begun(role: Role, socket: SocketChannel, hello: Hello): role.$First = {
-    val connection = new Connection(new Channel(socket), limits.heartbeat, hello.seconds, () => open.decrementAndGet(): Unit)
+  private def begun(role: Role, channel: Channel, hello: Hello): role.$First = {
+    val connection = new Connection(channel, limits.heartbeat, hello.seconds, () => count.decrementAndGet(): Unit)
     begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true)
   }
 
@@ -244,16 +249,28 @@ object Listener {
   private val Grace = 1000L
 
   /** One side of a protocol that is served. */
-  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (SocketChannel, Hello) => Unit) {
+  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (Channel, Hello) => Unit) {
     val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
     val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
   }
 
-  /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`. Port 0 asks for a free port, which
-    * [[Listener.address]] contains. A Unix socket's file is removed when the listener is closed, and an existing one is
-    * replaced if no process listens there any more. Throws `IOException` if the address cannot be used.
+  /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`, `tls://0.0.0.0:7000`. Port 0 asks for a free one, which
+    * [[Listener.address]] says. A Unix socket's file is removed when the listener is closed, and replaced if nobody listens there
+    * any more. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
+    * [[Tls]]. Throws `IOException` if the address cannot be used.
     */
-  def apply(address: String, limits: Limits = Limits()): Listener = new Listener(Address(address).listen(), limits)
+  def apply(address: String, limits: Limits = Limits(), tls: Option[SSLContext] = None): Listener = {
+    val at = Address(address)
+    val carrier: SocketChannel => Channel = at match {
+      case Address.Tcp(_, _, true) =>
+        val context = tls.getOrElse(throw Tls.missing(address, "Listener(address, tls = Some(context))"))
+        // A context without TLS 1.3 is an error here, and not of each peer.
+        Tls.server(context): Unit
+        Secure.server(_, context)
+      case _ => new Plain(_)
+    }
+    new Listener(at.listen(), carrier, limits)
+  }
 
   private def named(prefix: String): ThreadFactory = {
     val count = new AtomicLong

@@ -1,5 +1,6 @@
 package duologue.net
 
+import javax.net.ssl.SSLContext
 import scala.concurrent.duration.{DurationInt, FiniteDuration}
 
 /** What a connecting side allows and announces.
@@ -17,6 +18,8 @@ import scala.concurrent.duration.{DurationInt, FiniteDuration}
   * @param heartbeat
   *   after how many seconds without a byte this side says that it is still there, up to 65,535; 0 means never. The peer takes it
   *   for lost after three times as long
+  * @param tls
+  *   this side's certificate and the authorities that it trusts, for an address that begins with `tls://`: see [[Tls]]
   */
 final case class ConnectOptions(
     timeout: FiniteDuration = 5.seconds,
@@ -24,7 +27,8 @@ final case class ConnectOptions(
     memory: Long = ConnectOptions.Memory,
     accepts: Seq[Fingerprint] = Nil,
     token: Option[duologue.Bytes] = None,
-    heartbeat: Int = 0
+    heartbeat: Int = 0,
+    tls: Option[SSLContext] = None
 ) {
   ConnectOptions.check(largest, heartbeat)
 }

@@ -95,6 +95,7 @@ private[net] object Reactor {
       val interest = connection.takeInterest()
       val key = connection.channel.keyFor(selector)
       if (interest == 0) ()
+      else if (connection.channel.isBuffered) connection.ready()
       else if (key == null) connection.channel.register(selector, interest, connection): Unit
       else key.interestOps(key.interestOps() | interest): Unit
     } catch {

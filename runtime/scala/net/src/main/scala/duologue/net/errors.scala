@@ -12,6 +12,6 @@ final class Refused private[net] (val address: String, val verdict: Int, val wai
 final class ConnectFailed private[net] (val address: String, why: String, cause: Throwable)
     extends IOException("no session at " + address + ": " + why, cause)
 
-/** The text is not an address: `unix:PATH` and `tcp://HOST:PORT` are. */
+/** An address is none: `unix:PATH`, `tcp://HOST:PORT` and `tls://HOST:PORT` are. */
 final class AddressMalformed private[net] (address: String, why: String)
     extends IllegalArgumentException("`" + address + "` is no address: " + why)

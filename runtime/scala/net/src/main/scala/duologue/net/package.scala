@@ -19,43 +19,62 @@ package object net {
     */
   def connect(role: Role, address: String, options: ConnectOptions = ConnectOptions()): role.$First = {
     val to = Address(address)
+    val carrier: SocketChannel => Channel = to match {
+      case Address.Tcp(host, port, true) =>
+        val context = options.tls.getOrElse(throw Tls.missing(address, "ConnectOptions(tls = Some(context))"))
+        Secure.client(_, context, host, port)
+      case _ => new Plain(_)
+    }
     val deadline = System.nanoTime() + options.timeout.toNanos
     val socket =
       try to.open()
       catch { case failed: IOException => throw new ConnectFailed(address, String.valueOf(failed.getMessage), failed) }
-    established(role, address, socket, options, deadline) { () =>
+    established(role, address, socket, carrier, options, deadline) { () =>
       val target = to.socketAddress
       // A Unix socket is connected at once, or its listener's backlog is full.
       socket.connect(target)
     }
   }
 
-  /** Like the other `connect`, over a connection that the program provides, which from then on belongs to the session. */
-  def connect(role: Role, socket: SocketChannel, options: ConnectOptions): role.$First =
-    established(role, String.valueOf(socket.getRemoteAddress), socket, options, System.nanoTime() + options.timeout.toNanos)(() => true)
+  /** As the other `connect`, over a connection of the program's own, which belongs to the session from here on. It is used without
+    * TLS.
+    */
+  def connect(role: Role, socket: SocketChannel, options: ConnectOptions): role.$First = {
+    val deadline = System.nanoTime() + options.timeout.toNanos
+    established(role, String.valueOf(socket.getRemoteAddress), socket, new Plain(_), options, deadline)(() => true)
+  }
 
-  private def established(role: Role, address: String, socket: SocketChannel, options: ConnectOptions, deadline: Long)(
-      connect: () => Boolean
-  ): role.$First = {
+  private def established(
+      role: Role,
+      address: String,
+      socket: SocketChannel,
+      carrier: SocketChannel => Channel,
+      options: ConnectOptions,
+      deadline: Long
+  )(connect: () => Boolean): role.$First = {
     var isDone = false
+    var open: AutoCloseable = socket
     try {
       socket.configureBlocking(false): Unit
+      val channel = carrier(socket)
+      open = channel
       val isConnected = connect()
-      val answer = Dialogue(socket, deadline) { dialogue =>
+      val answer = Dialogue(channel, deadline) { dialogue =>
         if (!isConnected) dialogue.connect()
+        dialogue.secure()
         greet(role, options, dialogue)
       }
       val session = answer.session.getOrElse(throw new Refused(address, answer.verdict, answer.waitMillis))
       isDone = true
-      val connection = new Connection(new Channel(socket), options.heartbeat, session.seconds, () => ())
+      val connection = new Connection(channel, options.heartbeat, session.seconds, () => ())
       begin(role, connection, options.largest, options.memory, session.largest, isAccepting = false)
     } catch {
       case refused: Refused            => throw refused
       case malformed: MalformedPayload => throw new ConnectFailed(address, malformed.getMessage, malformed)
       case unknown: java.nio.channels.UnresolvedAddressException =>
         throw new ConnectFailed(address, "the host is unknown", unknown)
-      case failed: IOException => throw new ConnectFailed(address, String.valueOf(failed.getMessage), failed)
-    } finally if (!isDone) Dialogue.hangUp(socket)
+      case failed: IOException => throw new ConnectFailed(address, Tls.explain(failed), failed)
+    } finally if (!isDone) Dialogue.hangUp(open)
   }
 
   private def greet(role: Role, options: ConnectOptions, dialogue: Dialogue): Answer = {

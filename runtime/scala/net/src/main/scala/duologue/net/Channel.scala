@@ -1,0 +1,39 @@
+package duologue.net
+
+import java.nio.ByteBuffer
+import java.nio.channels.{SelectionKey, Selector, SocketChannel}
+
+/** A connection that does not block. One thread at a time reads, writes and closes it. */
+private[net] trait Channel extends AutoCloseable {
+  def socket: SocketChannel
+
+  /** Goes on with what comes before the first byte, as far as possible: the operation of the socket that it waits for, or 0 once
+    * it is over.
+    */
+  def handshake(): Int
+
+  /** Reads what is there: the number of bytes, 0 if there is nothing, or -1 at the end. */
+  def read(into: ByteBuffer): Int
+
+  /** Writes as much as possible: the number of bytes. The next call begins with those that were not written. */
+  def write(from: ByteBuffer): Int
+
+  /** Whether [[read]] would find something although nothing may come from the socket. */
+  def isBuffered: Boolean
+
+  override def close(): Unit
+
+  final def keyFor(selector: Selector): SelectionKey = socket.keyFor(selector)
+
+  final def register(selector: Selector, interest: Int, attachment: AnyRef): SelectionKey =
+    socket.register(selector, interest, attachment)
+}
+
+/** A connection that carries its bytes as they are. */
+private[net] final class Plain(val socket: SocketChannel) extends Channel {
+  def handshake(): Int = 0
+  def read(into: ByteBuffer): Int = socket.read(into)
+  def write(from: ByteBuffer): Int = socket.write(from)
+  def isBuffered: Boolean = false
+  override def close(): Unit = socket.close()
+}

@@ -1,0 +1,237 @@
+package duologue.net
+
+import java.io.{EOFException, IOException}
+import java.nio.ByteBuffer
+import java.nio.channels.{SelectionKey, SocketChannel}
+import javax.net.ssl.SSLEngineResult.{HandshakeStatus, Status}
+import javax.net.ssl.{SSLContext, SSLEngine, SSLEngineResult, SSLException}
+import scala.annotation.tailrec
+
+/** A connection that carries its bytes over TLS. */
+private[net] final class Secure private (val socket: SocketChannel, engine: SSLEngine) extends Channel {
+  import Secure.Empty
+
+  /** What came from the socket and is not decrypted yet. */
+  private var arrived = ByteBuffer.allocate(engine.getSession.getPacketBufferSize).limit(0)
+  /** What is decrypted and did not fit where it was to be read. */
+  private var decrypted = Empty
+  /** What is encrypted and not written yet. */
+  private var encrypted = ByteBuffer.allocate(engine.getSession.getPacketBufferSize).limit(0)
+  /** How many bytes of the caller [[encrypted]] contains. They count as written once all of it is, and are offered again until then. */
+  private var owed = 0
+  /** Why nothing more can be read, or written. */
+  private var unreadable: Option[IOException] = None
+  private var unwritable: Option[IOException] = None
+  /** Whether the peer has sent close_notify. */
+  private var isEnded = false
+  private var isBegun = false
+  private var isSecured = false
+  @volatile private var hasMore = false
+
+  def isBuffered: Boolean = hasMore
+
+  def handshake(): Int = {
+    if (!isBegun) {
+      isBegun = true
+      engine.beginHandshake()
+    }
+    advance()
+  }
+
+  @tailrec
+  private def advance(): Int =
+    if (!flush()) SelectionKey.OP_WRITE
+    else if (needs(HandshakeStatus.NEED_TASK)) {
+      runTasks()
+      advance()
+    } else if (needs(HandshakeStatus.NEED_WRAP)) {
+      if (encrypt(Empty).getStatus eq Status.CLOSED) throw new SSLException("the handshake has failed")
+      advance()
+    } else if (needs(HandshakeStatus.NEED_UNWRAP)) {
+      if (decrypt(Empty, fills = true)) advance()
+      else {
+        unreadable.foreach(throw _)
+        if (isEnded) throw new EOFException(Secure.EndInHandshake)
+        SelectionKey.OP_READ
+      }
+    } else {
+      // JSSE refuses a peer that names other protocols, but not one that names none.
+      if (engine.getApplicationProtocol != Tls.Application)
+        throw new SSLException("the peer does not name the protocol " + Tls.Application + " (ALPN)")
+      isSecured = true
+      hasMore = decrypted.hasRemaining || arrived.hasRemaining
+      0
+    }
+
+  private def needs(status: HandshakeStatus): Boolean = engine.getHandshakeStatus eq status
+
+  def read(into: ByteBuffer): Int = {
+    val start = into.position
+    var flows = true
+    while (flows && into.hasRemaining)
+      if (decrypted.hasRemaining) {
+        val count = math.min(into.remaining, decrypted.remaining)
+        into.put(decrypted.slice(decrypted.position, count))
+        decrypted.position(decrypted.position + count): Unit
+        if (!decrypted.hasRemaining) decrypted = Empty
+      } else flows = decrypt(into, fills = into.position == start)
+    val count = into.position - start
+    hasMore = count > 0 && (decrypted.hasRemaining || flows && arrived.hasRemaining || isEnded || unreadable.nonEmpty)
+    if (count > 0) count
+    else {
+      unreadable.foreach(throw _)
+      if (isEnded) -1 else 0
+    }
+  }
+
+  def write(from: ByteBuffer): Int = {
+    val start = from.position
+    while (flush() && (owed > 0 || from.hasRemaining)) {
+      from.position(from.position + owed): Unit
+      owed = 0
+      if (from.hasRemaining) {
+        val offered = from.position
+        val result = encrypt(from)
+        owed = from.position - offered
+        from.position(offered): Unit
+        // Nothing of it is encrypted if new keys or something else of TLS itself has to be sent first.
+        if (owed == 0 && result.bytesProduced == 0) {
+          if (needs(HandshakeStatus.NEED_TASK)) runTasks()
+          else throw broken(new SSLException("TLS does not send any more"))
+        }
+      }
+    }
+    from.position - start
+  }
+
+  override def close(): Unit =
+    try goodbye()
+    finally socket.close()
+
+  /** Sends what is left to say if it can be sent at once: the alert after a failure, close_notify otherwise. */
+  def goodbye(): Unit =
+    try
+      if (isBegun) {
+        engine.closeOutbound()
+        while (flush() && !engine.isOutboundDone && encrypt(Empty).bytesProduced > 0) ()
+      }
+    catch { case _: IOException => () }
+
+  /** Decrypts one record into the buffer, or into [[decrypted]] if it is too small. Reads from the socket before that if it is
+    * necessary and `fills`. Returns whether something was found.
+    */
+  @tailrec
+  private def decrypt(into: ByteBuffer, fills: Boolean): Boolean =
+    if (isEnded || unreadable.nonEmpty) false
+    else {
+      var status = unwrap(into)
+      if (status eq Status.BUFFER_OVERFLOW) {
+        // The engine guesses the size of a record that is not complete.
+        decrypted = ByteBuffer.allocate(engine.getSession.getApplicationBufferSize)
+        status = unwrap(decrypted)
+        if (!decrypted.flip().hasRemaining) decrypted = Empty
+      }
+      if (status eq Status.OK) {
+        respond()
+        true
+      } else if (status eq Status.BUFFER_UNDERFLOW) fills && fill() && decrypt(into, fills)
+      else {
+        if (status eq Status.BUFFER_OVERFLOW) unreadable = Some(new SSLException("a record of the peer is too large"))
+        isEnded = unreadable.isEmpty
+        false
+      }
+    }
+
+  /** As the engine does it. A failure is kept for later: what was decrypted before is read first. */
+  private def unwrap(into: ByteBuffer): Status =
+    try engine.unwrap(arrived, into).getStatus
+    catch {
+      case failed: SSLException =>
+        unreadable = Some(failed)
+        Status.CLOSED
+      case failed: RuntimeException =>
+        unreadable = Some(new SSLException(failed))
+        Status.CLOSED
+    }
+
+  /** Reads from the socket. Returns whether something came. */
+  private def fill(): Boolean = {
+    arrived.compact(): Unit
+    if (!arrived.hasRemaining) arrived = ByteBuffer.allocate(2 * arrived.capacity).put(arrived.flip())
+    try {
+      val count = socket.read(arrived)
+      if (count < 0) unreadable = Some(new EOFException(if (isSecured) "the connection ended without close_notify" else Secure.EndInHandshake))
+      count > 0
+    } catch {
+      case failed: IOException =>
+        unreadable = Some(if (isSecured) failed else new IOException(Secure.EndInHandshake, failed))
+        false
+    } finally arrived.flip(): Unit
+  }
+
+  /** After the handshake the engine may have something of its own to send, such as new keys that the peer asks for, and decrypts
+    * nothing before it is encrypted. It need not be written at once.
+    */
+  private def respond(): Unit = if (isSecured) {
+    if (needs(HandshakeStatus.NEED_TASK)) runTasks()
+    try {
+      while (needs(HandshakeStatus.NEED_WRAP) && encrypt(Empty).bytesProduced > 0) ()
+      if (needs(HandshakeStatus.NEED_WRAP) || encrypted.remaining > Secure.MostPending)
+        unreadable = Some(new SSLException("the peer asks for new keys and does not read them"))
+    } catch { case failed: SSLException => unreadable = Some(failed) }
+    try flush(): Unit
+    catch { case _: IOException => () }
+  }
+
+  /** Encrypts at most one record, and adds it to what is to be written. */
+  @tailrec
+  private def encrypt(from: ByteBuffer): SSLEngineResult = {
+    encrypted.compact(): Unit
+    val result =
+      // What fails is not the end of writing: the alert that says so comes next.
+      try engine.wrap(from, encrypted)
+      catch { case failed: RuntimeException => throw broken(new SSLException(failed)) }
+      finally encrypted.flip(): Unit
+    if (result.getStatus ne Status.BUFFER_OVERFLOW) result
+    else {
+      encrypted = ByteBuffer.allocate(2 * encrypted.capacity).put(encrypted).flip()
+      encrypt(from)
+    }
+  }
+
+  /** Writes what is encrypted. Returns whether all of it is written. */
+  private def flush(): Boolean = {
+    unwritable.foreach(throw _)
+    try if (encrypted.hasRemaining) socket.write(encrypted): Unit
+    catch { case failed: IOException => throw broken(failed) }
+    !encrypted.hasRemaining
+  }
+
+  private def broken(failure: IOException): IOException = {
+    unwritable = Some(failure)
+    failure
+  }
+
+  private def runTasks(): Unit = {
+    var task = engine.getDelegatedTask
+    while (task != null) {
+      task.run()
+      task = engine.getDelegatedTask
+    }
+  }
+}
+
+private[net] object Secure {
+  private val Empty = ByteBuffer.allocate(0)
+
+  /** How much the engine may have to send of its own, in bytes: some hundred times what a peer asks for at once. */
+  private val MostPending = 1 << 16
+  private val EndInHandshake = "the peer closed the connection in the TLS handshake: it may not listen for TLS, or not accept this side"
+
+  /** The connecting side's, which checks that the peer's certificate is for this host. */
+  def client(socket: SocketChannel, context: SSLContext, host: String, port: Int): Secure =
+    new Secure(socket, Tls.client(context, host, port))
+
+  /** The accepting side's, which demands a certificate. */
+  def server(socket: SocketChannel, context: SSLContext): Secure = new Secure(socket, Tls.server(context))
+}
