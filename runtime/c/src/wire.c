@@ -114,6 +114,14 @@ static duo_status measure(const duo_wire *wire, const char *value, size_t depth,
         duo_status status = add_count(size, tag - 1);
         return status == DUO_OK ? measure_parts(wire, value, tag, depth, size) : status;
     }
+    case DUO_WIRE_LENGTH:
+        if (list_of(value).size > wire->count) return DUO_TOO_LARGE;
+        return measure(wire->parts->wire, value, depth, size);
+    case DUO_WIRE_LIMIT: {
+        size_t before = *size;
+        duo_status status = measure(wire->parts->wire, value, depth, size);
+        return status == DUO_OK && *size - before > wire->count ? DUO_TOO_LARGE : status;
+    }
     }
     return DUO_INVALID;
 }
@@ -204,6 +212,8 @@ static bool encode(const duo_wire *wire, const char *value, duo_wire_writer *wri
         }
         return true;
     }
+    case DUO_WIRE_LENGTH:
+    case DUO_WIRE_LIMIT: return encode(wire->parts->wire, value, writer);
     }
     return false;
 }
@@ -297,6 +307,16 @@ static bool check(const duo_wire *wire, reader *from, size_t depth)
         }
         return true;
     }
+    case DUO_WIRE_LENGTH: {
+        uint64_t count;
+        reader ahead = *from;
+        if (!take_count(&ahead, &count) || count > wire->count) return false;
+        return check(wire->parts->wire, from, depth);
+    }
+    case DUO_WIRE_LIMIT: {
+        const uint8_t *start = from->at;
+        return check(wire->parts->wire, from, depth) && (size_t)(from->at - start) <= wire->count;
+    }
     }
     return false;
 }
@@ -383,6 +403,8 @@ static void decode(const duo_wire *wire, builder *from, char *value)
         }
         return;
     }
+    case DUO_WIRE_LENGTH:
+    case DUO_WIRE_LIMIT: decode(wire->parts->wire, from, value); return;
     }
 }
 

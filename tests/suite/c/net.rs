@@ -205,3 +205,14 @@ fn a_device_has_no_sockets() {
         );
     }
 }
+
+#[test]
+fn limits_hold_on_both_sides() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-limits", "tests/remote/limits.proto", "limits.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[&folder(&case)], &[]);
+    }
+}

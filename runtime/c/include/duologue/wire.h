@@ -26,7 +26,11 @@ typedef enum duo_wire_kind {
     /* Parts in sequence: structs, tuples, the entries of a message. */
     DUO_WIRE_STRUCT,
     /* `{enum tag; union as;}`, the tag counted from 1; each part belongs to one variant. */
-    DUO_WIRE_ENUM
+    DUO_WIRE_ENUM,
+    /* Text, bytes or a list of at most `count` items; the only part is the same without a bound. */
+    DUO_WIRE_LENGTH,
+    /* A payload of at most `count` bytes on the wire; the only part is the same without a limit. */
+    DUO_WIRE_LIMIT
 } duo_wire_kind;
 
 struct duo_wire;

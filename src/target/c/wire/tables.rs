@@ -5,7 +5,7 @@ use super::super::spelling;
 use super::super::types::is_bare;
 use super::super::view::UnitView;
 use crate::endpoint::Edge;
-use crate::protocol::{Builtin, Definition, Message, Type, TypeId};
+use crate::protocol::{Builtin, Definition, Lengths, Message, Type, TypeId};
 use crate::wire::{Encoding, Kind, Sizes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,10 +16,10 @@ const NO_TAG: (usize, &str) = (0, "0");
 /// The tables under construction: an entry of `wires` for each type that is sent.
 pub struct Wires<'a> {
     view: &'a UnitView<'a>,
-    /// The index in `wires` of each type, by its name in C.
+    /// The index in `wires` of each type, by its name in C and its bounds.
     places: BTreeMap<String, usize>,
     /// Types that have an index but no row yet.
-    later: Vec<(usize, Type)>,
+    later: Vec<(usize, Type, Lengths)>,
     pub rows: Vec<String>,
     pub parts: String,
     pub part_count: usize,
@@ -55,19 +55,28 @@ impl<'a> Wires<'a> {
         let mut parts = Vec::new();
         let mut end = String::new();
         for entry in &message.entries {
-            let ty = self.view.entry_type(index, entry);
+            // An alias is kept: it may have bounds.
+            let ty = entry.ty.substitute(&self.view.unit.states[index].arguments);
             let size = self.sizes.of_type(&ty);
             let offset = format!(
                 "DUO_ENTRY({name}, {member}, {})",
                 spelling::entry(entry.name.text())
             );
             end = format!("{offset} + {}", size.least);
-            parts.push((self.place(&ty), offset, 0));
+            parts.push((self.place(&ty, &entry.lengths), offset, 0));
         }
         let first = self.add_parts(&parts);
         let least = encoding.size.least;
         let row = self.row("DUO_WIRE_STRUCT", "0", least, &first, parts.len(), NO_TAG);
         self.rows.push(row);
+        let at_most = message.at_most.map(|limit| limit.most);
+        if let Some(most) =
+            at_most.filter(|most| Some(*most) == encoding.limit && is_checked(*most))
+        {
+            let whole = self.add_parts(&[(self.rows.len() - 1, "0".to_owned(), 0)]);
+            let row = self.row("DUO_WIRE_LIMIT", "0", least, &whole, most as usize, NO_TAG);
+            self.rows.push(row);
+        }
         let place = format!(
             "&{}[{}]",
             self.view.unit.ours(Own::Wires),
@@ -114,10 +123,13 @@ impl<'a> Wires<'a> {
     }
 
     /// The index of a type in `wires`.
-    fn place(&mut self, ty: &Type) -> usize {
+    fn place(&mut self, ty: &Type, lengths: &Lengths) -> usize {
         let types = self.view.types;
-        let ty = types.underlying(ty);
-        let name = types.name(ty, Some(self.view.id));
+        let (ty, lengths) = match self.sizes.is_bounded(ty, lengths) {
+            true => types.program.unaliased(ty, lengths),
+            false => (types.underlying(ty), Lengths::NONE),
+        };
+        let name = types.name(ty, Some(self.view.id)) + &self.bounds(ty, lengths);
         if let Some(place) = self.places.get(&name) {
             return *place;
         }
@@ -125,14 +137,32 @@ impl<'a> Wires<'a> {
         // Its row is written later; this reserves the index.
         self.rows.push(String::new());
         self.places.insert(name, place);
-        self.later.push((place, ty.clone()));
+        self.later.push((place, ty.clone(), lengths.clone()));
         place
     }
 
     pub fn finish(&mut self) {
-        while let Some((place, ty)) = self.later.pop() {
-            self.rows[place] = self.described(&ty);
+        while let Some((place, ty, lengths)) = self.later.pop() {
+            self.rows[place] = self.described(&ty, &lengths);
         }
+    }
+
+    /// The bounds of a type as a text, which distinguishes it from the same type with others. Aliases with bounds are replaced, of
+    /// which a checked program has few.
+    fn bounds(&self, ty: &Type, lengths: &Lengths) -> String {
+        if !self.sizes.is_bounded(ty, lengths) {
+            return String::new();
+        }
+        let (ty, lengths) = self.view.types.program.unaliased(ty, lengths);
+        let most = lengths.most.map(|limit| limit.most);
+        let items = match ty {
+            Type::List(item) | Type::Option(item) => std::slice::from_ref(&**item),
+            Type::Tuple(items) => items,
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => &[],
+        };
+        let items = items.iter().enumerate();
+        let items = items.map(|(at, item)| self.bounds(item, lengths.part(at)));
+        format!(" {most:?}({})", items.collect::<Vec<_>>().join(","))
     }
 
     /// Adds parts, each with the index of its type, its offset and its variant. Returns a pointer to the first.
@@ -154,23 +184,41 @@ impl<'a> Wires<'a> {
         first
     }
 
-    fn described(&mut self, ty: &Type) -> String {
+    fn described(&mut self, ty: &Type, lengths: &Lengths) -> String {
         let types = self.view.types;
         let name = types.name(ty, Some(self.view.id));
         let size = format!("sizeof({name})");
         let least = self.sizes.of_type(ty).least;
+        let most = lengths.most.map(|limit| limit.most);
+        if let Some(most) = most.filter(|most| is_checked(*most)) {
+            let whole = Lengths {
+                most: None,
+                parts: lengths.parts.clone(),
+            };
+            let parts = [(self.place(ty, &whole), "0".to_owned(), 0)];
+            let parts = self.add_parts(&parts);
+            return self.row(
+                "DUO_WIRE_LENGTH",
+                &size,
+                least,
+                &parts,
+                most as usize,
+                NO_TAG,
+            );
+        }
         match ty {
             Type::Builtin(builtin) => self.row(kind(*builtin), &size, least, "NULL", 0, NO_TAG),
             Type::List(item) => {
                 if let Type::Builtin(Builtin::U8 | Builtin::I8) = types.underlying(item) {
                     return self.row("DUO_WIRE_BYTES", &size, least, "NULL", 0, NO_TAG);
                 }
-                let parts = [(self.place(item), "0".to_owned(), 0)];
+                let parts = [(self.place(item, lengths.part(0)), "0".to_owned(), 0)];
                 let parts = self.add_parts(&parts);
                 self.row("DUO_WIRE_LIST", &size, least, &parts, 1, NO_TAG)
             }
             Type::Option(item) => {
-                let parts = [(self.place(item), format!("offsetof({name}, value)"), 0)];
+                let item = self.place(item, lengths.part(0));
+                let parts = [(item, format!("offsetof({name}, value)"), 0)];
                 let parts = self.add_parts(&parts);
                 self.row("DUO_WIRE_OPTION", &size, least, &parts, 1, NO_TAG)
             }
@@ -178,7 +226,7 @@ impl<'a> Wires<'a> {
                 let mut parts = Vec::new();
                 for (position, item) in items.iter().enumerate() {
                     let offset = format!("offsetof({name}, v{position})");
-                    parts.push((self.place(item), offset, 0));
+                    parts.push((self.place(item, lengths.part(position)), offset, 0));
                 }
                 let first = self.add_parts(&parts);
                 self.row("DUO_WIRE_STRUCT", &size, least, &first, parts.len(), NO_TAG)
@@ -197,7 +245,7 @@ impl<'a> Wires<'a> {
                 for field in fields {
                     let member = spelling::member(field.name.text());
                     let offset = format!("offsetof({name}, {member})");
-                    parts.push((self.place(&field.ty), offset, 0));
+                    parts.push((self.place(&field.ty, &field.lengths), offset, 0));
                 }
             }
             Definition::Enum(variants) => {
@@ -213,7 +261,8 @@ impl<'a> Wires<'a> {
                     for entry in &variant.entries {
                         let member = spelling::member(entry.name.text());
                         let offset = format!("offsetof({name}, as.{word}.{member})");
-                        parts.push((self.place(&entry.ty), offset, position + 1));
+                        let place = self.place(&entry.ty, &entry.lengths);
+                        parts.push((place, offset, position + 1));
                     }
                 }
             }
@@ -224,6 +273,11 @@ impl<'a> Wires<'a> {
         let first = self.add_parts(&parts);
         self.row(kind, size, least, &first, parts.len(), (tag.0, &tag.1))
     }
+}
+
+/// Whether a limit is in the tables. No payload is larger than 4 GiB, so a larger limit needs no check.
+fn is_checked(most: u64) -> bool {
+    u32::try_from(most).is_ok()
 }
 
 /// The runtime's name for the encoding of a built-in type.
