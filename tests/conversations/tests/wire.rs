@@ -117,7 +117,7 @@ fn payloads_are_those_of_the_format() {
         let tag = tag.unwrap_or_else(|| panic!("an unknown message: {line}"));
         let payload = bytes(hex);
         let (end, mut far) = open::<server::All>();
-        let size = far.size(tag).expect("the message exists");
+        let (size, _) = far.size(tag).expect("the message exists");
         let arrived = far.arrive(tag, &payload, 64 << 20);
         match (verdict, arrived) {
             ("yes", Ok(Arrival::Published(_))) => {}
