@@ -1,5 +1,6 @@
 //! Limits of protocols over sockets. Limits are not part of the fingerprint, so a peer whose version has none can send what the
 //! other version does not allow.
+#![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::limits::narrow::{self, journal as bounded};

@@ -1,4 +1,5 @@
 //! Sessions over sockets: every case of `tests/run` that can leave the process, and how sessions end.
+#![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};

@@ -1,4 +1,5 @@
 //! Messages of numbers over a socket allocate nothing, on either side and in no thread, once the session has warmed up.
+#![cfg(feature = "sockets")]
 
 use conversations::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse};
 use conversations::protocols::bank::{client, server};

@@ -1,5 +1,6 @@
 //! Heartbeats: a peer that is stopped is lost, and one that only says nothing is not. The peers are processes of their own, which this
 //! program starts: they run the test `peer` of it.
+#![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{self, Connected, Login, LoginResponse};

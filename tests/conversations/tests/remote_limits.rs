@@ -1,5 +1,6 @@
 //! Sessions over sockets at their limits: messages that are too large, waits with a limit, older versions, frames that break the
 //! format, and connections that fail.
+#![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{Login, LoginResponse, client, server};

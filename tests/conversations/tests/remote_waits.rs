@@ -1,4 +1,5 @@
 //! Sessions over sockets that wait in other ways than one thread in one `recv`, and hellos that are refused.
+#![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{self, Connected, Login, LoginResponse, client, server};

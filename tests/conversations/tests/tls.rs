@@ -1,4 +1,5 @@
 //! Sessions over TLS: they are as those over TCP, and whatever is wrong with a certificate or a peer is reported by both sides.
+#![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::certificates::Certificates;

@@ -1,4 +1,5 @@
 //! A connection with TLS that breaks after any byte: nothing hangs, and each side gets what arrived before, and then `lost`.
+#![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::certificates::Certificates;

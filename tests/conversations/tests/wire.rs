@@ -1,4 +1,5 @@
 //! The bytes of `tests/wire/payloads.txt`, read and written by generated encoders.
+#![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::sockets::unhex;

@@ -25,8 +25,8 @@ impl Language {
     /// Whether sessions of this language can use TLS.
     pub fn has_tls(self) -> bool {
         match self {
-            Language::Rust => true,
-            Language::C | Language::Scala => false,
+            Language::Rust | Language::Scala => true,
+            Language::C => false,
         }
     }
 
