@@ -5,7 +5,7 @@ use super::findings::{Case, Findings, Subject};
 use super::levels::Place;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::partition::{Edge, coarsest};
-use crate::protocol::{Bound, Direction, Next, StateId, Type};
+use crate::protocol::{Bound, Direction, Lengths, Message, Next, StateId, Type};
 use std::collections::{BTreeMap, HashMap};
 
 /// Allowed by default, because two names for one behavior often help a reader to follow the dialogue.
@@ -54,10 +54,30 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 type Look<'a> = (
     Option<Direction>,
     Vec<&'a [Bound]>,
-    Vec<(&'a str, Vec<&'a Type>, Option<&'a [Type]>)>,
+    Vec<(&'a str, Vec<&'a Type>, Option<&'a [Type]>, Vec<u64>)>,
 );
 
-/// The class of each state. Names of messages, payload types and type arguments count; names of states and entries do not.
+/// The limits of a message and of the parts of its payload, in order; each that there is not counts as 0.
+fn limits(message: &Message) -> Vec<u64> {
+    fn add(lengths: &Lengths, found: &mut Vec<u64>) {
+        found.push(lengths.most.map_or(0, |limit| limit.most));
+        found.push(lengths.parts.len() as u64);
+        lengths.parts.iter().for_each(|part| add(part, found));
+    }
+    let mut found = Vec::new();
+    if let Some(limit) = message.at_most {
+        found.push(limit.most);
+    }
+    for (at, entry) in (0..).zip(&message.entries) {
+        if !entry.lengths.is_none() {
+            found.push(at);
+            add(&entry.lengths, &mut found);
+        }
+    }
+    found
+}
+
+/// The class of each state. Names of messages, payload types, limits and type arguments count; names of states and entries do not.
 fn classes(case: Case<'_>) -> Vec<u32> {
     let protocol = case.protocol;
     let mut looks: HashMap<Look<'_>, u32> = HashMap::new();
@@ -79,7 +99,7 @@ fn classes(case: Case<'_>) -> Vec<u32> {
                     Some(&arguments[..])
                 }
             };
-            messages.push((name, entries, arguments));
+            messages.push((name, entries, arguments, limits(message)));
         }
         messages.sort_unstable();
         let bounds = state

@@ -197,7 +197,7 @@ impl Seeker<'_> {
         );
     }
 
-    /// Whether a type has no more parts than are left, once aliases with bounds are replaced. Recurses at most that deeply.
+    /// Whether a type has no more parts than are left, once aliases with bounds are replaced. Takes at most that many steps.
     fn is_small(&self, ty: &Type, lengths: &Lengths, left: &mut usize) -> bool {
         if *left == 0 {
             return false;
@@ -206,7 +206,19 @@ impl Seeker<'_> {
         if !self.sizes.is_bounded(ty, lengths) {
             return true;
         }
-        let (ty, lengths) = self.program.unaliased(ty, lengths);
+        let (mut ty, mut lengths) = (ty, lengths);
+        // Each alias of a chain counts, because all of them are followed wherever the type is used.
+        while let Type::Named(id) = ty {
+            let declared = self.program.ty(*id);
+            let Definition::Alias(target) = &declared.definition else {
+                break;
+            };
+            if *left == 0 {
+                return false;
+            }
+            *left -= 1;
+            (ty, lengths) = (target, &declared.lengths);
+        }
         match ty {
             Type::List(item) | Type::Option(item) => self.is_small(item, lengths.part(0), left),
             Type::Tuple(items) => {

@@ -19,7 +19,7 @@ impl<'a> Context<'a> {
                 self.error("an empty tuple carries nothing")
                     .help("remove the entry"),
             ),
-            (";", _) if !self.expects("[") => Some(
+            (";", _) if !self.expects("[") && !self.expects("}") => Some(
                 self.error("the bound of a list is a whole number")
                     .help("write the largest number of elements, such as `[u32; 1000]`"),
             ),

@@ -21,7 +21,10 @@ impl UnitView<'_> {
         let [only] = message.entries.as_slice() else {
             return false;
         };
-        self.has_lanes && self.is_number(index, only) && self.next(index, message) == Some(index)
+        self.has_lanes
+            && message.at_most.is_none_or(|limit| limit.most >= 8)
+            && self.is_number(index, only)
+            && self.next(index, message) == Some(index)
     }
 
     /// Whether a state has such a message.
@@ -44,8 +47,10 @@ impl UnitView<'_> {
     /// protocol that can be used in shared memory.
     pub fn is_single_line_turn(&self, index: usize, message: &Message) -> bool {
         let mut entries = message.entries.iter();
+        let size = 8 * message.entries.len() as u64;
         self.has_lanes
             && message.entries.len() <= 7
+            && message.at_most.is_none_or(|limit| limit.most >= size)
             && self.edge(index, message) == Edge::Turn
             && entries.all(|entry| self.is_number(index, entry))
     }

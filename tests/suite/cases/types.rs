@@ -283,3 +283,30 @@ fn an_endpoint_in_a_file_without_protocols_is_of_nobody() {
         &["unknown-protocol"],
     );
 }
+
+#[test]
+fn states_with_different_limits_are_not_equivalent() {
+    let two = |one: &str, other: &str| {
+        format!(
+            "#[deny(equivalent-states)]\n\
+             proto! p {{ a:send {{ {one} m(str) -> b, x -> ! }} b:send {{ {other} m(str) -> a, x -> ! }} }}"
+        )
+    };
+    fires(&two("", ""), &["equivalent-states"]);
+    let limit = "#[at_most(1 KiB)]";
+    fires(&two(limit, limit), &["equivalent-states"]);
+    clean(&two(limit, "#[at_most(1 MiB)]"));
+    clean(&two("", limit));
+}
+
+#[test]
+fn a_long_chain_of_aliases_of_a_bounded_type_is_refused_quickly() {
+    let aliases: String = (1..=2000)
+        .map(|at| format!("type a{at} = a{};\n", at - 1))
+        .collect();
+    let uses = vec!["a2000"; 90].join(", ");
+    let messages: String = (0..100).map(|at| format!("m{at}({uses}) -> s,")).collect();
+    let text =
+        format!("type a0 = str<5>;\n{aliases}proto! p {{ s:send {{ {messages} done -> ! }} }}");
+    fires(&text, &["unusable-limit"]);
+}

@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustls::client::Resumption;
 use rustls::pki_types::pem::{self, PemObject};
@@ -188,12 +188,15 @@ impl Tls {
             Err(error) => {
                 stream.abandon();
                 // A reset for what the peer has sent could discard the alert that says what is wrong.
-                stream.read_off(deadline);
+                stream.read_off(deadline.min(Instant::now() + APOLOGY));
                 Err(error)
             }
         }
     }
 }
+
+/// How long a peer may take to read why there is no TLS.
+const APOLOGY: Duration = Duration::from_millis(500);
 
 fn server_name(host: &str) -> Result<ServerName<'static>, Error> {
     let bare = host

@@ -70,9 +70,10 @@ impl<'a> Wires<'a> {
         let row = self.row("DUO_WIRE_STRUCT", "0", least, &first, parts.len(), NO_TAG);
         self.rows.push(row);
         let at_most = message.at_most.map(|limit| limit.most);
-        if let Some(most) =
-            at_most.filter(|most| Some(*most) == encoding.limit && is_checked(*most))
-        {
+        let can_exceed = |most: u64| encoding.size.most.is_none_or(|size| most < size);
+        let limit = at_most.filter(|most| Some(*most) == encoding.limit && is_checked(*most));
+        let limit = limit.filter(|most| can_exceed(*most));
+        if let Some(most) = limit {
             let whole = self.add_parts(&[(self.rows.len() - 1, "0".to_owned(), 0)]);
             let row = self.row("DUO_WIRE_LIMIT", "0", least, &whole, most as usize, NO_TAG);
             self.rows.push(row);
@@ -82,7 +83,8 @@ impl<'a> Wires<'a> {
             self.view.unit.ours(Own::Wires),
             self.rows.len() - 1
         );
-        let flat = match encoding.is_numbers {
+        // Numbers that are copied as they are would not meet their limit.
+        let flat = match encoding.is_numbers && limit.is_none() {
             true => format!("DUO_WIRE_FLAT({end}, {least})"),
             false => "0".to_owned(),
         };

@@ -2,7 +2,7 @@
 // Whatever the library may report has its own words at least.
 #![allow(clippy::wildcard_enum_match_arm)]
 
-use rustls::{AlertDescription, CertificateError, Error as Tls};
+use rustls::{AlertDescription, CertificateError, Error as Tls, PeerIncompatible as Lacks};
 
 use crate::Error;
 
@@ -14,7 +14,13 @@ pub(super) fn of(error: &Tls) -> Error {
             "the other side has no certificate: give it one, with its key"
         }
         Tls::AlertReceived(alert) => return alerted(*alert),
-        Tls::PeerIncompatible(_) => "the other side does not support TLS 1.3",
+        Tls::PeerIncompatible(
+            Lacks::ServerTlsVersionIsDisabledByOurConfig
+            | Lacks::SupportedVersionsExtensionRequired
+            | Lacks::ServerDoesNotSupportTls12Or13
+            | Lacks::Tls12NotOffered
+            | Lacks::Tls12NotOfferedOrEnabled,
+        ) => "the other side does not support TLS 1.3",
         Tls::InvalidMessage(_) => {
             "the other side does not speak TLS: use a `tls://` address on both sides or on neither"
         }

@@ -24,7 +24,7 @@ use crate::Error;
 const READ: usize = 17 << 10;
 /// How much is encrypted and then written at once: if the thread waits for as long as it takes, and otherwise.
 const LONG_WRITE: usize = 64 << 10;
-const SHORT_WRITE: usize = 16 << 10;
+const SHORT_WRITE: usize = 4 << 10;
 /// How much may be read after a deadline without a byte for the session, and after a failed handshake.
 const MOST_WITHOUT_DATA: usize = 64 << 10;
 
@@ -107,14 +107,19 @@ impl TlsStream {
     /// Agrees with the other side on keys and on the protocol.
     pub(super) fn handshake(&self, deadline: Instant) -> Result<(), Error> {
         let until = Some(deadline);
+        let is_client = matches!(*lock(&self.connection), Connection::Client(_));
         let failed = |error: io::Error| {
             if is_early(&error) {
                 return Error::TimedOut;
             }
             super::failure(&error).unwrap_or_else(|| {
-                failure::failed(
-                    "the other side closed the connection in the handshake: check that it listens at a `tls://` address",
-                )
+                let advice = match is_client {
+                    true => ": check that it listens at a `tls://` address",
+                    false => "",
+                };
+                failure::failed(&format!(
+                    "the other side closed the connection in the handshake ({error}){advice}"
+                ))
             })
         };
         let mut received = lock(&self.received);
@@ -139,6 +144,12 @@ impl TlsStream {
 
     /// Ends a connection whose handshake failed. The other side receives the reason, if the socket takes it at once.
     pub(super) fn abandon(&self) {
+        let mut connection = lock(&self.connection);
+        // Only the protocol is missing, for which there is no alert.
+        if !connection.is_handshaking() {
+            connection.send_close_notify();
+        }
+        drop(connection);
         // The first error was reported.
         let _also_failed = self.send_pending(Some(Instant::now()));
         self.socket.close();
@@ -212,7 +223,9 @@ impl TlsStream {
         match connection.reader().read(to) {
             Ok(count) => {
                 let decrypted = connection.process_new_packets();
-                let is_more = decrypted.map_or(true, |state| state.plaintext_bytes_to_read() > 0);
+                let is_more = decrypted.map_or(true, |state| {
+                    state.plaintext_bytes_to_read() > 0 || state.peer_has_closed()
+                });
                 let is_more = is_more || received.start < received.end;
                 self.has_more.store(is_more && count > 0, SeqCst);
                 Ok(Some(count))
@@ -259,7 +272,8 @@ impl Stream for TlsStream {
             out.collect(&mut connection)?;
         }
         out.send(&self.socket, deadline)?;
-        Ok(mem::take(&mut out.taken))
+        // After a failure that ended the session, fewer bytes may be given.
+        Ok(mem::take(&mut out.taken).min(bytes.len()))
     }
 
     fn close(&self) {

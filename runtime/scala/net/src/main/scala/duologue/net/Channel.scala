@@ -8,9 +8,9 @@ private[net] trait Channel extends AutoCloseable {
   def socket: SocketChannel
 
   /** Goes on with what comes before the first byte, as far as possible: the operation of the socket that it waits for, or 0 once
-    * it is over.
+    * it is over. Fails at the deadline, of `System.nanoTime`, even if the peer keeps sending.
     */
-  def handshake(): Int
+  def handshake(deadline: Long): Int
 
   /** Reads what is there: the number of bytes, 0 if there is nothing, or -1 at the end. */
   def read(into: ByteBuffer): Int
@@ -31,7 +31,7 @@ private[net] trait Channel extends AutoCloseable {
 
 /** A connection that carries its bytes as they are. */
 private[net] final class Plain(val socket: SocketChannel) extends Channel {
-  def handshake(): Int = 0
+  def handshake(deadline: Long): Int = 0
   def read(into: ByteBuffer): Int = socket.read(into)
   def write(from: ByteBuffer): Int = socket.write(from)
   def isBuffered: Boolean = false

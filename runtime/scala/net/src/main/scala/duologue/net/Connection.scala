@@ -79,7 +79,11 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   }
 
   def arm(forSpace: Boolean): Unit = {
-    val wanted = if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ
+    // A session that is over reads nothing more, so what arrives must not make the connection ready.
+    val wanted =
+      if (!forSpace) SelectionKey.OP_READ
+      else if (endsAt != 0L) SelectionKey.OP_WRITE
+      else SelectionKey.OP_READ | SelectionKey.OP_WRITE
     interest.accumulateAndGet(wanted, _ | _): Unit
     Reactor.watch(this)
   }

@@ -23,10 +23,10 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
   /** What comes before the first byte. If it fails, the peer learns why. */
   def secure(): Unit =
     try {
-      var wanted = channel.handshake()
+      var wanted = channel.handshake(deadline)
       while (wanted != 0) {
         await(wanted)
-        wanted = channel.handshake()
+        wanted = channel.handshake(deadline)
       }
     } catch {
       case failed: SSLException =>
@@ -89,7 +89,7 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
 
   private def await(interest: Int, deadline: Long): Unit = {
     val left = deadline - System.nanoTime()
-    if (left <= 0L) throw new SocketTimeoutException("the peer did not answer in time")
+    if (left <= 0L) throw Dialogue.late()
     key.interestOps(interest): Unit
     selector.select(math.max(1L, left / 1000000L)): Unit
     selector.selectedKeys.clear()
@@ -99,6 +99,8 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
 
 private[net] object Dialogue {
   private val SpeaksTls = "the peer speaks TLS: write tls://HOST:PORT"
+
+  def late(): IOException = new SocketTimeoutException("the peer did not answer in time")
 
   /** How long a peer may take to read why there is no TLS, in nanoseconds. */
   private val Apology = 500000000L

@@ -17,6 +17,9 @@ private[net] object Reactor {
   /** The number of ticks without anything to write after which a connection is no longer checked. */
   private val Idle = 1000
 
+  /** How many requests are handled before the connections that are ready: a request may lead to another one at once. */
+  private val Round = 1024
+
   private val selector = Selector.open()
   private val requests = new ConcurrentLinkedQueue[Connection]
   private val collecting = new ConcurrentLinkedQueue[Connection]
@@ -51,7 +54,10 @@ private[net] object Reactor {
   private def run(): Unit =
     while (true) {
       try {
-        if (!collecting.isEmpty) {
+        if (!requests.isEmpty) {
+          selector.selectNow(): Unit
+          tick()
+        } else if (!collecting.isEmpty) {
           selector.select(Tick): Unit
           tick()
         } else if (!beating.isEmpty) selector.select(Beat): Unit
@@ -60,10 +66,12 @@ private[net] object Reactor {
           beatenAt = System.nanoTime()
           beating.removeIf(connection => !guarded(connection.beat())): Unit
         }
+        var left = Round
         var request = requests.poll()
         while (request != null) {
           register(request)
-          request = requests.poll()
+          left -= 1
+          request = if (left > 0) requests.poll() else null
         }
         val ready = selector.selectedKeys.iterator
         while (ready.hasNext) {
@@ -95,7 +103,7 @@ private[net] object Reactor {
       val interest = connection.takeInterest()
       val key = connection.channel.keyFor(selector)
       if (interest == 0) ()
-      else if (connection.channel.isBuffered) connection.ready()
+      else if ((interest & SelectionKey.OP_READ) != 0 && connection.channel.isBuffered) connection.ready()
       else if (key == null) connection.channel.register(selector, interest, connection): Unit
       else key.interestOps(key.interestOps() | interest): Unit
     } catch {

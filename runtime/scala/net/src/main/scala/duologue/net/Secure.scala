@@ -30,25 +30,26 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
 
   def isBuffered: Boolean = hasMore
 
-  def handshake(): Int = {
+  def handshake(deadline: Long): Int = {
     if (!isBegun) {
       isBegun = true
       engine.beginHandshake()
     }
-    advance()
+    advance(deadline)
   }
 
   @tailrec
-  private def advance(): Int =
-    if (!flush()) SelectionKey.OP_WRITE
+  private def advance(deadline: Long): Int =
+    if (System.nanoTime() - deadline > 0L) throw Dialogue.late()
+    else if (!flush()) SelectionKey.OP_WRITE
     else if (needs(HandshakeStatus.NEED_TASK)) {
       runTasks()
-      advance()
+      advance(deadline)
     } else if (needs(HandshakeStatus.NEED_WRAP)) {
       if (encrypt(Empty).getStatus eq Status.CLOSED) throw new SSLException("the handshake has failed")
-      advance()
+      advance(deadline)
     } else if (needs(HandshakeStatus.NEED_UNWRAP)) {
-      if (decrypt(Empty, fills = true)) advance()
+      if (decrypt(Empty, fills = true)) advance(deadline)
       else {
         unreadable.foreach(throw _)
         if (isEnded) throw new EOFException(Secure.EndInHandshake)
@@ -68,13 +69,24 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
   def read(into: ByteBuffer): Int = {
     val start = into.position
     var flows = true
+    var empty = 0
     while (flows && into.hasRemaining)
       if (decrypted.hasRemaining) {
         val count = math.min(into.remaining, decrypted.remaining)
         into.put(decrypted.slice(decrypted.position, count))
         decrypted.position(decrypted.position + count): Unit
         if (!decrypted.hasRemaining) decrypted = Empty
-      } else flows = decrypt(into, fills = into.position == start)
+      } else {
+        val before = into.position
+        flows = decrypt(into, fills = into.position == start)
+        if (flows && into.position == before && !decrypted.hasRemaining) {
+          empty += 1
+          if (empty > Secure.MostEmpty) {
+            unreadable = Some(new SSLException("the peer sends records without content"))
+            flows = false
+          }
+        }
+      }
     val count = into.position - start
     hasMore = count > 0 && (decrypted.hasRemaining || flows && arrived.hasRemaining || isEnded || unreadable.nonEmpty)
     if (count > 0) count
@@ -226,6 +238,9 @@ private[net] object Secure {
 
   /** How much the engine may have to send of its own, in bytes: some hundred times what a peer asks for at once. */
   private val MostPending = 1 << 16
+
+  /** How many records in a row may have nothing to read in them, such as those of TLS itself, while one call looks for bytes. */
+  private val MostEmpty = 256
   private val EndInHandshake = "the peer closed the connection in the TLS handshake: it may not listen for TLS, or not accept this side"
 
   /** The connecting side's, which checks that the peer's certificate is for this host. */

@@ -6,12 +6,13 @@ import java.security.cert.{CertPathBuilderException, CertificateException, Certi
 import java.security.spec.PKCS8EncodedKeySpec
 import java.security.{GeneralSecurityException, KeyFactory, KeyStore, PrivateKey, SecureRandom, Signature}
 import java.util.Base64
-import javax.net.ssl.{KeyManagerFactory, SSLContext, SSLEngine, SSLException, SSLParameters, TrustManagerFactory}
+import javax.net.ssl.{KeyManagerFactory, SSLContext, SSLEngine, SSLException, SSLParameters, SSLSessionContext, TrustManagerFactory}
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters.CollectionHasAsScala
 
 /** What sessions at `tls://HOST:PORT` need: an `SSLContext` with this side's certificate and with the authorities whose peers it
-  * accepts. Both sides show a certificate. It is an option of [[connect]] and of [[Listener]].
+  * accepts. Both sides show a certificate. It is an option of [[connect]] and of [[Listener]]. Sessions of TLS are not resumed, so that
+  * certificates are checked each time; for that, the session timeouts of the context are changed.
   */
 object Tls {
 
@@ -48,10 +49,21 @@ object Tls {
   private val Version = "TLSv1.3"
 
   private[net] def client(context: SSLContext, host: String, port: Int): SSLEngine =
-    engine(context.createSSLEngine(host, port), isClient = true)(_.setEndpointIdentificationAlgorithm("HTTPS"))
+    engine(single(context.createSSLEngine(host, port), context.getClientSessionContext), isClient = true)(_.setEndpointIdentificationAlgorithm("HTTPS"))
 
   private[net] def server(context: SSLContext): SSLEngine =
-    engine(context.createSSLEngine(), isClient = false)(_.setNeedClientAuth(true))
+    engine(single(context.createSSLEngine(), context.getServerSessionContext), isClient = false)(_.setNeedClientAuth(true))
+
+  /** JSSE gives out no tickets, and keeps none, if sessions are to last longer than TLS 1.3 allows for a ticket. So each connection
+    * checks the peer's certificate: a ticket would be accepted after the certificate has expired.
+    */
+  private def single(engine: SSLEngine, sessions: SSLSessionContext): SSLEngine = {
+    sessions.setSessionTimeout(LongestTicket + 1)
+    engine
+  }
+
+  /** In seconds: RFC 8446, 4.6.1. */
+  private val LongestTicket = 604800
 
   private def engine(engine: SSLEngine, isClient: Boolean)(demand: SSLParameters => Unit): SSLEngine = {
     engine.setUseClientMode(isClient)

@@ -195,6 +195,34 @@ final class TlsSuite extends NetSuite {
     silent.close()
   }
 
+  test("a peer that keeps sending in the TLS handshake is closed as well") {
+    val listener = serving(limits = Limits(hello = 2.seconds, handshakes = 1))
+    val babbling = local(port(listener))
+    // The warning that the user has cancelled, which says nothing and is allowed at any time.
+    val warnings = Array.fill(1000)(Array[Byte](0x15, 3, 3, 0, 2, 1, 90)).flatten
+    intercept[IOException](while (true) babbling.getOutputStream.write(warnings)): Unit
+    babbling.close()
+    customer(connect(bank.client, listener.address, options().copy(timeout = Patience.seconds)))
+    listener.close()
+  }
+
+  test("sessions of TLS are not resumed, so that certificates are checked each time") {
+    val fresh = certificates.context("client")
+    val listener = serving(certificates.context("server"))
+    // A session that is resumed is as old as the first one.
+    def begun(): Long = {
+      val socket = secured(local(port(listener)), fresh, isClient = true)(_ => ())
+      socket.getOutputStream.write(Array.fill[Byte](64)(0x7f))
+      socket.getInputStream.readAllBytes(): Unit
+      socket.close()
+      Thread.sleep(20L)
+      socket.getSession.getCreationTime
+    }
+    val first = begun()
+    assertNotEquals(begun(), first)
+    listener.close()
+  }
+
   /** The bytes of a session, in order: whether the connecting side sends them, and the bytes. */
   private lazy val whole: Vector[(Boolean, Array[Byte])] =
     lines("streams.txt").dropWhile(_ != "session whole").tail.takeWhile(_.nonEmpty).map { line =>
