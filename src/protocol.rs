@@ -107,14 +107,26 @@ impl Program {
         let mut found = (ty, lengths);
         // The limit keeps an alias of itself, which is reported elsewhere, from looping forever.
         for _ in 0..=self.types.len() {
-            let Type::Named(id) = found.0 else { break };
-            let declared = self.ty(*id);
-            let Definition::Alias(target) = &declared.definition else {
+            let Some(target) = self.aliased(found.0) else {
                 break;
             };
-            found = (target, &declared.lengths);
+            found = target;
         }
         found
+    }
+
+    /// What an alias is declared as, with the bounds there, which may be another alias; `None` for other types.
+    #[must_use]
+    pub fn aliased(&self, ty: &Type) -> Option<(&Type, &Lengths)> {
+        let Type::Named(id) = ty else { return None };
+        let declared = self.ty(*id);
+        match &declared.definition {
+            Definition::Alias(target) => Some((target, &declared.lengths)),
+            Definition::Struct(_)
+            | Definition::Enum(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => None,
+        }
     }
 }
 

@@ -208,16 +208,12 @@ impl Seeker<'_> {
         }
         let (mut ty, mut lengths) = (ty, lengths);
         // Each alias of a chain counts, because all of them are followed wherever the type is used.
-        while let Type::Named(id) = ty {
-            let declared = self.program.ty(*id);
-            let Definition::Alias(target) = &declared.definition else {
-                break;
-            };
+        while let Some(target) = self.program.aliased(ty) {
             if *left == 0 {
                 return false;
             }
             *left -= 1;
-            (ty, lengths) = (target, &declared.lengths);
+            (ty, lengths) = target;
         }
         match ty {
             Type::List(item) | Type::Option(item) => self.is_small(item, lengths.part(0), left),

@@ -2,11 +2,10 @@
 #![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
+use conversations::Transcript;
 use conversations::certificates::Certificates;
-use conversations::protocols::bank::{
-    Connected, Login, LoginResponse, WithdrawalResponse, client, server,
-};
-use duologue::{Closed, Why};
+use conversations::protocols::bank::client::Login;
+use duologue::Why;
 use duologue_net::{Connector, Error, Listener, Tls};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -22,38 +21,16 @@ struct Cut {
 
 const NEVER: usize = usize::MAX;
 
-fn teller(mut login: server::Login) -> Result<(), Closed> {
-    let mut account = loop {
-        let Login::Login(_, password, answer) = login.recv()?;
-        if password == "1234" {
-            break answer.ok()?;
-        }
-        login = answer.invalid()?;
-    };
-    loop {
-        account = match account.recv()? {
-            Connected::Deposit(_, next) => next,
-            Connected::Withdrawal(amount, answer) => answer.money(amount)?,
-            Connected::Quit => return Ok(()),
-        };
-    }
-}
+/// More bytes than hello, answer, session and its end are in either direction. Those before are the handshake with its certificates.
+const SESSION: usize = 450;
 
-fn shop(login: client::Login) -> Result<(), Closed> {
-    let login = match login.login("holk".into(), "0000".into())?.recv()? {
-        LoginResponse::Ok(_) => panic!("the password is wrong"),
-        LoginResponse::Invalid(login) => login,
-    };
-    let account = match login.login("holk".into(), "1234".into())?.recv()? {
-        LoginResponse::Ok(account) => account,
-        LoginResponse::Invalid(_) => panic!("the password is right"),
-    };
-    match account.deposit(3.0)?.withdrawal(2.0)?.recv()? {
-        WithdrawalResponse::Money(amount, account) => {
-            assert!((amount - 2.0).abs() < f64::EPSILON);
-            Ok(account.quit()?)
-        }
-        WithdrawalResponse::InsufficientFunds(_) => panic!("there are funds"),
+/// The conversation of `tests/run/bank`.
+mod bank {
+    pub mod client {
+        include!("../../run/bank/client.rs");
+    }
+    pub mod server {
+        include!("../../run/bank/server.rs");
     }
 }
 
@@ -104,7 +81,8 @@ fn through(cut: Cut, tls: &[Tls; 2]) -> Run {
     let (sender, ends) = mpsc::channel();
     let at_client = sender.clone();
     listener.serve(move |login| {
-        let end = teller(login).map_err(|closed| closed.why());
+        let end = bank::server::run(login, &Transcript::default());
+        let end = end.map_err(|closed| closed.why());
         sender.send(end).expect("the test waits");
     });
     let drain = listener.drain();
@@ -120,9 +98,10 @@ fn through(cut: Cut, tls: &[Tls; 2]) -> Run {
             [there, back.join().expect("it does not panic")]
         });
         let connector = Connector::new().tls(for_client);
-        let began = match connector.connect::<client::Login>(&address) {
+        let began = match connector.connect::<Login>(&address) {
             Ok(login) => {
-                let end = shop(login).map_err(|closed| closed.why());
+                let end = bank::client::run(login, &Transcript::default());
+                let end = end.map_err(|closed| closed.why());
                 at_client.send(end).expect("the test waits");
                 Ok(())
             }
@@ -153,8 +132,7 @@ fn cut_each(of: impl Fn(usize) -> Cut, direction: usize) {
     whole.began.expect("nothing is cut");
     assert_eq!(whole.ends, [Ok(()), Ok(())]);
     let whole = whole.passed[direction];
-    // The last bytes are those of the session; the handshake has the certificates.
-    let session = whole.saturating_sub(450);
+    let session = whole.saturating_sub(SESSION);
     let cuts = (0..session).step_by(41).chain(session..whole);
     for at in cuts {
         let Run { began, ends, .. } = through(of(at), &tls);

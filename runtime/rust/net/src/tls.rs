@@ -14,7 +14,9 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::version::TLS13;
-use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
+use rustls::{
+    ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection,
+};
 
 use crate::stream::{Socket, Stream};
 use crate::Error;
@@ -22,6 +24,9 @@ use stream::TlsStream;
 
 /// The name under which TLS negotiates this format.
 const ALPN: &[u8] = b"duologue/1";
+
+/// How long a peer of a listener may take to read why there is no TLS.
+const APOLOGY: Duration = Duration::from_millis(500);
 
 /// The certificates of one side, for addresses `tls://host:port`. Both sides authenticate: each has a certificate, and
 /// trusts those that its certificate authorities have issued.
@@ -164,14 +169,7 @@ impl Tls {
         let name = name.map_or_else(|| server_name(host), Ok)?;
         let connection = ClientConnection::new(Arc::clone(&self.client), name);
         let connection = connection.map_err(|error| failure::of(&error))?;
-        let stream = TlsStream::new(socket, connection.into());
-        match stream.handshake(deadline) {
-            Ok(()) => Ok(Box::new(stream)),
-            Err(error) => {
-                stream.abandon();
-                Err(error)
-            }
-        }
+        begin(socket, connection.into(), deadline, Duration::ZERO)
     }
 
     /// Begins TLS on a connection that a listener has accepted.
@@ -182,21 +180,27 @@ impl Tls {
     ) -> Result<Box<dyn Stream>, Error> {
         let connection = ServerConnection::new(Arc::clone(&self.server));
         let connection = connection.map_err(|error| failure::of(&error))?;
-        let stream = TlsStream::new(socket, connection.into());
-        match stream.handshake(deadline) {
-            Ok(()) => Ok(Box::new(stream)),
-            Err(error) => {
-                stream.abandon();
-                // A reset for what the peer has sent could discard the alert that says what is wrong.
-                stream.read_off(deadline.min(Instant::now() + APOLOGY));
-                Err(error)
-            }
-        }
+        begin(socket, connection.into(), deadline, APOLOGY)
     }
 }
 
-/// How long a peer may take to read why there is no TLS.
-const APOLOGY: Duration = Duration::from_millis(500);
+/// Begins TLS. If that fails, a peer has `apology` to read why: a reset for what it has sent could discard the alert.
+fn begin(
+    socket: Socket,
+    connection: Connection,
+    deadline: Instant,
+    apology: Duration,
+) -> Result<Box<dyn Stream>, Error> {
+    let stream = TlsStream::new(socket, connection);
+    match stream.handshake(deadline) {
+        Ok(()) => Ok(Box::new(stream)),
+        Err(error) => {
+            stream.abandon();
+            stream.read_off(deadline.min(Instant::now() + apology));
+            Err(error)
+        }
+    }
+}
 
 fn server_name(host: &str) -> Result<ServerName<'static>, Error> {
     let bare = host

@@ -27,14 +27,7 @@ pub trait Coding<T> {
     /// Reads the values of a list. The caller has checked their number.
     #[doc(hidden)]
     fn get_all(count: usize, from: &mut Decoder<'_>) -> Result<Vec<T>, Malformed> {
-        let mut items = Vec::new();
-        items
-            .try_reserve_exact(count)
-            .map_err(|_| Malformed("there is no memory for a list"))?;
-        for _ in 0..count {
-            items.push(Self::get(from)?);
-        }
-        Ok(items)
+        from.list(count, Self::get)
     }
 }
 

@@ -141,6 +141,23 @@ impl<'a> Decoder<'a> {
         Ok(count)
     }
 
+    /// Reads the values of a list, each as `get` does. The caller has checked their number.
+    #[inline]
+    pub(crate) fn list<T>(
+        &mut self,
+        count: usize,
+        mut get: impl FnMut(&mut Decoder<'a>) -> Result<T, Malformed>,
+    ) -> Result<Vec<T>, Malformed> {
+        let mut items = Vec::new();
+        items
+            .try_reserve_exact(count)
+            .map_err(|_| Malformed("there is no memory for a list"))?;
+        for _ in 0..count {
+            items.push(get(self)?);
+        }
+        Ok(items)
+    }
+
     /// Decodes the items of a list.
     #[inline]
     pub(crate) fn nested<T>(

@@ -111,14 +111,7 @@ pub trait Wire: Sized {
     #[doc(hidden)]
     #[inline]
     fn get_all(count: usize, from: &mut Decoder<'_>) -> Result<Vec<Self>, Malformed> {
-        let mut items = Vec::new();
-        items
-            .try_reserve_exact(count)
-            .map_err(|_| Malformed("there is no memory for a list"))?;
-        for _ in 0..count {
-            items.push(Self::get(from)?);
-        }
-        Ok(items)
+        from.list(count, Self::get)
     }
 }
 

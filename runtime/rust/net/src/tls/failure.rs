@@ -2,29 +2,29 @@
 // Whatever the library may report has its own words at least.
 #![allow(clippy::wildcard_enum_match_arm)]
 
-use rustls::{AlertDescription, CertificateError, Error as Tls, PeerIncompatible as Lacks};
+use rustls::{AlertDescription, CertificateError, Error as TlsError, PeerIncompatible};
 
 use crate::Error;
 
 /// The error of a session that did not begin because of this.
-pub(super) fn of(error: &Tls) -> Error {
+pub(super) fn of(error: &TlsError) -> Error {
     let text = match error {
-        Tls::InvalidCertificate(problem) => return wrong_certificate(problem),
-        Tls::NoCertificatesPresented => {
+        TlsError::InvalidCertificate(problem) => return wrong_certificate(problem),
+        TlsError::NoCertificatesPresented => {
             "the other side has no certificate: give it one, with its key"
         }
-        Tls::AlertReceived(alert) => return alerted(*alert),
-        Tls::PeerIncompatible(
-            Lacks::ServerTlsVersionIsDisabledByOurConfig
-            | Lacks::SupportedVersionsExtensionRequired
-            | Lacks::ServerDoesNotSupportTls12Or13
-            | Lacks::Tls12NotOffered
-            | Lacks::Tls12NotOfferedOrEnabled,
+        TlsError::AlertReceived(alert) => return alerted(*alert),
+        TlsError::PeerIncompatible(
+            PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig
+            | PeerIncompatible::SupportedVersionsExtensionRequired
+            | PeerIncompatible::ServerDoesNotSupportTls12Or13
+            | PeerIncompatible::Tls12NotOffered
+            | PeerIncompatible::Tls12NotOfferedOrEnabled,
         ) => "the other side does not support TLS 1.3",
-        Tls::InvalidMessage(_) => {
+        TlsError::InvalidMessage(_) => {
             "the other side does not speak TLS: use a `tls://` address on both sides or on neither"
         }
-        Tls::NoApplicationProtocol => NO_PROTOCOL,
+        TlsError::NoApplicationProtocol => NO_PROTOCOL,
         other => return failed(&other.to_string()),
     };
     failed(text)

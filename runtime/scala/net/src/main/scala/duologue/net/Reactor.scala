@@ -54,14 +54,12 @@ private[net] object Reactor {
   private def run(): Unit =
     while (true) {
       try {
-        if (!requests.isEmpty) {
-          selector.selectNow(): Unit
-          tick()
-        } else if (!collecting.isEmpty) {
-          selector.select(Tick): Unit
-          tick()
-        } else if (!beating.isEmpty) selector.select(Beat): Unit
+        val ticks = !collecting.isEmpty
+        if (!requests.isEmpty) selector.selectNow(): Unit
+        else if (ticks) selector.select(Tick): Unit
+        else if (!beating.isEmpty) selector.select(Beat): Unit
         else selector.select(): Unit
+        if (ticks) tick()
         if (System.nanoTime() - beatenAt >= Beat * 1000000L) {
           beatenAt = System.nanoTime()
           beating.removeIf(connection => !guarded(connection.beat())): Unit
