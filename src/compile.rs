@@ -29,6 +29,7 @@ pub struct Request {
 
 /// The result of a request.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Compilation {
     /// All texts, so that diagnostics can be shown.
     pub sources: Sources,

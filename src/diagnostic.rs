@@ -15,6 +15,7 @@ pub enum Level {
 
 /// A location with a short text about it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Label {
     /// The location.
     pub span: Span,
@@ -24,6 +25,7 @@ pub struct Label {
 
 /// A replacement of one range of text.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Edit {
     /// The range to replace; empty for an insertion.
     pub span: Span,
@@ -85,6 +87,7 @@ impl Edit {
 
 /// A repair: what to do, in words and, if it is mechanical, also as edits.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Help {
     /// What to do.
     pub text: String,
@@ -97,6 +100,7 @@ pub struct Help {
 
 /// A problem, in the user's terms.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// The kebab-case name of the rule or error.
     pub rule: &'static str,

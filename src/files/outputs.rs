@@ -37,6 +37,7 @@ pub enum Change {
 
 /// A file that should exist after the run.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Planned {
     /// The target it belongs to.
     pub target: Target,
@@ -54,6 +55,7 @@ pub struct Planned {
 
 /// All files of a run.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outputs {
     /// The files, target by target, ordered by path.
     pub files: Vec<Planned>,

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 /// A finding with its locations resolved. Lines and columns count from 1, columns are in characters, and ends are exclusive.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Record {
     /// The rule's name.
     pub rule: &'static str,
@@ -31,6 +32,7 @@ pub struct Record {
 
 /// A range of a text with a label.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Place {
     /// The file.
     pub path: String,
@@ -42,6 +44,7 @@ pub struct Place {
 
 /// A range of a text.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Range {
     /// The first character.
     pub start: Point,
@@ -51,6 +54,7 @@ pub struct Range {
 
 /// A position in a text.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Point {
     /// From 1.
     pub line: usize,
@@ -62,6 +66,7 @@ pub struct Point {
 
 /// A repair.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Repair {
     /// What to do, in words.
     pub title: String,
@@ -73,6 +78,7 @@ pub struct Repair {
 
 /// A new text for a range.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct Replacement {
     /// The file.
     pub path: String,

@@ -15,6 +15,7 @@ use std::path::Path;
 
 /// A language Duologue generates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Target {
     /// Rust, edition 2021 and newer.
     Rust,
@@ -154,6 +155,7 @@ impl OutputFile {
 
 /// What a target generated.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Generated {
     /// The files, ordered by path. No path occurs twice.
     pub files: Vec<OutputFile>,
