@@ -31,6 +31,13 @@ const PHRASES: &[(&str, &str)] = &[
     ("on the way", "in transit, before it"),
     ("so long until", "until"),
     ("as they stand here", "unchanged"),
+    ("imported ones included", "including imported ones"),
+    ("also after", "even after"),
+    ("some microseconds", "a few microseconds"),
+    ("some milliseconds", "a few milliseconds"),
+    ("some seconds", "a few seconds"),
+    ("turns the direction", "reverses the direction"),
+    ("direction turns", "direction changes"),
 ];
 
 /// Where text is not ours to change: inputs that tests quote, and names of tests, which pages link to by name.

@@ -2,7 +2,7 @@
  * How a thread waits before it sleeps: one policy, with fixed limits, for every wait, in this process and
  * between processes.
  *
- * Sleeping and being woken takes some microseconds where the processor stays awake and tens of microseconds
+ * Sleeping and being woken takes a few microseconds where the processor stays awake and tens of microseconds
  * where it halts, while a running peer answers in a tenth of a microsecond. So a thread spins DUO_SPINS times,
  * which is about as long as an answer of a running peer takes. Then it yields YIELDS times: a peer that waits
  * for a processor gets this one, for a fraction of what sleeping and being woken costs. After that it sleeps,

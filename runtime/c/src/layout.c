@@ -85,7 +85,7 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
     clear_lines(session, 0, dirty);
     duo_atomic_store(&session->credit, 0, memory_order_relaxed);
     uint64_t at = epoch << EPOCH_SHIFT | (protocol->first->stays ? STAYS : 0) | (swaps ? SWAPS : 0);
-    /* duologue/pipe.h swaps only where each message turns the direction. */
+    /* duologue/pipe.h swaps only where each message reverses the direction. */
     bool turns = shape->per_line == 1 && shape->lines == 1 && !shape->unbounded;
     session->is_apart = swaps && !turns;
     for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++) {

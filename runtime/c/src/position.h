@@ -4,7 +4,7 @@
  * The messages of a session are totally ordered and both sides know the order, so both compute the same
  * positions without communicating. A position consists of a line of the ring, a slot in that line (`place`
  * in the code), and an epoch. The epoch counts how often the index went back to line 0, because the
- * direction turned or because an unbounded run came round the ring (a lap). A line's word contains the
+ * direction changed or because an unbounded run came round the ring (a lap). A line's word contains the
  * epoch of the messages in it and their count, which distinguishes them from all earlier ones.
  *
  *     word      63 epoch 43 | 42 count 40 | 39 processor 32 | 31 indexes 4 | 3 flags 0
@@ -119,7 +119,7 @@ static inline uint64_t epoch_of(uint64_t at)
     return at >> EPOCH_SHIFT;
 }
 
-/* After a message that turns the direction. If the epoch is 1 all words must be cleared. */
+/* After a message that reverses the direction. If the epoch is 1 all words must be cleared. */
 static inline uint64_t turned(uint64_t at)
 {
     uint64_t epoch = epoch_of(at) >= DUO_RENEWAL ? 1 : epoch_of(at) + 1;

@@ -2,7 +2,7 @@
  * The processor on which a thread runs, for the cost of a load.
  *
  * A receiver whose peer last ran on the same processor gains nothing by spinning, since the peer
- * does not run in the meantime. So a sender puts its processor into each message that turns the
+ * does not run in the meantime. So a sender puts its processor into each message that reverses the
  * direction. The number is a hint: a thread may be moved at any time. Since version 2.35 the C
  * library registers an area with the kernel for each thread, in which the kernel keeps the number
  * as the second field, and provides the offset of the area from the thread pointer (`fs`).

@@ -6,7 +6,7 @@
  *
  * A state has one direction, so a side sends only after it has read everything the other side sent, and messages are
  * in flight in one direction at a time. So one ring serves both directions, the index goes back to 0 when the
- * direction turns, and an alternating exchange stays in one cache line.
+ * direction changes, and an alternating exchange stays in one cache line.
  *
  * There are two ways to publish. A receiver that finds nothing may go to sleep, and the sender must notice this; and
  * nothing may be sent to a receiver that has disconnected. Both sides know from the position which way is used:
@@ -34,7 +34,7 @@
  *     the notifier gives it up, only when `notifier` is clear (acquire). So the notifier and the session outlive the
  *     call.
  * (c) Disconnecting and the last message: leave.c. A full ring: credit.c.
- * (d) Clearing. When epochs restart at 1, the receiver of the message that turns the direction clears the words of the
+ * (d) Clearing. When epochs restart at 1, the receiver of the message that reverses the direction clears the words of the
  *     lines that short runs reach, except for that of the first line. All messages have been read, and the peer reads
  *     only the first line. The other lines are as in a new ring: neither side has read them. The first sender that
  *     comes near them clears them before it publishes anything in the last line before them; the receiver reads them
@@ -177,7 +177,7 @@ static inline void go_on(duo_session *session, duo_side *side, const duo_state *
     set_position(side, at | (next->stays ? STAYS : 0));
 }
 
-/* Steps past a message of this side that turns the direction. */
+/* Steps past a message of this side that reverses the direction. */
 static inline void turn_out(duo_session *session, duo_side *side, const duo_state *next)
 {
     set_position(side, turned(side->at) | (next->stays ? STAYS : 0));
@@ -201,7 +201,7 @@ static inline void make_ready(duo_session *session, uint64_t at)
     session->is_whole = true;
 }
 
-/* Steps past a message of the peer that turns the direction and was in `word`. */
+/* Steps past a message of the peer that reverses the direction and was in `word`. */
 static inline void turn_in(duo_session *session, duo_side *side, uint64_t word,
                                const duo_state *next)
 {

@@ -35,7 +35,7 @@
  *     each: such a run uses the first line, once, and leaves the counts of lines and bytes where a run that begins
  *     finds them. So the turn also counts which use of the line is next, which gives its parity. A receiver accepts a
  *     word only if it has this parity, one message and nothing else, and a tag that generated code knows to be a
- *     message of numbers that turns the direction. It leaves everything else to the library, which accounts for what
+ *     message of numbers that reverses the direction. It leaves everything else to the library, which accounts for what
  *     was done and checks again. The rest is (a) and (b).
  * (f) Keeping back. Only the receiver's speed depends on this. The line that a receiver reads, and some after it that
  *     its processor prefetches, leave the sender's cache, and the sender has to fetch them back before it can go on:

@@ -23,7 +23,7 @@
 #define LARGEST ((size_t)64 << 20)
 #define LARGEST_REGION ((size_t)1 << 30)
 
-/* In nanoseconds; laying out a region takes some microseconds. */
+/* In nanoseconds; laying out a region takes a few microseconds. */
 #define MOST_LAYING_OUT UINT64_C(5000000000)
 
 enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };

@@ -138,7 +138,7 @@ duo_status duo_shm_create(size_t space, int *region)
     return DUO_OK;
 }
 
-/* How long to wait for another process that is creating the region of a name, which takes some microseconds. */
+/* How long to wait for another process that is creating the region of a name, which takes a few microseconds. */
 #define MOST_MAKING UINT64_C(5000000000)
 
 /* Waits for the lock under which the region of a name is created. */

@@ -4,7 +4,7 @@ use super::view::UnitView;
 use crate::endpoint::Edge;
 use crate::protocol::{Builtin, Entry, Message, Type};
 
-/// The header checks for at most this many messages of a state that turn the direction; the library finds the others.
+/// The header checks for at most this many messages of a state that reverse the direction; the library finds the others.
 const MOST_SINGLE_LINE_TURNS: usize = 4;
 
 impl UnitView<'_> {
@@ -43,7 +43,7 @@ impl UnitView<'_> {
             .collect()
     }
 
-    /// Whether a message consists only of 8-byte numbers, at most as many as fit in a line, and turns the direction, in a
+    /// Whether a message consists only of 8-byte numbers, at most as many as fit in a line, and reverses the direction, in a
     /// protocol that can be used in shared memory.
     pub fn is_single_line_turn(&self, index: usize, message: &Message) -> bool {
         let mut entries = message.entries.iter();

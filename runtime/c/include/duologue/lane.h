@@ -1,7 +1,7 @@
 /*
  * duologue/lane.h: the path that most numbers take to and from another process. In a lane, numbers follow one
  * another: each is like the one before, in a line that has free slots or was seen to have more numbers. In
- * single-line turns each message turns the direction, and all go back and forth in one line. Code that is generated for
+ * single-line turns each message reverses the direction, and all go back and forth in one line. Code that is generated for
  * sessions between processes includes this in its headers; everything else, and all of C++, goes through the
  * library. Not for programs.
  *
@@ -229,7 +229,7 @@ DUO_MUST_CHECK DUO_INLINE duo_status duo_single_line_send(duo_endpoint from, duo
 
 /*
  * Returns the tag, as users see it, of a message that is the only one in the line; 0 if it does not arrive
- * at once, or if this is not such a run. If it consists of numbers only and turns the direction, they are at
+ * at once, or if this is not such a run. If it consists of numbers only and reverses the direction, they are at
  * `cursor->slot`, and `duo_single_line_taken` is next.
  */
 DUO_INLINE unsigned duo_single_line_tag(duo_cursor *cursor, duo_endpoint from, duo_role role, uint64_t wait)

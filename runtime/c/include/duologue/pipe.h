@@ -361,7 +361,7 @@ DUO_INLINE duo_endpoint duo_go_on(const duo_cursor *cursor, duo_endpoint from, b
     return duo_use_up(cursor, from);
 }
 
-/* Steps past a message that turns the direction. `others` are the parts of a position that this does not change. */
+/* Steps past a message that reverses the direction. `others` are the parts of a position that this does not change. */
 DUO_INLINE duo_endpoint duo_turn_on(const duo_cursor *cursor, duo_endpoint from, bool stays, uint64_t others)
 {
     duo_side *side = cursor->side;

@@ -172,7 +172,7 @@ static inline bool duo_is_tag(unsigned tag, unsigned variants)
 typedef enum duo_edge {
     /* The same side continues. */
     DUO_STAY,
-    /* The direction turns. */
+    /* The direction changes. */
     DUO_TURN,
     /* Neither: the session is over. */
     DUO_END

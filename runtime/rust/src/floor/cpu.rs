@@ -1,7 +1,7 @@
 //! The processor on which a thread runs, at the cost of one load.
 //!
 //! A receiver whose peer last ran on the same processor cannot gain anything by spinning: the peer does not run in the
-//! meantime. So the sender stamps its processor on each message that turns the direction. The number is a hint: a
+//! meantime. So the sender stamps its processor on each message that reverses the direction. The number is a hint: a
 //! thread may be moved at any time.
 
 /// The number of a processor plus one, or 0 if it is not known. Numbers above 126 count as unknown, and so does that of

@@ -50,7 +50,7 @@ impl Pipe {
         }
     }
 
-    /// The pipe of this side, which sends next, after the message that was found in this word and turns the direction.
+    /// The pipe of this side, which sends next, after the message that was found in this word and reverses the direction.
     #[inline(always)]
     pub(crate) fn after_turn(self, layout: &Layout, word: LineWord) -> Pipe {
         let own = self.private_of(1 - layout.sender_or(self.peer()));

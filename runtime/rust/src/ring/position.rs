@@ -2,7 +2,7 @@
 //!
 //! The messages of a session are totally ordered and both sides know the order, so both compute the same positions
 //! without communicating. A position is a line of the ring, a slot in that line, and an *epoch*: the number of times
-//! the index went back to line 0, because the direction turned or because an unbounded run wrapped around the ring (a
+//! the index went back to line 0, because the direction changed or because an unbounded run wrapped around the ring (a
 //! *lap*). A line is stamped with the epoch of its messages and their count, which distinguishes them from all earlier
 //! ones.
 
@@ -247,7 +247,7 @@ impl Position {
         self.epoch() >= RENEWAL
     }
 
-    /// The position after a message that turns the direction.
+    /// The position after a message that reverses the direction.
     #[inline]
     pub(crate) fn turned(self) -> Position {
         const RENEWED: u64 = ((RENEWAL - 1) as u64) << EPOCH_SHIFT;

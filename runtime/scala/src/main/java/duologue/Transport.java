@@ -29,7 +29,7 @@ public interface Transport {
     /** Calls {@link FarEnd#flush(boolean)} within a few milliseconds, in a thread of its own. */
     void collect();
 
-    /** Calls {@link FarEnd#lose} if the connection is not closed within some seconds: the session is over. */
+    /** Calls {@link FarEnd#lose} if the connection is not closed within a few seconds: the session is over. */
     void linger();
 
     /** Closes the connection. May be called more than once. */

@@ -71,7 +71,7 @@ package object duologue {
   /** Calls back when an operation on `endpoint` would not wait: a message has arrived or can be sent, or the peer has closed
     * the session. The endpoint is not consumed: it is unchanged when `callback` runs, and cannot be used until then. `Left`
     * means that the endpoint's own side was abandoned in the meantime. The callback is called exactly once: immediately if
-    * the endpoint is ready, and also after [[Wait.end]]. Otherwise it runs in the thread that makes the endpoint ready or,
+    * the endpoint is ready, and likewise after [[Wait.end]]. Otherwise it runs in the thread that makes the endpoint ready or,
     * occasionally in a long run, in the common pool of the Java library, so it must not wait. What it throws goes to the
     * uncaught exception handler of that thread. Throws [[EndpointUsed]] if the endpoint was already used. Effect libraries
     * build on this.
