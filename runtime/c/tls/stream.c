@@ -150,7 +150,7 @@ static duo_status shake_hands(const duo_net_stream *stream, short *events, duo_p
         const unsigned char *protocol;
         unsigned size;
         SSL_get0_alpn_selected(state->ssl, &protocol, &size);
-        if (size == sizeof DUO_TLS_ALPN - 2 && memcmp(protocol, DUO_TLS_ALPN + 1, size) == 0) return DUO_OK;
+        if (size == sizeof DUO_TLS_ALPN - 2 && memcmp(protocol, &DUO_TLS_ALPN[1], size) == 0) return DUO_OK;
         duo_tls_needs_protocol(problem);
         return DUO_TLS;
     }
@@ -184,6 +184,8 @@ static void finish(const duo_net_stream *stream)
 {
     duo_tls_state *state = state_of(stream);
     if (state->has_failed || state->write_error != 0 || SSL_in_init(state->ssl)) return;
+    /* A second call would read. */
+    if (SSL_get_shutdown(state->ssl) & SSL_SENT_SHUTDOWN) return;
     ERR_clear_error();
     (void)SSL_shutdown(state->ssl);
     ERR_clear_error();
