@@ -23,8 +23,14 @@ struct run {
 
 #define MINUTE UINT64_C(60000000000)
 
+static void report_failure(const duo_problem *failed, void *context)
+{
+    (void)context;
+    fprintf(stderr, "%s\n", failed->text);
+}
+
 static duo_problem problem;
-static duo_net_options options = {.problem = &problem};
+static duo_net_options options = {.problem = &problem, .failed = report_failure};
 
 #define PROGRAMS(name, prefix, state)                                                              \
     duo_status name##_case_client(prefix##_client_##state##_t, struct transcript *);               \

@@ -32,7 +32,7 @@ impl Language {
     }
 
     /// The program, without its arguments.
-    fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
             Language::Rust => crate::rust::remote_program(),
             Language::C => crate::c::remote_program(),
