@@ -4,11 +4,16 @@
  * where the conversation does not expect it.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cases.h"
 #include "transcript.h"
+
+#ifdef WITH_TLS
+#include "duologue/tls.h"
+#endif
 
 struct run {
     const char *name;
@@ -18,13 +23,22 @@ struct run {
 
 #define MINUTE UINT64_C(60000000000)
 
+static void report_failure(const duo_problem *failed, void *context)
+{
+    (void)context;
+    fprintf(stderr, "%s\n", failed->text);
+}
+
+static duo_problem problem;
+static duo_net_options options = {.problem = &problem, .failed = report_failure};
+
 #define PROGRAMS(name, prefix, state)                                                              \
     duo_status name##_case_client(prefix##_client_##state##_t, struct transcript *);               \
     duo_status name##_case_server(prefix##_server_##state##_t, struct transcript *);               \
     static duo_status run_client_of_##name(const char *address, struct transcript *transcript)     \
     {                                                                                              \
         prefix##_client_##state##_t client;                                                        \
-        TRY(prefix##_client_connect(address, NULL, &client));                                      \
+        TRY(prefix##_client_connect(address, &options, &client));                                  \
         return name##_case_client(client, transcript);                                             \
     }                                                                                              \
     static duo_status run_server_of_##name(duo_listener *listener, struct transcript *transcript)  \
@@ -49,7 +63,7 @@ static int report(duo_status status)
     case DUO_BROKEN: why = "broken"; break;
     case DUO_LATE: why = "late"; break;
     case DUO_REFUSED: why = "refused"; break;
-    default: fprintf(stderr, "%s\n", duo_status_text(status)); return 1;
+    default: fprintf(stderr, "%s %s\n", duo_status_text(status), problem.text); return 1;
     }
     printf("why %s\n", why);
     return 3;
@@ -58,12 +72,30 @@ static int report(duo_status status)
 static duo_status serve(const struct run *run, const char *address, struct transcript *transcript)
 {
     duo_listener *listener;
-    TRY(duo_listen(address, NULL, &listener));
+    TRY(duo_listen(address, &options, &listener));
     printf("listening %s\n", duo_listener_address(listener));
     duo_status status = run->server(listener, transcript);
     duo_listener_close(listener);
     return status;
 }
+
+#ifdef WITH_TLS
+/* The certificates of a side, from the folder that the environment names, if it names one. */
+static duo_status secure(const char *side)
+{
+    const char *folder = getenv("DUOLOGUE_TLS");
+    if (folder == NULL) return DUO_OK;
+    static char authorities[512], chain[512], key[512];
+    snprintf(authorities, sizeof authorities, "%s/ca.pem", folder);
+    snprintf(chain, sizeof chain, "%s/%s.pem", folder, side);
+    snprintf(key, sizeof key, "%s/%s.key", folder, side);
+    const duo_tls_options files = {.authorities_file = authorities, .chain_file = chain, .key_file = key};
+    static duo_tls *tls;
+    TRY(duo_tls_new(&files, &tls, &problem));
+    options.tls = tls;
+    return DUO_OK;
+}
+#endif
 
 int main(int argc, char **argv)
 {
@@ -75,7 +107,11 @@ int main(int argc, char **argv)
         if (strcmp(runs[i].name, argv[2]) != 0) continue;
         struct transcript *transcript = transcript_new();
         bool is_server = strcmp(argv[1], "server") == 0;
-        duo_status status = is_server ? serve(&runs[i], argv[3], transcript) : runs[i].client(argv[3], transcript);
+        duo_status status = DUO_OK;
+#ifdef WITH_TLS
+        status = secure(argv[1]);
+#endif
+        if (status == DUO_OK) status = is_server ? serve(&runs[i], argv[3], transcript) : runs[i].client(argv[3], transcript);
         transcript_free(transcript);
         return report(status);
     }

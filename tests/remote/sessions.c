@@ -26,13 +26,15 @@ static duo_listener *listen_here(const duo_net_options *options)
 static void addresses(void)
 {
     static const char *const wrong[] = {"", "bank", "http://a:1", "tcp://", "tcp://host", "tcp://host:", "tcp://host:http",
-                                        "tcp://::1:7000", "tcp://[::1:7000", "unix:", "tls://host:7000"};
+                                        "tcp://::1:7000", "tcp://[::1:7000", "unix:", "tls://host"};
     talk_client_ask_t client;
     duo_listener *listener;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK(talk_client_connect(wrong[i], NULL, &client) == DUO_ADDRESS);
         CHECK(duo_listen(wrong[i], NULL, &listener) == DUO_ADDRESS);
     }
+    CHECK(talk_client_connect("tls://host:7000", NULL, &client) == DUO_CERTIFICATES);
+    CHECK(duo_listen("tls://host:7000", NULL, &listener) == DUO_CERTIFICATES);
     char path[200] = "unix:";
     memset(path + 5, 'a', 150);
     CHECK(duo_listen(path, NULL, &listener) == DUO_SYSTEM && errno == ENAMETOOLONG);

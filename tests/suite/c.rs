@@ -11,6 +11,7 @@ mod net;
 mod processes;
 mod programs;
 mod short_enums;
+mod tls;
 
 use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};
 use crate::support::{is_tested, repository, succeed};

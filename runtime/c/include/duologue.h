@@ -93,7 +93,11 @@ typedef enum duo_status {
     /* Over sockets: a time limit has passed. The session, or the attempt to begin one, is over. */
     DUO_LATE,
     /* Over sockets: the text is not an address, or is an address of an unknown kind. */
-    DUO_ADDRESS
+    DUO_ADDRESS,
+    /* Over sockets: an address `tls://host:port` requires `duo_net_options.tls`. */
+    DUO_CERTIFICATES,
+    /* Over sockets: the two sides could not begin TLS, or certificates cannot be used. */
+    DUO_TLS
 } duo_status;
 
 /* A description of the status; the string is static. */

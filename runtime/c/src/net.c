@@ -87,16 +87,14 @@ uint32_t duo_net_largest(const duo_net_options *options)
     return options->largest < UINT32_MAX ? (uint32_t)options->largest : UINT32_MAX;
 }
 
-duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_wire_protocol *protocol,
-                       duo_role role, const duo_net_options *options, const duo_net_terms *terms,
-                       duo_endpoint *endpoint)
+duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wire_protocol *protocol, duo_role role,
+                       const duo_net_options *options, const duo_net_terms *terms, duo_endpoint *endpoint)
 {
     duo_net *net = from_pool();
     if (net == NULL) return NULL;
     net->protocol = protocol;
     net->state = protocol->states;
-    net->descriptor = descriptor;
-    net->is_socket = is_socket;
+    net->stream = *stream;
     net->accepted = accepted;
     net->has_written = net->cannot_write = net->cannot_read = net->lingers = false;
     net->ended = DUO_OK;
@@ -169,8 +167,8 @@ static void leave_gate(duo_net *net)
 void duo_net_finish(duo_net *net)
 {
     leave_gate(net);
-    duo_net_hang_up(net->descriptor, net->is_socket);
-    net->descriptor = -1;
+    duo_net_hang_up(&net->stream);
+    net->stream.descriptor = -1;
     duo_net_forget(&net->in);
     duo_net_forget(&net->out);
     lock_pool();

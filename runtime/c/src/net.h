@@ -25,6 +25,7 @@
 #include <stddef.h>
 
 #include "duologue/net.h"
+#include "net_stream.h"
 #include "tag.h"
 #include "transport.h"
 #include "wire.h"
@@ -91,8 +92,7 @@ typedef struct duo_net {
     /* The state that comes next. */
     const duo_state *state;
     pthread_mutex_t lock;
-    int descriptor;
-    bool is_socket;
+    duo_net_stream stream;
     /* This side has accepted the connection. */
     bool accepted;
     /* Something was written since this side last read: what it waits for has hardly arrived yet. */
@@ -168,24 +168,22 @@ void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until);
 bool duo_net_prepare(int descriptor, bool *is_socket);
 /* A pipe, both ends of which do not block and are closed on exec. */
 bool duo_net_pipe(int ends[2]);
-/* At most `size` bytes. -1 with EAGAIN if nothing can be read or written at once. */
-ptrdiff_t duo_net_read_some(int descriptor, bool is_socket, void *bytes, size_t size);
-ptrdiff_t duo_net_write_some(int descriptor, bool is_socket, const void *bytes, size_t size);
-/* Waits until all is there: DUO_OK, DUO_LATE, DUO_LOST or DUO_SYSTEM. */
-duo_status duo_net_read_all(int descriptor, bool is_socket, void *bytes, size_t size, uint64_t until);
-duo_status duo_net_write_all(int descriptor, bool is_socket, const void *bytes, size_t size, uint64_t until);
-/* Ends a connection: reads off what has arrived, tells the peer, and closes. */
-void duo_net_hang_up(int descriptor, bool is_socket);
 /* Starts a thread that receives no signals; `thread` is NULL if nobody joins it. An error number, or 0. */
 int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context);
 
 /* net_address.c */
-enum { DUO_NET_ADDRESS = 160 };
+enum { DUO_NET_ADDRESS = 160, DUO_NET_HOST = 256 };
+/*
+ * Whether the address asks for TLS: then `tls` and the host are set, otherwise `tls` is NULL. DUO_CERTIFICATES if the
+ * options have none.
+ */
+duo_status duo_net_secures(const char *address, bool listens, const duo_net_options *options, const duo_tls **tls,
+                           char host[DUO_NET_HOST]);
 /* A connected descriptor, or a listening one. */
 duo_status duo_net_dial(const char *address, uint64_t until, int *descriptor);
 duo_status duo_net_bind(const char *address, int *descriptor, char *path, size_t room);
 /* The text of an address of this socket, or of its peer. */
-void duo_net_spell(int descriptor, bool of_peer, char *text, size_t room);
+void duo_net_spell(int descriptor, bool of_peer, bool is_tls, char *text, size_t room);
 
 /* net_hello.c */
 typedef struct duo_net_hello {
@@ -245,9 +243,8 @@ typedef struct duo_net_terms {
     uint16_t heartbeat;
 } duo_net_terms;
 /* Begins a session on a connection whose handshake is over; NULL if memory ran out. */
-duo_net *duo_net_begin(int descriptor, bool is_socket, bool accepted, const duo_wire_protocol *protocol,
-                       duo_role role, const duo_net_options *options, const duo_net_terms *terms,
-                       duo_endpoint *endpoint);
+duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wire_protocol *protocol, duo_role role,
+                       const duo_net_options *options, const duo_net_terms *terms, duo_endpoint *endpoint);
 /* Joins the sessions of a listener. Returns whether the session has to be ended at once. */
 bool duo_net_enter(duo_net *net, duo_net_gate *gate);
 void duo_net_let_go(duo_net_gate *gate);

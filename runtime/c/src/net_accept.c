@@ -47,13 +47,13 @@ unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, 
     return DUO_VERDICT_UNKNOWN_PROTOCOL;
 }
 
-void duo_net_refuse(int descriptor, bool is_socket, unsigned verdict, uint32_t wait)
+void duo_net_refuse(const duo_net_stream *stream, unsigned verdict, uint32_t wait)
 {
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_ANSWER];
     duo_net_answer answer = {.verdict = verdict, .wait = wait};
     size_t size = duo_net_write_answer(bytes, &answer);
     /* Nothing was written before, so there is space for it; if there is not, the peer finds the connection closed. */
-    (void)duo_net_write_some(descriptor, is_socket, bytes, size);
+    (void)duo_net_write_some(stream, bytes, size);
 }
 
 duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address,
@@ -62,7 +62,7 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
     const duo_net_options *options = &offer->options;
     duo_peer peer = duo_net_peer(hello, address);
     if (options->admit != NULL && !options->admit(&peer, options->context)) {
-        duo_net_refuse(greeting->descriptor, greeting->is_socket, DUO_VERDICT_NOT_ADMITTED, 0);
+        duo_net_refuse(&greeting->stream, DUO_VERDICT_NOT_ADMITTED, 0);
         return DUO_REFUSED;
     }
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_ANSWER];
@@ -72,8 +72,7 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
                              .heartbeat = options->heartbeat};
     duo_net_terms terms = {hello->largest, hello->heartbeat};
     size_t size = duo_net_write_answer(bytes, &answer);
-    *net = duo_net_begin(greeting->descriptor, greeting->is_socket, true, offer->protocol, offer->role, options,
-                         &terms, endpoint);
+    *net = duo_net_begin(&greeting->stream, true, offer->protocol, offer->role, options, &terms, endpoint);
     if (*net == NULL) return DUO_NO_MEMORY;
     /* The answer is written like a message: what the system does not accept at once is left to the writer. */
     pthread_mutex_lock(&(*net)->lock);
@@ -104,8 +103,7 @@ duo_net_found duo_net_listen_to(duo_net_greeting *greeting, duo_status *status)
         if (found != DUO_NET_MORE) return found;
         /* Exactly the hello: what follows belongs to the session. */
         uint8_t *place = greeting->bytes + greeting->size;
-        ptrdiff_t done =
-            duo_net_read_some(greeting->descriptor, greeting->is_socket, place, whole - greeting->size);
+        ptrdiff_t done = duo_net_read_some(&greeting->stream, place, whole - greeting->size);
         if (done < 0 && errno == EAGAIN) return DUO_NET_MORE;
         if (done <= 0) {
             *status = done == 0 || errno == ECONNRESET ? DUO_LOST : DUO_SYSTEM;
@@ -123,7 +121,7 @@ static duo_status greet(duo_net_greeting *greeting, const duo_net_offer *offer, 
     while ((found = duo_net_listen_to(greeting, &status)) == DUO_NET_MORE) {
         if (status != DUO_OK) return status;
         if (duo_net_is_past(until)) return DUO_LATE;
-        duo_net_poll(greeting->descriptor, POLLIN, until);
+        duo_net_poll(greeting->stream.descriptor, POLLIN, until);
     }
     if (found == DUO_NET_ALIEN) return DUO_BROKEN;
     unsigned verdict = DUO_VERDICT_MALFORMED;
@@ -133,11 +131,11 @@ static duo_status greet(duo_net_greeting *greeting, const duo_net_offer *offer, 
     else if (found == DUO_NET_GOOD && duo_net_read_hello(greeting->bytes, greeting->size, &hello))
         verdict = duo_net_judge(&hello, offer, 1, &chosen);
     if (chosen == NULL) {
-        duo_net_refuse(greeting->descriptor, greeting->is_socket, verdict, 0);
+        duo_net_refuse(&greeting->stream, verdict, 0);
         return DUO_REFUSED;
     }
     char address[DUO_NET_ADDRESS];
-    duo_net_spell(greeting->descriptor, true, address, sizeof address);
+    duo_net_spell(greeting->stream.descriptor, true, false, address, sizeof address);
     duo_net *net;
     return duo_net_admit(greeting, &hello, address, chosen, verdict, &net, endpoint);
 }
@@ -150,11 +148,12 @@ duo_status duo_net_accept_over(int descriptor, const duo_wire_protocol *protocol
     *endpoint = (duo_endpoint){NULL, 0};
     duo_net_greeting greeting;
     memset(&greeting, 0, offsetof(duo_net_greeting, bytes));
-    greeting.descriptor = descriptor;
     const duo_net_offer offer = {.protocol = protocol, .role = role, .options = *options};
-    duo_status status = duo_net_prepare(descriptor, &greeting.is_socket) ? DUO_OK : DUO_SYSTEM;
+    bool is_socket;
+    duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
+    greeting.stream = duo_net_plain(descriptor, is_socket);
     uint64_t until = duo_net_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
     if (status == DUO_OK) status = greet(&greeting, &offer, until, endpoint);
-    if (status != DUO_OK) duo_net_hang_up(descriptor, greeting.is_socket);
+    if (status != DUO_OK) duo_net_hang_up(&greeting.stream);
     return status;
 }

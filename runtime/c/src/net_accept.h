@@ -4,10 +4,15 @@
 
 #include "net.h"
 
+/* A connection of a listener first secures itself; after a failure of that the peer has a moment to read why. */
+typedef enum duo_net_stage { DUO_NET_GREETS, DUO_NET_SHAKES_HANDS, DUO_NET_FAILED } duo_net_stage;
+
 /* A connection whose hello is arriving. */
 typedef struct duo_net_greeting {
-    int descriptor;
-    bool is_socket;
+    duo_net_stream stream;
+    duo_net_stage stage;
+    /* What to poll before it continues. */
+    short events;
     /* When it must be there. */
     uint64_t until;
     size_t size;
@@ -17,7 +22,7 @@ typedef struct duo_net_greeting {
 
 /* Reads what has arrived of a hello. While that is DUO_NET_MORE, a status other than DUO_OK means that no more comes. */
 duo_net_found duo_net_listen_to(duo_net_greeting *greeting, duo_status *status);
-void duo_net_refuse(int descriptor, bool is_socket, unsigned verdict, uint32_t wait);
+void duo_net_refuse(const duo_net_stream *stream, unsigned verdict, uint32_t wait);
 /* Asks the program, answers, and begins the session; the connection stays open if the result is not DUO_OK. */
 duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address,
                          const duo_net_offer *offer, unsigned verdict, duo_net **net, duo_endpoint *endpoint);

@@ -16,7 +16,7 @@
 
 #include "net.h"
 
-enum { BACKLOG = 1024, MOST_HOST = 256 };
+enum { BACKLOG = 1024 };
 
 /* How long an attempt waits before the next one, where a Unix socket has no space for another connection. */
 static const struct timespec pause_of_full = {0, 1000000};
@@ -49,14 +49,14 @@ static duo_status local_place(const char *path, place *found)
     return DUO_OK;
 }
 
-/* Looks up `tcp://HOST:PORT`; the result is freed by `freeaddrinfo`. */
-static duo_status look_up(const char *address, bool listens, struct addrinfo **found)
+/* Splits `tcp://HOST:PORT` or `tls://HOST:PORT`. The host is without its brackets. */
+static duo_status split(const char *address, bool listens, char name[DUO_NET_HOST], const char **port)
 {
-    if (strncmp(address, "tcp://", 6) != 0) return DUO_ADDRESS;
+    if (strncmp(address, "tcp://", 6) != 0 && strncmp(address, "tls://", 6) != 0) return DUO_ADDRESS;
     const char *host = address + 6, *end = strrchr(host, ':');
     if (end == NULL || end[1] == '\0') return DUO_ADDRESS;
-    const char *port = end + 1;
-    if (strspn(port, "0123456789") != strlen(port)) return DUO_ADDRESS;
+    *port = end + 1;
+    if (strspn(*port, "0123456789") != strlen(*port)) return DUO_ADDRESS;
     bool is_bracketed = host[0] == '[';
     if (is_bracketed) {
         host += 1;
@@ -64,14 +64,38 @@ static duo_status look_up(const char *address, bool listens, struct addrinfo **f
         if (end <= host || *end != ']') return DUO_ADDRESS;
     }
     size_t size = (size_t)(end - host);
-    char name[MOST_HOST];
-    if (size >= sizeof name || (size == 0 && !listens)) return DUO_ADDRESS;
+    if (size >= DUO_NET_HOST || (size == 0 && !listens)) return DUO_ADDRESS;
     if (!is_bracketed && memchr(host, ':', size) != NULL) return DUO_ADDRESS;
     memcpy(name, host, size);
     name[size] = '\0';
+    return DUO_OK;
+}
+
+duo_status duo_net_secures(const char *address, bool listens, const duo_net_options *options, const duo_tls **tls,
+                           char host[DUO_NET_HOST])
+{
+    const char *port;
+    *tls = NULL;
+    if (strncmp(address, "tls:", 4) != 0) return DUO_OK;
+    duo_status status = split(address, listens, host, &port);
+    if (status != DUO_OK) return status;
+    *tls = options->tls;
+    if (*tls != NULL) return DUO_OK;
+    if (options->problem != NULL)
+        duo_net_explain(options->problem, "`%s` requires certificates: give them with `duo_net_options.tls`", address);
+    return DUO_CERTIFICATES;
+}
+
+/* Looks up the host of an address; the result is freed by `freeaddrinfo`. */
+static duo_status look_up(const char *address, bool listens, struct addrinfo **found)
+{
+    char name[DUO_NET_HOST];
+    const char *port;
+    duo_status status = split(address, listens, name, &port);
+    if (status != DUO_OK) return status;
     struct addrinfo hints = {
         .ai_flags = listens ? AI_PASSIVE : 0, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    int failed = getaddrinfo(size == 0 ? NULL : name, port, &hints, found);
+    int failed = getaddrinfo(name[0] == '\0' ? NULL : name, port, &hints, found);
     if (failed == 0) return DUO_OK;
     if (failed == EAI_MEMORY) return DUO_NO_MEMORY;
     if (failed != EAI_SYSTEM) errno = EADDRNOTAVAIL;
@@ -217,7 +241,7 @@ duo_status duo_net_bind(const char *address, int *descriptor, char *path, size_t
     return status;
 }
 
-void duo_net_spell(int descriptor, bool of_peer, char *text, size_t room)
+void duo_net_spell(int descriptor, bool of_peer, bool is_tls, char *text, size_t room)
 {
     place at;
     memset(&at, 0, sizeof at);
@@ -231,8 +255,9 @@ void duo_net_spell(int descriptor, bool of_peer, char *text, size_t room)
         snprintf(text, room, "unix:%.*s", length, at.local.sun_path);
         return;
     }
-    char host[MOST_HOST], port[16];
+    char host[DUO_NET_HOST], port[16];
     const int how = NI_NUMERICHOST | NI_NUMERICSERV;
     if (getnameinfo(&at.any, size, host, sizeof host, port, sizeof port, how) != 0) return;
-    snprintf(text, room, at.any.sa_family == AF_INET6 ? "tcp://[%s]:%s" : "tcp://%s:%s", host, port);
+    const char *scheme = is_tls ? "tls" : "tcp";
+    snprintf(text, room, at.any.sa_family == AF_INET6 ? "%s://[%s]:%s" : "%s://%s:%s", scheme, host, port);
 }

@@ -1,5 +1,6 @@
 /* Beginning a session as the connecting side. */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "net.h"
@@ -43,22 +44,39 @@ static bool fits(const duo_net_answer *answer, const duo_wire_protocol *protocol
     }
 }
 
-static duo_status greet(int descriptor, bool is_socket, const duo_wire_protocol *protocol, duo_role role,
-                        const duo_net_options *options, uint64_t until, duo_net_terms *terms)
+/* Whether these bytes, which are fewer than an answer, are the alert of a listener with TLS. */
+static bool is_alert(const uint8_t *bytes)
+{
+    return bytes[0] == 0x15 && bytes[1] == 3;
+}
+
+/* Why there is no answer. */
+static duo_status no_answer(const duo_net_stream *stream, const uint8_t *bytes, duo_problem *problem, duo_status status)
+{
+    int reason = errno;
+    if (stream->kind->explain(stream, problem)) return DUO_TLS;
+    errno = reason;
+    if (status != DUO_LOST || !is_alert(bytes)) return status;
+    duo_net_explain(problem, "%s", DUO_NET_SPEAKS_TLS);
+    return DUO_TLS;
+}
+
+static duo_status greet(const duo_net_stream *stream, const duo_wire_protocol *protocol, duo_role role,
+                        const duo_net_options *options, uint64_t until, duo_net_terms *terms, duo_problem *problem)
 {
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN];
     size_t size = write_hello(bytes, protocol, role, options);
     if (size == 0) return DUO_TOO_LARGE;
-    duo_status status = duo_net_write_all(descriptor, is_socket, bytes, size, until);
+    duo_status status = duo_net_write_all(stream, bytes, size, until);
     /* A side that refuses may have closed before it has read everything: its answer is there. */
-    if (status != DUO_OK && status != DUO_LOST) return status;
+    if (status != DUO_OK && status != DUO_LOST) return no_answer(stream, bytes, problem, status);
     duo_net_answer answer;
-    status = duo_net_read_all(descriptor, is_socket, bytes, DUO_NET_HEAD, until);
-    if (status != DUO_OK) return status;
+    status = duo_net_read_all(stream, bytes, DUO_NET_HEAD, until);
+    if (status != DUO_OK) return no_answer(stream, bytes, problem, status);
     if (!duo_net_read_answer(bytes, DUO_NET_HEAD, &answer)) return DUO_BROKEN;
     bool begins = answer.verdict < DUO_VERDICT_UNKNOWN_PROTOCOL;
     size_t rest = begins ? DUO_NET_ANSWER : DUO_NET_REFUSAL;
-    status = duo_net_read_all(descriptor, is_socket, bytes + DUO_NET_HEAD, rest, until);
+    status = duo_net_read_all(stream, bytes + DUO_NET_HEAD, rest, until);
     if (status != DUO_OK) return status;
     if (!duo_net_read_answer(bytes, DUO_NET_HEAD + rest, &answer)) return DUO_BROKEN;
     if (!begins) {
@@ -77,19 +95,36 @@ static uint64_t until_of(const duo_net_options *options)
 
 static const duo_net_options usual;
 
-static duo_status connect_until(int descriptor, const duo_wire_protocol *protocol, duo_role role,
-                                const duo_net_options *options, uint64_t until, duo_endpoint *endpoint)
+/* Waits until the handshake of TLS is over. */
+static duo_status shake_hands(const duo_net_stream *stream, uint64_t until, duo_problem *problem)
+{
+    for (;;) {
+        short events = POLLIN;
+        duo_status status = stream->kind->shake_hands(stream, &events, problem);
+        if (status != DUO_EMPTY) return status;
+        if (duo_net_is_past(until)) return DUO_LATE;
+        duo_net_poll(stream->descriptor, events, until);
+    }
+}
+
+/* `tls` may be NULL. */
+static duo_status connect_until(int descriptor, const duo_tls *tls, const char *host, const duo_wire_protocol *protocol,
+                                duo_role role, const duo_net_options *options, uint64_t until, duo_endpoint *endpoint)
 {
     bool is_socket;
     duo_net_terms terms = {0, 0};
+    duo_problem ignored, *problem = options->problem != NULL ? options->problem : &ignored;
     duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
-    if (status == DUO_OK) status = greet(descriptor, is_socket, protocol, role, options, until, &terms);
+    duo_net_stream stream = duo_net_plain(descriptor, is_socket);
+    if (status == DUO_OK && tls != NULL) status = tls->begin(tls, host, &stream, problem);
+    if (status == DUO_OK) status = shake_hands(&stream, until, problem);
+    if (status == DUO_OK) status = greet(&stream, protocol, role, options, until, &terms, problem);
     if (status == DUO_OK) {
-        duo_net *net = duo_net_begin(descriptor, is_socket, false, protocol, role, options, &terms, endpoint);
+        duo_net *net = duo_net_begin(&stream, false, protocol, role, options, &terms, endpoint);
         if (net == NULL) status = DUO_NO_MEMORY;
         else duo_net_start_beating(net);
     }
-    if (status != DUO_OK) duo_net_hang_up(descriptor, is_socket);
+    if (status != DUO_OK) duo_net_hang_up(&stream);
     return status;
 }
 
@@ -98,7 +133,7 @@ duo_status duo_net_connect_over(int descriptor, const duo_wire_protocol *protoco
 {
     if (options == NULL) options = &usual;
     *endpoint = (duo_endpoint){NULL, 0};
-    return connect_until(descriptor, protocol, role, options, until_of(options), endpoint);
+    return connect_until(descriptor, NULL, NULL, protocol, role, options, until_of(options), endpoint);
 }
 
 duo_status duo_net_connect(const char *address, const duo_wire_protocol *protocol, duo_role role,
@@ -108,7 +143,10 @@ duo_status duo_net_connect(const char *address, const duo_wire_protocol *protoco
     *endpoint = (duo_endpoint){NULL, 0};
     uint64_t until = until_of(options);
     int descriptor;
-    duo_status status = duo_net_dial(address, until, &descriptor);
+    const duo_tls *tls;
+    char host[DUO_NET_HOST];
+    duo_status status = duo_net_secures(address, false, options, &tls, host);
+    if (status == DUO_OK) status = duo_net_dial(address, until, &descriptor);
     if (status != DUO_OK) return status;
-    return connect_until(descriptor, protocol, role, options, until, endpoint);
+    return connect_until(descriptor, tls, host, protocol, role, options, until, endpoint);
 }

@@ -16,10 +16,13 @@
 
 #include "net_listener.h"
 
-enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256 };
+enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256, MOST_READ_OFF = 1 << 16 };
 
 /* How long no connection is accepted when the system is out of descriptors or memory. */
 #define RECOVERY UINT64_C(50000000)
+
+/* How long a peer may take to read why there is no TLS, in nanoseconds. */
+#define APOLOGY UINT64_C(500000000)
 
 static size_t most_sessions(const duo_listener *listener)
 {
@@ -75,6 +78,8 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
     made->gate = new_gate();
     if (made->gate != NULL) status = duo_net_pipe(made->wakers) ? DUO_OK : DUO_SYSTEM;
     bool has_pipe = status == DUO_OK;
+    char host[DUO_NET_HOST];
+    if (status == DUO_OK) status = duo_net_secures(address, true, &made->options, &made->tls, host);
     if (status == DUO_OK) status = duo_net_bind(address, &made->descriptor, made->path, sizeof made->path);
     if (status != DUO_OK) {
         int reason = errno;
@@ -90,7 +95,7 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
         made->device = (uint64_t)file.st_dev;
         made->inode = (uint64_t)file.st_ino;
     }
-    duo_net_spell(made->descriptor, false, made->address, sizeof made->address);
+    duo_net_spell(made->descriptor, false, made->tls != NULL, made->address, sizeof made->address);
     *listener = made;
     return DUO_OK;
 }
@@ -123,7 +128,7 @@ void duo_listener_close(duo_listener *listener)
     if (is_ours) unlink(listener->path);
     close(listener->descriptor);
     while (listener->greetings != NULL) {
-        duo_net_hang_up(listener->greetings->descriptor, true);
+        duo_net_hang_up(&listener->greetings->stream);
         end_greeting(listener, &listener->greetings);
     }
     close(listener->wakers[0]);
@@ -143,6 +148,16 @@ void duo_listener_stop(duo_listener *listener)
     do done = write(listener->wakers[1], &byte, 1);
     while (done < 0 && errno == EINTR);
     errno = reason;
+}
+
+/* The stream of a new connection; false if memory ran out. */
+static bool secure(const duo_listener *listener, duo_net_greeting *greeting, duo_net_stream stream)
+{
+    duo_problem problem;
+    greeting->stage = listener->tls != NULL ? DUO_NET_SHAKES_HANDS : DUO_NET_GREETS;
+    bool is_ready = listener->tls == NULL || listener->tls->begin(listener->tls, NULL, &stream, &problem) == DUO_OK;
+    greeting->stream = stream;
+    return is_ready;
 }
 
 /* Accepts what has connected, as far as greetings may be in progress. */
@@ -171,13 +186,16 @@ static void take_connections(duo_listener *listener)
             made = NULL;
         }
 #endif
+        if (made != NULL && !secure(listener, made, duo_net_plain(taken, is_socket))) {
+            duo_release(made);
+            made = NULL;
+        }
         if (made == NULL) {
             close(taken);
             listener->recovers_at = now + RECOVERY;
             return;
         }
-        made->descriptor = taken;
-        made->is_socket = is_socket;
+        made->events = POLLIN;
         made->size = 0;
         made->until = limit < DUO_FOREVER - now ? now + limit : DUO_FOREVER;
         made->next = listener->greetings;
@@ -225,10 +243,10 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
     }
     duo_status status = DUO_REFUSED;
     if (offer != NULL) {
-        duo_net_spell(greeting->descriptor, true, arrived->address, sizeof arrived->address);
+        duo_net_spell(greeting->stream.descriptor, true, listener->tls != NULL, arrived->address, sizeof arrived->address);
         status = duo_net_admit(greeting, hello, arrived->address, offer, verdict, &arrived->net, &arrived->endpoint);
     } else if (found != DUO_NET_ALIEN) {
-        duo_net_refuse(greeting->descriptor, greeting->is_socket, verdict, 0);
+        duo_net_refuse(&greeting->stream, verdict, 0);
     }
     if (status == DUO_OK) {
         if (duo_net_enter(arrived->net, listener->gate)) duo_net_cut(arrived->net);
@@ -236,8 +254,79 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
         return true;
     }
     if (has_place) give_place(listener);
-    duo_net_hang_up(greeting->descriptor, greeting->is_socket);
+    duo_net_hang_up(&greeting->stream);
     return false;
+}
+
+/* Whether a peer has sent the beginning of a handshake of TLS. */
+static bool begins_tls(const duo_net_greeting *greeting)
+{
+    return greeting->size >= 2 && greeting->bytes[0] == 0x16 && greeting->bytes[1] == 3;
+}
+
+static void report(const duo_listener *listener, const duo_problem *problem)
+{
+    if (listener->options.failed != NULL) listener->options.failed(problem, listener->options.context);
+}
+
+/*
+ * Continues the handshake of TLS. After a failure the peer has a moment to read why: a reset for what it has sent could
+ * discard the alert.
+ */
+static void shake_hands(const duo_listener *listener, duo_net_greeting *greeting)
+{
+    const duo_net_stream *stream = &greeting->stream;
+    duo_problem problem;
+    duo_status status = stream->kind->shake_hands(stream, &greeting->events, &problem);
+    if (status == DUO_EMPTY) return;
+    greeting->events = POLLIN;
+    greeting->stage = status == DUO_OK ? DUO_NET_GREETS : DUO_NET_FAILED;
+    if (status == DUO_OK) return;
+    report(listener, &problem);
+    stream->kind->finish(stream);
+    shutdown(stream->descriptor, SHUT_WR);
+    uint64_t soon = duo_net_now() + APOLOGY;
+    if (soon < greeting->until) greeting->until = soon;
+}
+
+/* Reads off what comes after a failure; false once that is over. */
+static bool reads_off(duo_net_greeting *greeting)
+{
+    char bytes[4096];
+    while (greeting->size < MOST_READ_OFF) {
+        ptrdiff_t done = duo_net_read_plain(&greeting->stream, bytes, sizeof bytes);
+        if (done < 0 && errno == EAGAIN) return true;
+        if (done <= 0) return false;
+        greeting->size += (size_t)done;
+    }
+    return false;
+}
+
+/* What is to be done about a greeting. */
+typedef enum step { WAIT, DECIDE, END } step;
+
+static step continue_greeting(const duo_listener *listener, duo_net_greeting *greeting, duo_net_found *found)
+{
+    duo_problem problem;
+    duo_status status = DUO_OK;
+    *found = DUO_NET_MORE;
+    if (greeting->stage == DUO_NET_SHAKES_HANDS) shake_hands(listener, greeting);
+    if (greeting->stage == DUO_NET_GREETS) *found = duo_net_listen_to(greeting, &status);
+    bool is_over = greeting->stage == DUO_NET_FAILED && !reads_off(greeting);
+    bool is_late = duo_net_is_past(greeting->until);
+    if (*found == DUO_NET_ALIEN && listener->tls == NULL && begins_tls(greeting)) {
+        duo_net_explain(&problem, "%s", DUO_NET_SPEAKS_TLS);
+        report(listener, &problem);
+    }
+    if (*found != DUO_NET_MORE) return DECIDE;
+    if (status == DUO_OK && !is_over && !is_late) return WAIT;
+    if (greeting->stage == DUO_NET_SHAKES_HANDS) {
+        duo_net_explain(&problem, "TLS did not begin in time");
+        report(listener, &problem);
+    } else if (status != DUO_OK && greeting->stream.kind->explain(&greeting->stream, &problem)) {
+        report(listener, &problem);
+    }
+    return END;
 }
 
 /* Goes through the greetings; true if a session has begun. */
@@ -246,14 +335,14 @@ static bool continue_greetings(duo_listener *listener, const duo_net_offer *offe
 {
     for (duo_net_greeting **place = &listener->greetings; *place != NULL;) {
         duo_net_greeting *greeting = *place;
-        duo_status status;
-        duo_net_found found = duo_net_listen_to(greeting, &status);
-        if (found == DUO_NET_MORE && status == DUO_OK && !duo_net_is_past(greeting->until)) {
+        duo_net_found found;
+        step next = continue_greeting(listener, greeting, &found);
+        if (next == WAIT) {
             place = &greeting->next;
             continue;
         }
         bool begins = false;
-        if (found == DUO_NET_MORE) duo_net_hang_up(greeting->descriptor, greeting->is_socket);
+        if (next == END) duo_net_hang_up(&greeting->stream);
         else begins = decide(listener, greeting, found, offers, count, arrived);
         if (begins) {
             /* The texts of the hello point into its bytes. */
@@ -278,7 +367,7 @@ static void await_something(duo_listener *listener, uint64_t until)
     bool has_space = listener->greeting_count < most_greetings(listener);
     if (has_space && !recovers) polled[count++] = (struct pollfd){listener->descriptor, POLLIN, 0};
     for (const duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) {
-        polled[count++] = (struct pollfd){one->descriptor, POLLIN, 0};
+        polled[count++] = (struct pollfd){one->stream.descriptor, one->events, 0};
         if (one->until < until) until = one->until;
     }
     duo_net_poll_all(polled, count, until);

@@ -7,6 +7,8 @@
 struct duo_listener {
     duo_net_options options;
     int descriptor;
+    /* NULL if the address is one without TLS. */
+    const duo_tls *tls;
     /* A pipe that is readable once the listener is stopped. */
     int wakers[2];
     DUO_ATOMIC bool is_stopped;

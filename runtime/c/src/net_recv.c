@@ -110,8 +110,7 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     size_t most = duo_net_size(&net->in) < MOST_AHEAD ? MOST_AHEAD : duo_net_size(&net->in);
     if (!duo_net_reserve(&net->in, space < most ? space : most)) return DUO_NO_MEMORY;
     char *place = net->in.bytes + net->in.end;
-    ptrdiff_t done =
-        duo_net_read_some(net->descriptor, net->is_socket, place, net->in.capacity - net->in.end);
+    ptrdiff_t done = duo_net_read_some(&net->stream, place, net->in.capacity - net->in.end);
     net->has_written = false;
     if (done < 0 && errno == EAGAIN) {
         bool is_silent = net->patience != 0 && duo_net_now() > net->read_at + net->patience;
@@ -123,6 +122,12 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     return DUO_OK;
 }
 
+/* Whether a check that does not wait has read enough. What `poll` does not report is always read. */
+static bool is_enough(const duo_net *net, unsigned reads)
+{
+    return reads >= MOST_READS && !duo_net_has_more(&net->stream);
+}
+
 /* Waits until a message is complete. */
 static duo_status await_message(duo_net *net, const duo_state *state, uint64_t wait, duo_net_frame *frame)
 {
@@ -131,11 +136,11 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
         size_t needed = 0;
         duo_status status = duo_net_front(net, state, frame, &needed);
         if (status != DUO_EMPTY) return status;
-        bool is_over = wait == DUO_AT_ONCE ? reads == MOST_READS : reads > 0 && duo_net_is_past(until);
+        bool is_over = wait == DUO_AT_ONCE ? is_enough(net, reads) : reads > 0 && duo_net_is_past(until);
         if (is_over) return DUO_EMPTY;
         bool is_left = !duo_net_write(net) && !net->cannot_write;
         /* An answer has hardly arrived yet. */
-        bool is_vain = reads == 0 && net->has_written && wait != DUO_AT_ONCE;
+        bool is_vain = reads == 0 && net->has_written && wait != DUO_AT_ONCE && !duo_net_has_more(&net->stream);
         status = is_vain ? DUO_EMPTY : duo_net_read(net, needed);
         if (status == DUO_NO_MEMORY) return status;
         if (status == DUO_OK) continue;
@@ -143,7 +148,7 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
             if (is_left) duo_net_write_later(net, 0);
             return DUO_EMPTY;
         }
-        int descriptor = net->descriptor;
+        int descriptor = net->stream.descriptor;
         uint64_t wakes = duo_net_patient_until(net, until);
         pthread_mutex_unlock(&net->lock);
         duo_net_poll(descriptor, is_left ? POLLIN | POLLOUT : POLLIN, wakes);
@@ -157,7 +162,7 @@ duo_status duo_net_check_receiver(duo_net *net)
         duo_net_frame frame;
         size_t needed;
         duo_status status = duo_net_front(net, net->state, &frame, &needed);
-        if (status != DUO_EMPTY || reads == MOST_READS) return status;
+        if (status != DUO_EMPTY || is_enough(net, reads)) return status;
         if (!duo_net_write(net) && !net->cannot_write) duo_net_write_later(net, 0);
         status = duo_net_read(net, needed);
         /* If memory ran out, the next operation reports it. */

@@ -15,7 +15,7 @@ bool duo_net_write(duo_net *net)
 {
     while (duo_net_size(&net->out) > 0 && !net->cannot_write) {
         const char *bytes = net->out.bytes + net->out.from;
-        ptrdiff_t done = duo_net_write_some(net->descriptor, net->is_socket, bytes, duo_net_size(&net->out));
+        ptrdiff_t done = duo_net_write_some(&net->stream, bytes, duo_net_size(&net->out));
         if (done < 0 && errno == EAGAIN) return false;
         if (done < 0) {
             net->cannot_write = true;
@@ -52,7 +52,9 @@ duo_status duo_net_check_sender(duo_net *net)
         duo_net_write(net);
         is_full = duo_net_size(&net->out) >= DUO_NET_FULL;
         if (is_full) {
-            duo_status status = duo_net_read(net, 1);
+            duo_status status;
+            do status = duo_net_read(net, 1);
+            while (status == DUO_OK && duo_net_has_more(&net->stream));
             if (status == DUO_NO_MEMORY) return status;
         }
     }
@@ -69,7 +71,7 @@ static duo_status await_space(duo_net *net, uint64_t wait)
     if (status != DUO_FULL) return status;
     uint64_t until = duo_net_until(wait);
     while (status == DUO_FULL && !duo_net_is_past(until)) {
-        int descriptor = net->descriptor;
+        int descriptor = net->stream.descriptor;
         uint64_t wakes = duo_net_patient_until(net, until);
         pthread_mutex_unlock(&net->lock);
         duo_net_poll(descriptor, POLLOUT | POLLIN, wakes);

@@ -98,11 +98,12 @@ void duo_net_cut(duo_net *net)
             duo_net_append(&net->out, leave, sizeof leave);
             (void)duo_net_write(net);
         }
+        net->stream.kind->finish(&net->stream);
         net->cannot_write = true;
         if (net->ended == DUO_OK) net->ended = DUO_LOST;
         pthread_mutex_unlock(&net->lock);
     }
-    if (net->is_socket) shutdown(net->descriptor, SHUT_RDWR);
+    if (net->stream.is_socket) shutdown(net->stream.descriptor, SHUT_RDWR);
 }
 
 void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)

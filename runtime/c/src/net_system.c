@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,22 +93,69 @@ bool duo_net_pipe(int ends[2])
 #endif
 }
 
-ptrdiff_t duo_net_read_some(int descriptor, bool is_socket, void *bytes, size_t size)
+ptrdiff_t duo_net_read_plain(const duo_net_stream *stream, void *bytes, size_t size)
 {
     ptrdiff_t done;
-    do done = is_socket ? recv(descriptor, bytes, size, 0) : read(descriptor, bytes, size);
+    do done = stream->is_socket ? recv(stream->descriptor, bytes, size, 0) : read(stream->descriptor, bytes, size);
     while (done < 0 && errno == EINTR);
     if (done < 0 && errno == EWOULDBLOCK) errno = EAGAIN;
     return done;
 }
 
-ptrdiff_t duo_net_write_some(int descriptor, bool is_socket, const void *bytes, size_t size)
+ptrdiff_t duo_net_write_plain(const duo_net_stream *stream, const void *bytes, size_t size)
 {
     ptrdiff_t done;
-    do done = is_socket ? send(descriptor, bytes, size, QUIETLY) : write(descriptor, bytes, size);
+    do done = stream->is_socket ? send(stream->descriptor, bytes, size, QUIETLY) : write(stream->descriptor, bytes, size);
     while (done < 0 && errno == EINTR);
     if (done < 0 && errno == EWOULDBLOCK) errno = EAGAIN;
     return done;
+}
+
+/* The system reports everything that can be read. */
+static bool has_nothing(const duo_net_stream *stream)
+{
+    (void)stream;
+    return false;
+}
+
+static duo_status need_no_handshake(const duo_net_stream *stream, short *events, duo_problem *problem)
+{
+    (void)stream, (void)events, (void)problem;
+    return DUO_OK;
+}
+
+static bool explain_nothing(const duo_net_stream *stream, duo_problem *problem)
+{
+    (void)stream, (void)problem;
+    return false;
+}
+
+/* The end of the connection is all that there is to say. */
+static void do_nothing(const duo_net_stream *stream)
+{
+    (void)stream;
+}
+
+duo_net_stream duo_net_plain(int descriptor, bool is_socket)
+{
+    static const duo_net_stream_kind plain = {
+        .read = duo_net_read_plain,
+        .write = duo_net_write_plain,
+        .has_more = has_nothing,
+        .shake_hands = need_no_handshake,
+        .explain = explain_nothing,
+        .finish = do_nothing,
+        .free = do_nothing,
+    };
+    return (duo_net_stream){&plain, NULL, descriptor, is_socket};
+}
+
+void duo_net_explain(duo_problem *problem, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(problem->text, sizeof problem->text, format, values);
+    va_end(values);
 }
 
 /* Whether an operation that failed with this error means that the connection is gone. */
@@ -116,11 +165,11 @@ static bool is_gone(int error)
            error == ENOTCONN;
 }
 
-duo_status duo_net_read_all(int descriptor, bool is_socket, void *bytes, size_t size, uint64_t until)
+duo_status duo_net_read_all(const duo_net_stream *stream, void *bytes, size_t size, uint64_t until)
 {
     char *place = bytes;
     while (size > 0) {
-        ptrdiff_t done = duo_net_read_some(descriptor, is_socket, place, size);
+        ptrdiff_t done = duo_net_read_some(stream, place, size);
         if (done == 0) return DUO_LOST;
         if (done < 0 && errno != EAGAIN) return is_gone(errno) ? DUO_LOST : DUO_SYSTEM;
         if (done > 0) {
@@ -129,16 +178,16 @@ duo_status duo_net_read_all(int descriptor, bool is_socket, void *bytes, size_t 
         }
         if (size == 0) break;
         if (duo_net_is_past(until)) return DUO_LATE;
-        if (done < 0) duo_net_poll(descriptor, POLLIN, until);
+        if (done < 0) duo_net_poll(stream->descriptor, POLLIN, until);
     }
     return DUO_OK;
 }
 
-duo_status duo_net_write_all(int descriptor, bool is_socket, const void *bytes, size_t size, uint64_t until)
+duo_status duo_net_write_all(const duo_net_stream *stream, const void *bytes, size_t size, uint64_t until)
 {
     const char *place = bytes;
     while (size > 0) {
-        ptrdiff_t done = duo_net_write_some(descriptor, is_socket, place, size);
+        ptrdiff_t done = duo_net_write_some(stream, place, size);
         if (done < 0 && errno != EAGAIN) return is_gone(errno) ? DUO_LOST : DUO_SYSTEM;
         if (done > 0) {
             place += done;
@@ -146,24 +195,26 @@ duo_status duo_net_write_all(int descriptor, bool is_socket, const void *bytes, 
         }
         if (size == 0) break;
         if (duo_net_is_past(until)) return DUO_LATE;
-        if (done < 0) duo_net_poll(descriptor, POLLOUT, until);
+        if (done < 0) duo_net_poll(stream->descriptor, POLLOUT, until);
     }
     return DUO_OK;
 }
 
-void duo_net_hang_up(int descriptor, bool is_socket)
+void duo_net_hang_up(const duo_net_stream *stream)
 {
     int reason = errno;
     char bytes[4096];
     size_t most = MOST_READ_OFF;
+    stream->kind->finish(stream);
     /* Some systems discard what was sent, when a socket is closed on which something has not been read. */
     while (most > 0) {
-        ptrdiff_t done = duo_net_read_some(descriptor, is_socket, bytes, sizeof bytes);
+        ptrdiff_t done = duo_net_read_plain(stream, bytes, sizeof bytes);
         if (done <= 0) break;
         most -= (size_t)done < most ? (size_t)done : most;
     }
-    if (is_socket) shutdown(descriptor, SHUT_RDWR);
-    close(descriptor);
+    if (stream->is_socket) shutdown(stream->descriptor, SHUT_RDWR);
+    close(stream->descriptor);
+    stream->kind->free(stream);
     errno = reason;
 }
 

@@ -101,7 +101,7 @@ bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
         bool is_here = duo_is_remote(endpoints[i]) && duo_transport_of(endpoints[i]) == &duo_net_transport;
         if (!is_here) continue;
         const duo_net *net = duo_net_of(duo_asked(endpoints[i]));
-        polled[found++] = (struct pollfd){net->descriptor, events_of(duo_asks_writable(endpoints[i])), 0};
+        polled[found++] = (struct pollfd){net->stream.descriptor, events_of(duo_asks_writable(endpoints[i])), 0};
         wakes = duo_net_patient_until(net, wakes);
     }
     duo_net_poll_all(polled, found, polled != NULL ? wakes : short_end(end));
@@ -167,7 +167,7 @@ static void sleep_once(duo_watch *watch, uint64_t end)
         /* A negative descriptor is ignored. */
         watch->polled[count++] = (struct pollfd){watch->has_thread ? watch->wakers[0] : -1, POLLIN, 0};
         for (const duo_net *net = watch->first; net != NULL; net = net->next_watched) {
-            watch->polled[count++] = (struct pollfd){net->descriptor, events_of(net->asks_writable), 0};
+            watch->polled[count++] = (struct pollfd){net->stream.descriptor, events_of(net->asks_writable), 0};
             end = duo_net_patient_until(net, end);
         }
     } else {

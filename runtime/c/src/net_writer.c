@@ -110,7 +110,7 @@ static uint64_t write_due(uint64_t now)
         bool is_done = duo_net_write(net) || net->cannot_write;
         bool is_over = net->lingers && (is_done || now >= net->lingers_until);
         if (!is_done && !is_over) {
-            if (!poll_too(net->descriptor, POLLOUT)) next = now + TICK;
+            if (!poll_too(net->stream.descriptor, POLLOUT)) next = now + TICK;
             if (net->lingers && net->lingers_until < next) next = net->lingers_until;
         }
         if (is_done && net->beat != 0 && !net->cannot_write && !net->lingers) {

@@ -19,7 +19,9 @@ const char *duo_status_text(duo_status status)
     case DUO_INVALID: return "a value in the message is not valid for its type";
     case DUO_LOST: return "the connection to the peer was lost";
     case DUO_LATE: return "a time limit is over";
-    case DUO_ADDRESS: return "not an address: known are unix:PATH and tcp://HOST:PORT";
+    case DUO_ADDRESS: return "not an address: known are unix:PATH, tcp://HOST:PORT and tls://HOST:PORT";
+    case DUO_CERTIFICATES: return "an address tls://HOST:PORT requires certificates: set duo_net_options.tls";
+    case DUO_TLS: return "TLS did not begin: duo_net_options.problem says why";
     }
     return "not a status";
 }

@@ -12,6 +12,9 @@ use std::process::Command;
 fn everything(test: &str) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let generated = generate(test, &protocols());
     let mut sources = sources_in(&runtime().join("src"));
+    if is_named("tls") {
+        sources.extend(sources_in(&runtime().join("tls")));
+    }
     sources.extend(sources_in(&generated));
     let mut includes = hosts();
     includes.push(generated);

@@ -25,12 +25,19 @@ fn cmake() -> Command {
 
 /// Installs the shim below a folder.
 pub fn installed(folder: &Path) -> PathBuf {
+    installed_with(folder, &[])
+}
+
+/// The same with additional arguments.
+fn installed_with(folder: &Path, arguments: &[&str]) -> PathBuf {
     let prefix = folder.join("installed");
     let build = folder.join("shim");
     let mut configure = cmake();
     configure.arg("-S").arg(runtime()).arg("-B").arg(&build);
     configure.arg("-DCMAKE_C_FLAGS=-Wall -Wextra -Werror");
-    configure.args(["-DCMAKE_INSTALL_LIBDIR=lib"]);
+    configure
+        .args(["-DCMAKE_INSTALL_LIBDIR=lib"])
+        .args(arguments);
     succeed(&mut configure).expect("the shim is configured");
     let settled = fs::read_to_string(build.join("CMakeCache.txt")).expect("it is configured");
     assert!(
@@ -255,4 +262,49 @@ fn pkg_config_finds_the_shim() {
         succeed(&mut Command::new(program)).expect("it runs"),
         "21 degrees, in 4 bytes\n"
     );
+}
+
+/// TLS is installed where it is asked for, and a program is linked to it by pkg-config and by CMake.
+#[test]
+fn tls_is_a_library_of_its_own() {
+    if !is_named("cmake") || !is_named("tls") {
+        return;
+    }
+    let folder = scratch("cmake-tls");
+    let without = installed(&folder.join("without"));
+    assert!(!without.join("include/duologue/tls.h").exists());
+    assert!(!without.join("lib/pkgconfig/duologue-tls.pc").exists());
+    let prefix = installed_with(&folder.join("with"), &["-DDUOLOGUE_TLS=ON"]);
+    let source = folder.join("example");
+    fs::create_dir(&source).expect("it can be made");
+    let program = "#include <stdio.h>\n#include \"duologue/tls.h\"\nint main(void)\n{\n    duo_tls *tls;\n    \
+        duo_problem problem;\n    const duo_tls_options none = {0};\n    \
+        if (duo_tls_new(&none, &tls, &problem) == DUO_TLS) printf(\"%s\\n\", problem.text);\n    return 0;\n}\n";
+    fs::write(source.join("main.c"), program).expect("it can be written");
+    let says = "cannot use the authorities for TLS: set the name of its file, or its text, in `duo_tls_options`\n";
+
+    let mut ask = tool("pkg-config", "pkg-config");
+    ask.args(["--cflags", "--libs", "duologue-tls"]);
+    ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+    let flags = succeed(&mut ask).expect("pkg-config finds it");
+    let mut compile = Command::new("gcc");
+    compile.arg(source.join("main.c")).arg("-o");
+    compile
+        .arg(folder.join("main"))
+        .args(flags.split_whitespace());
+    succeed(&mut compile).expect("the program is compiled");
+    let printed = succeed(&mut Command::new(folder.join("main")));
+    assert_eq!(printed.as_deref(), Ok(says));
+
+    let lists = "cmake_minimum_required(VERSION 3.21)\nproject(example LANGUAGES C)\nfind_package(Duologue 0.1 REQUIRED)\n\
+        add_executable(main main.c)\ntarget_link_libraries(main PRIVATE Duologue::tls)\n";
+    fs::write(source.join("CMakeLists.txt"), lists).expect("it can be written");
+    let build = folder.join("build");
+    let mut configure = cmake();
+    configure.arg("-S").arg(&source).arg("-B").arg(&build);
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+    succeed(&mut configure).expect("the example is configured");
+    succeed(cmake().arg("--build").arg(&build)).expect("it builds");
+    let printed = succeed(&mut Command::new(build.join("main")));
+    assert_eq!(printed.as_deref(), Ok(says));
 }

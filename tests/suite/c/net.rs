@@ -6,9 +6,9 @@
 use super::processes::Case;
 use super::programs::{AT_HOME, CASES};
 use super::{generate_with, hosts, protocols, quiet};
-use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
+use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, tls_objects};
 use crate::support::running::converse;
-use crate::support::{is_tested, repository};
+use crate::support::{is_named, is_tested, repository};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
@@ -132,9 +132,15 @@ fn build_remote(watch: Watch) -> PathBuf {
     let mut sources = sources_in(&generated);
     sources.push(shared.join("transcript.c"));
     sources.push(repository().join("tests/remote/remote.c"));
+    let mut flags = Vec::new();
+    if is_named("tls") {
+        flags.push("-DWITH_TLS");
+        objects.extend(tls_objects(watch, &generated));
+    }
     let program = Program {
         compiler: Compiler::Gcc,
         objects: &objects,
+        flags: &flags,
         ..quiet(watch, &sources, &includes, &generated)
     };
     program

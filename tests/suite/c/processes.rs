@@ -12,6 +12,8 @@ pub struct Case {
     pub generated: PathBuf,
     pub sources: Vec<PathBuf>,
     pub includes: Vec<PathBuf>,
+    /// What else is linked.
+    pub objects: Vec<PathBuf>,
 }
 
 impl Case {
@@ -30,11 +32,15 @@ impl Case {
             generated,
             sources,
             includes,
+            objects: Vec::new(),
         }
     }
 
     fn program(&self, watch: Watch) -> Program<'_> {
-        quiet(watch, &self.sources, &self.includes, &self.generated)
+        Program {
+            objects: &self.objects,
+            ..quiet(watch, &self.sources, &self.includes, &self.generated)
+        }
     }
 
     /// Runs the program and the shim built with these flags.

@@ -1,8 +1,10 @@
 //! Programs that use generated code: conversations, payloads of every kind, misuse, and those of the documentation.
 
 use super::{generate, generate_with, hosts, protocols, quiet};
-use crate::support::c::{Program, Watch, runtime, sources_in};
-use crate::support::{is_tested, repository};
+use crate::support::c::{Program, Watch, runtime, sources_in, tls_objects};
+use crate::support::{is_named, is_tested, repository, succeed};
+use std::path::PathBuf;
+use std::process::Command;
 
 /// The conversations: the case, the prefix of its endpoint types, and the state they start in.
 pub const CASES: &[(&str, &str, &str)] = &[
@@ -259,6 +261,10 @@ fn the_page_tells_the_truth() {
             continue;
         }
         programs += 1;
+        let uses_tls = text.contains("duologue/tls.h");
+        if uses_tls && !is_named("tls") {
+            continue;
+        }
         let folder = generated.join(format!("program-{position}"));
         std::fs::create_dir(&folder).expect("it can be written");
         let source = folder.join(if *language == "c" {
@@ -272,13 +278,25 @@ fn the_page_tells_the_truth() {
             _ => String::new(),
         };
         let own = [source];
+        let mut objects = objects.clone();
+        let certificates = folder.join("certificates");
+        if uses_tls {
+            objects.extend(tls_objects(Watch::Address, &folder));
+            crate::rust::write_certificates(&certificates);
+        }
         let program = Program {
             objects: &objects,
             ..quiet(Watch::Address, &own, &includes, &folder)
         };
-        let printed = program
-            .run()
-            .unwrap_or_else(|complaint| panic!("{text}\n{complaint}"));
+        let run = |program: PathBuf| {
+            let mut command = Command::new(program);
+            if uses_tls {
+                command.arg(&certificates);
+            }
+            succeed(&mut command)
+        };
+        let printed = program.link().and_then(run);
+        let printed = printed.unwrap_or_else(|complaint| panic!("{text}\n{complaint}"));
         assert_eq!(printed, expected, "{text}");
     }
     assert!(programs > 0, "the page shows programs");

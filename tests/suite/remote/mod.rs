@@ -3,6 +3,7 @@
 
 mod programs;
 mod proxy;
+mod tls;
 
 use crate::support::running::Outcome;
 use crate::support::{is_tested, repository};

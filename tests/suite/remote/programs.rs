@@ -1,5 +1,6 @@
 //! The programs of each language, and how two of them hold a conversation.
 
+use crate::support::is_named;
 use crate::support::running::{self, Outcome};
 use std::path::Path;
 use std::process::Command;
@@ -26,12 +27,12 @@ impl Language {
     pub fn has_tls(self) -> bool {
         match self {
             Language::Rust | Language::Scala => true,
-            Language::C => false,
+            Language::C => is_named("tls"),
         }
     }
 
     /// The program, without its arguments.
-    fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
             Language::Rust => crate::rust::remote_program(),
             Language::C => crate::c::remote_program(),

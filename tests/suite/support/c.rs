@@ -120,7 +120,7 @@ pub struct Program<'a> {
     pub watch: Watch,
     /// C files, and C++ files that end in `.cpp`.
     pub sources: &'a [PathBuf],
-    /// Objects that are already compiled.
+    /// Objects that are already compiled, and then the libraries that they need, as `-lname`.
     pub objects: &'a [PathBuf],
     /// Folders of headers, besides those of the shim.
     pub includes: &'a [PathBuf],
@@ -233,6 +233,32 @@ fn runtime_objects(
         shim.objects()
     };
     cell.get_or_init(build).clone()
+}
+
+/// The objects of the library for TLS, and the libraries that it needs. For what they test, `DUOLOGUE_TEST_WITH` names `tls`.
+pub fn tls_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
+    let mut probe = Compiler::Gcc.command(false);
+    probe.args(["-E", "-x", "c", "-include", "openssl/ssl.h", "/dev/null"]);
+    assert!(
+        succeed(&mut probe).is_ok(),
+        "OpenSSL's headers are not installed: apt-get install -y --no-install-recommends libssl-dev"
+    );
+    let folder = folder.join("tls");
+    std::fs::create_dir_all(&folder).expect("it can be written");
+    let library = Program {
+        compiler: Compiler::Gcc,
+        watch,
+        sources: &sources_in(&runtime().join("tls")),
+        objects: &[],
+        includes: &[],
+        flags: &[],
+        shim: &[],
+        folder: &folder,
+    };
+    let objects = library.objects();
+    let mut objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
+    objects.extend(["-lssl", "-lcrypto"].map(PathBuf::from));
+    objects
 }
 
 /// The C files of a folder, in order.

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,7 @@ pub struct Running {
     child: Child,
     output: Option<BufReader<ChildStdout>>,
     errors: Option<thread::JoinHandle<String>>,
+    error_lines: Receiver<String>,
 }
 
 impl Running {
@@ -36,18 +38,32 @@ impl Running {
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let output = BufReader::new(child.stdout.take().expect("it is piped"));
-        let mut stream = child.stderr.take().expect("it is piped");
+        let stream = BufReader::new(child.stderr.take().expect("it is piped"));
+        let (sender, error_lines) = channel();
         let errors = thread::spawn(move || {
-            let mut text = Vec::new();
+            let mut text = String::new();
             // What was read before an error is shown.
-            let _ = stream.read_to_end(&mut text);
-            String::from_utf8_lossy(&text).into_owned()
+            for line in stream.split(b'\n').map_while(Result::ok) {
+                let line = String::from_utf8_lossy(&line).into_owned();
+                text.push_str(&line);
+                text.push('\n');
+                // Most tests read only the whole.
+                let _ = sender.send(line);
+            }
+            text
         });
         Running {
             child,
             output: Some(output),
             errors: Some(errors),
+            error_lines,
         }
+    }
+
+    /// The next line that it writes to standard error, without its end.
+    pub fn error_line(&mut self) -> String {
+        let line = self.error_lines.recv_timeout(PATIENCE);
+        line.expect("it reports an error")
     }
 
     /// The next line that it writes, without its end.

@@ -5,8 +5,8 @@
  * `P_client_connect` or `P_server_accept`, and then uses the same endpoint types and functions as within a process.
  * `duologue gen --c DIR --remote` generates these functions into `P_net.h`. docs/wire.md defines the bytes.
  *
- * An address is a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`. DUO_ADDRESS is the result for
- * anything else. Host names are looked up with `getaddrinfo`, to which no time limit applies.
+ * An address is a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`, `tls://host:7000`. DUO_ADDRESS is
+ * the result for anything else. Addresses with TLS require certificates: see duologue/tls.h. Host names are looked up with `getaddrinfo`, to which no time limit applies.
  */
 #ifndef DUOLOGUE_NET_H
 #define DUOLOGUE_NET_H
@@ -48,6 +48,14 @@ typedef struct duo_refusal {
     /* The number of milliseconds after which another attempt makes sense; 0 if that is not known. */
     uint32_t wait;
 } duo_refusal;
+
+/* What went wrong, as a sentence for people and logs. */
+typedef struct duo_problem {
+    char text[256];
+} duo_problem;
+
+/* The certificates of one side, and the authorities that it trusts: see duologue/tls.h. */
+typedef struct duo_tls duo_tls;
 
 /* What is known about the other side of a connection. All of it is valid only during the call to which it is passed. */
 typedef struct duo_peer {
@@ -93,6 +101,15 @@ typedef struct duo_net_options {
     duo_bytes trace;
     /* Connecting side: set if the result is DUO_REFUSED. */
     duo_refusal *refusal;
+    /* For addresses `tls://host:port`. Other addresses, and connections that the program brings, do not use it. */
+    const duo_tls *tls;
+    /* Connecting, and `duo_listen`: set if the result is DUO_TLS or DUO_CERTIFICATES. */
+    duo_problem *problem;
+    /*
+     * Listeners: called for each connection on which TLS could not begin, or whose peer begins TLS where this side does
+     * not; the listener goes on. It is called by the thread that accepts, with `context`.
+     */
+    void (*failed)(const duo_problem *problem, void *context);
 } duo_net_options;
 
 /*
@@ -112,7 +129,8 @@ duo_status duo_net_flush(duo_endpoint sender);
  * could not begin. On DUO_OK `endpoint` is the first endpoint, otherwise it is zeroed.
  *
  * DUO_REFUSED: see `duo_net_options.refusal`. DUO_LATE: it took longer than `hello`. DUO_BROKEN: the other side does
- * not use this format. DUO_LOST: it closed the connection. DUO_SYSTEM: see `errno`.
+ * not use this format. DUO_LOST: it closed the connection. DUO_TLS: see `duo_net_options.problem`. DUO_SYSTEM: see
+ * `errno`.
  */
 DUO_MUST_CHECK duo_status duo_net_connect(const char *address, const duo_wire_protocol *protocol,
                                           duo_role role, const duo_net_options *options,

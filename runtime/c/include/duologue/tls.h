@@ -1,0 +1,58 @@
+/*
+ * duologue/tls.h: certificates for sessions at addresses `tls://host:port`.
+ *
+ * This is a library of its own, because it needs OpenSSL: the CMake target Duologue::tls, or duologue-tls for pkg-config.
+ * Both sides authenticate: each has a certificate, and trusts those that its certificate authorities have issued. It is
+ * always TLS 1.3, without resumption. docs/wire.md says what travels.
+ *
+ *     duo_tls *tls;
+ *     duo_problem problem;
+ *     const duo_tls_options own = {.authorities_file = "ca.pem", .chain_file = "client.pem", .key_file = "client.key"};
+ *     if (duo_tls_new(&own, &tls, &problem) != DUO_OK) return fail(problem.text);
+ *     const duo_net_options options = {.tls = tls, .problem = &problem};
+ *     duo_status status = bank_client_connect("tls://bank.example:7000", &options, &client);
+ */
+#ifndef DUOLOGUE_TLS_H
+#define DUOLOGUE_TLS_H
+
+#include "duologue/net.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * All are in PEM. Each of the first three is the name of a file, or a text: if both are there, the text is used. They are
+ * not needed once `duo_tls_new` has returned.
+ */
+typedef struct duo_tls_options {
+    /* The certificates of the authorities that this side trusts. */
+    const char *authorities_file;
+    duo_bytes authorities;
+    /* The certificate of this side, followed by those of the authorities between it and one that the peer trusts. */
+    const char *chain_file;
+    duo_bytes chain;
+    /* The private key of this side's certificate, which is not encrypted. */
+    const char *key_file;
+    duo_bytes key;
+    /*
+     * The name, or the IP address, that a listener's certificate must have. NULL: the host of the address that this side
+     * connects to. Listeners do not use it.
+     */
+    const char *name;
+} duo_tls_options;
+
+/*
+ * DUO_TLS: a text is malformed or empty, or the key is not that of the certificate; `problem`, unless it is NULL, says
+ * which. DUO_SYSTEM: a file cannot be read; see `errno` and `problem`. DUO_NO_MEMORY.
+ */
+DUO_MUST_CHECK duo_status duo_tls_new(const duo_tls_options *options, duo_tls **tls, duo_problem *problem);
+
+/* Sessions that have begun continue. Listeners and attempts to connect that use it must be over. May be NULL. */
+void duo_tls_free(duo_tls *tls);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * How the bytes of a connection are read and written. A stream is copied freely; one of its copies is ended, by
+ * `duo_net_hang_up`. Nothing here waits.
+ */
+#ifndef DUOLOGUE_NET_STREAM_H
+#define DUOLOGUE_NET_STREAM_H
+
+#include <stddef.h>
+
+#include "duologue/net.h"
+
+typedef struct duo_net_stream duo_net_stream;
+
+typedef struct duo_net_stream_kind {
+    /*
+     * At most `size` bytes. 0: the peer has ended its direction. -1: see `errno`, with EAGAIN if nothing can be read or
+     * written at once, and EPROTO if `explain` knows the reason. After EAGAIN, the next bytes that are given to `write`
+     * must be the same, and may be followed by others.
+     */
+    ptrdiff_t (*read)(const duo_net_stream *stream, void *bytes, size_t size);
+    ptrdiff_t (*write)(const duo_net_stream *stream, const void *bytes, size_t size);
+    /* Whether there are bytes to read that `poll` does not report. */
+    bool (*has_more)(const duo_net_stream *stream);
+    /*
+     * Continues the handshake. DUO_OK: it is over. DUO_EMPTY: `events` is what to poll before the next call. DUO_TLS:
+     * `problem` is set.
+     */
+    duo_status (*shake_hands)(const duo_net_stream *stream, short *events, duo_problem *problem);
+    /* Why reading or writing failed; false if it did not, or `errno` was the reason. */
+    bool (*explain)(const duo_net_stream *stream, duo_problem *problem);
+    /* Notifies the peer that nothing more is written. */
+    void (*finish)(const duo_net_stream *stream);
+    void (*free)(const duo_net_stream *stream);
+} duo_net_stream_kind;
+
+struct duo_net_stream {
+    const duo_net_stream_kind *kind;
+    /* What the kind needs. */
+    void *state;
+    int descriptor;
+    bool is_socket;
+};
+
+/* TLS begins with this, so that the sockets need not be linked to a library for it. */
+struct duo_tls {
+    /*
+     * Turns a stream over a socket into one with TLS. `host` is what the address names; NULL for the accepting side.
+     * On failure the stream is unchanged.
+     */
+    duo_status (*begin)(const duo_tls *tls, const char *host, duo_net_stream *stream, duo_problem *problem);
+};
+
+/* A peer begins TLS where this side does not, or the other way round. */
+#define DUO_NET_SPEAKS_TLS \
+    "the other side speaks TLS, and this one does not: use a `tls://` address on both sides or on neither"
+
+/* net_system.c */
+/* Reads and writes the descriptor itself. */
+ptrdiff_t duo_net_read_plain(const duo_net_stream *stream, void *bytes, size_t size);
+ptrdiff_t duo_net_write_plain(const duo_net_stream *stream, const void *bytes, size_t size);
+/* A stream without TLS. */
+duo_net_stream duo_net_plain(int descriptor, bool is_socket);
+/* Waits until all is there: DUO_OK, DUO_LATE, DUO_LOST or DUO_SYSTEM. */
+duo_status duo_net_read_all(const duo_net_stream *stream, void *bytes, size_t size, uint64_t until);
+duo_status duo_net_write_all(const duo_net_stream *stream, const void *bytes, size_t size, uint64_t until);
+/* Ends a connection: notifies the peer, reads off what has arrived, closes, and frees. */
+void duo_net_hang_up(const duo_net_stream *stream);
+/* The text of a problem, as `printf` does; too long a text is cut off. */
+__attribute__((format(printf, 2, 3))) void duo_net_explain(duo_problem *problem, const char *format, ...);
+
+static inline ptrdiff_t duo_net_read_some(const duo_net_stream *stream, void *bytes, size_t size)
+{
+    return stream->kind->read(stream, bytes, size);
+}
+
+static inline ptrdiff_t duo_net_write_some(const duo_net_stream *stream, const void *bytes, size_t size)
+{
+    return stream->kind->write(stream, bytes, size);
+}
+
+static inline bool duo_net_has_more(const duo_net_stream *stream)
+{
+    return stream->kind->has_more(stream);
+}
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * TLS by OpenSSL. A connection of it is used by one thread at a time: by the thread that holds the session's lock, and
+ * before there is a session by the one that has the connection.
+ */
+#ifndef DUOLOGUE_TLS_INTERNAL_H
+#define DUOLOGUE_TLS_INTERNAL_H
+
+#include <openssl/ssl.h>
+
+#include "../src/net_stream.h"
+#include "../src/session.h"
+#include "duologue/tls.h"
+
+typedef struct duo_tls_context {
+    duo_tls tls;
+    SSL_CTX *client;
+    SSL_CTX *server;
+    /* NULL: the host of the address. */
+    char *name;
+} duo_tls_context;
+
+/* What a connection is about. */
+typedef struct duo_tls_state {
+    SSL *ssl;
+    /* The socket itself. */
+    duo_net_stream socket;
+    bool is_client;
+    /* The first bytes from the peer, and how many of them are known. */
+    unsigned char first[2];
+    size_t first_count;
+    /*
+     * What the socket reported, other than that nothing can be done at once. OpenSSL sees neither, because after an error
+     * of writing it promises nothing about reading, and the peer's last message may be there.
+     */
+    bool has_ended;
+    int read_error;
+    int write_error;
+    /* Nothing may be done any more; `problem` says why. */
+    bool has_failed;
+    duo_problem problem;
+} duo_tls_state;
+
+/* The name under which TLS negotiates this format, as ALPN writes it. */
+#define DUO_TLS_ALPN "\x0a" "duologue/1"
+
+/* stream.c */
+duo_status duo_tls_begin(const duo_tls *tls, const char *host, duo_net_stream *stream, duo_problem *problem);
+
+/* failure.c */
+/* Describes the error that OpenSSL has reported to this thread. */
+void duo_tls_describe(const duo_tls_state *state, duo_problem *problem);
+/* The peer has not negotiated this format. */
+void duo_tls_needs_protocol(duo_problem *problem);
+
+#endif
