@@ -41,6 +41,8 @@ pub mod protocol;
 #[doc(hidden)]
 pub mod relation;
 #[doc(hidden)]
+pub mod sizes;
+#[doc(hidden)]
 pub mod syntax;
 #[doc(hidden)]
 pub mod wire;

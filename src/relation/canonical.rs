@@ -60,7 +60,7 @@ pub fn canonical(view: View<'_>) -> Canonical {
         view.arguments(),
         view.is_turned,
     );
-    let classes = classes(&mut shapes, Order::Written);
+    let classes = classes(&mut shapes, Order::Written, None);
     let mut text = Text {
         shapes,
         classes,

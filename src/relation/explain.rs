@@ -118,7 +118,9 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Explanation> {
             let help = "write the same type in both".to_owned();
             (left, right, help)
         }
-        Mismatch::Place(..) | Mismatch::Silence => (String::new(), String::new(), String::new()),
+        Mismatch::Limit(..) | Mismatch::Place(..) | Mismatch::Silence => {
+            (String::new(), String::new(), String::new())
+        }
     };
     let note = match dialogue(&found.dialogue) {
         Some(text) => {
@@ -186,6 +188,24 @@ pub fn misfit(
             let [ours, theirs] = payload_texts(found, [client, server], [ours, theirs]);
             (headline, ours, theirs)
         }
+        Mismatch::Limit(message, _) => {
+            let is_clients = found.dialogue.last().map(|said| said.speaker) == Some(Side::Client);
+            let (senders, receivers) = match is_clients {
+                true => (format!("{old} clients"), format!("{new} servers")),
+                false => (format!("{new} servers"), format!("{old} clients")),
+            };
+            let message = &message.name;
+            let path = found.part.as_ref().map_or("", |part| &part.path);
+            let what = match path {
+                "" => format!("a larger `{message}`"),
+                path => format!("a longer `{path}` in `{message}`"),
+            };
+            let headline = format!("{senders} of `{name}` may send {what} than {receivers} accept");
+            let texts = found.part.as_ref();
+            let texts = texts.map(|part| [part.left.text.clone(), part.right.text.clone()]);
+            let [ours, theirs] = texts.unwrap_or_default();
+            (headline, ours, theirs)
+        }
         Mismatch::Place(ours, _) => (
             format!(
                 "`{}` of `{name}` has different positions for {old} clients and for {new} servers",
@@ -238,10 +258,15 @@ fn explained(
     let (ours, theirs) = match (found.clash, &found.part) {
         (Mismatch::Left(message), _) => (message.name.span, found.right.span()),
         (Mismatch::Right(message), _) => (found.left.span(), message.name.span),
-        (Mismatch::Payload(..), Some(part)) => (part.left.span, part.right.span),
-        (Mismatch::Payload(left, right) | Mismatch::Place(left, right), _) => {
-            (left.name.span, right.name.span)
+        (Mismatch::Payload(..) | Mismatch::Limit(..), Some(part)) => {
+            (part.left.span, part.right.span)
         }
+        (
+            Mismatch::Payload(left, right)
+            | Mismatch::Limit(left, right)
+            | Mismatch::Place(left, right),
+            _,
+        ) => (left.name.span, right.name.span),
         (Mismatch::Turn(..) | Mismatch::Silence, _) => (found.left.span(), found.right.span()),
     };
     Explanation {

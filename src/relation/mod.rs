@@ -61,6 +61,12 @@
 //! The runtimes rely on point 2. It is also the reason why full asynchronous subtyping is not used: it would let a party send
 //! ahead of what it has to read, and it is undecidable.
 //!
+//! # Limits
+//!
+//! Between processes a receiver refuses a message beyond its limits. A message with limits stands for the set of its payloads that
+//! they allow, and a receiver has to accept each payload of its sender: that is the same relation if a payload is considered a part
+//! of the message. As before, if both mixtures of two versions fit, they allow the same.
+//!
 //! # Two versions
 //!
 //! There are two combinations of an old and a new version of a protocol, and by the theorem each of them is sound if the
@@ -70,6 +76,7 @@
 
 mod canonical;
 mod explain;
+mod limits;
 mod payload;
 mod quotient;
 mod rename;
@@ -94,7 +101,10 @@ use crate::name::Name;
 use crate::protocol::{
     Direction, Instance, Message, Program, Protocol, ProtocolId, Side, State, Type,
 };
+use crate::sizes::Sizes;
 use crate::source::Span;
+use limits::Limits;
+use std::rc::Rc;
 use walk::{Demand, Walk};
 
 /// A protocol of a program, as it is written or from the opposite side.
@@ -173,7 +183,7 @@ pub struct Disagreement<'a> {
     pub right: Place<'a>,
     /// What they disagree about.
     pub clash: Mismatch<'a>,
-    /// If they disagree about a payload: the innermost part that differs, unless the numbers of values differ.
+    /// If they disagree about a payload or a limit: the innermost part that differs, unless the numbers of values differ.
     pub part: Option<Part>,
 }
 
@@ -219,6 +229,8 @@ pub enum Mismatch<'a> {
     Right(&'a Message),
     /// What a message carries, left and right.
     Payload(&'a Message, &'a Message),
+    /// How large a message may be, left and right: its receiver does not accept all that its sender may send.
+    Limit(&'a Message, &'a Message),
     /// The position of a message in its state, left and right.
     Place(&'a Message, &'a Message),
     /// No message: the side whose turn it is has none to send.
@@ -262,4 +274,22 @@ pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a
         compares_positions: false,
     };
     Walk::new(client, server, demand).run()
+}
+
+/// Like [`misfit`] or, if `compares_positions`, like [`displacement`]; and a receiver has to accept whatever the limits of the sender
+/// allow. `sizes` are those of the client's and of the server's program.
+#[must_use]
+pub fn exceeding<'a>(
+    client: View<'a>,
+    server: View<'a>,
+    compares_positions: bool,
+    sizes: [&Rc<Sizes>; 2],
+) -> Option<Disagreement<'a>> {
+    let demand = Demand::Fit {
+        rejects_deadlock: false,
+        compares_positions,
+    };
+    let limits = Limits::of([client.program, server.program], sizes.map(Rc::clone));
+    let walk = Walk::new(client, server, demand);
+    walk.with_limits(Some(limits)).run()
 }

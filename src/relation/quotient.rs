@@ -3,6 +3,7 @@
 //! Whether a client and a server fit is decided for pairs of states, and two loops whose lengths have no common divisor meet in as
 //! many pairs as the product of their lengths. Usually their states behave alike, so there is one class on each side, and one pair.
 
+use super::limits::Limits;
 use super::shape::{Node, Origin, Shape, Shapes};
 use crate::partition::{Edge, coarsest};
 use crate::protocol::{Builtin, Definition, Direction, TypeId};
@@ -44,8 +45,10 @@ pub type Parts<'a> = Vec<(&'a str, usize, Node)>;
 /// programs they belong to. Nodes created later would have no class, but there are none, because everything reachable is visited.
 ///
 /// Messages of a state are distinguished by their names and, depending on `order`, also by their positions.
-pub fn classes(shapes: &mut Shapes<'_>, order: Order) -> Vec<u32> {
-    let mut looks: HashMap<Signature<'_>, u32> = HashMap::new();
+///
+/// With `limits`, states of one class also have the same limits.
+pub fn classes<'a>(shapes: &mut Shapes<'a>, order: Order, limits: Option<&Limits<'a>>) -> Vec<u32> {
+    let mut looks: HashMap<(Signature<'_>, String), u32> = HashMap::new();
     let mut labels: HashMap<(&str, usize), u32> = HashMap::new();
     let mut colours = Vec::new();
     let mut edges = Vec::new();
@@ -54,6 +57,8 @@ pub fn classes(shapes: &mut Shapes<'_>, order: Order) -> Vec<u32> {
         let (look, parts) = shapes.look(node, order);
         let number = |count: usize| u32::try_from(count).expect("fewer than 2^32 kinds of nodes");
         let next = number(looks.len());
+        let limits = limits.map(|limits| limits.signature(shapes, node));
+        let look = (look, limits.unwrap_or_default());
         colours.push(*looks.entry(look).or_insert(next));
         for (name, position, part) in parts {
             let next = number(labels.len());

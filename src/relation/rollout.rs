@@ -1,7 +1,9 @@
 //! Two versions of a protocol: whether they can be deployed side by side, and which side goes first.
 
 use super::rename::{Renamed, renaming};
-use super::{Disagreement, View, difference, displacement, misfit};
+use super::{Disagreement, View, difference, displacement, exceeding, misfit};
+use crate::sizes::Sizes;
+use std::rc::Rc;
 
 /// The order in which the two sides of a change can be deployed, from the mildest to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,6 +77,26 @@ impl<'a> Change<'a> {
     #[must_use]
     pub fn between_processes(old: View<'a>, new: View<'a>) -> Change<'a> {
         let (old_client, old_server) = (displacement(old, new), displacement(new, old));
+        let is_same = old_client.is_none() && old_server.is_none();
+        Change {
+            old_client,
+            old_server,
+            renamed: is_same.then(|| renaming(old, new)).flatten(),
+        }
+    }
+
+    /// The same with limits: a receiver has to accept whatever the sender's limits allow. Messages travel as their positions if
+    /// `compares_positions`, otherwise by their names. `sizes` are those of the old and of the new program.
+    #[must_use]
+    pub fn with_limits(
+        old: View<'a>,
+        new: View<'a>,
+        compares_positions: bool,
+        sizes: &[Rc<Sizes>; 2],
+    ) -> Change<'a> {
+        let [of_old, of_new] = sizes;
+        let old_client = exceeding(old, new, compares_positions, [of_old, of_new]);
+        let old_server = exceeding(new, old, compares_positions, [of_new, of_old]);
         let is_same = old_client.is_none() && old_server.is_none();
         Change {
             old_client,

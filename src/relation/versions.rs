@@ -1,14 +1,17 @@
 //! Two versions of everything that some files declare.
 
 use super::explain::misfit;
+use super::limits::has_limits;
 use super::{
     Change, Disagreement, Mismatch, Mixture, Origin, Rollout, View, canonical, difference,
 };
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
 use crate::protocol::{FileId, Program};
+use crate::sizes::Sizes;
 use crate::source::Moved;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A protocol, or an instance of one, in two versions.
 #[derive(Debug)]
@@ -58,11 +61,19 @@ struct Declared<'a> {
 /// Compares everything that the input files of two programs declare, in the order of names.
 #[must_use]
 pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<Versions<'a>> {
-    let between = |old: View<'a>, new: View<'a>| match travel {
-        Travel::Positions if can_leave(old) && can_leave(new) => {
+    let sizes = [old, new].map(|program| Rc::new(Sizes::of(program)));
+    let is_limited = has_limits(old, &sizes[0]) || has_limits(new, &sizes[1]);
+    let between = |old: View<'a>, new: View<'a>| {
+        let both_leave = |leaves: fn(View<'_>) -> bool| leaves(old) && leaves(new);
+        let by_position = travel == Travel::Positions && both_leave(can_leave);
+        // Within a process limits are not checked.
+        if is_limited && both_leave(may_leave) {
+            Change::with_limits(old, new, by_position, &sizes)
+        } else if by_position {
             Change::between_processes(old, new)
+        } else {
+            Change::between(old, new)
         }
-        Travel::Positions | Travel::Names => Change::between(old, new),
     };
     let (old, new) = (declared(old), declared(new));
     let mut found = Vec::new();
@@ -106,6 +117,11 @@ pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<V
 pub fn can_leave(view: View<'_>) -> bool {
     let is_generic = view.description().is_generic() && view.instance.is_none();
     !is_generic && canonical(view).obstacle.is_none()
+}
+
+/// Whether sessions of a protocol can run between processes, with some arguments if it is generic.
+fn may_leave(view: View<'_>) -> bool {
+    canonical(view).lasting_obstacle.is_none()
 }
 
 fn declared(program: &Program) -> BTreeMap<String, Declared<'_>> {
@@ -223,6 +239,13 @@ fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
             return format!(
                 "leave `{}` as it was and add a message with the new type after the old messages, or give the new \
                  protocol a new name",
+                message.name
+            );
+        }
+        Mismatch::Limit(message, _) => {
+            return format!(
+                "change the limits of `{}` and of other messages that its sender sends in one release, and those of messages in the \
+                 other direction in another",
                 message.name
             );
         }

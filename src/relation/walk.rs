@@ -1,5 +1,6 @@
 //! Two protocols walked side by side, breadth first, up to the first disagreement.
 
+use super::limits::Limits;
 use super::payload::{self, Bindings, Part};
 use super::quotient::{Order, classes};
 use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
@@ -50,6 +51,8 @@ pub struct Walk<'a> {
     met: HashSet<(u32, u32)>,
     /// The class of each node, once computing it was worthwhile; until then each node is a class of its own.
     classes: Option<Vec<u32>>,
+    /// If limits count, those of both programs.
+    limits: Option<Limits<'a>>,
 }
 
 impl<'a> Walk<'a> {
@@ -67,9 +70,16 @@ impl<'a> Walk<'a> {
             pairs: Vec::new(),
             met: HashSet::new(),
             classes: None,
+            limits: None,
         };
         walk.meet(left, right, None);
         walk
+    }
+
+    /// Lets limits count: a receiver has to accept whatever the sender's limits allow.
+    pub fn with_limits(mut self, limits: Option<Limits<'a>>) -> Walk<'a> {
+        self.limits = limits;
+        self
     }
 
     /// Walks to the end; the first disagreement has the shortest dialogue.
@@ -136,7 +146,7 @@ impl<'a> Walk<'a> {
             true => Order::Written,
             false => Order::Free,
         };
-        let classes = classes(&mut self.shapes, order);
+        let classes = classes(&mut self.shapes, order, self.limits.as_ref());
         let class = |node: Node| classes[node.index() as usize];
         let pairs = self.pairs.iter();
         self.met = pairs
@@ -188,6 +198,18 @@ impl<'a> Walk<'a> {
                     self.shapes.message(left, *our),
                     self.shapes.message(right, *their),
                 ));
+            }
+        }
+        let turn = self.shapes.stand(left).map(|(.., turn)| turn);
+        if let (Some(limits), Some(turn)) = (&mut self.limits, turn) {
+            for (our, their) in &matches {
+                let excess = limits.excess(&self.shapes, (left, *our), (right, *their), turn);
+                if excess.is_some() {
+                    return Err(Mismatch::Limit(
+                        self.shapes.message(left, *our),
+                        self.shapes.message(right, *their),
+                    ));
+                }
             }
         }
         Ok(matches)
@@ -255,6 +277,7 @@ impl<'a> Walk<'a> {
     fn disagreement(&mut self, at: usize, clash: Mismatch<'a>) -> Disagreement<'a> {
         let part = match clash {
             Mismatch::Payload(ours, theirs) => self.part(at, ours, theirs),
+            Mismatch::Limit(ours, theirs) => self.excess(at, ours, theirs),
             Mismatch::Turn(..)
             | Mismatch::Left(_)
             | Mismatch::Right(_)
@@ -270,6 +293,7 @@ impl<'a> Walk<'a> {
         let last: Option<(&'a Message, Origin)> = match clash {
             Mismatch::Left(message)
             | Mismatch::Payload(message, _)
+            | Mismatch::Limit(message, _)
             | Mismatch::Place(message, _) => Some((message, Origin::Left)),
             Mismatch::Right(message) => Some((message, Origin::Right)),
             Mismatch::Turn(..) | Mismatch::Silence => None,
@@ -323,6 +347,20 @@ impl<'a> Walk<'a> {
         let sides = (pair.left, pair.right);
         self.shapes.forget_unions();
         payload::part(&mut self.shapes, sides, (ours, theirs), &bindings)
+    }
+
+    /// How the limits of two messages differ.
+    fn excess(&mut self, at: usize, ours: &'a Message, theirs: &'a Message) -> Option<Part> {
+        let (left, right) = (self.pairs[at].left, self.pairs[at].right);
+        let (_, _, turn) = self.shapes.stand(left)?;
+        let position = |node: Node, message: &Message| {
+            let messages = &self.shapes.state(node)?.messages;
+            messages.iter().position(|own| std::ptr::eq(own, message))
+        };
+        let left = (left, position(left, ours)?);
+        let right = (right, position(right, theirs)?);
+        let limits = self.limits.as_mut()?;
+        limits.excess(&self.shapes, left, right, turn)
     }
 
     /// What the type parameters of both states of a pair are bound to, then those of the pair before it, and so on to the start.

@@ -23,6 +23,11 @@ pub fn remote_program() -> Command {
     Command::new(net::remote(Watch::Plain))
 }
 
+/// One side of sessions in which the server has limits and the client has none.
+pub fn limits_program(side: &str) -> Command {
+    Command::new(net::limits(side))
+}
+
 /// Runs a test of the shim, which is a program of its own, with every compiler and under every checker.
 fn check_runtime(test: &str) {
     for compiler in Compiler::all() {

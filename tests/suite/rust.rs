@@ -274,6 +274,11 @@ pub fn remote_program() -> Command {
     conversations_program("remote")
 }
 
+/// Both sides of sessions in which the server has limits and the client has none.
+pub fn limits_program() -> Command {
+    conversations_program("limits")
+}
+
 /// Writes certificates for the tests of TLS, in any language. `tests/conversations/src/certificates.rs` says which.
 pub fn write_certificates(folder: &Path) {
     succeed(conversations_program("certificates").arg(folder))

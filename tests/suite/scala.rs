@@ -41,6 +41,17 @@ pub fn remote_program() -> Command {
     net::remote_program(Scala::Three)
 }
 
+/// Both sides of sessions in which the server has limits and the client has none.
+pub fn limits_program() -> Command {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let out = folder("net").join("between");
+        net::build(&[repository().join("tests/remote/Limits.scala")], &out);
+        out
+    };
+    net::run(BUILT.get_or_init(build), "cases.Limits")
+}
+
 fn runtime_keeps_its_contract(scala: Scala) {
     let runtime = scala.runtime();
     let printed = scala.run(&[runtime], "org.junit.runner.JUnitCore", &SUITES);

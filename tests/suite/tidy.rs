@@ -21,13 +21,21 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("graph", &["protocol"]),
     ("partition", &[]),
+    ("sizes", &["protocol"]),
     ("promela", &["protocol", "graph"]),
     (
         "relation",
-        &["source", "name", "diagnostic", "protocol", "partition"],
+        &[
+            "source",
+            "name",
+            "diagnostic",
+            "protocol",
+            "partition",
+            "sizes",
+        ],
     ),
     ("fingerprint", &["relation"]),
-    ("wire", &["protocol", "relation", "fingerprint"]),
+    ("wire", &["protocol", "sizes", "relation", "fingerprint"]),
     (
         "check",
         &[

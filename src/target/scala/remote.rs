@@ -7,7 +7,9 @@ use super::spelling;
 use super::whole::Whole;
 use crate::check::{CheckedProgram, CheckedProtocol};
 use crate::graph::Capacity;
-use crate::protocol::{Builtin, Direction, InstanceId, Message, Next, Side, State, StateId, Type};
+use crate::protocol::{
+    Builtin, Direction, InstanceId, Lengths, Message, Next, Side, State, StateId, Type,
+};
 use crate::relation::{Obstacle, View};
 use crate::wire::{Plan, Size, Sizes};
 use askama::Template;
@@ -42,6 +44,8 @@ struct StateView {
     rows: String,
     put: Vec<String>,
     get: Vec<String>,
+    /// The cases of the messages whose payloads have a limit.
+    limits: Vec<String>,
     /// Methods to which `put` and `get` delegate in large states.
     parts: Vec<String>,
 }
@@ -117,6 +121,10 @@ impl<'a> Remote<'a> {
             }
         }
         let mut write = |(state, direction, arguments): &(&State, Direction, &Vec<Type>)| {
+            let limits = sizes.messages(state, arguments).filter_map(|encoding| {
+                let limit = long(encoding.limit?);
+                Some(format!("case {} => {limit}", encoding.tag))
+            });
             let encodings = sizes.messages(state, arguments);
             let rows = encodings.zip(&state.messages).map(|(encoding, message)| {
                 let next = match &message.next {
@@ -141,6 +149,7 @@ impl<'a> Remote<'a> {
                 rows: rows.join(", "),
                 put: Vec::new(),
                 get: Vec::new(),
+                limits: limits.collect(),
                 parts: Vec::new(),
             };
             let code = Coder { place, sizes };
@@ -187,6 +196,12 @@ fn long(number: u64) -> String {
     format!("{}L", i64::try_from(number).unwrap_or(i64::MAX))
 }
 
+/// The bound of a type as an argument after others; nothing without one.
+fn most(lengths: &Lengths) -> String {
+    let most = lengths.most.map(|limit| limit.most);
+    most.map_or(String::new(), |most| format!(", {}", long(most)))
+}
+
 /// Whether values of a type have an encoding: it contains no endpoints, and nothing that only the program knows.
 pub fn is_encoded(whole: &Whole, ty: &Type) -> bool {
     whole.is_encoded(ty)
@@ -209,6 +224,7 @@ impl Coder<'_, '_> {
     ) {
         let types = message.entries.iter();
         let types: Vec<Type> = types.map(|entry| entry.ty.substitute(arguments)).collect();
+        let lengths: Vec<&Lengths> = message.entries.iter().map(|it| &it.lengths).collect();
         let whole = self.place.whole;
         // A value of a type parameter is an object in the ring, whatever the argument is.
         let declared: Vec<&Type> = message.entries.iter().map(|entry| &entry.ty).collect();
@@ -220,13 +236,13 @@ impl Coder<'_, '_> {
                 let cast = format!("payload.asInstanceOf[{}]", self.place.payload_type(only));
                 let put = if let Type::Tuple(_) = self.underlying(only) {
                     let mut put = vec![format!("val value = {cast}")];
-                    put.extend(self.put(only, "value", "out"));
+                    put.extend(self.put(only, lengths[0], "value", "out"));
                     put
                 } else {
-                    self.put(only, &cast, "out")
+                    self.put(only, lengths[0], &cast, "out")
                 };
                 let is_primitive = number(whole, &[only]).is_some();
-                let get = self.get(only, "in");
+                let get = self.get(only, lengths[0], "in");
                 let boxed = |code: &Code| {
                     Code::word(format!("{}.asInstanceOf[_root_.scala.AnyRef]", code.flat()))
                 };
@@ -239,10 +255,12 @@ impl Coder<'_, '_> {
                     .collect();
                 let tuple = nested(parts, &|parts| format!("({})", parts.join(", ")));
                 let mut put = vec![format!("val values = payload.asInstanceOf[{tuple}]")];
-                for (ty, path) in several.iter().zip(tuple_paths(several.len())) {
-                    put.extend(self.put(ty, &format!("values{path}"), "out"));
+                let paths = tuple_paths(several.len());
+                for ((ty, lengths), path) in several.iter().zip(&lengths).zip(paths) {
+                    put.extend(self.put(ty, lengths, &format!("values{path}"), "out"));
                 }
-                (put, self.get_tuple(several, "in"))
+                let parts = several.iter().zip(lengths);
+                (put, self.get_tuple(parts, "in"))
             }
         };
         let pattern = format!("case {index} =>");
@@ -313,11 +331,13 @@ impl Coder<'_, '_> {
     }
 
     /// The statements that encode a value.
-    pub fn put(&self, ty: &Type, value: &str, out: &str) -> Vec<String> {
+    pub fn put(&self, ty: &Type, lengths: &Lengths, value: &str, out: &str) -> Vec<String> {
         let one = |text: String| vec![text];
+        let most = most(lengths);
         match ty {
             Type::Builtin(builtin) => one(match builtin {
-                Builtin::Bytes => format!("{GENERATED}.putBytes({out}, {value})"),
+                Builtin::Bytes => format!("{GENERATED}.putBytes({out}, {value}{most})"),
+                Builtin::Str => format!("{out}.str({value}{most})"),
                 Builtin::I8 | Builtin::I16 => format!("{out}.{}({value}.toInt)", word(*builtin)),
                 Builtin::Bool
                 | Builtin::U8
@@ -327,31 +347,31 @@ impl Coder<'_, '_> {
                 | Builtin::I32
                 | Builtin::I64
                 | Builtin::F32
-                | Builtin::F64
-                | Builtin::Str => format!("{out}.{}({value})", word(*builtin)),
+                | Builtin::F64 => format!("{out}.{}({value})", word(*builtin)),
             }),
             Type::List(item) => {
                 let least = long(self.sizes.of_type(item).least);
-                let each = self.put(item, "$item", "$out").join("; ");
+                let each = self.put(item, lengths.part(0), "$item", "$out").join("; ");
                 one(format!(
-                    "{GENERATED}.putList({out}, {least}, {value})(($out, $item) => {{ {each} }})"
+                    "{GENERATED}.putList({out}, {least}{most}, {value})(($out, $item) => {{ {each} }})"
                 ))
             }
             Type::Option(item) => {
-                let each = self.put(item, "$item", "$out").join("; ");
+                let each = self.put(item, lengths.part(0), "$item", "$out").join("; ");
                 one(format!(
                     "{GENERATED}.putOption({out}, {value})(($out, $item) => {{ {each} }})"
                 ))
             }
             Type::Tuple(items) => {
-                let parts = items.iter().zip(tuple_paths(items.len()));
-                let parts =
-                    parts.flat_map(|(item, path)| self.put(item, &format!("{value}{path}"), out));
+                let parts = items.iter().zip(tuple_paths(items.len())).enumerate();
+                let parts = parts.flat_map(|(at, (item, path))| {
+                    self.put(item, lengths.part(at), &format!("{value}{path}"), out)
+                });
                 parts.collect()
             }
             Type::Named(id) => {
-                if let builtin @ Type::Builtin(_) = self.underlying(ty) {
-                    self.put(builtin, value, out)
+                if let Some((builtin, lengths)) = self.builtin(ty) {
+                    self.put(builtin, lengths, value, out)
                 } else {
                     one(format!("{}.put({out}, {value})", self.place.wire(*id)))
                 }
@@ -361,26 +381,43 @@ impl Coder<'_, '_> {
         }
     }
 
+    /// The built-in type that a type is another name for, and the bound with which it is declared.
+    fn builtin<'t>(&'t self, ty: &'t Type) -> Option<(&'t Type, &'t Lengths)> {
+        let is_builtin = matches!(self.underlying(ty), Type::Builtin(_));
+        let program = self.place.whole.program;
+        is_builtin.then(|| program.unaliased(ty, Lengths::NONE))
+    }
+
     /// The expression that decodes a value.
-    pub fn get(&self, ty: &Type, from: &str) -> Code {
+    pub fn get(&self, ty: &Type, lengths: &Lengths, from: &str) -> Code {
+        let most = most(lengths);
         match ty {
-            Type::Builtin(Builtin::Bytes) => Code::word(format!("{GENERATED}.getBytes({from})")),
+            Type::Builtin(Builtin::Bytes) => {
+                Code::word(format!("{GENERATED}.getBytes({from}{most})"))
+            }
+            Type::Builtin(Builtin::Str) => {
+                let most = most.trim_start_matches(", ");
+                Code::word(format!("{from}.str({most})"))
+            }
             Type::Builtin(builtin) => Code::word(format!("{from}.{}()", word(*builtin))),
             Type::List(item) => {
                 let least = long(self.sizes.of_type(item).least);
-                let each = self.get(item, "$in").flat();
+                let each = self.get(item, lengths.part(0), "$in").flat();
                 Code::word(format!(
-                    "{GENERATED}.getList({from}, {least})($in => {each})"
+                    "{GENERATED}.getList({from}, {least}{most})($in => {each})"
                 ))
             }
             Type::Option(item) => {
-                let each = self.get(item, "$in").flat();
+                let each = self.get(item, lengths.part(0), "$in").flat();
                 Code::word(format!("{GENERATED}.getOption({from})($in => {each})"))
             }
-            Type::Tuple(items) => self.get_tuple(items, from),
+            Type::Tuple(items) => {
+                let parts = items.iter().enumerate();
+                self.get_tuple(parts.map(|(at, item)| (item, lengths.part(at))), from)
+            }
             Type::Named(id) => {
-                if let builtin @ Type::Builtin(_) = self.underlying(ty) {
-                    self.get(builtin, from)
+                if let Some((builtin, lengths)) = self.builtin(ty) {
+                    self.get(builtin, lengths, from)
                 } else {
                     Code::word(format!("{}.get({from})", self.place.wire(*id)))
                 }
@@ -390,8 +427,12 @@ impl Coder<'_, '_> {
         }
     }
 
-    fn get_tuple(&self, items: &[Type], from: &str) -> Code {
-        let parts = items.iter().map(|item| self.get(item, from)).collect();
-        nested(parts, &|parts| Code::Call(String::new(), parts))
+    fn get_tuple<'t>(
+        &self,
+        items: impl Iterator<Item = (&'t Type, &'t Lengths)>,
+        from: &str,
+    ) -> Code {
+        let parts = items.map(|(item, lengths)| self.get(item, lengths, from));
+        nested(parts.collect(), &|parts| Code::Call(String::new(), parts))
     }
 }

@@ -34,8 +34,8 @@ pub fn object(place: &mut Place, sizes: &Sizes, id: TypeId) -> Option<String> {
                 return None;
             }
             (
-                code.put(target, "value", "out"),
-                vec![code.get(target, "in").at(6)],
+                code.put(target, &declared.lengths, "value", "out"),
+                vec![code.get(target, &declared.lengths, "in").at(6)],
             )
         }
         Definition::Struct(fields) => {
@@ -43,8 +43,9 @@ pub fn object(place: &mut Place, sizes: &Sizes, id: TypeId) -> Option<String> {
             let mut get = Vec::new();
             for field in fields {
                 let name = spelling::field_name(field.name.text());
-                put.extend(code.put(&field.ty, &format!("value.{name}"), "out"));
-                get.push(code.get(&field.ty, "in"));
+                let (ty, lengths) = (&field.ty, &field.lengths);
+                put.extend(code.put(ty, lengths, &format!("value.{name}"), "out"));
+                get.push(code.get(ty, lengths, "in"));
             }
             let made = super::layout::Code::Call(format!("new {ty}"), get);
             (put, vec![made.at(6)])
@@ -82,9 +83,10 @@ fn of_enum(code: &Coder, ty: &str, variants: &[Variant]) -> (Vec<String>, Vec<St
         let mut parts = Vec::new();
         for entry in &variant.entries {
             let field = spelling::field_name(entry.name.text());
-            let each = code.put(&entry.ty, &format!("it.{field}"), "out");
+            let (ty, lengths) = (&entry.ty, &entry.lengths);
+            let each = code.put(ty, lengths, &format!("it.{field}"), "out");
             put.extend(each.iter().map(|line| format!("    {line}")));
-            parts.push(code.get(&entry.ty, "in"));
+            parts.push(code.get(ty, lengths, "in"));
         }
         let made = super::layout::Code::Call(format!("new {ty}.{name}"), parts);
         get.push(format!("  case {position} => {}", made.at(8)));

@@ -148,6 +148,28 @@ fn build_remote(watch: Watch) -> PathBuf {
         .unwrap_or_else(|complaint| panic!("{complaint}"))
 }
 
+/// The program of `tests/remote` for one side of sessions in which the server has limits and the client has none, built once in a run
+/// of the tests.
+pub fn limits(side: &str) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let build = || {
+        let proto = match side {
+            "client" => "wide.proto",
+            _ => "narrow.proto",
+        };
+        let proto = repository().join("tests/conversations/limits").join(proto);
+        let generated = generate_with(&format!("net-limits-{side}"), &[proto], &["--remote"]);
+        let folder = repository().join("tests/remote");
+        let mut sources = sources_in(&generated);
+        sources.push(folder.join(format!("limits_{side}.c")));
+        let includes = [generated.clone(), folder];
+        let program = quiet(Watch::Plain, &sources, &includes, &generated).link();
+        program.unwrap_or_else(|complaint| panic!("{complaint}"))
+    };
+    built.entry(side.to_owned()).or_insert_with(build).clone()
+}
+
 /// The lines of a transcript that one side writes.
 fn lines_of<'t>(side: &str, expected: &'t str) -> Vec<&'t str> {
     let lines = expected.lines();

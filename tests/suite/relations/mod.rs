@@ -2,6 +2,7 @@
 
 mod commands;
 mod judge;
+mod limits;
 mod machine;
 mod oracle;
 mod parts;

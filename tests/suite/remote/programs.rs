@@ -41,6 +41,17 @@ impl Language {
     }
 }
 
+impl Language {
+    /// The program of one side of the sessions with limits.
+    pub fn limits(self, side: &str) -> Command {
+        match self {
+            Language::Rust => crate::rust::limits_program(),
+            Language::C => crate::c::limits_program(side),
+            Language::Scala => crate::scala::limits_program(),
+        }
+    }
+}
+
 /// Runs a case. The server listens at `address`; the client connects there, or to `through`. Returns how the client and the server
 /// ended.
 pub fn converse(

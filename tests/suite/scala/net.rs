@@ -18,10 +18,11 @@ use std::sync::OnceLock;
 const POM: &str = "runtime/scala/net/pom.xml";
 
 /// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 4] = [
+const SUITES: [&str; 5] = [
     "duologue.net.WireSuite",
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
+    "duologue.net.LimitsSuite",
     "duologue.net.TlsSuite",
 ];
 
@@ -47,10 +48,14 @@ fn sources() -> &'static Sources {
             &options,
             &payloads,
         );
+        let limits = folder("net").join("limits");
+        let pair = protocols_in(&root.join("tests/conversations/limits"));
+        generate_with(&pair, &options, &limits);
         let support = root.join("tests/suite/support/scala");
         let mut files = sources_in(&root.join("runtime/scala/net/src"));
         files.extend(sources_in(&generated));
         files.extend(sources_in(&payloads));
+        files.extend(sources_in(&limits));
         files.extend(sources_in(&root.join("tests/run")));
         files.extend(["Transcript.scala", "Remote.scala"].map(|file| support.join(file)));
         let cases: Vec<String> = folders_in(&root.join("tests/run"))
@@ -133,12 +138,24 @@ fn java(scala: Scala) -> Command {
 
 /// Compiles a program that uses the module, and returns the command that runs its main class.
 pub fn program(sources: &[PathBuf], out: &Path, main: &str) -> Command {
+    build(sources, out);
+    run(out, main)
+}
+
+/// Compiles a program that uses the module.
+pub fn build(sources: &[PathBuf], out: &Path) {
     let scala = Scala::Three;
     let path = format!("{}:{}", built(scala).display(), libraries(scala));
     fs::create_dir_all(out).expect("the target folder can be written");
     scala
         .compile_with(&path, sources, out)
         .unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// The command that runs a main class of such a program.
+pub fn run(out: &Path, main: &str) -> Command {
+    let scala = Scala::Three;
+    let path = format!("{}:{}", built(scala).display(), libraries(scala));
     let mut java = tool("java");
     java.args(["-cp", &format!("{}:{path}", out.display()), main]);
     java

@@ -133,6 +133,9 @@ final class Inbox {
         if (size < state.least(index) || size > state.most(index)) {
             throw new MalformedPayload("a message of " + size + " bytes, which it cannot have");
         }
+        if (size > state.limit(index)) {
+            throw new MalformedPayload("a message of " + size + " bytes, although " + state.limit(index) + " is its limit");
+        }
         if (size > largest) {
             throw new MalformedPayload("a message of " + size + " bytes, although " + largest + " is the limit");
         }

@@ -34,6 +34,9 @@ final class Outbox {
             int body = writer.size();
             state.put(index, payload, number, writer);
             int size = writer.size() - body;
+            if (size > state.limit(index)) {
+                throw new PayloadRefused("the message has " + size + " bytes, and its limit is " + state.limit(index));
+            }
             if (size > largest) {
                 throw new PayloadRefused("the message has " + size + " bytes, and the peer accepts at most " + largest);
             }

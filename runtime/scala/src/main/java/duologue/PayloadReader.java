@@ -166,9 +166,16 @@ public final class PayloadReader {
         return new MalformedPayload("there is no variant " + position);
     }
 
+    private static void bound(String what, long count, long most) {
+        if (Long.compareUnsigned(count, most) > 0) {
+            throw new MalformedPayload(what + " is longer than " + most + ", which is its limit");
+        }
+    }
+
     /** A count of bytes that are there. */
-    private int length() {
+    private int length(String what, long most) {
         long count = count();
+        bound(what, count, most);
         if (Long.compareUnsigned(count, end - at) > 0) {
             throw new MalformedPayload("bytes are missing");
         }
@@ -176,7 +183,12 @@ public final class PayloadReader {
     }
 
     public byte[] bytes() {
-        int count = length();
+        return bytes(Long.MAX_VALUE);
+    }
+
+    /** At most {@code most} bytes. */
+    public byte[] bytes(long most) {
+        int count = length("a `bytes`", most);
         charge(OBJECT + count);
         return raw(count);
     }
@@ -188,7 +200,12 @@ public final class PayloadReader {
     }
 
     public String str() {
-        int count = length();
+        return str(Long.MAX_VALUE);
+    }
+
+    /** Text of at most {@code most} bytes of UTF-8. */
+    public String str(long most) {
+        int count = length("a text", most);
         int from = take(count);
         charge(OBJECT + 2L * count);
         if (!Utf8.isValid(bytes, from, from + count)) {
@@ -199,10 +216,16 @@ public final class PayloadReader {
 
     /** Begins a list whose items take at least {@code least} bytes each, and returns their number; {@link #leave} ends it. */
     public int enter(long least) {
+        return enter(least, Long.MAX_VALUE);
+    }
+
+    /** Begins a list of at most {@code limit} items. */
+    public int enter(long least, long limit) {
         if (depth == PayloadWriter.DEEPEST) {
             throw new MalformedPayload("lists are nested deeper than " + PayloadWriter.DEEPEST);
         }
         long count = count();
+        bound("a list", count, limit);
         long most = least == 0 ? PayloadWriter.MOST_EMPTY : (end - at) / least;
         if (Long.compareUnsigned(count, most) > 0) {
             throw new MalformedPayload("a list has fewer items than it says");

@@ -8,8 +8,8 @@ import java.util.Arrays;
 /**
  * Collects encoded payloads, in the format of {@code docs/wire.md}. For generated code and transports; programs do not need it.
  *
- * <p>A value that has no encoding (a number out of range, text with half a surrogate pair, lists nested too deeply) throws
- * {@link PayloadRefused}.
+ * <p>A value that has no encoding (a number out of range, text with half a surrogate pair, lists nested too deeply), or is longer
+ * than its bound, throws {@link PayloadRefused}.
  */
 public final class PayloadWriter {
     /** The deepest nesting of lists. */
@@ -166,9 +166,21 @@ public final class PayloadWriter {
         return Math.max(1, (70 - Long.numberOfLeadingZeros(value)) / 7);
     }
 
+    private static void bound(String what, String unit, long length, long most) {
+        if (length > most) {
+            throw new PayloadRefused(what + " has " + length + " " + unit + ", and its limit is " + most);
+        }
+    }
+
     public void bytes(byte[] value) {
         count(value.length);
         raw(value);
+    }
+
+    /** At most {@code most} bytes. */
+    public void bytes(byte[] value, long most) {
+        bound("a `bytes`", "bytes", value.length, most);
+        bytes(value);
     }
 
     /** The bytes without a count. */
@@ -178,7 +190,16 @@ public final class PayloadWriter {
     }
 
     public void str(String value) {
+        str(value, Long.MAX_VALUE);
+    }
+
+    /** Text of at most {@code most} bytes of UTF-8. */
+    public void str(String value, long most) {
         int length = value.length();
+        // No character takes less than a byte, so what is certainly too long is not encoded.
+        if (length > most) {
+            throw new PayloadRefused("a text has at least " + length + " bytes, and its limit is " + most);
+        }
         int start = end;
         // The count of a text of ASCII characters, which is moved if it turns out to be too short.
         int width = sizeOfCount(length);
@@ -193,6 +214,7 @@ public final class PayloadWriter {
             encode(value, i);
         }
         int size = end - at;
+        bound("a text", "bytes", size, most);
         int wider = sizeOfCount(size) - width;
         if (wider > 0) {
             insert(at, wider);
@@ -243,6 +265,12 @@ public final class PayloadWriter {
         }
         depth++;
         count(items);
+    }
+
+    /** Begins a list of at most {@code most} items. */
+    public void enter(int items, long least, long most) {
+        bound("a list", "items", items, most);
+        enter(items, least);
     }
 
     public void leave() {

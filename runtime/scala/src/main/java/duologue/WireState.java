@@ -41,6 +41,11 @@ public abstract class WireState {
         return most < 0 ? Long.MAX_VALUE : most;
     }
 
+    /** The most bytes of a payload that the protocol's limits allow. They change no byte of the format, so {@link #most} ignores them. */
+    public long limit(int index) {
+        return Long.MAX_VALUE;
+    }
+
     /** Whether all payloads of this message have the same number of bytes, which is then not sent. */
     final boolean isFixed(int index) {
         return least(index) == most(index);

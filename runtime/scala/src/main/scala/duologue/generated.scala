@@ -38,25 +38,38 @@ object generated {
   def near(far: FarEnd): Endpoint = new Seed(far.start())
 
   /** Writes a `bytes`. */
-  def putBytes(out: PayloadWriter, value: Bytes): Unit = value.unsafeArray match {
-    case array: Array[Byte] => out.bytes(array)
-    case _                  => out.bytes(value.toArray)
+  def putBytes(out: PayloadWriter, value: Bytes): Unit = putBytes(out, value, Long.MaxValue)
+
+  /** Writes a `bytes` of at most `most` bytes. */
+  def putBytes(out: PayloadWriter, value: Bytes, most: Long): Unit = value.unsafeArray match {
+    case array: Array[Byte] => out.bytes(array, most)
+    case _                  => out.bytes(value.toArray, most)
   }
 
   /** Reads a `bytes`. */
-  def getBytes(in: PayloadReader): Bytes = scala.collection.immutable.ArraySeq.unsafeWrapArray(in.bytes())
+  def getBytes(in: PayloadReader): Bytes = getBytes(in, Long.MaxValue)
+
+  /** Reads a `bytes` of at most `most` bytes. */
+  def getBytes(in: PayloadReader, most: Long): Bytes = scala.collection.immutable.ArraySeq.unsafeWrapArray(in.bytes(most))
 
   /** Writes a list, whose items take at least `least` bytes each. */
-  def putList[T](out: PayloadWriter, least: Long, values: Vector[T])(put: (PayloadWriter, T) => Unit): Unit = {
-    out.enter(values.length, least)
+  def putList[T](out: PayloadWriter, least: Long, values: Vector[T])(put: (PayloadWriter, T) => Unit): Unit =
+    putList(out, least, Long.MaxValue, values)(put)
+
+  /** Writes a list of at most `most` items. */
+  def putList[T](out: PayloadWriter, least: Long, most: Long, values: Vector[T])(put: (PayloadWriter, T) => Unit): Unit = {
+    out.enter(values.length, least, most)
     val items = values.iterator
     while (items.hasNext) put(out, items.next())
     out.leave()
   }
 
   /** Reads a list, whose items take at least `least` bytes each. */
-  def getList[T](in: PayloadReader, least: Long)(get: PayloadReader => T): Vector[T] = {
-    var left = in.enter(least)
+  def getList[T](in: PayloadReader, least: Long)(get: PayloadReader => T): Vector[T] = getList(in, least, Long.MaxValue)(get)
+
+  /** Reads a list of at most `most` items. */
+  def getList[T](in: PayloadReader, least: Long, most: Long)(get: PayloadReader => T): Vector[T] = {
+    var left = in.enter(least, most)
     val values = Vector.newBuilder[T]
     while (left > 0) {
       values += get(in)

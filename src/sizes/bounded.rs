@@ -1,7 +1,7 @@
 //! What the bounds in types say about the sizes of encoded values.
 
 use super::{of_builtin, of_count, of_variant, plus};
-use crate::protocol::{Builtin, Definition, Lengths, Program, Type, TypeId};
+use crate::protocol::{Builtin, Definition, Lengths, Program, Type, TypeDeclaration, TypeId};
 
 /// The bounds of all declared types of a program.
 #[derive(Debug, Default)]
@@ -10,6 +10,8 @@ pub struct Bounded {
     most: Vec<Option<u64>>,
     /// For each declared type, whether it is an alias with a bound in it.
     aliases: Vec<bool>,
+    /// Whether any declared type has a bound.
+    has_any: bool,
 }
 
 impl Bounded {
@@ -19,6 +21,7 @@ impl Bounded {
         let mut bounded = Bounded {
             most: vec![None; count],
             aliases: vec![false; count],
+            has_any: program.types.iter().any(has_bound),
         };
         let mut is_seen = vec![false; count];
         // Depth first without recursion, because chains of types may be as long as a file.
@@ -56,6 +59,11 @@ impl Bounded {
             }
         });
         is_bounded
+    }
+
+    /// Whether any declared type has a bound.
+    pub fn has_any(&self) -> bool {
+        self.has_any
     }
 
     /// The largest encoding of a type that its bounds allow. Recurses as deeply as the type is written.
@@ -103,6 +111,21 @@ impl Bounded {
                 variants.try_fold(0, |most, variant| Some(variant?.max(most)))
             }
             Definition::Extern(..) | Definition::Undeclared => None,
+        }
+    }
+}
+
+/// Whether a bound is written in a declaration.
+fn has_bound(declared: &TypeDeclaration) -> bool {
+    let is_bounded = |lengths: &Lengths| !lengths.is_none();
+    match &declared.definition {
+        Definition::Struct(fields) => fields.iter().any(|field| is_bounded(&field.lengths)),
+        Definition::Enum(variants) => {
+            let mut entries = variants.iter().flat_map(|variant| &variant.entries);
+            entries.any(|entry| is_bounded(&entry.lengths))
+        }
+        Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+            is_bounded(&declared.lengths)
         }
     }
 }
