@@ -13,7 +13,7 @@ pub struct Edge {
     pub label: u32,
 }
 
-/// The class of each node: two nodes share a class if they have equal colours and, for every label, edges into
+/// The class of each node: two nodes share a class if they have equal colors and, for every label, edges into
 /// the same classes. The graph is deterministic: no node has two edges with one label.
 ///
 /// The algorithm is Hopcroft's ("An n log n algorithm for minimizing states in a finite automaton", 1971): a class is split into

@@ -88,7 +88,7 @@ fn fingerprints_stay_what_they_are() {
     );
 }
 
-/// Equal fingerprints mean equal behaviour, in all protocols of the corpus and of `protocols/`.
+/// Equal fingerprints mean equal behavior, in all protocols of the corpus and of `protocols/`.
 #[test]
 fn equal_fingerprints_are_equal_behaviour() {
     let folders = ["tests/corpus/2012", "tests/corpus/literature"];

@@ -29,7 +29,7 @@ function(expand file is_conditional)
 
   file(READ ${file} rest)
   string(APPEND text "/* ${name} */\n\n")
-  # Lists of CMake are split at semicolons and joined at brackets, so the lines are not made one.
+  # CMake splits lists at semicolons but not inside brackets, so the lines are not put into a list.
   while(NOT rest STREQUAL "")
     string(FIND "${rest}" "\n" end)
     string(SUBSTRING "${rest}" 0 ${end} line)

@@ -14,10 +14,10 @@
  * The thread sanitizer does not understand the call and would not see what it orders, so under it messages are
  * swapped.
  *
- * A process may begin sessions and then forbid itself the call, with a filter for system calls. From the first
- * refusal on the barrier is lost, for good, and new sessions swap. Running sessions continue with senders that have
- * no barrier, so until a store is visible to all, neither side need see what the other wrote. That it becomes visible
- * in some finite time is all that these sessions rely on:
+ * A process may begin sessions and then block the call with a filter for system calls. From the first refusal on, the
+ * barrier is permanently lost, and new sessions swap. Running sessions continue with senders that have no barrier, so
+ * until a store is visible to all, neither side need see what the other wrote. That it becomes visible in some finite
+ * time is all that these sessions rely on:
  *
  * - A receiver that sleeps checks again after a pause, repeatedly, until there is a message: see `duo_wait_a_while`.
  * - A receiver that disconnects may miss a message. It first waits for a short time (`duo_grace`) in which the store

@@ -82,7 +82,7 @@ static const duo_transport *find_sleeper(const duo_endpoint *endpoints, size_t c
     return NULL;
 }
 
-/* Sleeps until the notifier is called for one of the endpoints; false if the time was over first. */
+/* Sleeps until the notifier is called for one of the endpoints; false if the time ran out first. */
 static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline,
                  uint64_t *pause)
 {

@@ -34,7 +34,7 @@ typedef size_t duo_emptier(void);
  * which some programs leave out.
  */
 void duo_empty_too(duo_emptier *emptier);
-/* Gives back a session that came from the pool. */
+/* Returns a session to the pool from which it came. */
 void duo_to_pool(duo_session *session);
 #else
 /* An allocator that is always out of memory. */
@@ -74,7 +74,7 @@ size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol);
 void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_shape *shape, bool was_used,
                duo_endpoint *server, duo_endpoint *client);
 bool duo_is_shape(const duo_shape *one, const duo_shape *other);
-/* Gives a session back. Both sides are done; only the caller may still access it. */
+/* Releases a session. Both sides are done; only the caller may still access it. */
 void duo_session_release(duo_session *session);
 
 /* wait.c */
@@ -236,9 +236,9 @@ bool duo_is_ready(const duo_side *side);
 void duo_notify(duo_side *side);
 
 /* session.c */
-/* The side of a handle that is still valid, or NULL. Does not use up the handle, but takes it out of a set. */
+/* The side of a handle that is still valid, or NULL. Does not consume the handle, but removes it from a set. */
 duo_side *duo_check_handle(duo_endpoint endpoint);
-/* Uses up a handle: returns its side, or NULL if it was used before. The side's turn is then two higher. */
+/* Consumes a handle: returns its side, or NULL if it was used before. The side's turn is then two higher. */
 duo_side *duo_claim(duo_endpoint endpoint);
 /* Makes the handle that was claimed valid again. */
 void duo_unclaim(duo_side *side);

@@ -100,7 +100,7 @@ enum {
 
 /* What a side announces about itself. */
 typedef struct duo_shm_hello {
-    /* 0: no process is here. 1: a process is. 2: the fields below are written. */
+    /* 0: no process is here. 1: a process is here. 2: the fields below are also written. */
     alignas(DUO_LINE) DUO_ATOMIC uint32_t state;
     /* 0: none yet. 1: the fingerprints are equal. 2: this side accepts the other's. 3: it does not. */
     DUO_ATOMIC uint32_t verdict;
@@ -238,7 +238,7 @@ extern const duo_transport duo_shm_transport;
 /* shm_wait.c */
 /* Wakes the peer, if it sleeps, because there is something for it. */
 void duo_shm_wake(duo_shm *shm);
-/* Sets LEFT or DONE, and forgets the session: its handles are used ones. */
+/* Sets LEFT or DONE, and forgets the session: its handles count as used. */
 void duo_shm_leave(duo_shm *shm, uint32_t how);
 typedef bool duo_shm_check(duo_shm *shm);
 /* Waits until `check` returns true: DUO_OK, DUO_EMPTY once `wait` is over, or DUO_CLOSED. */
@@ -259,7 +259,7 @@ static inline uint64_t duo_shm_until(uint64_t wait)
     return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
 }
 
-/* How much of it is left. */
+/* How much of that time is left. */
 static inline uint64_t duo_shm_left(uint64_t until)
 {
     if (until == DUO_AT_ONCE || until == DUO_FOREVER) return until;

@@ -18,8 +18,8 @@ const char *duo_status_text(duo_status status)
     case DUO_SYSTEM: return "the system reported an error";
     case DUO_INVALID: return "a value in the message is not valid for its type";
     case DUO_LOST: return "the connection to the peer was lost";
-    case DUO_LATE: return "a time limit is over";
-    case DUO_ADDRESS: return "not an address: known are unix:PATH and tcp://HOST:PORT";
+    case DUO_LATE: return "a time limit has passed";
+    case DUO_ADDRESS: return "not an address: expected unix:PATH or tcp://HOST:PORT";
     }
     return "not a status";
 }

@@ -221,7 +221,7 @@ pub fn package_segment(name: &str) -> String {
 pub fn is_in_sight(term: &str) -> bool {
     let plain = term.trim_matches('`');
     let mut letters = plain.chars();
-    // A state has the same name as an object only if its name has no letter to capitalise.
+    // A state has the same name as an object only if its name has no letter to capitalize.
     let is_numbered =
         letters.next() == Some('_') && letters.next().is_some_and(|second| second.is_ascii_digit());
     is_numbered

@@ -271,7 +271,7 @@ fn bounds_of_the_host_are_taken_on_trust() {
     );
 }
 
-/// A package is recognised by its protocols, and a file need not be in one.
+/// A package is recognized by its protocols, and a file need not be in one.
 #[test]
 fn an_endpoint_in_a_file_without_protocols_is_of_nobody() {
     fires(

@@ -320,7 +320,7 @@ fn declared_types_compare_by_structure() {
     }
 }
 
-/// Declarations in two versions with the same behaviour: what programs have to change, if anything.
+/// Declarations in two versions with the same behavior: what programs have to change, if anything.
 #[test]
 fn programs_that_no_longer_compile_are_no_same() {
     let entry = "proto! p { s:send { a(v: n) -> ! } }";

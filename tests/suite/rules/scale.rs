@@ -111,7 +111,7 @@ fn duals_of_that_size() {
         "type a0 = u8; type b0 = u8;\n\
          proto! p {{ s:send {{ m(a{MANY}) -> ! }} }}\n#[dual_of(p)] proto! q {{ s:recv {{ m(b{MANY}) -> ! }} }}"
     );
-    // The two are recognised as dual; each is reported because its types are too deep for any compiler.
+    // The two are recognized as dual; each is reported because its types are too deep for any compiler.
     assert_eq!(
         rules(&one(&text("", types, &pair))),
         ["deep-type", "deep-type"]

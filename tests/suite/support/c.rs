@@ -17,9 +17,9 @@ pub enum Compiler {
 /// What is checked while the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watch {
-    /// Nothing: optimised, as users build it.
+    /// Nothing: optimized, as users build it.
     Plain,
-    /// Bad addresses, undefined behaviour and leaks.
+    /// Bad addresses, undefined behavior and leaks.
     Address,
     /// Data races.
     Thread,

@@ -106,7 +106,7 @@ DUO_INLINE duo_status duo_lane_answer(duo_endpoint *next, uint32_t flags)
     return status;
 }
 
-/* Uses up the endpoint; returns the one that follows. */
+/* Consumes the endpoint; returns the one that follows. */
 DUO_INLINE duo_endpoint duo_lane_step(duo_endpoint from, duo_role role)
 {
     duo_endpoint next = {from.session, from.turn + 2};

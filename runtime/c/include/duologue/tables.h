@@ -15,8 +15,8 @@
 
 /*
  * Every generated header begins with this. It depends on the headers of the runtime, and both must have the same
- * version, apart from the patch number. Headers of any version may meet generated code of any other version, so this
- * macro must never change.
+ * version, apart from the patch number. Headers of any version may be combined with generated code of any other
+ * version, so this macro must never change.
  */
 #ifdef __cplusplus
 #define DUO_MADE_BY(major, minor)                                                                  \
@@ -35,10 +35,9 @@
 #define DUO_SPELT_AS_IT_IS(text) #text
 
 /*
- * A program and its runtime must be built with the same set of these macros. Otherwise one relies on something that
- * the other does not do: uses that nothing checks, memory that nothing allocates, threads that nothing waits for. So
- * they are part of the names of the functions that every program calls, and a mixture does not link:
- * `duo_send_checked` is missing, for example.
+ * A program and its runtime must be built with the same set of these macros. Otherwise one relies on something that the
+ * other does not do, such as checking uses, allocating memory or waiting for threads. So they are part of the names of
+ * the functions that every program calls, and a mixture does not link: `duo_send_checked` is missing, for example.
  */
 #ifdef DUO_CHECKED
 #define DUO_IF_CHECKED _checked
@@ -98,7 +97,7 @@ typedef struct duo_field {
     unsigned variant;
 } duo_field;
 
-/* What a value consists of. Types for which any bytes are a valid value have no such table: NULL is used instead. */
+/* What a value consists of. A type for which any bytes are a valid value has no such table: NULL is used instead. */
 typedef struct duo_type {
     duo_kind kind;
     /* Parts of the value are stored outside it; a message that contains it needs a block. */
@@ -258,7 +257,7 @@ typedef struct duo_protocol {
 
 /* This many bytes of such a ring are made ready when a session begins. Most runs are short and never touch the rest. */
 #define DUO_RING_READY 8192
-/* But at least this many lines. */
+/* At least this many lines are made ready. */
 #define DUO_LINES_READY 8
 
 /* Functions that allocate are reported where they are called, and not only by the linker. */

@@ -8,7 +8,7 @@
 //! peer last ran on its own processor does not spin: the peer cannot run in the meantime.
 //!
 //! The limits do not adapt. A budget that learns from earlier waits has to be probed again and again, because two
-//! threads that have learnt to sleep both wait too long to learn anything else.
+//! threads that have learned to sleep both wait too long to learn anything else.
 //!
 //! A wait for something that the other side does within a few instructions uses [`Backoff`] instead, which never
 //! sleeps.

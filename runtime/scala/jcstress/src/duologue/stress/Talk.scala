@@ -101,7 +101,7 @@ final class Talk(capacity: Int) {
 
   private var pending = Option.empty[Wait]
 
-  /** Records 1 in [[heard]] when a message has come or the wait was given up. The endpoint is not used up. */
+  /** Records 1 in [[heard]] when a message has come or the wait was given up. The endpoint is not consumed. */
   def await(): Unit = pending = Some(whenReady(server)(outcome => call(if (outcome.isRight) 1 else Talk.Closed)))
 
   /** Gives the wait up. */
@@ -117,7 +117,7 @@ final class Talk(capacity: Int) {
 
   def leaveClient(): Unit = abandon(client)
 
-  /** As `leaveClient`, for a thread that does not know the client's live endpoint. */
+  /** Like `leaveClient`, for a thread that does not know the client's live endpoint. */
   def leaveElsewhere(): Unit = abandon(session._2)
 
   private[stress] def take(message: stream.Stream[Int]): Int = message match {

@@ -82,7 +82,7 @@ public final class FarEnd {
         return side;
     }
 
-    // ---- what the near side asks
+    // ---- called by the near side
 
     /**
      * Sends a message of the near side, whose use has begun. Returns false if the session is over. Throws {@link PayloadRefused} if
@@ -135,7 +135,10 @@ public final class FarEnd {
         }
     }
 
-    /** Whether there is space again for a near side that may wait for it. A thread that has written asks before it gives the lock back. */
+    /**
+     * Whether there is space again for a near side that may wait for it. A thread that has written calls this before it releases
+     * the lock.
+     */
     private boolean eases() {
         if (!isFull || out.isFull() && ending.why == null) {
             return false;
@@ -171,7 +174,7 @@ public final class FarEnd {
         }
     }
 
-    /** As {@link Side#await}, in a thread that may wait in the transport. */
+    /** Like {@link Side#await}, in a thread that may wait in the transport. */
     Side.Outcome await(SideState near, long nanos, long deadline) {
         awaiting = Thread.currentThread();
         try {
@@ -224,9 +227,9 @@ public final class FarEnd {
         return isNews;
     }
 
-    // ---- what the transport calls
+    // ---- called by the transport
 
-    /** The connection is ready, as {@link Transport#arm} has asked. */
+    /** Called when the connection is ready, as {@link Transport#arm} has requested. */
     public void ready() {
         pump(true);
         boolean forSpace;
@@ -245,7 +248,7 @@ public final class FarEnd {
         }
     }
 
-    /** Writes what has been collected; if nothing has and {@code isBeat}, writes a heartbeat. */
+    /** Writes what has been collected; if there is nothing and {@code isBeat} is set, writes a heartbeat. */
     public void flush(boolean isBeat) {
         boolean isTold = false;
         lock.lock();
@@ -297,7 +300,7 @@ public final class FarEnd {
         }
     }
 
-    /** As {@link #pump}, by a thread that has the lock. Gives it back. */
+    /** Like {@link #pump}, by a thread that has the lock. Releases it. */
     private void pumpLocked(boolean reads) {
         boolean isTold = false;
         try {
@@ -341,7 +344,7 @@ public final class FarEnd {
                 transport.arm(true);
             }
         } catch (IOException failed) {
-            // The peer may have said before why it has closed the connection: reading finds the end.
+            // The peer may have sent the reason before it closed the connection: reading finds it.
             out.clear();
             if (!isEnding) {
                 transport.arm(false);
@@ -365,7 +368,7 @@ public final class FarEnd {
         return far.speaks && state != WireState.OVER && far.credit == 0 && !far.gainsRoom();
     }
 
-    /** Delivers what has been read. Returns whether there is news for the near side. */
+    /** Delivers what has been read. Returns whether there is something for the near side. */
     private boolean deliver() {
         boolean isNews = false;
         try {
@@ -431,7 +434,7 @@ public final class FarEnd {
         return true;
     }
 
-    /** Gives the lock back, and wakes what waits on the near side if there is news for it. */
+    /** Releases the lock, and wakes what waits on the near side if there is something for it. */
     private void unlock(boolean isTold) {
         lock.unlock();
         if (isTold) {

@@ -21,7 +21,7 @@ abstract class Endpoint private[duologue] (side: Side, turn: Long) extends Handl
   /** For generated code: the endpoint that follows `previous`. */
   def this(previous: Endpoint) = this(previous.$side, previous.$turn + 1)
 
-  /** The protocol and the state, as spelled in the specification. */
+  /** The protocol and the state, as spelled in the protocol file. */
   override def toString: String = Endpoint.place(this)
 }
 
@@ -131,7 +131,7 @@ abstract class DoneEndpoint(previous: Endpoint) extends Endpoint(previous)
 
 /** An endpoint whose side receives a message of type `M`, which carries the next endpoint.
   *
-  * That the peer has closed the session is reported only after everything that it sent before has been received.
+  * A closed session is reported only after everything that the peer sent has been received.
   */
 abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
 
@@ -161,7 +161,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     } catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
   }
 
-  /** As `recv`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  /** Like `recv`, but returns [[SessionClosed]] as a value instead of throwing it. */
   def recvOrClosed(): Either[SessionClosed, M] = {
     var owned = start()
     val own = $side.state
@@ -174,7 +174,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     takeIn(left = false, owned)
   }
 
-  /** The message, if it is there. Never waits. `None` means that nothing has come yet; this endpoint can still be used. Throws
+  /** The message, if it is there. Never waits. `None` means that nothing has arrived yet; this endpoint can still be used. Throws
     * [[SessionClosed]] if the session is closed, and [[EndpointUsed]] if this endpoint was already used.
     */
   def tryRecv(): Option[M] = {
@@ -186,7 +186,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     }
   }
 
-  /** As `recv`, but waits at most `timeout`. `None` means that nothing came in time; this endpoint can still be used. */
+  /** Like `recv`, but waits at most `timeout`. `None` means that nothing arrived in time; this endpoint can still be used. */
   def recvWithin(timeout: FiniteDuration): Option[M] = {
     val nanos = math.max(0L, timeout.toNanos)
     val owned = start()
@@ -231,7 +231,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     onOrClosed(_.fold(closed => throw closed, handler))
   }
 
-  /** As `on`, but the handler also gets [[SessionClosed]], as a value. */
+  /** Like `on`, but the handler also gets [[SessionClosed]], as a value. */
   def onOrClosed[R](handler: Either[SessionClosed, M] => R): Select.Case[R] = {
     Objects.requireNonNull(handler, "handler"): Unit
     new Select.Case(this, left => {
@@ -240,7 +240,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     })
   }
 
-  /** Whether a message is there, as opposed to the news that the peer has closed the session. */
+  /** Whether a message has arrived, as opposed to the report that the peer has closed the session. */
   private[duologue] def hasMessage: Boolean = {
     val owned = start()
     val has = $side.state.hasMessage

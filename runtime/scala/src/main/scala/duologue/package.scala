@@ -37,7 +37,7 @@ package object duologue {
   def trySend[E <: SendEndpoint, R](endpoint: E)(message: E => R): Option[R] =
     if (hasRoom(endpoint)) Some(message(endpoint)) else None
 
-  /** As `trySend`, but waits at most `timeout` for space for one message. Throws `InterruptedException` if the thread is
+  /** Like `trySend`, but waits at most `timeout` for space for one message. Throws `InterruptedException` if the thread is
     * interrupted first; the endpoint can then be used again.
     */
   def sendWithin[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Option[R] =

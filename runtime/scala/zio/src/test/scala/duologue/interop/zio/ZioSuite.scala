@@ -124,7 +124,7 @@ final class ZioSuite extends munit.FunSuite {
         told <- waiting.await
       } yield {
         val failed = told.foldExit(_.failures.nonEmpty, _ => false)
-        // Its own side may have been abandoned before the wait began, and then the endpoint is used up.
+        // Its own side may have been abandoned before the wait began, and then the endpoint counts as used.
         val died = told.foldExit(_.dieOption.exists(_.isInstanceOf[EndpointUsed]), _ => false)
         assert(failed || own && died, told.toString)
       }
