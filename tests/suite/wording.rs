@@ -31,6 +31,17 @@ const PHRASES: &[(&str, &str)] = &[
     ("on the way", "in transit, before it"),
     ("so long until", "until"),
     ("as they stand here", "unchanged"),
+    ("nobody else", "nothing else, no other thread"),
+    ("foreign code", "user code"),
+    ("is used up", "is consumed, counts as used"),
+    ("not used up", "not consumed"),
+    ("gives the session back", "releases the session"),
+    ("the shim", "the runtime"),
+    ("initialiser", "initializer"),
+    ("behaviour", "behavior"),
+    ("optimised", "optimized"),
+    ("recognised", "recognized"),
+    ("learnt", "learned"),
 ];
 
 /// Where text is not ours to change: inputs that tests quote, and names of tests, which pages link to by name.

@@ -42,7 +42,7 @@
  *     This is read and written by the side that sends and by the side that restarts the epochs, and between any two of
  *     these accesses there is a message that turned the direction.
  * (e) The session stays alive while a sender reads flags after a message that is not the last: it is released by the
- * receiver of the last message or by the side that remains alone, and both need something that this sender has not
+ *     receiver of the last message or by the side that remains alone, and both need something that this sender has not
  *     done yet. After its last word a side does not access the session again.
  */
 #ifndef DUOLOGUE_RING_H

@@ -126,7 +126,7 @@ bool duo_barrier_is_unwanted(void);
 void duo_grace(void);
 
 /*
- * Goes between what this side has done and its check whether the barrier is lost. The thread sanitizer does not
+ * To be called between what this side has done and its check whether the barrier is lost. The thread sanitizer does not
  * understand fences, and with it there is no barrier to lose.
  */
 static inline void duo_full_fence(void)
@@ -157,7 +157,7 @@ void duo_move_back(const duo_type *type, const void *value);
 void duo_destroy(const duo_type *type, void *value);
 
 /* park.c */
-/* Waits for the next message: true if it is there, or the sender has disconnected; false when the time is over. */
+/* Waits for the next message: true if it is there, or the sender has disconnected; false on timeout. */
 bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait);
 /* Waits until the ring has free slots: DUO_OK, DUO_FULL, or DUO_CLOSED if the receiver is disconnecting. */
 duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait);
@@ -172,7 +172,7 @@ bool duo_announce_wait(duo_session *session, uint64_t *credit);
 bool duo_has_credit(duo_session *session, const duo_side *side);
 /* Announces that a notifier is installed at a sender that waits for free slots; false if there are free slots. */
 bool duo_arm_credit(duo_session *session, const duo_side *side);
-/* Takes that back; false if the receiver is about to notify. */
+/* Undoes `duo_arm_credit`; false if the receiver is about to notify. */
 bool duo_disarm_credit(duo_session *session);
 /* As receiver, after the last message of a line: reports a half of the ring that has become empty. */
 void duo_report_emptied(duo_session *session, const duo_side *side);
@@ -182,7 +182,7 @@ bool duo_defer_close(duo_session *session, const duo_side *side);
 void duo_announce_leaving(duo_session *session, const duo_side *side);
 
 /* leave.c */
-/* What a sender finds that publishes its last word in a run. */
+/* What a sender finds when it publishes its last word in a run. */
 typedef enum duo_ending { DUO_ALONE, DUO_CLAIMED, DUO_LAST } duo_ending;
 /* Announces that the next word to be published is the last. With DUO_LAST, `waiter` is for `duo_notify_waiter`. */
 duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter);

@@ -210,7 +210,8 @@ pub fn file_name(name: &str) -> String {
 
 /// One part of a package.
 pub fn package_segment(name: &str) -> String {
-    // Scala 2.13 takes the members of a package of this name for those of a package object, and warns about classes there.
+    // Scala 2.13 mistakes the members of a package of this name for those of a package object, and warns about classes
+    // there.
     if name == "package" {
         return name.to_owned() + "_";
     }

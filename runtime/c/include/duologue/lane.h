@@ -20,10 +20,10 @@ DUO_C_BEGINS
 extern "C" {
 #endif
 
-/* After the last number of a line was sent: goes on to the next line. */
+/* After the last number of a line was sent: moves on to the next line. */
 void duo_lane_go_on(duo_endpoint next);
 
-/* After the last number of a line was received: goes on to the next line. */
+/* After the last number of a line was received: moves on to the next line. */
 void duo_lane_line_ends(duo_endpoint next);
 
 /*

@@ -339,7 +339,7 @@ DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory
 
 /*
  * Sends `entries` (borrowed for the call; NULL if the message has none) as `message`. DUO_INVALID if they are not valid
- * values of their types. Waits while an unbounded run is full; DUO_FULL when the time is over. `next`, which may be the
+ * values of their types. Waits while an unbounded run is full; DUO_FULL on timeout. `next`, which may be the
  * object that `from` was copied from, is set to the endpoint that follows, or zeroed at DUO_END. It may be NULL in that
  * case.
  */
@@ -347,8 +347,8 @@ DUO_MUST_CHECK duo_status duo_send(duo_endpoint from, const duo_message *message
                                    const void *entries, uint64_t wait, duo_endpoint *next);
 
 /*
- * Receives a message of `state` into `message`, a struct of its generated type. DUO_EMPTY when the
- * time is over. If the result is not DUO_OK, the tag is 0 and there is nothing to free.
+ * Receives a message of `state` into `message`, a struct of its generated type. DUO_EMPTY on timeout. If the result is
+ * not DUO_OK, the tag is 0 and there is nothing to free.
  */
 DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait,
                                    void *message);

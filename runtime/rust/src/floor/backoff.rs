@@ -22,7 +22,7 @@ const SPINS: usize = 100;
 /// How often it then yields, unless yields are slow (see `yielding`).
 const YIELDS: u32 = 32;
 
-/// What is left of the checks that a thread makes before it sleeps.
+/// The remaining checks that a thread makes before it sleeps.
 pub(crate) struct BeforeSleep {
     spins: usize,
     yields: u32,
@@ -69,7 +69,7 @@ impl BeforeSleep {
     }
 }
 
-/// A backoff while the other side completes what it is about to do, a few instructions away.
+/// A backoff for waiting until the other side has completed a step of a few instructions.
 pub(crate) struct Backoff {
     spins: u32,
 }

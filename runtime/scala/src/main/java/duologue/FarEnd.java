@@ -135,10 +135,7 @@ public final class FarEnd {
         }
     }
 
-    /**
-     * Whether there is space again for a near side that may wait for it. A thread that has written calls this before it releases
-     * the lock.
-     */
+    /** Whether there is space again for a waiting near side. Called by a thread that has written, before it releases the lock. */
     private boolean eases() {
         if (!isFull || out.isFull() && ending.why == null) {
             return false;
@@ -316,7 +313,7 @@ public final class FarEnd {
         }
     }
 
-    /** Writes what is there to write, and reads and delivers what is there to read. Returns whether the near side has to be woken. */
+    /** Writes pending output, and reads and delivers available input. Returns whether the near side has to be woken. */
     private boolean exchange() {
         flushed();
         boolean isNews = deliver();
@@ -334,7 +331,7 @@ public final class FarEnd {
         return settle() || isNews;
     }
 
-    /** Writes what is there to write. */
+    /** Writes pending output. */
     private void flushed() {
         if (isClosed) {
             return;

@@ -195,7 +195,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     else None
   }
 
-  /** The message when it comes, without a thread that waits for it. The future fails with [[SessionClosed]] if the session is
+  /** A future of the message, for which no thread is blocked. The future fails with [[SessionClosed]] if the session is
     * closed. It is completed in the thread in which `recvThen` would call back, and only what `Future` itself runs is run there.
     * Throws [[EndpointUsed]] at once if this endpoint was already used.
     */
@@ -205,7 +205,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     promise.future
   }
 
-  /** Calls back once, with the message when it comes, or with [[SessionClosed]] if the session is closed; at once if either is
+  /** Calls back once, with the message when it arrives, or with [[SessionClosed]] if the session is closed; at once if either is
     * there. Otherwise `callback` runs in the thread that sends or closes the session or, occasionally in a long run, in the
     * common pool of the Java library. It must not wait, and should hand over long work. What it throws goes to the uncaught
     * exception handler of that thread. Throws [[EndpointUsed]] if this endpoint was already used.

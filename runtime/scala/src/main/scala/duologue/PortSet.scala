@@ -78,7 +78,7 @@ final class PortSet[M, A] private () extends AutoCloseable {
     */
   def recvWithin(timeout: FiniteDuration): Option[Event[M, A]] = receive(math.max(0L, timeout.toNanos))
 
-  /** Like `recv`, without a thread that waits. The future is completed in the thread in which `recvThen` would call back. It
+  /** Like `recv`, without blocking a thread. The future is completed in the thread in which `recvThen` would call back. It
     * fails with `NoSuchElementException` if the set is empty.
     */
   def recvAsync(): Future[Event[M, A]] = {

@@ -38,7 +38,7 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
   /** Like `recv`, but waits at most `timeout`. `None` means that no endpoint was ready in time. */
   def recvWithin(timeout: FiniteDuration): Option[R] = arrives(math.max(0L, timeout.toNanos)).map(handle => handle())
 
-  /** Like `recv`, without a thread that waits. The message is received and the handler runs in `executor`. If the executor
+  /** Like `recv`, without blocking a thread. The message is received and the handler runs in `executor`. If the executor
     * rejects this, the future fails with what it threw, and all endpoints are as they were. Throws [[EndpointUsed]] at once if an
     * endpoint was already used.
     */
