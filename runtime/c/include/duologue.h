@@ -72,7 +72,7 @@ typedef enum duo_status {
      * Attaching: the region is larger than they allow.
      */
     DUO_TOO_LARGE,
-    /* Between processes: the side is taken, or the peer uses another protocol. There is no session. */
+    /* Between processes: the side is taken, or the peer uses a different protocol. There is no session. */
     DUO_REFUSED,
     /*
      * The system reported an error, and `errno` has the reason; or the operation is not for sessions

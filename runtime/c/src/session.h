@@ -120,7 +120,7 @@ bool duo_has_barrier(void);
 bool duo_barrier(void);
 /* Whether it was refused after sessions had begun that rely on it. barrier.c explains what false means. */
 bool duo_barrier_is_lost(void);
-/* Whether the program has asked to do without it. */
+/* Whether the program has opted out of it. */
 bool duo_barrier_is_unwanted(void);
 /* Waits until earlier stores can be expected to be visible, where the barrier was refused. */
 void duo_grace(void);

@@ -174,8 +174,8 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     takeIn(left = false, owned)
   }
 
-  /** The message, if it is there. Never waits. `None` means that nothing has arrived yet; this endpoint can still be used. Throws
-    * [[SessionClosed]] if the session is closed, and [[EndpointUsed]] if this endpoint was already used.
+  /** The message, if it has arrived. Never waits. `None` means that nothing has arrived yet; this endpoint can still be used.
+    * Throws [[SessionClosed]] if the session is closed, and [[EndpointUsed]] if this endpoint was already used.
     */
   def tryRecv(): Option[M] = {
     val owned = start()
@@ -205,10 +205,10 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     promise.future
   }
 
-  /** Calls back once, with the message when it arrives, or with [[SessionClosed]] if the session is closed; at once if either is
-    * there. Otherwise `callback` runs in the thread that sends or closes the session or, occasionally in a long run, in the
-    * common pool of the Java library. It must not wait, and should hand over long work. What it throws goes to the uncaught
-    * exception handler of that thread. Throws [[EndpointUsed]] if this endpoint was already used.
+  /** Calls back once, with the message when it arrives, or with [[SessionClosed]] if the session is closed; immediately if either
+    * is already the case. Otherwise `callback` runs in the thread that sends or closes the session or, occasionally in a long
+    * run, in the common pool of the Java library. It must not wait, and should hand off long-running work. What it throws goes to
+    * the uncaught exception handler of that thread. Throws [[EndpointUsed]] if this endpoint was already used.
     */
   def recvThen(callback: Either[SessionClosed, M] => Unit): Unit = {
     Objects.requireNonNull(callback, "callback"): Unit
