@@ -19,7 +19,7 @@ pub fn dot(protocol: &Protocol, sources: &Sources) -> String {
     let node = |state: Option<_>| match state.map(|id| protocol.state(id)) {
         None => "shape=doublecircle width=0.15 label=\"\"".to_owned(),
         Some(state) => {
-            let colour = match state.active_side() {
+            let color = match state.active_side() {
                 Some(Side::Client) => "#dceeff",
                 Some(Side::Server) => "#ffeeda",
                 None => "#eeeeee",
@@ -31,7 +31,7 @@ pub fn dot(protocol: &Protocol, sources: &Sources) -> String {
                 ""
             };
             let label = quoted_dot(&format!("{}\n{turn}", title(state)));
-            format!("label={label} fillcolor=\"{colour}\" style=\"filled,rounded{bold}\"")
+            format!("label={label} fillcolor=\"{color}\" style=\"filled,rounded{bold}\"")
         }
     };
     let edge = |step: Step| {

@@ -1,4 +1,5 @@
-//! One side of a protocol: what it may do in each state, and what follows. Targets ask here and derive nothing of it again.
+//! One side of a protocol: what it may do in each state, and what follows. Targets query this module and do not derive
+//! it themselves.
 
 use crate::protocol::{Direction, Next, Protocol, Side, State, StateId};
 

@@ -19,7 +19,7 @@ pub mod report;
 pub mod source;
 pub mod target;
 
-// What the command line uses besides.
+// Public only for the command line.
 #[doc(hidden)]
 pub mod check;
 #[doc(hidden)]

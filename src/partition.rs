@@ -13,19 +13,19 @@ pub struct Edge {
     pub label: u32,
 }
 
-/// The class of each node: two nodes share a class if they have equal colours and, for every label, edges into
+/// The class of each node: two nodes share a class if they have equal colors and, for every label, edges into
 /// the same classes. The graph is deterministic: no node has two edges with one label.
 ///
 /// The algorithm is Hopcroft's ("An n log n algorithm for minimizing states in a finite automaton", 1971): a class is split into
 /// the nodes with an edge into another class and the nodes without one, and only the smaller of the two halves is processed again.
 /// So each edge is processed at most as often as the logarithm of the number of nodes.
 #[must_use]
-pub fn coarsest(colours: &[u32], edges: &[Edge]) -> Vec<u32> {
-    let mut into: Vec<Vec<(u32, u32)>> = vec![Vec::new(); colours.len()];
+pub fn coarsest(colors: &[u32], edges: &[Edge]) -> Vec<u32> {
+    let mut into: Vec<Vec<(u32, u32)>> = vec![Vec::new(); colors.len()];
     for edge in edges {
         into[edge.to as usize].push((edge.label, edge.from));
     }
-    let mut classes = Classes::new(colours);
+    let mut classes = Classes::new(colors);
     let mut waiting: Vec<u32> = (0..classes.count()).collect();
     let mut is_waiting = vec![true; waiting.len()];
     while let Some(splitter) = waiting.pop() {
@@ -68,13 +68,13 @@ struct Classes {
 }
 
 impl Classes {
-    fn new(colours: &[u32]) -> Classes {
+    fn new(colors: &[u32]) -> Classes {
         let mut names: HashMap<u32, u32> = HashMap::new();
         let mut members: Vec<Vec<u32>> = Vec::new();
-        let mut class = Vec::with_capacity(colours.len());
-        for (node, colour) in (0u32..).zip(colours) {
+        let mut class = Vec::with_capacity(colors.len());
+        for (node, color) in (0u32..).zip(colors) {
             let next = u32::try_from(members.len()).expect("fewer classes than nodes");
-            let name = *names.entry(*colour).or_insert(next);
+            let name = *names.entry(*color).or_insert(next);
             if name == next {
                 members.push(Vec::new());
             }
@@ -159,8 +159,8 @@ mod tests {
     }
 
     /// The partition by its definition: refined until nothing changes.
-    fn slowly(colours: &[u32], edges: &[Edge]) -> Vec<usize> {
-        let mut class: Vec<usize> = colours.iter().map(|colour| *colour as usize).collect();
+    fn slowly(colors: &[u32], edges: &[Edge]) -> Vec<usize> {
+        let mut class: Vec<usize> = colors.iter().map(|color| *color as usize).collect();
         loop {
             let look = |node: usize| {
                 let own = edges.iter().filter(|edge| edge.from as usize == node);
@@ -170,7 +170,7 @@ mod tests {
                 seen.sort_unstable();
                 (class[node], seen)
             };
-            let looks: Vec<_> = (0..colours.len()).map(look).collect();
+            let looks: Vec<_> = (0..colors.len()).map(look).collect();
             let next: Vec<usize> = looks
                 .iter()
                 .map(|own| looks.iter().position(|other| other == own).expect("itself"))
@@ -206,7 +206,7 @@ mod tests {
         };
         for _ in 0..2_000 {
             let nodes = 1 + any(9);
-            let colours: Vec<u32> = (0..nodes).map(|_| any(2)).collect();
+            let colors: Vec<u32> = (0..nodes).map(|_| any(2)).collect();
             let mut edges = Vec::new();
             for from in 0..nodes {
                 for label in 0..2 {
@@ -215,14 +215,14 @@ mod tests {
                     }
                 }
             }
-            let quick = coarsest(&colours, &edges);
-            let slow = slowly(&colours, &edges);
+            let quick = coarsest(&colors, &edges);
+            let slow = slowly(&colors, &edges);
             for one in 0..quick.len() {
                 for other in 0..quick.len() {
                     assert_eq!(
                         quick[one] == quick[other],
                         slow[one] == slow[other],
-                        "{colours:?} {edges:?}"
+                        "{colors:?} {edges:?}"
                     );
                 }
             }

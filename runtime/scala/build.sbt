@@ -23,7 +23,7 @@ val published = Seq(
   Compile / doc / javacOptions := Nil,
   scalacOptions ++= Seq("-Werror", "-deprecation", "-feature", "-unchecked", "-Wvalue-discard", "-Wnonunit-statement"),
   scalacOptions ++= (if (scalaBinaryVersion.value == "3") Seq("-Wunused:all", "-language:strictEquality") else Seq("-Xlint", "-Wunused")),
-  // Links from comments to members that only the sources show are no errors of the documentation.
+  // Comments may link to members that are visible only in the sources.
   Compile / doc / scalacOptions -= "-Werror",
   libraryDependencies += "org.scalameta" %% "munit" % "1.2.4" % Test,
   Test / fork := true,

@@ -57,7 +57,7 @@ type Look<'a> = (
     Vec<(&'a str, Vec<&'a Type>, Option<&'a [Type]>, Vec<u64>)>,
 );
 
-/// The limits of a message and of the parts of its payload, in order; each that there is not counts as 0.
+/// The limits of a message and of the parts of its payload, in order; a missing one counts as 0.
 fn limits(message: &Message) -> Vec<u64> {
     fn add(lengths: &Lengths, found: &mut Vec<u64>) {
         found.push(lengths.most.map_or(0, |limit| limit.most));

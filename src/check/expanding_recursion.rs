@@ -1,4 +1,4 @@
-//! Type arguments must not grow without end.
+//! Type arguments must not grow without bound.
 //!
 //! Consider a graph with one node for each type parameter of each state of each protocol. Where a state passes its parameter `T` on,
 //! as an argument of the next state or of an endpoint type that it mentions, an edge leads from `T` to the parameter that receives
@@ -206,7 +206,7 @@ impl<'a> Flow<'a> {
         let twice = text(&twice);
         let (headline, help) = if edge.is_by_endpoint {
             (
-                format!("`{parameter}` grows without end in endpoints that carry endpoints"),
+                format!("`{parameter}` grows without bound in endpoints that carry endpoints"),
                 format!(
                     "pass `{parameter}` itself on, or an endpoint that does not lead back here"
                 ),
@@ -228,7 +228,7 @@ impl<'a> Flow<'a> {
                 parameter.span,
                 format!("first `{parameter}`, then `{argument}`, then `{twice}` ..."),
             )
-            .note("each turn of the loop would need another type, without end")
+            .note("every turn of the loop would need yet another type")
             .help(help)
     }
 }
@@ -334,7 +334,7 @@ fn too_many(case: Case<'_>) -> Diagnostic {
         format!("protocol `{name}` has too many versions of its states"),
     )
     .label(format!(
-        "more than {MORE_VERSIONS} beyond one for each state"
+        "more than {MORE_VERSIONS} in addition to one for each state"
     ))
     .note("each list of type arguments with which a state can be reached makes a version of it")
     .help("pass fewer type parameters on, or pass them on in the same order")

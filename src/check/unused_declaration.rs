@@ -45,9 +45,9 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 /// A type whose name is misspelled where it is used is not unused. Only the first misspelled names, as many as get a suggestion,
 /// are compared with all declared ones: the time must not grow with the product of both numbers.
 fn meant(program: &Program, uses: &mut Uses) {
-    let misspelt = program.types.iter();
-    let misspelt = misspelt.filter(|ty| matches!(ty.definition, Definition::Undeclared));
-    for used in misspelt.take(COMPARED) {
+    let misspelled = program.types.iter();
+    let misspelled = misspelled.filter(|ty| matches!(ty.definition, Definition::Undeclared));
+    for used in misspelled.take(COMPARED) {
         let own = &program.file(used.file).types;
         let names = own.iter().map(|id| program.ty(*id).name.text());
         let near = nearest(used.name.text(), names);

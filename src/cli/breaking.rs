@@ -42,7 +42,7 @@ pub struct Breaking {
         value_name = "ORDER"
     )]
     require: Order,
-    /// Compare as processes do: a message is sent as its position in its state, so moving one is an error
+    /// Compare messages by position, as separate processes do: moving a message within its state is an error
     #[arg(long)]
     wire: bool,
     #[command(flatten)]

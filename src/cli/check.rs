@@ -27,7 +27,7 @@ pub struct Check {
     /// Files, directories, or - for standard input
     #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// First apply the repairs that keep the meaning; comments and layout are preserved
+    /// First apply the repairs that do not change the meaning; comments and layout are preserved
     #[arg(long)]
     fix: bool,
     #[command(flatten)]

@@ -69,7 +69,7 @@ pub fn report(
     let verb = if drifted == 1 { "is" } else { "are" };
     let files = styled(NAME, format_args!("{files} {verb} not up to date"));
     terminal.tell(format_args!(
-        "{files}; to repair, run\n  {}\n",
+        "{files}; to update, run\n  {}\n",
         styled(PATH, command)
     ))?;
     Err(Failure::Findings)

@@ -29,7 +29,7 @@ const EXITS: &str = "\
   3    a file cannot be read or written
   101  formatting would have changed more than the layout, so nothing was written";
 
-/// Format protocol files; comments and meaning are kept.
+/// Format protocol files; comments and meaning are preserved.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, after_help = EXITS, help_template = TEMPLATE)]
 pub struct Fmt {
@@ -171,7 +171,7 @@ impl Counts {
         let files = format!("{} {verb} not formatted", counted(many, "file"));
         let files = styled(NAME, files);
         match command {
-            Some(command) => format!("{files}; to repair, run\n  {}\n", styled(PATH, command)),
+            Some(command) => format!("{files}; to format, run\n  {}\n", styled(PATH, command)),
             None => format!("{files}\n"),
         }
     }

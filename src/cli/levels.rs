@@ -51,7 +51,7 @@ pub fn unknown(name: &str) -> String {
     format!("there is no rule `{name}`; {}", instead_of(name))
 }
 
-/// Suggests a rule if `name` is misspelt or is one word of a rule's name; otherwise says where all rules are listed.
+/// Suggests a rule if `name` is misspelled or is one word of a rule's name; otherwise says where all rules are listed.
 pub fn instead_of(name: &str) -> String {
     let has_word = |rule: &&str| rule.split('-').any(|word| word == name);
     let mut named = every_rule().map(|rule| rule.name).filter(has_word);

@@ -98,7 +98,7 @@ enum Failure {
     Usage(String),
     /// A file cannot be read or written.
     Environment(String),
-    /// A bug of ours: we were about to do something wrong, and did nothing.
+    /// An internal error: the command was about to do something wrong, and did nothing instead.
     Mistake(String),
 }
 

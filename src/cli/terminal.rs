@@ -116,7 +116,7 @@ impl Terminal {
         unless_unread(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
-    /// Writes what goes along with the result, unless `quiet` is set.
+    /// Writes what accompanies the result, unless `quiet` is set.
     pub fn tell(&self, text: impl Display) -> io::Result<()> {
         if self.quiet {
             Ok(())

@@ -1,5 +1,5 @@
-//! The bounds that types are written with. They are no part of a [`Type`](super::Type): they change neither which values a program uses nor how
-//! values are encoded, only which of them may travel between processes.
+//! The bounds that types are written with. They are not part of a [`Type`](super::Type): they change neither which
+//! values a program uses nor how values are encoded, only which of them may travel between processes.
 
 use crate::source::Span;
 

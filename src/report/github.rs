@@ -14,7 +14,8 @@ pub fn annotations(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let mut text = String::new();
     for record in &records {
         let range = &record.primary.range;
-        // GitHub does not support columns for a range over several lines: it takes them for columns of the first line.
+        // GitHub does not support columns for a range over several lines: it interprets them as columns of the first
+        // line.
         let columns = if range.start.line == range.end.line {
             format!(",col={},endColumn={}", range.start.column, range.end.column)
         } else {

@@ -13,7 +13,7 @@ fn place(id: crate::source::SourceId, text: &str, words: &str) -> Span {
 
 const BANK: &str = "proto! bank {\n    login:send {\n        login(str) -> conected,\n        quit -> !\n    }\n    connected:send { quit -> ! }\n}\n";
 
-fn misspelt(sources: &Sources, id: crate::source::SourceId) -> Diagnostic {
+fn misspelled(sources: &Sources, id: crate::source::SourceId) -> Diagnostic {
     let text = sources.get(id).text();
     let wrong = place(id, text, "conected");
     Diagnostic::error(
@@ -31,7 +31,7 @@ fn misspelt(sources: &Sources, id: crate::source::SourceId) -> Diagnostic {
 #[test]
 fn a_finding_shows_places_reasons_and_the_repair() {
     let (sources, id) = one(BANK);
-    insta::assert_snapshot!(full(&misspelt(&sources, id), &sources, Look::default()));
+    insta::assert_snapshot!(full(&misspelled(&sources, id), &sources, Look::default()));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn frames_can_be_drawn_with_lines() {
         is_unicode: true,
         ..Look::default()
     };
-    insta::assert_snapshot!(full(&misspelt(&sources, id), &sources, look));
+    insta::assert_snapshot!(full(&misspelled(&sources, id), &sources, look));
 }
 
 #[test]
@@ -51,12 +51,12 @@ fn styles_add_nothing_but_escape_codes() {
         is_styled: true,
         ..Look::default()
     };
-    let text = full(&misspelt(&sources, id), &sources, styled);
+    let text = full(&misspelled(&sources, id), &sources, styled);
     assert!(text.contains("\u{1b}["));
     let plain = strip_escapes(&text);
     assert_eq!(
         plain,
-        full(&misspelt(&sources, id), &sources, Look::default())
+        full(&misspelled(&sources, id), &sources, Look::default())
     );
 }
 
@@ -73,7 +73,7 @@ fn strip_escapes(text: &str) -> String {
 fn the_short_form_is_one_line() {
     let (sources, id) = one(BANK);
     assert_eq!(
-        short(&misspelt(&sources, id), &sources),
+        short(&misspelled(&sources, id), &sources),
         "bank.proto:3:23: error[unknown-state]: there is no state `conected` in `bank`"
     );
 }
@@ -81,7 +81,7 @@ fn the_short_form_is_one_line() {
 #[test]
 fn the_summary_counts() {
     let (sources, id) = one(BANK);
-    let error = misspelt(&sources, id);
+    let error = misspelled(&sources, id);
     let warning = Diagnostic {
         level: Level::Warn,
         ..error.clone()

@@ -1,4 +1,4 @@
-/* Sessions over TLS: whatever is wrong with a certificate or a peer is reported by both sides, and holds up nobody else. */
+/* Sessions over TLS: whatever is wrong with a certificate or a peer is reported by both sides, and does not delay other peers. */
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 

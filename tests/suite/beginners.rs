@@ -1,4 +1,4 @@
-//! First mistakes of people who come from another language or from the literature, and the diagnostics they get.
+//! First mistakes of newcomers from other languages and from the literature, and the diagnostics they get.
 
 use crate::rules::fixtures;
 use crate::support::repository;
@@ -6,7 +6,7 @@ use duologue::report::{Look, full, summary};
 
 /// Every mistake is found, and its first message says what to write instead.
 #[test]
-fn first_attempts_are_answered_with_the_repair() {
+fn first_attempts_get_the_repair() {
     let folder = repository().join("tests/beginners");
     let cases = fixtures(&folder);
     assert!(cases.len() >= 50, "only {} cases", cases.len());

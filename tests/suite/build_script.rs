@@ -113,7 +113,7 @@ fn a_package_generates_its_protocols_and_runs() {
 }
 
 #[test]
-fn errors_are_shown_as_they_stand() {
+fn errors_are_shown_unchanged() {
     let example = Example::new("errors");
     example.change("protocols/bank.proto", "ok -> connected", "ok -> conected");
     let words = example.fails();
@@ -191,7 +191,7 @@ fn shown(example: &Example) -> Vec<String> {
 }
 
 #[test]
-fn a_builder_that_asks_for_the_impossible_says_so() {
+fn a_builder_reports_impossible_requests() {
     let example = Example::new("impossible");
     let script = example.scratch.read("build.rs");
     let build = |from: &str, to: &str| {

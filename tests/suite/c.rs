@@ -1,4 +1,4 @@
-//! The C target: the shim, the generated code, and the programs that use it.
+//! The C target: the runtime, the generated code, and the programs that use it.
 
 mod amalgamation;
 mod analysis;
@@ -28,7 +28,7 @@ pub fn limits_program(side: &str) -> Command {
     Command::new(net::limits(side))
 }
 
-/// Runs a test of the shim, which is a program of its own, with every compiler and under every checker.
+/// Runs a test of the runtime, which is a program of its own, with every compiler and under every checker.
 fn check_runtime(test: &str) {
     for compiler in Compiler::all() {
         for watch in Watch::all() {
@@ -37,15 +37,21 @@ fn check_runtime(test: &str) {
     }
 }
 
-fn check_runtime_with(test: &str, compiler: Compiler, watch: Watch, shim: &[&str]) {
-    check_test_with(test, compiler, watch, &[], shim);
+fn check_runtime_with(test: &str, compiler: Compiler, watch: Watch, runtime_flags: &[&str]) {
+    check_test_with(test, compiler, watch, &[], runtime_flags);
 }
 
 /// The same with additional arguments for the test alone.
-fn check_test_with(test: &str, compiler: Compiler, watch: Watch, flags: &[&str], shim: &[&str]) {
+fn check_test_with(
+    test: &str,
+    compiler: Compiler,
+    watch: Watch,
+    flags: &[&str],
+    runtime_flags: &[&str],
+) {
     let tests = runtime().join("tests");
     // The headers contain a part of the runtime.
-    let flags = [flags, shim].concat();
+    let flags = [flags, runtime_flags].concat();
     let folder = scratch(&format!(
         "runtime-{test}-{compiler:?}-{watch:?}-{}",
         flags.concat()
@@ -61,7 +67,7 @@ fn check_test_with(test: &str, compiler: Compiler, watch: Watch, flags: &[&str],
         objects: &[],
         includes: std::slice::from_ref(&tests),
         flags: &flags,
-        shim,
+        runtime: runtime_flags,
         folder: &folder,
     };
     if let Err(complaint) = program.run() {
@@ -86,7 +92,7 @@ fn closed_empty_and_full_are_told_apart() {
 }
 
 #[test]
-fn a_second_use_is_an_answer() {
+fn a_second_use_is_reported() {
     if !is_tested("c") {
         return;
     }
@@ -94,7 +100,7 @@ fn a_second_use_is_an_answer() {
 }
 
 #[test]
-fn a_session_lies_as_generated_code_knows() {
+fn sessions_have_the_layout_that_generated_code_expects() {
     if !is_tested("c") {
         return;
     }
@@ -102,7 +108,7 @@ fn a_session_lies_as_generated_code_knows() {
 }
 
 #[test]
-fn who_waits_yields_as_long_as_that_is_cheap() {
+fn a_waiting_thread_yields_as_long_as_that_is_cheap() {
     if !is_tested("c") {
         return;
     }
@@ -110,7 +116,7 @@ fn who_waits_yields_as_long_as_that_is_cheap() {
 }
 
 #[test]
-fn nobody_falls_asleep_behind_what_it_waits_for() {
+fn no_side_sleeps_after_what_it_waits_for_has_happened() {
     if !is_tested("c") {
         return;
     }
@@ -126,7 +132,7 @@ fn lines_are_made_ready_before_the_receiver_looks_there() {
 }
 
 #[test]
-fn what_nobody_reads_is_destroyed_once() {
+fn unread_messages_are_destroyed_once() {
     if !is_tested("c") {
         return;
     }
@@ -142,7 +148,7 @@ fn two_threads_agree() {
 }
 
 #[test]
-fn two_threads_leave_anywhere() {
+fn two_threads_disconnect_anywhere() {
     if !is_tested("c") {
         return;
     }
@@ -150,7 +156,7 @@ fn two_threads_leave_anywhere() {
 }
 
 #[test]
-fn one_of_many_is_waited_for() {
+fn waiting_for_one_of_many() {
     if !is_tested("c") {
         return;
     }
@@ -182,7 +188,7 @@ fn many_send_through_one_endpoint() {
 }
 
 #[test]
-fn memory_that_runs_out_is_given_back() {
+fn memory_is_released_when_it_runs_out() {
     if !is_tested("c") {
         return;
     }
@@ -190,7 +196,7 @@ fn memory_that_runs_out_is_given_back() {
 }
 
 #[test]
-fn text_of_others_can_be_shown() {
+fn untrusted_text_can_be_shown() {
     if !is_tested("c") {
         return;
     }
@@ -205,7 +211,7 @@ fn the_headers_are_cpp_too() {
     check_runtime("header.cpp");
 }
 
-/// The shim in other configurations.
+/// The runtime in other configurations.
 #[test]
 fn without_futex_and_with_checked_turns() {
     if !is_tested("c") {
@@ -214,14 +220,14 @@ fn without_futex_and_with_checked_turns() {
     for test in [
         "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "credit.c", "taken.c",
     ] {
-        let shim = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
-        check_runtime_with(test, Compiler::Gcc, Watch::Thread, &shim);
+        let runtime = ["-DDUO_NO_FUTEX", "-DDUO_CHECKED"];
+        check_runtime_with(test, Compiler::Gcc, Watch::Thread, &runtime);
     }
 }
 
 /// Setting the system's clock neither ends a wait nor makes it longer.
 #[test]
-fn limits_are_measured_by_a_clock_that_nobody_sets() {
+fn time_limits_use_a_clock_that_cannot_be_set() {
     if !is_tested("c") {
         return;
     }
@@ -234,7 +240,7 @@ fn limits_are_measured_by_a_clock_that_nobody_sets() {
             "-Wl,--wrap=pthread_cond_init",
             "-Wl,--wrap=pthread_cond_timedwait",
         ],
-        shim: &["-DDUO_NO_FUTEX"],
+        runtime: &["-DDUO_NO_FUTEX"],
         ..quiet(
             Watch::Plain,
             &sources,
@@ -306,7 +312,7 @@ fn the_barrier_is_refused_while_two_threads_walk() {
 /// Stores messages by hand, like a sender that misses its waiting receiver.
 #[cfg(target_os = "linux")]
 #[test]
-fn nobody_waits_forever_who_was_missed_for_want_of_the_barrier() {
+fn a_waiter_that_is_missed_without_the_barrier_still_wakes() {
     if !is_tested("c") {
         return;
     }
@@ -315,7 +321,7 @@ fn nobody_waits_forever_who_was_missed_for_want_of_the_barrier() {
 
 /// Built so that a forgotten sleeper is not woken by a time limit, an occasional check or another message.
 #[test]
-fn nobody_is_forgotten_where_nothing_rescues() {
+fn no_sleeper_is_forgotten_where_nothing_else_wakes_it() {
     if !is_tested("c") {
         return;
     }
@@ -327,7 +333,7 @@ fn nobody_is_forgotten_where_nothing_rescues() {
         "ready.c",
         "credit.c",
     ] {
-        for shim in [
+        for runtime in [
             &[] as &[&str],
             &["-DDUO_NO_MEMBARRIER"],
             &["-DDUO_NO_FUTEX"],
@@ -337,7 +343,7 @@ fn nobody_is_forgotten_where_nothing_rescues() {
                 Compiler::Gcc,
                 Watch::Plain,
                 &["-DNOTHING_RESCUES"],
-                shim,
+                runtime,
             );
         }
     }
@@ -409,7 +415,7 @@ fn quiet<'a>(
         objects: &[],
         includes,
         flags: &[],
-        shim: &[],
+        runtime: &[],
         folder,
     }
 }

@@ -1,5 +1,5 @@
-//! The modules of the compiler that use each other: in no folder do files form a circle, except where the reason is listed. Which
-//! of the top-level modules may use which is in `tidy`.
+//! The modules of the compiler that use each other: in no folder do files form a cycle, except where the reason is
+//! listed. Which of the top-level modules may use which is in `tidy`.
 
 use crate::layers::{Uses, parent, paths};
 use crate::tidy::{Source, sources};

@@ -47,7 +47,7 @@ proto! journal {
     }
 
     #[test]
-    fn errors_are_the_product_and_the_count_goes_along() {
+    fn errors_go_to_stdout_and_their_count_to_stderr() {
         let scratch = Scratch::with("check-errors", &[("light.proto", WRONG)]);
         assert_snapshot!(scratch.transcript("check light.proto"));
         assert_snapshot!(scratch.transcript("check light.proto --ascii"));
@@ -92,7 +92,7 @@ proto! journal {
     }
 }
 
-mod colour {
+mod color {
     use super::*;
 
     fn has_escapes(bytes: &[u8]) -> bool {
@@ -101,7 +101,7 @@ mod colour {
 
     #[test]
     fn only_where_it_is_wanted() {
-        let scratch = Scratch::with("colour", &[("light.proto", WRONG)]);
+        let scratch = Scratch::with("color", &[("light.proto", WRONG)]);
         let stdout = |arguments: &str, variable: Option<&str>| {
             let mut command = scratch.duologue(arguments);
             if let Some(name) = variable {

@@ -55,7 +55,7 @@ fn imports_are_found_where_the_configuration_says() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn mistakes_are_reported_with_their_positions() {
     let wrong =
         "version = 2\n[rules]\nnever-end = \"warn\"\nsyntax = \"deny\"\nstuck-state = \"x\"\n";
     assert_snapshot!(

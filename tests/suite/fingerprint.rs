@@ -88,9 +88,9 @@ fn fingerprints_stay_what_they_are() {
     );
 }
 
-/// Equal fingerprints mean equal behaviour, in all protocols of the corpus and of `protocols/`.
+/// Equal fingerprints mean equal behavior, in all protocols of the corpus and of `protocols/`.
 #[test]
-fn equal_fingerprints_are_equal_behaviour() {
+fn equal_fingerprints_mean_equal_behavior() {
     let folders = ["tests/corpus/2012", "tests/corpus/literature"];
     let corpus = folders.into_iter().flat_map(files);
     let corpus = corpus.filter(|path| path.extension().is_some_and(|end| end == "proto"));

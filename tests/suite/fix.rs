@@ -170,7 +170,7 @@ fn a_type_before_its_name_is_moved_only_where_there_is_no_other_reading() {
 
 /// A separator is not replaced where the text after it is not what it would separate.
 #[test]
-fn a_bracket_that_is_missing_or_closes_too_early_is_not_papered_over() {
+fn a_bracket_that_is_missing_or_closes_too_early_is_not_repaired_by_guessing() {
     for (index, text) in [
         "proto! p { s:send { a -> s; t:recv { b -> ! } }\n",
         "proto! p { s:send { a -> s }, b -> ! } }\n",
@@ -188,7 +188,7 @@ fn a_bracket_that_is_missing_or_closes_too_early_is_not_papered_over() {
 /// A state is removed with its line and with the blank line that separated it. A comment inside a state stays, and so does the
 /// state.
 #[test]
-fn a_removed_state_leaves_no_trace_and_takes_no_comment_along() {
+fn a_removed_state_leaves_no_trace_and_removes_no_comment() {
     let before = "proto! p {\n    a:send { x -> done }\n\n    done { }\n}\n";
     let after = "proto! p {\n    a:send { x -> ! }\n}\n";
     let kept = "proto! p {\n    a:send { x -> done }\n    done { /* why */ }\n}\n";

@@ -159,7 +159,7 @@ fn random_files_keep_their_words_comments_and_meaning() {
 
 /// The previous layout of a text has no influence, except for blank lines and bodies that were on one line.
 #[test]
-fn words_alone_decide_the_layout() {
+fn only_the_tokens_decide_the_layout() {
     for seed in 0..400 {
         let mut writer = Writer::new(seed);
         writer.file();

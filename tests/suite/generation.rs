@@ -67,7 +67,7 @@ fn the_same_bytes_from_every_directory() {
 }
 
 #[test]
-fn the_way_of_protoc_gives_the_same() {
+fn protoc_style_arguments_give_the_same() {
     let scratch = Scratch::with("gen-protoc", &[("lib/bank.proto", BANK)]);
     for arguments in [
         "gen lib/bank.proto --rust a/rust --c a/c --scala a/scala -I lib",
@@ -98,7 +98,7 @@ fn standard_input() {
 }
 
 #[test]
-fn errors_keep_it_from_writing() {
+fn errors_prevent_writing() {
     let wrong = BANK.replace("-> connected", "-> conected");
     let scratch = Scratch::with("gen-errors", &[("bank.proto", &wrong)]);
     assert_snapshot!(scratch.transcript(&format!("{ALL} --format short")));
@@ -106,7 +106,7 @@ fn errors_keep_it_from_writing() {
 }
 
 #[test]
-fn files_of_others_are_in_the_way() {
+fn foreign_files_are_not_overwritten() {
     let mine = "// written by hand\n";
     let files = [
         ("bank.proto", BANK),
@@ -271,7 +271,7 @@ fn no_method_of_scala_is_too_large() {
 
 /// A second run into the same folder keeps the files of the first, and reports which modules are missing from the new `mod.rs`.
 #[test]
-fn a_module_that_another_run_has_written_is_missed() {
+fn a_module_that_another_run_has_written_is_reported_as_missing() {
     let protocol = |name: &str| format!("proto! {name} {{ s:send {{ m -> ! }} }}\n");
     let scratch = Scratch::new("generation-shared");
     scratch.write("a.proto", protocol("a"));

@@ -1,5 +1,5 @@
-//! The layers of the runtimes: which module may use which. The compiler's own rooms are in `tidy`, and the files in them in
-//! `circles`.
+//! The layers of the runtimes: which module may use which. The compiler's own modules are in `tidy`, and the files in
+//! them in `circles`.
 
 use crate::tidy::{files, heads, relative};
 use std::collections::{BTreeMap, BTreeSet};
@@ -163,8 +163,8 @@ fn layer(module: &str) -> usize {
     layer.unwrap_or_else(|| panic!("{module} is in no layer"))
 }
 
-/// A module that is left after all modules were removed, again and again, that use none of those that are left. If there is none,
-/// there is no circle.
+/// The modules that remain after those that use none of the remaining ones are removed repeatedly. If none remain,
+/// there is no cycle.
 fn in_circle(mut uses: Uses) -> Vec<String> {
     loop {
         let free: Vec<String> = uses

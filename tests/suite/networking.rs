@@ -68,7 +68,7 @@ fn serve(scratch: &Scratch, command: &str, expected: &str) -> Running {
         .rsplit_once(' ')
         .expect("it has an address");
     succeed(&mut shell(scratch, build)).unwrap_or_else(|failure| panic!("{failure}"));
-    // Not through Cargo: what is killed in the end has to be the server.
+    // Not through Cargo: the process that is killed later must be the server.
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("networking-target/debug/server");
     let mut server = Command::new(program);
     let mut server = Running::start(server.arg(address).current_dir(scratch.path("")));

@@ -65,7 +65,7 @@ fn the_oldest_rust_compiles_the_packed_runtime() {
     let folder = archive[0].with_extension("");
     let manifest = folder.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("it was unpacked");
-    // The folder is below the workspace, of which this package is no member.
+    // The folder is below the workspace, of which this package is not a member.
     fs::write(&manifest, text + "\n[workspace]\n").expect("it can be written");
     for features in ["--all-features", "--no-default-features"] {
         let mut check = cargo("runtime/rust/Cargo.toml");

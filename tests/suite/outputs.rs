@@ -93,7 +93,7 @@ fn plan_with_file_in_the_way(scratch: &Scratch) -> Outputs {
 }
 
 #[test]
-fn files_of_others_are_kept() {
+fn foreign_files_are_kept() {
     let scratch = Scratch::new("outputs-foreign");
     scratch.write("out/c/bank.h", "// mine\n");
     scratch.write("out/rust/mod.rs", "// mine too\n");
@@ -149,7 +149,7 @@ fn nothing_leaves_its_directory_through_a_link() {
 }
 
 #[test]
-fn orphans_carry_our_header_and_belong_to_nobody() {
+fn orphans_have_our_header_and_no_source_file() {
     let scratch = Scratch::new("outputs-orphans");
     plan(&scratch, "one").write(&[]).expect("it can be written");
     scratch.write("out/rust/acme/old.rs", file("", "").text);

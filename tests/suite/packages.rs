@@ -6,7 +6,7 @@ use std::process::Command;
 
 const PACKAGES: [&str; 3] = ["duologue-runtime", "duologue-net", "duologue"];
 
-/// Checks what a crate packs: its own sources, and nothing of the rest of the repository.
+/// Checks what a crate packs: its own sources, and nothing else of the repository.
 fn packs(package: &str) {
     let mut list = Command::new(env!("CARGO"));
     list.current_dir(repository());
@@ -42,7 +42,7 @@ fn all_crates_can_be_published() {
 }
 
 #[test]
-fn each_crate_packs_its_sources_licences_and_readme() {
+fn each_crate_packs_its_sources_licenses_and_readme() {
     if is_named("packages") {
         PACKAGES.into_iter().for_each(packs);
     }

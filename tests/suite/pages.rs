@@ -35,7 +35,7 @@ fn each_rule_has_a_page_and_a_fixture() {
 }
 
 #[test]
-fn the_architecture_page_shows_every_room() {
+fn the_architecture_page_shows_every_module() {
     let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("it is there");
     for source in sources() {
         let room = format!("`{}`", source.room);

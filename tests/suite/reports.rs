@@ -50,7 +50,7 @@ fn the_exit_code_does_not_depend_on_the_format() {
 }
 
 #[test]
-fn several_reports_beside_the_text() {
+fn several_reports_in_addition_to_the_text() {
     let scratch = scratch("report-several");
     let summary = scratch.path("summary.md");
     let mut command = scratch.duologue(
@@ -78,7 +78,7 @@ fn several_reports_beside_the_text() {
 }
 
 #[test]
-fn wrong_reports_are_refused() {
+fn wrong_report_options_are_rejected() {
     let scratch = scratch("report-wrong");
     assert_snapshot!(
         "unknown",
@@ -116,7 +116,7 @@ fn sarif_keeps_to_its_schema() {
 
 /// Byte offsets refer to the file, even if the text has a replacement character for bytes that are not UTF-8.
 #[test]
-fn bytes_are_those_of_the_file() {
+fn byte_offsets_refer_to_the_file() {
     let scratch = Scratch::new("report-bytes");
     for (bytes, expected) in [
         (&b"// ab\xe9"[..], (5, 6)),

@@ -164,7 +164,7 @@ fn a_level_on_a_page_is_the_default() {
 }
 
 #[test]
-fn all_independent_errors_of_all_files_come_in_one_go_and_in_order() {
+fn all_independent_errors_of_all_files_are_reported_in_order() {
     let texts = Texts::default()
         .with("b.proto", "proto! b {\n  s:send { m -> t, x(u8 -> ! }\n}\nproto! c { s:send { m -> t } }\n")
         .with(
@@ -196,7 +196,7 @@ fn a_missing_import_is_one_error() {
 }
 
 #[test]
-fn one_slip_does_not_hide_the_next_protocol() {
+fn one_mistake_does_not_hide_the_next_protocol() {
     let slips = [
         "proto! a { s:send { m -> ",
         "proto! a { s:send { m(] -> ! } }",

@@ -56,7 +56,7 @@ fn everything_that_passes_the_checks_compiles_without_a_warning() {
 }
 
 #[test]
-fn a_program_may_keep_its_modules_to_itself() {
+fn a_program_may_keep_its_modules_private() {
     let folder = scratch("private");
     let text = library("protocols", &folder, &Options::default());
     let text = text.replace("pub mod protocols", "mod protocols") + "fn main() {}\n";

@@ -1,4 +1,4 @@
-//! The Scala target: the shim, the generated code, and the programs that use it.
+//! The Scala target: the runtime, the generated code, and the programs that use it.
 
 mod adapters;
 mod misuse;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The suites of the shim. Each must exist: JUnit fails on a name that it does not find.
+/// The suites of the runtime. Each must exist: JUnit fails on a name that it does not find.
 const SUITES: [&str; 14] = [
     "duologue.SessionSuite",
     "duologue.SelectSuite",
@@ -59,7 +59,7 @@ fn runtime_keeps_its_contract(scala: Scala) {
 }
 
 #[test]
-fn the_shim_keeps_its_contract_in_scala_3() {
+fn the_runtime_keeps_its_contract_in_scala_3() {
     if !is_tested("scala") {
         return;
     }
@@ -67,7 +67,7 @@ fn the_shim_keeps_its_contract_in_scala_3() {
 }
 
 #[test]
-fn the_shim_keeps_its_contract_in_scala_2() {
+fn the_runtime_keeps_its_contract_in_scala_2() {
     if !is_tested("scala") {
         return;
     }
@@ -317,17 +317,17 @@ fn the_programs_run_in_scala_2() {
 }
 
 #[test]
-fn misuse_is_told_by_the_compiler_of_scala_3() {
+fn the_scala_3_compiler_reports_misuse() {
     if !is_tested("scala") {
         return;
     }
-    misuse::is_told_by_the_compiler(Scala::Three, &programs(Scala::Three));
+    misuse::is_reported_by_the_compiler(Scala::Three, &programs(Scala::Three));
 }
 
 #[test]
-fn misuse_is_told_by_the_compiler_of_scala_2() {
+fn the_scala_2_compiler_reports_misuse() {
     if !is_tested("scala") {
         return;
     }
-    misuse::is_told_by_the_compiler(Scala::Two, &programs(Scala::Two));
+    misuse::is_reported_by_the_compiler(Scala::Two, &programs(Scala::Two));
 }

@@ -141,8 +141,8 @@ pub fn relative(path: &Path) -> String {
     path.to_str().expect("a UTF-8 name").replace('\\', "/")
 }
 
-/// Whether a folder is what Cargo, Maven or sbt write: it is called `target`, as others are too, and next to the file that one of
-/// them reads, or in sbt's own `project`. Cargo also marks it.
+/// Whether a folder is build output of Cargo, Maven or sbt: it is named `target`, as other folders are too, and is next
+/// to the file that one of them reads, or in sbt's own `project`. Cargo also marks it.
 fn is_output(folder: &Path) -> bool {
     let read = ["Cargo.toml", "pom.xml", "build.sbt"];
     let beside = |parent: &Path| {
@@ -257,7 +257,7 @@ fn only_build_output_is_left_out() {
 }
 
 #[test]
-fn each_stage_names_the_stages_before_it_and_none_after() {
+fn each_stage_uses_only_earlier_stages() {
     for source in sources() {
         let room = ROOMS.iter().find(|(room, _)| *room == source.room);
         let (room, may_name) =
@@ -275,7 +275,7 @@ fn each_stage_names_the_stages_before_it_and_none_after() {
 }
 
 #[test]
-fn each_crate_from_outside_is_named_in_one_room() {
+fn each_external_crate_is_used_in_one_module() {
     for source in sources() {
         for (outside, room) in OUTSIDE {
             let path = format!("{outside}::");
@@ -307,7 +307,7 @@ fn each_crate_from_outside_is_named_in_one_room() {
 }
 
 #[test]
-fn only_the_outward_rooms_touch_the_world() {
+fn only_the_outward_modules_do_io() {
     let touches = [
         "println!",
         "print!",
@@ -367,7 +367,7 @@ fn hashed(code: &str) -> Vec<String> {
 }
 
 #[test]
-fn files_can_be_read_in_one_sitting() {
+fn files_are_short() {
     for (folder, ending, limit) in [
         ("src", "rs", 500),
         ("tests", "rs", 500),
@@ -433,7 +433,7 @@ fn calls(template: &str) -> Vec<&str> {
 }
 
 #[test]
-fn templates_call_back_into_nothing() {
+fn templates_call_nothing() {
     let mut read = 0;
     for path in files("templates") {
         let text = fs::read_to_string(&path).expect("it can be read");
@@ -451,7 +451,7 @@ fn templates_call_back_into_nothing() {
 }
 
 #[test]
-fn nothing_speaks_of_the_machine_it_was_written_on() {
+fn nothing_mentions_the_machine_it_was_written_on() {
     let places = [
         concat!("/wor", "k/"),
         concat!("/roo", "t/"),

@@ -38,6 +38,17 @@ const PHRASES: &[(&str, &str)] = &[
     ("some seconds", "a few seconds"),
     ("turns the direction", "reverses the direction"),
     ("direction turns", "direction changes"),
+    ("nobody else", "nothing else, no other thread"),
+    ("foreign code", "user code"),
+    ("is used up", "is consumed, counts as used"),
+    ("not used up", "not consumed"),
+    ("gives the session back", "releases the session"),
+    ("the shim", "the runtime"),
+    ("initialiser", "initializer"),
+    ("behaviour", "behavior"),
+    ("optimised", "optimized"),
+    ("recognised", "recognized"),
+    ("learnt", "learned"),
 ];
 
 /// Where text is not ours to change: inputs that tests quote, and names of tests, which pages link to by name.

@@ -7,9 +7,9 @@
 #
 # The compiler is searched for in PATH; set DUOLOGUE_EXECUTABLE to use another one.
 #
-# The generated code depends on every file that was read, including imported ones: an edit of one of them generates the code
-# again and makes CMake determine the list of files again. An error in a protocol stops the configuration or the build, and is
-# shown as the compiler prints it.
+# The generated code depends on every file that was read, including imported ones: editing one of them regenerates the
+# code and makes CMake determine the list of files again. An error in a protocol stops the configuration or the build,
+# and is shown as the compiler prints it.
 
 function(duologue_generate)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "PROTOCOLS;IMPORT_DIRS;OPTIONS")

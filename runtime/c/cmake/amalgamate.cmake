@@ -1,6 +1,6 @@
 # Writes the runtime as two files, duologue.h and duologue.c, for programs that are built without a build system:
 #
-#   cmake -D VERSION=... -D ROOT=... -D LICENCE=... -D HEADERS=... -D SOURCES=... -D FOLDER=... -P amalgamate.cmake
+#   cmake -D VERSION=... -D ROOT=... -D LICENSE=... -D HEADERS=... -D SOURCES=... -D FOLDER=... -P amalgamate.cmake
 #
 # HEADERS are what programs and generated code include, relative to ROOT/include; SOURCES are relative to ROOT. An
 # `#include` of one of our own files is replaced by that file, the first time; everything else remains as it is. The
@@ -29,7 +29,7 @@ function(expand file is_conditional)
 
   file(READ ${file} rest)
   string(APPEND text "/* ${name} */\n\n")
-  # Lists of CMake are split at semicolons and joined at brackets, so the lines are not made one.
+  # CMake splits lists at semicolons but not inside brackets, so the lines are not put into a list.
   while(NOT rest STREQUAL "")
     string(FIND "${rest}" "\n" end)
     string(SUBSTRING "${rest}" 0 ${end} line)
@@ -71,10 +71,10 @@ function(finish name)
   file(WRITE ${FOLDER}/${name} "${text}")
 endfunction()
 
-file(READ ${LICENCE} licence)
-string(REGEX REPLACE "\n+$" "" licence "${licence}")
-string(REPLACE "\n" "\n * " licence "${licence}")
-string(REGEX REPLACE " +\n" "\n" licence "${licence}")
+file(READ ${LICENSE} license)
+string(REGEX REPLACE "\n+$" "" license "${license}")
+string(REPLACE "\n" "\n * " license "${license}")
+string(REGEX REPLACE " +\n" "\n" license "${license}")
 
 function(begin what)
   set(text "/*
@@ -83,7 +83,7 @@ function(begin what)
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * ${licence}
+ * ${license}
  */
 " PARENT_SCOPE)
 endfunction()

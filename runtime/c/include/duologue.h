@@ -57,23 +57,22 @@ typedef enum duo_status {
     /* The endpoint has already been used (or was never created); this call changed nothing. */
     DUO_USED,
     /*
-     * No free space: in an unbounded run, or in any run between processes. The endpoint is still
-     * good.
+     * No free space: in an unbounded run, or in any run between processes. The endpoint can still be used.
      */
     DUO_FULL,
-    /* Nothing has arrived yet. The endpoint is still good. */
+    /* Nothing has arrived yet. The endpoint can still be used. */
     DUO_EMPTY,
-    /* Out of memory. The endpoint is still good. */
+    /* Out of memory. The endpoint can still be used. */
     DUO_NO_MEMORY,
     /* Between processes: the peer sent something that violates the protocol. The endpoint is gone. */
     DUO_BROKEN,
     /*
      * Between processes only. Sending: the message is larger or more deeply nested than the peer accepts; the endpoint
-     * is still good. Receiving: the message takes more memory than `duo_shm_options` allow; the endpoint is gone.
+     * can still be used. Receiving: the message takes more memory than `duo_shm_options` allow; the endpoint is gone.
      * Attaching: the region is larger than they allow.
      */
     DUO_TOO_LARGE,
-    /* Between processes: the side is taken, or the peer uses another protocol. There is no session. */
+    /* Between processes: the side is taken, or the peer uses a different protocol. There is no session. */
     DUO_REFUSED,
     /*
      * The system reported an error, and `errno` has the reason; or the operation is not for sessions
@@ -82,12 +81,12 @@ typedef enum duo_status {
     DUO_SYSTEM,
     /*
      * A value in the message is not valid for its type: text that is not UTF-8, or a tag that its enum does
-     * not have (such as 0, the tag of a zeroed struct). The endpoint is still good.
+     * not have (such as 0, the tag of a zeroed struct). The endpoint can still be used.
      */
     DUO_INVALID,
     /*
-     * Over sockets: the connection ended without a word from the peer, which may have crashed. Whether it has received
-     * what was sent last is not known. The endpoint is gone.
+     * Over sockets: the connection ended without notice from the peer, which may have crashed. It is not known whether
+     * the peer received what was sent last. The endpoint is gone.
      */
     DUO_LOST,
     /* Over sockets: a time limit has passed. The session, or the attempt to begin one, is over. */
@@ -210,12 +209,11 @@ uint64_t duo_clock(void);
 typedef struct duo_session duo_session;
 
 /*
- * What every generated endpoint type wraps. It is a ticket, not a pointer, so copying it is harmless: the
- * first use of any copy succeeds, and every later use returns DUO_USED, whatever has become of the session.
- * This guarantee covers uses that are ordered. It does not cover two threads that use copies of one endpoint
- * at the same moment, unless program and runtime are both compiled with DUO_CHECKED (if only one of them is,
- * they do not link). Nor does it cover handles that were never initialized: initialize them with `= {0}`,
- * which is a used endpoint.
+ * What every generated endpoint type wraps. It is a ticket, not a pointer, so copying it is harmless: the first use of
+ * any copy succeeds, and every later use returns DUO_USED, whatever has happened to the session. This guarantee covers
+ * uses that are ordered. It does not cover two threads that use copies of one endpoint at the same moment, unless
+ * program and runtime are both compiled with DUO_CHECKED (if only one of them is, they do not link). Nor does it cover
+ * handles that were never initialized: initialize them with `= {0}`, which is a used endpoint.
  */
 typedef struct duo_endpoint {
     duo_session *session;

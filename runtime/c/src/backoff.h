@@ -20,7 +20,7 @@
 
 #include "session.h"
 
-/* What is left of the checks that a thread makes before it sleeps. */
+/* The remaining checks that a thread makes before it sleeps. */
 typedef struct duo_backoff {
     size_t spins;
     unsigned yields;

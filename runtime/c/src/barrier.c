@@ -10,14 +10,14 @@
  * the receiver's read sees the message; or it comes before, and the sender's later read sees the flags. This is the
  * asymmetric fence of the C++ proposal P1202. The sender's half only keeps the compiler from moving the read.
  *
- * Where the call is missing, or the program does without it, every message is swapped and this barrier is not used.
+ * Where the call is missing, or the program opts out of it, every message is swapped and this barrier is not used.
  * The thread sanitizer does not understand the call and would not see what it orders, so under it messages are
  * swapped.
  *
- * A process may begin sessions and then forbid itself the call, with a filter for system calls. From the first
- * refusal on the barrier is lost, for good, and new sessions swap. Running sessions continue with senders that have
- * no barrier, so until a store is visible to all, neither side need see what the other wrote. That it becomes visible
- * in some finite time is all that these sessions rely on:
+ * A process may begin sessions and then block the call with a filter for system calls. From the first refusal on, the
+ * barrier is permanently lost, and new sessions swap. Running sessions continue with senders that have no barrier, so
+ * until a store is visible to all, neither side need see what the other wrote. That it becomes visible in some finite
+ * time is all that these sessions rely on:
  *
  * - A receiver that sleeps checks again after a pause, repeatedly, until there is a message: see `duo_wait_a_while`.
  * - A receiver that disconnects may miss a message. It first waits for a short time (`duo_grace`) in which the store
@@ -81,7 +81,7 @@ void duo_without_membarrier(void)
 /* From linux/membarrier.h, which old systems do not have. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
-/* UNWANTED: new sessions do without it. LOST: it was refused after sessions had begun with it. */
+/* UNWANTED: new sessions do not use it. LOST: it was refused after sessions had begun with it. */
 enum { UNKNOWN, THERE, MISSING, UNWANTED, LOST };
 
 /*

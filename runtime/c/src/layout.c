@@ -57,9 +57,9 @@ static uint64_t own_epoch(const duo_side *side)
 
 /*
  * The epoch in which a session begins in a ring that an earlier session has used. Every word there has an epoch
- * in which that session was, and this one is later than all of them, so no word looks as if it had a message of
- * ours. As within a session, words need no clearing until epochs restart. Words have flags only where messages
- * are swapped: in the first line, which is cleared, or in any line if the system has no barrier.
+ * in which that session was, and this one is later than all of them, so no word looks as if it had a message of the new
+ * session. As within a session, words need no clearing until epochs restart. Words have flags only where messages are
+ * swapped: in the first line, which is cleared, or in any line if the system has no barrier.
  */
 static uint64_t next_epoch(const duo_session *session)
 {

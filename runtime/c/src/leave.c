@@ -3,14 +3,14 @@
  *
  * Where messages are swapped. A sender disconnects by swapping in CLOSED as its last word. A receiver disconnects by
  * setting DEAD in the word that it would read next; if there is a message, it consumes that first. Both are
- * read-modify-writes of one word, so exactly one of the two sees that the other has gone. That side gives the session
- * back. After its last swap a sender accesses the session only if the word had WORD_ARMED (for which the receiver waits
- * before it uses its handle) or DEAD (then the sender is alone).
+ * read-modify-writes of one word, so exactly one of the two sees that the other has gone. That side releases the
+ * session. After its last swap a sender accesses the session only if the word had WORD_ARMED (for which the receiver
+ * waits before it uses its handle) or DEAD (then the sender is alone).
  *
  * Where messages are stored. The sender reads the flags of the receiver, which have one of these values, set by the
  * side in the second column:
  *
- *   0            either                   nothing to say
+ *   0            either                   nothing to report
  *   WAITING      receiver                 it sleeps until the message at this position comes
  *   FLAGS_ARMED  receiver                 a notifier is installed until that message comes
  *   LEAVING      receiver                 it is about to disconnect unless that message is there
@@ -25,12 +25,12 @@
  * A receiver that disconnects sets LEAVING, runs the barrier and checks again. The barrier guarantees that if it finds
  * nothing then, a sender that publishes here sees LEAVING or the value after it. So:
  *
- * - There is no message. The receiver changes LEAVING to GONE and does not come back: the sender finds that with its
- *   next message, gets its payload back and gives the session back. If that change fails, the sender has found LEAVING
- *   first and changed it to CLAIMED: it gets its payload back and does not come back, and the receiver gives the
- *   session back.
+ * - There is no message. The receiver changes LEAVING to GONE and does not access the session again: the sender finds
+ *   that with its next message, gets its payload back and releases the session. If that change fails, the sender has
+ *   found LEAVING first and changed it to CLAIMED: it gets its payload back and does not access the session again, and
+ *   the receiver releases it.
  * - There is a message. The receiver retracts, changing LEAVING to 0, and consumes the message; or it finds CLAIMED and
- *   gives the session back. A sender that has published more in the meantime did not see LEAVING at this position, and
+ *   releases the session. A sender that has published more in the meantime did not see LEAVING at this position, and
  *   ignores it at others: so what it published is consumed.
  *
  * A sender that claims takes nothing out of the ring: its caller still has the entries, the block is found through

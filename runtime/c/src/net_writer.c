@@ -120,7 +120,7 @@ static uint64_t write_due(uint64_t now)
             unlink_net(net);
         }
         pthread_mutex_unlock(&net->lock);
-        /* Nobody else has it then. */
+        /* No other thread has it then. */
         if (is_over) duo_net_finish(net);
     }
     return next;

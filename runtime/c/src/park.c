@@ -1,4 +1,4 @@
-/* Waiting: first as backoff.h says, then by sleeping. */
+/* Waiting: first as backoff.h describes, then by sleeping. */
 #include "backoff.h"
 #include "ring.h"
 
@@ -48,7 +48,7 @@ uint64_t duo_spin(const duo_line *line, uint64_t at)
 
 #endif
 
-/* Spins and yields for a while; false if what is parked_wait has not come. */
+/* Spins and yields for a while; false if what it waits for has not arrived. */
 static bool polls_side(const parked_wait *what)
 {
     duo_backoff backoff = duo_backoff_begin(!is_on_this_processor(what->side->at));

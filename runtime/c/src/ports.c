@@ -4,8 +4,8 @@
  *
  * Why no notification is missed: a sender pushes, then exchanges `asleep`; the set's thread exchanges `asleep`, then
  * checks the list, then sleeps on the word. Both exchanges are read-modify-writes of one word. If the sender's comes
- * second, it finds that the thread sleeps and wakes it; if it comes first, the thread's synchronizes with it and sees
- * the push. The same holds for `signalled` and the descriptor.
+ * second, it finds that the thread sleeps and wakes it; if it comes first, the thread's exchange synchronizes with it,
+ * and the thread sees the push. The same holds for `signalled` and the descriptor.
  *
  * Where messages are stored, a sender is certain to see a notifier only after a barrier and another check (see
  * arming.c). Endpoints that still need these are on the list `unseen`, and one barrier serves all of them when the
@@ -56,7 +56,7 @@ typedef struct duo_port_node {
 } node;
 
 
-/* As many transports as there are. */
+/* The number of transports. */
 enum { TRANSPORTS = 2 };
 
 typedef struct transport_watch {
@@ -161,9 +161,9 @@ static bool gather(duo_ports *ports)
 }
 
 /*
- * Makes sure that the notifier of an endpoint is not called; a sender that has pushed the endpoint is still
- * notifying for a moment. Other threads may use the endpoint, or add it to another set: the set may access
- * the side only while this notifier is installed there.
+ * Makes sure that the notifier of an endpoint is not called; a sender that has pushed the endpoint may still be
+ * notifying for a moment. Other threads may use the endpoint, or add it to another set: the set may access the side
+ * only while this notifier is installed there.
  */
 static void disarm_node(node *here)
 {
@@ -370,7 +370,7 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
 static bool polls_ports(duo_ports *ports)
 {
     size_t checks = ports->watch_count > 0 ? 1 + ports->count : 1;
-    /* Where a check is a system call, it is not made more often than between two yields. */
+    /* Where a check is a system call, there is only one between two yields. */
     bool spins = true;
     for (size_t i = 0; i < ports->watch_count; i++) spins &= ports->watches[i].transport->wakes_on_words;
     duo_backoff backoff = duo_backoff_begin(spins);
@@ -383,7 +383,8 @@ static bool polls_ports(duo_ports *ports)
 
 /*
  * Sleeps until something was notified. A transport that sleeps on a word of this process includes it; of the others, one
- * can sleep if nothing else is in the set, and each has a thread if there is. Without a thread it is looked at again soon.
+ * can sleep if nothing else is in the set, and each has a thread if there is. If the thread cannot be started, the set
+ * checks again soon.
  */
 static bool sleep_on_ports(duo_ports *ports, const struct timespec *until)
 {

@@ -67,7 +67,7 @@ enum {
 /*
  * From this epoch on, the next turn restarts the epochs at 1, after clearing all words. It is half
  * of the number space: a word that is not rewritten ages only by turns, since laps rewrite every
- * line. So no word grows older than this and a few epochs, and none meets its own number again.
+ * line. So no word grows older than this and a few epochs, and none matches a later epoch.
  * Tests make it small.
  */
 #ifndef DUO_RENEWAL

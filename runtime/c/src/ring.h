@@ -41,7 +41,7 @@
  *     only after it has acquired the last message of that line. Whether they are clear is recorded in the session.
  *     This is read and written by the side that sends and by the side that restarts the epochs, and between any two of
  *     these accesses there is a message that turned the direction.
- * (e) The session stays alive while a sender reads flags after a message that is not the last: it is given back by the
+ * (e) The session stays alive while a sender reads flags after a message that is not the last: it is released by the
  *     receiver of the last message or by the side that remains alone, and both need something that this sender has not
  *     done yet. After its last word a side does not access the session again.
  */
@@ -110,7 +110,7 @@ static inline bool needs_credit(const duo_session *session, uint64_t at)
     return begins_used_line(at) && (line == 0 || line == session->shape.segment);
 }
 
-/* Uses up a handle: see `duo_claim`. Does not remove a notifier. */
+/* Consumes a handle: see `duo_claim`. Does not remove a notifier. */
 static inline bool claim_turn(duo_side *side, uint64_t turn)
 {
 #ifndef DUO_CHECKED

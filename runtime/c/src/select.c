@@ -60,8 +60,8 @@ static bool is_there(const duo_endpoint *endpoints, size_t count, const select_n
 }
 
 /*
- * The transport that sleeps for all endpoints, NULL if the notifier's word is slept on. Some combinations have none that
- * notices everything (`sees_all`): then the endpoints are checked again soon.
+ * The transport that sleeps for all endpoints, NULL if the thread sleeps on the notifier's word. Some combinations have
+ * none that notices everything (`sees_all`): then the endpoints are checked again soon.
  */
 static const duo_transport *find_sleeper(const duo_endpoint *endpoints, size_t count, bool *sees_all)
 {
@@ -82,7 +82,7 @@ static const duo_transport *find_sleeper(const duo_endpoint *endpoints, size_t c
     return NULL;
 }
 
-/* Sleeps until the notifier is called for one of the endpoints; false if the time was over first. */
+/* Sleeps until the notifier is called for one of the endpoints; false if the time ran out first. */
 static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline,
                  uint64_t *pause)
 {

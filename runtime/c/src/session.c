@@ -25,7 +25,7 @@ duo_side *duo_check_handle(duo_endpoint endpoint)
     return side;
 }
 
-/* A turn was used up, or given back, without a message. */
+/* A turn was consumed, or restored, without a message. */
 static void move_lanes(duo_endpoint endpoint, uint64_t turns)
 {
     duo_remote *remote = (duo_remote *)(void *)endpoint.session;

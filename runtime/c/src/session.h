@@ -34,7 +34,7 @@ typedef size_t duo_emptier(void);
  * which some programs leave out.
  */
 void duo_empty_too(duo_emptier *emptier);
-/* Gives back a session that came from the pool. */
+/* Returns a session to the pool from which it came. */
 void duo_to_pool(duo_session *session);
 #else
 /* An allocator that is always out of memory. */
@@ -74,7 +74,7 @@ size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol);
 void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_shape *shape, bool was_used,
                duo_endpoint *server, duo_endpoint *client);
 bool duo_is_shape(const duo_shape *one, const duo_shape *other);
-/* Gives a session back. Both sides are done; only the caller may still access it. */
+/* Releases a session. Both sides are done; only the caller may still access it. */
 void duo_session_release(duo_session *session);
 
 /* wait.c */
@@ -120,13 +120,13 @@ bool duo_has_barrier(void);
 bool duo_barrier(void);
 /* Whether it was refused after sessions had begun that rely on it. barrier.c explains what false means. */
 bool duo_barrier_is_lost(void);
-/* Whether the program has asked to do without it. */
+/* Whether the program has opted out of it. */
 bool duo_barrier_is_unwanted(void);
 /* Waits until earlier stores can be expected to be visible, where the barrier was refused. */
 void duo_grace(void);
 
 /*
- * Goes between what this side has done and its check whether the barrier is lost. The thread sanitizer does not
+ * To be called between what this side has done and its check whether the barrier is lost. The thread sanitizer does not
  * understand fences, and with it there is no barrier to lose.
  */
 static inline void duo_full_fence(void)
@@ -157,7 +157,7 @@ void duo_move_back(const duo_type *type, const void *value);
 void duo_destroy(const duo_type *type, void *value);
 
 /* park.c */
-/* Waits for the next message: true if it is there, or the sender has disconnected; false when the time is over. */
+/* Waits for the next message: true if it is there, or the sender has disconnected; false on timeout. */
 bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait);
 /* Waits until the ring has free slots: DUO_OK, DUO_FULL, or DUO_CLOSED if the receiver is disconnecting. */
 duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait);
@@ -172,7 +172,7 @@ bool duo_announce_wait(duo_session *session, uint64_t *credit);
 bool duo_has_credit(duo_session *session, const duo_side *side);
 /* Announces that a notifier is installed at a sender that waits for free slots; false if there are free slots. */
 bool duo_arm_credit(duo_session *session, const duo_side *side);
-/* Takes that back; false if the receiver is about to notify. */
+/* Undoes `duo_arm_credit`; false if the receiver is about to notify. */
 bool duo_disarm_credit(duo_session *session);
 /* As receiver, after the last message of a line: reports a half of the ring that has become empty. */
 void duo_report_emptied(duo_session *session, const duo_side *side);
@@ -182,7 +182,7 @@ bool duo_defer_close(duo_session *session, const duo_side *side);
 void duo_announce_leaving(duo_session *session, const duo_side *side);
 
 /* leave.c */
-/* What a sender finds that publishes its last word in a run. */
+/* What a sender finds when it publishes its last word in a run. */
 typedef enum duo_ending { DUO_ALONE, DUO_CLAIMED, DUO_LAST } duo_ending;
 /* Announces that the next word to be published is the last. With DUO_LAST, `waiter` is for `duo_notify_waiter`. */
 duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter);
@@ -236,9 +236,9 @@ bool duo_is_ready(const duo_side *side);
 void duo_notify(duo_side *side);
 
 /* session.c */
-/* The side of a handle that is still valid, or NULL. Does not use up the handle, but takes it out of a set. */
+/* The side of a handle that is still valid, or NULL. Does not consume the handle, but removes it from a set. */
 duo_side *duo_check_handle(duo_endpoint endpoint);
-/* Uses up a handle: returns its side, or NULL if it was used before. The side's turn is then two higher. */
+/* Consumes a handle: returns its side, or NULL if it was used before. The side's turn is then two higher. */
 duo_side *duo_claim(duo_endpoint endpoint);
 /* Makes the handle that was claimed valid again. */
 void duo_unclaim(duo_side *side);

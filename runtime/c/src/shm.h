@@ -11,7 +11,7 @@
  * (b) Sleeping. A side that is about to sleep sets ASLEEP in its own flags, then checks once more for what it waits
  *     for, then sleeps. The side that provides it stores it, then reads the other's flags. Each has a store before a
  *     load, and a barrier between them: the sleeper has `membarrier`, which executes a full barrier on every processor
- *     that runs the peer, and the provider has only an order for the compiler. If the provider's barrier falls after
+ *     that runs the peer, and the provider has only a compiler barrier. If the provider's barrier falls after
  *     its store, the sleeper sees what was stored; if it falls before, the provider's load comes after the sleeper's
  *     store and finds ASLEEP. Where one of the two processes has no such barrier (`heavy`), the provider reads the
  *     flags by a read-modify-write, just as the sleeper sets them: one of the two comes first, and the other
@@ -25,12 +25,12 @@
  *     takes, and the receiver how many with the same tag it has seen in one word. Any 8 bytes are a number, and the tag
  *     was checked, so nothing is left to check. Which of them comes next is counted by the turn, which is not stored in
  *     the region. The sender writes the tags of a whole lane with its first number: tags that are not counted mean
- *     nothing. After the last number of a line that was full, a side goes on to the next line. That step is done in the
- *     header as long as the lines are adjacent and their uses have one parity, as far as the sender knows that lines
- *     are free, and up to the line before which the sender checks whether the peer is alive, or the receiver reports
- *     what it has finished with. A receiver takes this step only if the word of the next line is in all its bits that
- *     of a line full of such numbers; the word is read once. The position of the lane shows how many lines were begun.
- *     Every other operation first accounts for what was done.
+ *     nothing. After the last number of a line that was full, a side moves on to the next line. That step is done in
+ *     the header as long as the lines are adjacent and their uses have one parity, as far as the sender knows that
+ *     lines are free, and up to the line before which the sender checks whether the peer is alive, or the receiver
+ *     reports what it has finished with. A receiver takes this step only if the word of the next line is in all its
+ *     bits that of a line full of such numbers; the word is read once. The position of the lane shows how many lines
+ *     were begun. Every other operation first accounts for what was done.
  * (e) Single-line turns (duologue/lane.h). A run that is at its beginning may be one of many that have one message
  *     each: such a run uses the first line, once, and leaves the counts of lines and bytes where a run that begins
  *     finds them. So the turn also counts which use of the line is next, which gives its parity. A receiver accepts a
@@ -38,20 +38,20 @@
  *     message of numbers that reverses the direction. It leaves everything else to the library, which accounts for what
  *     was done and checks again. The rest is (a) and (b).
  * (f) Keeping back. Only the receiver's speed depends on this. The line that a receiver reads, and some after it that
- *     its processor prefetches, leave the sender's cache, and the sender has to fetch them back before it can go on:
- *     close behind the sender, both sides are slow. So in a stream the receiver now and then checks a line further
- *     ahead. The word of that line is a hint: nothing is received except what the word of the receiver's own line says,
- *     which is read (acquire) as usual. If the line ahead is not full the receiver waits for it, for a limited number
- *     of polls, and then not again until all lines before it are done, so that no message is delayed twice. It does so
- *     only after a number of lines in one run, and only if the lines before came without waiting: a sender that sends a
- *     message now and then, or only a few, is never delayed.
- * (g) Giving up. A sender whose time is over in the middle of a long message has sent nothing, as far as its caller can
- *     see: before its next message it writes a part of no bytes, at which the receiver discards what it has of the
+ *     its processor prefetches, leave the sender's cache, and the sender has to fetch them back before it can continue:
+ *     if the receiver is close behind the sender, both sides are slow. So in a stream the receiver now and then checks
+ *     a line further ahead. The word of that line is a hint: nothing is received except what the word of the receiver's
+ *     own line says, which is read (acquire) as usual. If the line ahead is not full the receiver waits for it, for a
+ *     limited number of polls, and then not again until all lines before it are done, so that no message is delayed
+ *     twice. It does so only after a number of lines in one run, and only if the lines before came without waiting: a
+ *     sender that sends a message now and then, or only a few, is never delayed.
+ * (g) Giving up. A sender that runs out of time in the middle of a long message has sent nothing, as far as its caller
+ *     can see: before its next message it writes a part of no bytes, at which the receiver discards what it has of the
  *     message. Both count the lines and bytes of what was given up like those of any message.
  * (h) Death. A process that has a side holds a write lock on the side's first byte in the file, through a file
  *     description that it opened only for that and that nothing else refers to: no mapping, no duplicate, and in a
  *     child process it is closed as soon as the child exists. So the kernel releases the lock when the process ends or
- *     becomes another program, and not before, whatever numbers and namespaces processes have. It is taken before the
+ *     becomes another program, and not before, whatever process ids and namespaces are involved. It is taken before the
  *     side announces itself, so a side that has announced itself and has no lock is gone. By then everything that its
  *     process stored can be seen: the kernel removes the lock after the last instruction of the program, and a query of
  *     the lock synchronizes with that.
@@ -94,13 +94,13 @@ enum {
 #define DUO_SHM_MAGIC UINT64_C(0x65756f6c61756f64)
 #define DUO_SHM_VERSION 2
 
-/* Where the lock begins which shows that a process is creating a region, or has a side of it: see (h). */
+/* The offset of the lock which shows that a process is creating a region, or has a side of it: see (h). */
 #define DUO_SHM_HEAD_LOCK 0
 #define DUO_SHM_SIDE_LOCK(place) (offsetof(duo_shm_head, sides) + (place) * sizeof(duo_shm_side))
 
 /* What a side announces about itself. */
 typedef struct duo_shm_hello {
-    /* 0: no process is here. 1: a process is. 2: the fields below are written. */
+    /* 0: no process is here. 1: a process is here. 2: the fields below are also written. */
     alignas(DUO_LINE) DUO_ATOMIC uint32_t state;
     /* 0: none yet. 1: the fingerprints are equal. 2: this side accepts the other's. 3: it does not. */
     DUO_ATOMIC uint32_t verdict;
@@ -238,7 +238,7 @@ extern const duo_transport duo_shm_transport;
 /* shm_wait.c */
 /* Wakes the peer, if it sleeps, because there is something for it. */
 void duo_shm_wake(duo_shm *shm);
-/* Sets LEFT or DONE, and forgets the session: its handles are used ones. */
+/* Sets LEFT or DONE, and forgets the session: its handles count as used. */
 void duo_shm_leave(duo_shm *shm, uint32_t how);
 typedef bool duo_shm_check(duo_shm *shm);
 /* Waits until `check` returns true: DUO_OK, DUO_EMPTY once `wait` is over, or DUO_CLOSED. */
@@ -259,7 +259,7 @@ static inline uint64_t duo_shm_until(uint64_t wait)
     return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
 }
 
-/* How much of it is left. */
+/* How much of that time is left. */
 static inline uint64_t duo_shm_left(uint64_t until)
 {
     if (until == DUO_AT_ONCE || until == DUO_FOREVER) return until;
@@ -276,8 +276,8 @@ bool duo_shm_is_sound(int region);
 /* Locks bytes of a file for one description of it; false, with `errno` set, if that cannot be done at once. */
 bool duo_shm_lock_bytes(int description, size_t from, size_t size);
 /*
- * Where the lock begins with which another description has locked a byte; SIZE_MAX if none has, or if that
- * cannot be determined.
+ * The start of the lock that another description holds on a byte; SIZE_MAX if there is none, or if that cannot be
+ * determined.
  */
 size_t duo_shm_lock_at(int description, size_t byte);
 

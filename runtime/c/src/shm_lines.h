@@ -140,7 +140,7 @@ static inline void follow_at_once(duo_endpoint from, char *place)
     memcpy(place, &next, sizeof next);
 }
 
-/* Uses up a handle; false if it was used before. */
+/* Consumes a handle; false if it was used before. */
 static inline bool claim(duo_shm *shm, duo_endpoint from)
 {
     duo_side *side = &shm->remote.session.sides[from.turn & 1];

@@ -1,7 +1,7 @@
 /* Messages that do not fit into a line: they are sent in fragments. */
 #include "shm_lines.h"
 
-/* No fragment is shorter, except for the last, and the one at the end of the ring. */
+/* The usual size of a fragment. Only the last one, and the one at the end of the ring, may be smaller. */
 static uint64_t usual_fragment(const duo_shm *shm)
 {
     return shm->byte_count / 4 < DUO_SHM_FRAGMENT ? shm->byte_count / 4 : DUO_SHM_FRAGMENT;

@@ -12,8 +12,8 @@ enum {
     /* How many are received before the first look ahead, and between one and the next. */
     STRIDE = 16,
     /*
-     * How far back a receiver keeps; and how far back it is if it is the slower side, and need not look ahead
-     * as often.
+     * How far a receiver stays behind; and how far behind it is if it is the slower side, and need not look ahead as
+     * often.
      */
     BACK = 32,
     FAR_BACK = 96,
@@ -268,7 +268,7 @@ static inline void check_next_line(duo_shm *shm, duo_endpoint from, unsigned tag
     duo_lane *lane = &shm->remote.lane;
     lane->word = word_of_all(shm, tag);
     if (word != lane->word) return;
-    /* As far as nothing has to be reported. */
+    /* Only lines after which nothing has to be reported. */
     uint64_t quarter = shm->line_count / 4, lines = quarter - 1 - ((shm->line_at - 1) & (quarter - 1));
     if (most > 63) most = 63;
     lane->ahead = lines_alike(shm, lines < most ? lines : most);

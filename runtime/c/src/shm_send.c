@@ -13,7 +13,7 @@ static inline bool is_time(const duo_shm *shm)
     return shm->count == 0 && (shm->line_at - shm->line_run) % DUO_SHM_LINES_UNSEEN == 0;
 }
 
-/* What must be done before a message: DUO_EMPTY if that takes too long. */
+/* Does what must be done before a message; DUO_EMPTY if that takes too long. */
 NOT_INLINE static duo_status get_ready(duo_shm *shm, uint64_t until)
 {
     duo_status status = DUO_OK;

@@ -63,7 +63,7 @@ static bool shares_processor(duo_shm *shm)
     return duo_atomic_load(&shm->peer->processor, memory_order_relaxed) == here;
 }
 
-/* Spins and yields for a while; false if what is awaited has not come. */
+/* Spins and yields for a while; false if what it waits for has not arrived. */
 static bool polls_region(duo_shm *shm, duo_shm_check *check)
 {
     duo_backoff backoff = duo_backoff_begin(!shares_processor(shm));

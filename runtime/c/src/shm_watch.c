@@ -31,7 +31,7 @@
 #define SYS_futex_waitv 449
 #endif
 
-/* How long a sleep lasts that does not notice everything. */
+/* The length of a sleep that not every event can end. */
 #define SHORT_PERIOD UINT64_C(1000000)
 
 enum {
@@ -160,7 +160,7 @@ bool duo_shm_is_ready(duo_endpoint asked)
     return is_ready(shm, duo_asks_writable(asked));
 }
 
-/* Whether an endpoint is of this transport. */
+/* Whether an endpoint belongs to this transport. */
 static bool is_here(duo_endpoint endpoint)
 {
     return duo_is_remote(endpoint) && duo_transport_of(endpoint) == &duo_shm_transport;

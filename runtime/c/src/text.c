@@ -14,12 +14,12 @@ const char *duo_status_text(duo_status status)
     case DUO_NO_MEMORY: return "memory ran out";
     case DUO_BROKEN: return "the peer broke the protocol";
     case DUO_TOO_LARGE: return "the message, or the region, is too large";
-    case DUO_REFUSED: return "the peer uses another protocol, or the side is taken";
+    case DUO_REFUSED: return "the peer uses a different protocol, or the side is taken";
     case DUO_SYSTEM: return "the system reported an error";
     case DUO_INVALID: return "a value in the message is not valid for its type";
     case DUO_LOST: return "the connection to the peer was lost";
-    case DUO_LATE: return "a time limit is over";
-    case DUO_ADDRESS: return "not an address: known are unix:PATH, tcp://HOST:PORT and tls://HOST:PORT";
+    case DUO_LATE: return "a time limit has passed";
+    case DUO_ADDRESS: return "not an address: expected unix:PATH, tcp://HOST:PORT or tls://HOST:PORT";
     case DUO_CERTIFICATES: return "an address tls://HOST:PORT requires certificates: set duo_net_options.tls";
     case DUO_TLS: return "TLS did not begin: duo_net_options.problem says why";
     }

@@ -42,7 +42,10 @@ typedef struct duo_transport {
      * that is already watched.
      */
     duo_status (*watch)(duo_watch **watch, duo_endpoint endpoint, duo_notifier *notifier);
-    /* Ends that: the notifier is not called afterwards. Does nothing if another notifier, or none, watches the session. */
+    /*
+     * Undoes `watch`: the notifier is not called afterwards. Does nothing if another notifier, or none, watches the
+     * session.
+     */
     void (*unwatch)(duo_session *session, const duo_notifier *notifier);
     /* Calls the notifiers of all sides that are ready. */
     void (*poll_watch)(duo_watch *watch);

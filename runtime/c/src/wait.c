@@ -1,7 +1,7 @@
 /*
  * Sleeping until a word changes: the futex of Linux, and elsewhere (or with DUO_NO_FUTEX) a small
- * table of locks and conditions that is indexed by address. Without threads the program itself does
- * the waiting.
+ * table of locks and conditions that is indexed by address. Without threads, a wait calls `duo_idle`, which the program
+ * defines.
  */
 #define _GNU_SOURCE
 #include "session.h"
@@ -21,7 +21,7 @@ struct timespec duo_deadline(uint64_t wait)
     return (struct timespec){(time_t)(end / NANOSECONDS), (long)(end % NANOSECONDS)};
 }
 
-/* Whatever this waits for is done by code that `duo_idle` runs. */
+/* What this waits for is done by code that `duo_idle` runs. */
 bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)word;
@@ -64,7 +64,7 @@ struct timespec duo_deadline(uint64_t wait)
 {
     struct timespec deadline;
     clock_gettime(CLOCK_MONOTONIC, &deadline);
-    /* More than a century is longer than anyone waits, and this cannot overflow. */
+    /* No program waits longer than a century, and a sum with this limit cannot overflow. */
     const uint64_t century = UINT64_C(100) * 366 * 24 * 3600;
     uint64_t seconds = wait / NANOSECONDS;
     deadline.tv_sec += (time_t)(seconds < century ? seconds : century);

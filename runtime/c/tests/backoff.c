@@ -1,6 +1,6 @@
 /*
- * A thread that waits yields as long as that is cheap, and after a slow yield it sleeps at once for some time. The
- * clock and the yields belong to the test, and the file that decides is compiled with them once more.
+ * A thread that waits yields as long as that is cheap, and after a slow yield it sleeps at once for some time. The test
+ * supplies the clock and the yields, and compiles the file that decides once more with them.
  */
 #define clock_gettime told_time
 #define duo_yield told_yield

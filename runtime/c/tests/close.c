@@ -26,7 +26,7 @@ static uint64_t milliseconds(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* A time limit is not over early, whatever the size of a `time_t`. */
+/* A wait does not end before its time limit, whatever the size of a `time_t`. */
 static void a_limit_is_waited_out(void)
 {
     numbers_server_stream_t in = {0};

@@ -2,7 +2,7 @@
  * Threads that wait for each other in turn, through runs of messages: a message is sent only after the one before it
  * has been answered. So if a thread is not woken by its own message, nothing else wakes it, and the test never ends.
  * There is no time limit, and nothing is polled in between. The delays are random, so that every thread is sometimes
- * asleep, sometimes about to fall asleep, and sometimes not there yet.
+ * asleep, sometimes about to fall asleep, and sometimes not waiting yet.
  */
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-/* Memory that runs out wherever it can: everything is given back and still works. */
+/* Memory runs out at every possible point: everything is released, and the library still works. */
 #include "check.h"
 #include "golden.h"
 

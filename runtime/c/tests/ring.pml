@@ -21,7 +21,7 @@ byte reported;
 bit credit_waits;
 /* Sleeping in the kernel: see `duo_wait`. */
 bit receiver_sleeps, sender_sleeps;
-/* Messages whose words the sender has stored and nobody else can see yet. */
+/* Messages whose words the sender has stored and no other thread can see yet. */
 chan store_buffer = [LINES] of { byte };
 
 /* Stores become visible at any time. */

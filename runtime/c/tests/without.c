@@ -1,4 +1,4 @@
-/* A program that asks beforehand to do without `membarrier` never makes the call: a filter would end it. */
+/* A program that opts out of `membarrier` beforehand never makes the call: a filter would end the program. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/wait.h>

@@ -64,8 +64,8 @@ pub use {
 /// What generated modules are built from. Programs do not use it: its names may change whenever the version of the
 /// format does.
 pub mod generated {
-    /// A module that was generated in format 1 refers to this constant. If it is not there, the runtime and the
-    /// compiler that generated the module do not fit together: use the same version of both.
+    /// A module that was generated in format 1 refers to this constant. If it is missing, the runtime does not match
+    /// the compiler that generated the module: use the same version of both.
     pub const FORMAT_1: () = ();
 
     pub use crate::floor::layout::{Session, Slot};

@@ -16,7 +16,7 @@ use std::thread::{self, Builder, ThreadId};
 use duologue::Capacity;
 use golden::stream;
 
-/// The stack of a helper, which `burial` requests.
+/// The stack of a helper, which `drop_queue` requests.
 const STACK: usize = 16 * 1024 * 1024;
 
 /// Names the case that a process runs, in which no thread with a stack of that size can be started.

@@ -89,7 +89,11 @@ impl<'a> Builder<'a> {
             let span = self.span(&pair);
             bounds = pair.into_inner().map(|part| self.name(&part)).collect();
             if is_bound {
-                self.report(Diagnostic::error("syntax", span, "a bound has no bounds"));
+                self.report(Diagnostic::error(
+                    "syntax",
+                    span,
+                    "a bound cannot have bounds",
+                ));
             }
         }
         let mappings = parts.map(|part| self.mapping(part)).collect();

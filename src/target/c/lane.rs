@@ -1,4 +1,4 @@
-//! Numbers that are sent between processes, which the header also writes to the region and reads from it without a call.
+//! Numbers sent between processes, which the header writes to the region and reads from it without a call.
 
 use super::view::UnitView;
 use crate::endpoint::Edge;

@@ -19,11 +19,11 @@ struct HeadView {
     prefix: String,
     /// The header of the runtime.
     runtime: &'static str,
-    /// Whether the runtime in two files has it too.
+    /// Whether the two-file runtime includes it.
     is_amalgamated: bool,
 }
 
-/// What is between the processes.
+/// What connects the processes.
 #[derive(Clone, Copy, PartialEq)]
 enum Transport {
     Shm,
@@ -193,31 +193,31 @@ impl<'a> SideView<'a> {
         let over = "int descriptor".to_owned();
         let (comment, call, parameters, arguments) = match begin {
             Begin::Connect => (
-                format!("Connects to an address, as the {word}"),
+                format!("Connects to an address as the {word}"),
                 "duo_net_connect",
                 vec!["const char *address".to_owned(), options, self.result()],
                 vec!["address".to_owned(), self.wire(), role],
             ),
             Begin::ConnectOver => (
-                format!("Is the connecting side of a connection that exists, as the {word}"),
+                format!("Connects over an existing connection as the {word}"),
                 "duo_net_connect_over",
                 vec![over, options, self.result()],
                 vec!["descriptor".to_owned(), self.wire(), role],
             ),
             Begin::Accept => (
-                format!("Accepts one session, as the {word}"),
+                format!("Accepts one session as the {word}"),
                 "duo_net_accept",
                 vec![listener, "uint64_t nanoseconds".to_owned(), self.result()],
                 vec!["listener".to_owned(), self.wire(), role],
             ),
             Begin::AcceptOver => (
-                format!("Is the accepting side of a connection that exists, as the {word}"),
+                format!("Accepts a session over an existing connection as the {word}"),
                 "duo_net_accept_over",
                 vec![over, options, self.result()],
                 vec!["descriptor".to_owned(), self.wire(), role],
             ),
             Begin::Serve => (
-                format!("Has sessions handled in which this process is the {word}"),
+                format!("Calls a handler for each session in which this process is the {word}"),
                 "duo_listener_serve",
                 vec![
                     listener,

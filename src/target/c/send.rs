@@ -50,7 +50,7 @@ struct InlineView {
     shape: String,
     begins: bool,
     stays: bool,
-    /// What the values must fulfil.
+    /// The conditions that the values must meet.
     conditions: Vec<String>,
     lane: Option<LaneView>,
     is_single_line_turn: bool,

@@ -70,7 +70,7 @@ pub struct Units {
     prefix: String,
 }
 
-/// A type with more parts than this is taken to grow forever, which `check` reports as an error.
+/// A type with more parts than this is assumed to grow forever, which `check` reports as an error.
 const PARTS: usize = 2_000;
 
 impl Units {

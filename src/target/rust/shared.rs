@@ -66,7 +66,7 @@ struct Form {
     docs: &'static str,
 }
 
-/// What a sender does that finds no free slot.
+/// What a sender does if no slot is free.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     /// Blocks its thread.

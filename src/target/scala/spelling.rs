@@ -210,7 +210,8 @@ pub fn file_name(name: &str) -> String {
 
 /// One part of a package.
 pub fn package_segment(name: &str) -> String {
-    // Scala 2.13 takes the members of a package of this name for those of a package object, and warns about classes there.
+    // Scala 2.13 mistakes the members of a package of this name for those of a package object, and warns about classes
+    // there.
     if name == "package" {
         return name.to_owned() + "_";
     }
@@ -221,7 +222,7 @@ pub fn package_segment(name: &str) -> String {
 pub fn is_in_sight(term: &str) -> bool {
     let plain = term.trim_matches('`');
     let mut letters = plain.chars();
-    // A state has the same name as an object only if its name has no letter to capitalise.
+    // A state has the same name as an object only if its name has no letter to capitalize.
     let is_numbered =
         letters.next() == Some('_') && letters.next().is_some_and(|second| second.is_ascii_digit());
     is_numbered

@@ -17,7 +17,7 @@ pub fn path(name: &str) -> PathBuf {
 #[must_use]
 pub fn listener(name: &str) -> (Listener, String) {
     let address = format!("unix:{}", path(name).display());
-    let listener = Listener::bind(&address).expect("nobody else listens here");
+    let listener = Listener::bind(&address).expect("no other listener is here");
     (listener, address)
 }
 

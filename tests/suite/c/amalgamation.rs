@@ -1,4 +1,4 @@
-//! The shim as two files, where `DUOLOGUE_TEST_WITH` names `cmake`; and, always, that its sources can be one file.
+//! The runtime as two files, where `DUOLOGUE_TEST_WITH` names `cmake`; and, always, that its sources can be one file.
 
 use super::cmake::tool;
 use super::generate_with;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The configurations of the shim, as arguments of the compiler.
+/// The configurations of the runtime, as arguments of the compiler.
 const CONFIGURATIONS: [&[&str]; 8] = [
     &["-O2"],
     &["-Os"],
@@ -26,7 +26,7 @@ fn amalgamate(folder: &Path, generator: &str) -> [String; 2] {
     let build = folder.join(format!("build with {generator}"));
     let mut configure = tool("cmake", "cmake");
     configure.arg("-S").arg(runtime()).arg("-B").arg(&build);
-    succeed(configure.args(["-G", generator])).expect("the shim is configured");
+    succeed(configure.args(["-G", generator])).expect("the runtime is configured");
     let mut write = tool("cmake", "cmake");
     write.arg("--build").arg(&build);
     succeed(write.args(["--target", "amalgamation"])).expect("the files are written");
@@ -81,7 +81,7 @@ fn two_files_are_the_runtime() {
     tool("ninja", "ninja-build");
     let files = amalgamate(&folder, "Unix Makefiles");
     assert!(files == amalgamate(&folder, "Ninja"), "it is reproducible");
-    let licence = fs::read_to_string(repository().join("LICENSE-MIT")).expect("it is there");
+    let license = fs::read_to_string(repository().join("LICENSE-MIT")).expect("it is there");
     let words = |text: &str| {
         text.replace('*', "")
             .split_whitespace()
@@ -90,7 +90,7 @@ fn two_files_are_the_runtime() {
     };
     for text in &files {
         let (top, rest) = text.split_once("*/").expect("it begins with a comment");
-        assert!(words(top).contains(&words(&licence)), "{top}");
+        assert!(words(top).contains(&words(&license)), "{top}");
         let here = repository().to_str().expect("paths are text");
         assert!(!rest.contains("#line") && !text.contains(here));
         let ours = rest.lines().filter(|line| line.starts_with("#include \""));
@@ -109,7 +109,7 @@ fn two_files_are_the_runtime() {
         (&files[1], sources_in(&runtime().join("src"))),
     ] {
         for part in parts.iter().filter(is_in_two_files) {
-            let name = part.strip_prefix(runtime()).expect("it is in the shim");
+            let name = part.strip_prefix(runtime()).expect("it is in the runtime");
             let mark = format!("\n/* {} */\n", name.display());
             assert_eq!(text.matches(&mark).count(), 1, "{}", name.display());
         }

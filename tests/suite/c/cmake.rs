@@ -1,4 +1,4 @@
-//! The CMake package and the pkg-config file of the shim, where `DUOLOGUE_TEST_WITH` names `cmake`.
+//! The CMake package and the pkg-config file of the runtime, where `DUOLOGUE_TEST_WITH` names `cmake`.
 
 use crate::support::c::{runtime, scratch};
 use crate::support::{edit, is_named, repository, succeed};
@@ -23,7 +23,7 @@ fn cmake() -> Command {
     tool("cmake", "cmake")
 }
 
-/// Installs the shim below a folder.
+/// Installs the runtime below a folder.
 pub fn installed(folder: &Path) -> PathBuf {
     installed_with(folder, &[])
 }
@@ -31,23 +31,23 @@ pub fn installed(folder: &Path) -> PathBuf {
 /// The same with additional arguments.
 fn installed_with(folder: &Path, arguments: &[&str]) -> PathBuf {
     let prefix = folder.join("installed");
-    let build = folder.join("shim");
+    let build = folder.join("runtime");
     let mut configure = cmake();
     configure.arg("-S").arg(runtime()).arg("-B").arg(&build);
     configure.arg("-DCMAKE_C_FLAGS=-Wall -Wextra -Werror");
     configure
         .args(["-DCMAKE_INSTALL_LIBDIR=lib"])
         .args(arguments);
-    succeed(&mut configure).expect("the shim is configured");
+    succeed(&mut configure).expect("the runtime is configured");
     let settled = fs::read_to_string(build.join("CMakeCache.txt")).expect("it is configured");
     assert!(
         settled.contains("CMAKE_BUILD_TYPE:STRING=Release\n"),
-        "code is optimised by default"
+        "code is optimized by default"
     );
-    succeed(cmake().arg("--build").arg(&build)).expect("the shim is built");
+    succeed(cmake().arg("--build").arg(&build)).expect("the runtime is built");
     let mut install = cmake();
     install.arg("--install").arg(&build).arg("--prefix");
-    succeed(install.arg(&prefix)).expect("the shim is installed");
+    succeed(install.arg(&prefix)).expect("the runtime is installed");
     prefix
 }
 
@@ -69,7 +69,7 @@ fn example(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn an_edit_of_an_imported_file_builds_again() {
+fn an_edit_of_an_imported_file_triggers_a_build() {
     if !is_named("cmake") {
         return;
     }
@@ -141,7 +141,7 @@ fn an_edit_of_an_imported_file_builds_again() {
 
 /// Each mistake has its own message, and messages about protocols keep the markers below the source text.
 #[test]
-fn mistakes_of_a_build_are_told() {
+fn mistakes_of_a_build_are_reported() {
     if !is_named("cmake") {
         return;
     }
@@ -232,7 +232,7 @@ fn mistakes_of_a_build_are_told() {
 }
 
 #[test]
-fn pkg_config_finds_the_shim() {
+fn pkg_config_finds_the_runtime() {
     if !is_named("cmake") {
         return;
     }
@@ -241,7 +241,7 @@ fn pkg_config_finds_the_shim() {
     let mut ask = tool("pkg-config", "pkg-config");
     ask.args(["--cflags", "--libs", "duologue"]);
     ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
-    let flags = succeed(&mut ask).expect("pkg-config finds the shim");
+    let flags = succeed(&mut ask).expect("pkg-config finds the runtime");
     let generated = folder.join("generated");
     let mut generate = Command::new(env!("CARGO_BIN_EXE_duologue"));
     generate

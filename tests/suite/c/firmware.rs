@@ -1,4 +1,5 @@
-//! The shim built for a device: small code, no allocator, no threads. With `firmware` in `DUOLOGUE_TEST_WITH`, also on Cortex-M.
+//! The runtime built for a device: small code, no allocator, no threads. With `firmware` in `DUOLOGUE_TEST_WITH`, also
+//! on Cortex-M.
 
 use super::{generate, generate_with, quiet};
 use crate::support::c::{C_WARNINGS, Compiler, Program, Watch, runtime, scratch, sources_in};
@@ -34,7 +35,7 @@ const MISSING: [&str; 12] = [
 /// What the program prints.
 const TRANSCRIPT: &str = "500 cents\n1000 cents\n1500 cents\n";
 
-/// The shim without sessions between processes: a device has only one process.
+/// The runtime without sessions between processes: a device has only one process.
 fn sources_of_a_device() -> Vec<PathBuf> {
     let is_of_processes = |name: &str| {
         name.starts_with("shm") || name.starts_with("net") || ["wire", "utf8"].contains(&name)
@@ -68,7 +69,7 @@ fn a_device_without_an_allocator_has_a_dialogue() {
             objects: &[],
             includes: std::slice::from_ref(&generated),
             flags,
-            shim: flags,
+            runtime: flags,
             folder: &folder,
         };
         let said = program
@@ -85,17 +86,17 @@ fn a_device_needs_little() {
     }
     let folder = scratch("firmware-size");
     let sources = sources_of_a_device();
-    let shim = Program {
+    let runtime = Program {
         compiler: Compiler::Gcc,
         watch: Watch::Plain,
         sources: &sources,
         objects: &[],
         includes: &[],
         flags: &BARE,
-        shim: &[],
+        runtime: &[],
         folder: &folder,
     };
-    let objects = shim
+    let objects = runtime
         .objects()
         .unwrap_or_else(|complaint| panic!("{complaint}"));
     let undefined =
@@ -118,10 +119,10 @@ fn a_device_needs_little() {
         .filter_map(|word| word.parse().ok())
         .collect();
     let (text, variables) = (total[0], total[1] + total[2]);
-    assert!(text <= 16 << 10, "the shim has {text} bytes of code");
+    assert!(text <= 16 << 10, "the runtime has {text} bytes of code");
     assert!(
         variables <= 256,
-        "the shim has {variables} bytes of variables"
+        "the runtime has {variables} bytes of variables"
     );
 }
 
@@ -202,7 +203,7 @@ fn compiles_without_allocator(name: &str, proto: &PathBuf, text: &str) -> Result
     Ok(())
 }
 
-/// Two processes can run on two processors, and this shim has no atomic operations, so no side can be attached.
+/// Two processes can run on two processors, and this runtime has no atomic operations, so no side can be attached.
 #[cfg(target_os = "linux")]
 #[test]
 fn there_are_no_sessions_between_processes_without_threads() {
@@ -217,7 +218,7 @@ fn there_are_no_sessions_between_processes_without_threads() {
     let flags = ["-DDUO_NO_THREADS"];
     let program = Program {
         flags: &flags,
-        shim: &flags,
+        runtime: &flags,
         ..quiet(
             Watch::Plain,
             &sources,
@@ -285,7 +286,7 @@ const BOARDS: [Board; 4] = [
     },
 ];
 
-/// Everything that the shim calls on a device: functions of the program, of the C library, and of the compiler's arithmetic
+/// Everything that the runtime calls on a device: functions of the program, of the C library, and of the compiler's arithmetic
 /// support.
 const CALLED: [&str; 8] = [
     "duo_",
@@ -311,22 +312,22 @@ fn device_tool(name: &str) -> Command {
 
 impl Board {
     /// A compiler command for the board, with all warnings.
-    fn compiler(&self, optimisation: &str) -> Command {
+    fn compiler(&self, optimization: &str) -> Command {
         let mut gcc = device_tool("arm-none-eabi-gcc");
         gcc.arg(format!("-mcpu={}", self.core)).arg("-mthumb");
-        gcc.args(C_WARNINGS.split(' ')).arg(optimisation);
+        gcc.args(C_WARNINGS.split(' ')).arg(optimization);
         gcc.args(&BARE[1..])
             .arg("-I")
             .arg(runtime().join("include"));
         gcc
     }
 
-    /// The objects of the shim.
-    fn shim(&self, optimisation: &str, folder: &Path) -> Vec<PathBuf> {
+    /// The objects of the runtime.
+    fn runtime(&self, optimization: &str, folder: &Path) -> Vec<PathBuf> {
         let compiled = sources_of_a_device().into_iter().map(|source| {
             let name = source.file_stem().expect("it is a file").to_owned();
             let object = folder.join(name).with_extension("o");
-            let mut gcc = self.compiler(optimisation);
+            let mut gcc = self.compiler(optimization);
             succeed(gcc.arg("-c").arg(&source).arg("-o").arg(&object))
                 .unwrap_or_else(|complaint| panic!("{complaint}"));
             object
@@ -337,14 +338,14 @@ impl Board {
     /// Links a program of `tests/firmware`.
     fn link(
         &self,
-        optimisation: &str,
+        optimization: &str,
         program: &str,
         generated: &Path,
-        shim: &[PathBuf],
+        runtime: &[PathBuf],
     ) -> PathBuf {
         let folder = repository().join("tests/firmware");
-        let linked = generated.join(format!("{}{optimisation}-{program}.elf", self.core));
-        let mut gcc = self.compiler(optimisation);
+        let linked = generated.join(format!("{}{optimization}-{program}.elf", self.core));
+        let mut gcc = self.compiler(optimization);
         gcc.args([
             "-nostartfiles",
             "--specs=nano.specs",
@@ -357,7 +358,7 @@ impl Board {
             .arg(folder.join("device.ld"));
         gcc.arg("-I").arg(generated).arg(folder.join("start.c"));
         gcc.arg(folder.join(program)).args(sources_in(generated));
-        succeed(gcc.args(shim).arg("-o").arg(&linked))
+        succeed(gcc.args(runtime).arg("-o").arg(&linked))
             .unwrap_or_else(|complaint| panic!("{complaint}"));
         linked
     }
@@ -412,8 +413,8 @@ fn sessions_on_cortex_m() {
     for board in &BOARDS {
         let name = format!("firmware-{}", board.core);
         let generated = generate(&name, std::slice::from_ref(&proto));
-        let shim = board.shim("-Os", &scratch(&format!("{name}-shim")));
-        let undefined = succeed(device_tool("arm-none-eabi-nm").arg("-u").args(&shim))
+        let runtime = board.runtime("-Os", &scratch(&format!("{name}-runtime")));
+        let undefined = succeed(device_tool("arm-none-eabi-nm").arg("-u").args(&runtime))
             .expect("they are objects");
         let symbols = undefined
             .lines()
@@ -422,8 +423,8 @@ fn sessions_on_cortex_m() {
             let is_known = CALLED.iter().any(|start| symbol.starts_with(start));
             assert!(is_known, "{}: a device has no {symbol}", board.core);
         }
-        let program = board.link("-Os", "main.c", &generated, &shim);
-        let bare = board.link("-Os", "bare.c", &generated, &shim);
+        let program = board.link("-Os", "main.c", &generated, &runtime);
+        let bare = board.link("-Os", "bare.c", &generated, &runtime);
         assert_eq!(board.run(&program), TRANSCRIPT, "{}", board.core);
         assert_eq!(board.run(&bare), TRANSCRIPT, "{}", board.core);
         let (flash, ram) = flash_and_ram(&program);
@@ -446,15 +447,15 @@ fn a_session_with_an_interrupt_handler() {
     }
     let proto = repository().join("tests/firmware/teller.proto");
     for board in &BOARDS {
-        for optimisation in ["-Os", "-O2"] {
-            let name = format!("firmware-interrupt-{}{optimisation}", board.core);
+        for optimization in ["-Os", "-O2"] {
+            let name = format!("firmware-interrupt-{}{optimization}", board.core);
             let generated = generate(&name, std::slice::from_ref(&proto));
-            let shim = board.shim(optimisation, &scratch(&format!("{name}-shim")));
-            let program = board.link(optimisation, "interrupt.c", &generated, &shim);
+            let runtime = board.runtime(optimization, &scratch(&format!("{name}-runtime")));
+            let program = board.link(optimization, "interrupt.c", &generated, &runtime);
             assert_eq!(
                 board.run(&program),
                 TRANSCRIPT,
-                "{}{optimisation}",
+                "{}{optimization}",
                 board.core
             );
         }

@@ -50,7 +50,7 @@ fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
             objects: &[],
             includes: &includes,
             flags: &["-fsyntax-only"],
-            shim: &[],
+            runtime: &[],
             folder: &alone,
         };
         if let Err(complaint) = program.objects() {
@@ -71,7 +71,7 @@ fn all_protocols_compile() {
 }
 
 #[test]
-fn names_that_others_claim_compile() {
+fn names_that_libraries_use_compile() {
     if !is_tested("c") {
         return;
     }
@@ -81,7 +81,7 @@ fn names_that_others_claim_compile() {
 
 /// Also for sessions between processes, since no host supplies anything here.
 #[test]
-fn names_that_generated_code_would_like_compile() {
+fn names_that_generated_code_uses_compile() {
     if !is_tested("c") {
         return;
     }
@@ -101,7 +101,7 @@ fn names_that_generated_code_would_like_compile() {
 
 /// The first protocol can run between processes and the second cannot, whatever states they have that no session reaches.
 #[test]
-fn states_that_no_session_comes_to_decide_nothing() {
+fn states_that_no_session_reaches_decide_nothing() {
     if !is_tested("c") {
         return;
     }
@@ -236,7 +236,7 @@ fn headers_of_another_version_are_refused() {
 
 /// The page describes how, with this example.
 #[test]
-fn two_packages_have_a_protocol_of_one_name() {
+fn two_packages_have_a_protocol_of_the_same_name() {
     if !is_tested("c") {
         return;
     }
@@ -268,7 +268,7 @@ fn two_packages_have_a_protocol_of_one_name() {
 /// The function that sends `hear` with a time limit would have the same name as the one that sends `hear_within`; without `--c-shm`
 /// only the latter exists.
 #[test]
-fn a_message_is_called_like_a_send_with_a_limit() {
+fn a_message_is_named_like_a_send_with_a_time_limit() {
     let folder = scratch("named-within");
     let proto = folder.join("named.proto");
     let text = "proto! named { talk:send { hear -> talk, hear_within(nanoseconds: u64) -> ! } }\n";
@@ -285,7 +285,7 @@ fn a_message_is_called_like_a_send_with_a_limit() {
 
 /// Both headers have the same include guard, which would silently hide the second.
 #[test]
-fn two_packages_have_a_protocol_of_one_name_and_no_prefix() {
+fn two_packages_have_a_protocol_of_the_same_name_and_no_prefix() {
     if !is_tested("c") {
         return;
     }
@@ -386,13 +386,13 @@ fn a_mixture_does_not_link() {
         (&["-DDUO_NO_THREADS"], "_no_threads"),
     ];
     for (own, (flags, missing)) in ways.iter().enumerate() {
-        for (other, (shim, _)) in ways.iter().enumerate() {
+        for (other, (runtime, _)) in ways.iter().enumerate() {
             let folder = folder.join(format!("{own}-{other}"));
             std::fs::create_dir(&folder).expect("it can be written");
             let sources = [program.to_vec(), tables.clone()].concat();
             let linked = Program {
                 flags,
-                shim,
+                runtime,
                 ..quiet(Watch::Plain, &sources, &includes, &folder)
             }
             .run();

@@ -1,4 +1,4 @@
-//! The shim for 32 bits: with `m32` in `DUOLOGUE_TEST_WITH`.
+//! The runtime for 32 bits: with `m32` in `DUOLOGUE_TEST_WITH`.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -128,7 +128,7 @@ fn payloads_of_every_kind() {
         for way in WAYS {
             let program = Program {
                 flags: way,
-                shim: way,
+                runtime: way,
                 ..quiet(watch, &sources, &includes, &generated)
             };
             if let Err(complaint) = program.run() {

@@ -21,7 +21,8 @@ fn case(test: &str, proto: &str, program: &str) -> Case {
     case
 }
 
-/// The flag that names the folder of a case, for sockets: their names are relative, because long ones are not possible.
+/// The flag that names the folder of a case, for sockets: their names are relative, because the system limits their
+/// length.
 fn folder(case: &Case) -> String {
     format!("-DFOLDER=\"{}\"", case.generated.display())
 }
@@ -78,7 +79,7 @@ fn sessions_keep_what_the_header_promises() {
 }
 
 #[test]
-fn sessions_of_all_kinds_are_waited_for() {
+fn waiting_for_sessions_of_all_kinds() {
     if !is_tested("c") {
         return;
     }

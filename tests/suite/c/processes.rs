@@ -43,16 +43,16 @@ impl Case {
         }
     }
 
-    /// Runs the program and the shim built with these flags.
+    /// Runs the program and the runtime built with these flags.
     pub fn run_as(&self, flags: &[&str]) {
         self.run_watched_as(Watch::Plain, flags, flags);
     }
 
-    /// The same under a checker; the shim's flags may differ from the program's.
-    pub fn run_watched_as(&self, watch: Watch, flags: &[&str], shim: &[&str]) {
+    /// The same under a checker; the runtime's flags may differ from the program's.
+    pub fn run_watched_as(&self, watch: Watch, flags: &[&str], runtime: &[&str]) {
         let program = Program {
             flags,
-            shim,
+            runtime,
             ..self.program(watch)
         };
         if let Err(complaint) = program.run() {
@@ -94,7 +94,7 @@ fn a_peer_that_leaves_or_dies_is_noticed() {
 }
 
 #[test]
-fn many_sessions_are_waited_for() {
+fn waiting_for_many_sessions() {
     if !is_tested("c") {
         return;
     }
@@ -104,7 +104,7 @@ fn many_sessions_are_waited_for() {
 }
 
 #[test]
-fn room_in_many_sessions_is_waited_for() {
+fn waiting_for_space_in_many_sessions() {
     if !is_tested("c") {
         return;
     }
@@ -119,25 +119,25 @@ fn room_in_many_sessions_is_waited_for() {
 
 /// As on Linux before 5.16, and where a thread does not sleep on a futex.
 #[test]
-fn many_sessions_are_waited_for_on_an_older_system() {
+fn waiting_for_many_sessions_on_an_older_system() {
     if !is_tested("c") {
         return;
     }
     let case = Case::new("processes-older", "tests/processes/talk.proto", "ready.c");
-    for shim in ["-DDUO_NO_FUTEX_WAITV", "-DDUO_NO_FUTEX"] {
+    for runtime in ["-DDUO_NO_FUTEX_WAITV", "-DDUO_NO_FUTEX"] {
         let program = Program {
-            shim: &[shim],
+            runtime: &[runtime],
             ..case.program(Watch::Plain)
         };
         if let Err(complaint) = program.run() {
-            panic!("{shim}:\n{complaint}");
+            panic!("{runtime}:\n{complaint}");
         }
     }
 }
 
 /// A system call filter, or a kernel that is out of memory, must not make a waiting thread spin.
 #[test]
-fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
+fn waiting_for_many_sessions_where_the_system_refuses() {
     if !is_tested("c") {
         return;
     }
@@ -150,7 +150,7 @@ fn a_system_that_refuses_to_wait_for_many_is_asked_now_and_then() {
 }
 
 #[test]
-fn a_side_is_had_as_long_as_its_program_runs() {
+fn a_side_is_held_as_long_as_its_program_runs() {
     if !is_tested("c") {
         return;
     }
@@ -159,7 +159,7 @@ fn a_side_is_had_as_long_as_its_program_runs() {
 }
 
 #[test]
-fn a_name_that_a_crash_left_is_usable() {
+fn a_name_left_behind_by_a_crash_is_usable() {
     if !is_tested("c") {
         return;
     }
@@ -188,7 +188,7 @@ fn a_child_of_busy_threads_has_sessions_of_its_own() {
     Case::new("processes-fork", "tests/processes/talk.proto", "fork.c").run(&watches, &[]);
 }
 
-/// The thread sanitizer takes the parent's thread for one that the child leaked.
+/// The thread sanitizer mistakes the parent's thread for one that the child leaked.
 #[test]
 fn a_child_of_a_thread_in_its_first_session_has_sessions_of_its_own() {
     if !is_tested("c") {
@@ -282,7 +282,7 @@ fn without_the_barrier_of_the_system() {
     }
     let case = Case::new("processes-heavy", "tests/processes/talk.proto", "long.c");
     let program = Program {
-        shim: &["-DDUO_NO_MEMBARRIER"],
+        runtime: &["-DDUO_NO_MEMBARRIER"],
         ..case.program(Watch::Plain)
     };
     if let Err(complaint) = program.run() {
@@ -304,7 +304,7 @@ fn garbage_is_answered() {
 }
 
 #[test]
-fn letters_leave_no_descriptors_behind() {
+fn messages_with_descriptors_leak_none() {
     if !is_tested("c") {
         return;
     }
@@ -318,7 +318,7 @@ fn letters_leave_no_descriptors_behind() {
 
 /// In the header, and where everything goes through the library.
 #[test]
-fn senders_are_told_of_values_that_are_none() {
+fn senders_get_errors_for_invalid_values() {
     if !is_tested("c") {
         return;
     }
@@ -330,7 +330,7 @@ fn senders_are_told_of_values_that_are_none() {
 }
 
 #[test]
-fn what_sessions_left_behind_is_given_back() {
+fn memory_of_ended_sessions_is_released() {
     if !is_tested("c") {
         return;
     }
@@ -344,7 +344,7 @@ fn what_sessions_left_behind_is_given_back() {
 }
 
 #[test]
-fn what_a_peer_can_make_a_side_spend_is_bounded() {
+fn the_memory_that_a_peer_can_claim_is_bounded() {
     if !is_tested("c") {
         return;
     }

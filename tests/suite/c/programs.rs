@@ -209,7 +209,7 @@ fn payloads_arrive_and_what_is_left_is_destroyed_once() {
 
 /// `--c-ring`: a session uses no more memory than requested, and an unbounded run still works.
 #[test]
-fn a_ring_is_as_small_as_it_was_asked_for() {
+fn a_ring_is_as_small_as_requested() {
     if !is_tested("c") {
         return;
     }
@@ -233,7 +233,7 @@ fn a_ring_is_as_small_as_it_was_asked_for() {
 
 /// Every program of the page is complete: it compiles, runs, and prints what the page says.
 #[test]
-fn the_page_tells_the_truth() {
+fn the_programs_of_the_page_print_what_it_says() {
     if !is_tested("c") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Enums that are smaller than an `int`, as in compilers for devices: the program and the shim are built with `-fshort-enums`.
+//! Enums that are smaller than an `int`, as in compilers for devices: the program and the runtime are built with `-fshort-enums`.
 
 #![cfg(target_os = "linux")]
 
@@ -39,7 +39,7 @@ fn owned_payloads_are_freed() {
                 let includes = [generated.clone(), folder.clone(), runtime().join("tests")];
                 let program = Program {
                     flags,
-                    shim: flags,
+                    runtime: flags,
                     ..quiet(watch, &sources, &includes, &generated)
                 };
                 if let Err(complaint) = program.run() {

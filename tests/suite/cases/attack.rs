@@ -112,7 +112,7 @@ fn texts(folder: &str) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_beginning_of_a_protocol_is_answered() {
+fn every_prefix_of_a_protocol_is_handled() {
     for text in texts("protocols") {
         for end in 0..text.len() {
             survives(&text[..end]);
@@ -121,7 +121,7 @@ fn every_beginning_of_a_protocol_is_answered() {
 }
 
 #[test]
-fn changed_texts_are_answered() {
+fn changed_texts_are_handled() {
     let mut random = Random(0x2012_0706);
     let texts: Vec<_> = ["protocols", "tests/corpus/literature", "tests/corpus/2012"]
         .iter()
@@ -152,7 +152,7 @@ fn changed_texts_are_answered() {
 }
 
 #[test]
-fn random_bytes_and_random_words_are_answered() {
+fn random_bytes_and_random_words_are_handled() {
     let mut random = Random(0x2013_0801);
     for _ in 0..10_000 {
         let bytes: Vec<u8> = (0..random.below(60))
@@ -173,7 +173,7 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
 }
 
 #[test]
-fn deep_nesting_is_answered_on_a_small_stack() {
+fn deep_nesting_is_handled_on_a_small_stack() {
     const DEPTH: usize = 100_000;
     let payload = |open: &str, inner: &str, close: &str| {
         let ty = format!("{}{inner}{}", open.repeat(DEPTH), close.repeat(DEPTH));
@@ -223,7 +223,7 @@ fn deep_nesting_is_answered_on_a_small_stack() {
 }
 
 #[test]
-fn long_chains_of_declarations_are_answered_on_a_small_stack() {
+fn long_chains_of_declarations_are_handled_on_a_small_stack() {
     const LENGTH: usize = 20_000;
     let aliases: String = (0..LENGTH)
         .map(|n| format!("type a{n} = a{};\n", n + 1))
@@ -255,7 +255,7 @@ fn long_chains_of_declarations_are_answered_on_a_small_stack() {
 
 /// Texts that repeat one word. If compiling took quadratic time, this test would run for many minutes.
 #[test]
-fn long_repetitions_are_answered() {
+fn long_repetitions_are_handled() {
     const SIZE: usize = 1 << 19;
     let words = [
         "~",
@@ -319,7 +319,7 @@ fn long_repetitions_are_answered() {
 }
 
 #[test]
-fn type_arguments_that_change_places_are_answered() {
+fn type_arguments_that_change_places_are_handled() {
     let names: Vec<String> = (0..12).map(|n| format!("T{n}")).collect();
     let swapped = [&[names[1].clone(), names[0].clone()], &names[2..]]
         .concat()

@@ -47,7 +47,7 @@ fn imports_are_relative_to_the_importing_file() {
 }
 
 #[test]
-fn imports_do_not_come_along() {
+fn imports_are_not_transitive() {
     fire(
         &[
             ("main.proto", &format!("import \"t.proto\"; {USE}")),
@@ -73,7 +73,7 @@ fn packages_do_not_matter_to_imports() {
 }
 
 #[test]
-fn two_imports_may_declare_one_name_until_it_is_used() {
+fn two_imports_may_declare_the_same_name_until_it_is_used() {
     let declarations = [
         ("t.proto", "package t; type receipt = u8; type note = str;"),
         ("u.proto", "package u; type receipt = u8; type bill = str;"),
@@ -129,7 +129,7 @@ fn one_file_is_read_once_whatever_its_spelling() {
 }
 
 #[test]
-fn imports_may_not_go_round_in_circles() {
+fn imports_may_not_form_cycles() {
     let compilation = fire(
         &[
             (
@@ -224,7 +224,7 @@ fn files_of_one_package_share_their_names() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_an_error_with_a_place() {
+fn bytes_that_are_not_text_are_an_error_with_a_position() {
     let compilation = compile_texts(&[("main.proto", b"proto! p { s:send {\n  m\xff -> ! } }")]);
     assert_eq!(fired(&compilation), ["syntax"]);
     let span = compilation.diagnostics[0].primary.span;

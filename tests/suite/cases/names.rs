@@ -28,7 +28,7 @@ fn an_entry_of_a_named_type_takes_its_name() {
 }
 
 #[test]
-fn derived_names_are_numbered_where_they_meet() {
+fn derived_names_are_numbered_where_they_collide() {
     let names = |payload: &str| {
         let text = format!(
             "type money = f64; type date = u32; {} proto! q {{ s:send {{ m([money], [date]) -> ! }} }}",
@@ -63,12 +63,12 @@ fn written_entry_names_are_unique() {
 }
 
 #[test]
-fn an_entry_may_be_called_next() {
+fn an_entry_may_be_named_next() {
     clean(&with_payload("next: u8"));
 }
 
 #[test]
-fn names_of_different_kinds_never_meet() {
+fn names_of_different_kinds_never_clash() {
     clean("type login = str;\nproto! login { login:send { login(login: login) -> ! } }");
     clean(
         "struct a { a: u8 }\nenum b { b(b: a) }\nproto! a { a:send { a(b) -> b } b:recv { a -> ! } }",
@@ -121,7 +121,7 @@ fn a_type_parameter_may_not_hide_a_type() {
 }
 
 #[test]
-fn states_may_be_called_like_the_sides_or_begin_so() {
+fn states_may_be_named_like_the_sides_or_begin_like_them() {
     clean("proto! p { client:send { m -> ! } }");
     clean("proto! p { s:send { m -> Server } Server:recv { m -> ! } }");
     clean("proto! p { hello:send { m -> server_hello } server_hello:recv { m -> ! } }");
@@ -129,7 +129,7 @@ fn states_may_be_called_like_the_sides_or_begin_so() {
 
 /// The host declares the type, once.
 #[test]
-fn two_names_of_the_host_may_be_one_there() {
+fn two_spellings_of_a_host_type_do_not_clash() {
     fires(&with_payload("a: string, b: String"), &["undeclared-type"]);
 }
 
@@ -171,7 +171,7 @@ fn every_word_is_a_name_where_a_name_is_expected() {
 }
 
 #[test]
-fn names_are_ascii_and_say_something() {
+fn names_are_ascii_and_have_a_letter_or_digit() {
     for name in ["__x__", "a__b", "a1", "A", "_a"] {
         clean(&format!("proto! p {{ s:send {{ {name} -> ! }} }}"));
     }
@@ -191,14 +191,14 @@ fn names_are_ascii_and_say_something() {
 }
 
 #[test]
-fn names_that_an_operating_system_keeps_for_itself_are_fine() {
+fn names_that_an_operating_system_reserves_are_fine() {
     for name in ["con", "aux", "nul", "prn", "com1"] {
         clean(&format!("proto! {name} {{ s:send {{ m -> ! }} }}"));
     }
 }
 
 #[test]
-fn a_bound_may_be_called_like_a_keyword() {
+fn a_bound_may_be_named_like_a_keyword() {
     let bounds = "extern bound package;\nextern bound import;\n";
     let types = "extern type box: package import;\nextern type bag: import +\n    package copy;\n";
     let protocol = "proto! p { s:send<T: package import> { m(T, box, bag) -> ! } }";

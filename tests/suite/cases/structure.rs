@@ -24,7 +24,7 @@ fn terminals_have_neither_direction_nor_messages() {
 }
 
 #[test]
-fn braces_and_parentheses_do_but_not_mixed() {
+fn braces_and_parentheses_both_work_but_not_mixed() {
     clean("proto! p ( s:send { m -> ! } );");
     clean("proto! p { s:send { m -> ! } };");
     clean("proto ! p(s:send{m->!})");
@@ -41,7 +41,7 @@ fn a_protocol_has_a_state() {
 }
 
 #[test]
-fn commas_stand_between_messages_and_not_between_states() {
+fn commas_separate_messages_but_not_states() {
     let between_states = fires(
         "proto! p { s:send { m -> t }, t:recv { m -> ! } }",
         &["syntax"],
@@ -84,7 +84,7 @@ fn messages_lead_to_states() {
 }
 
 #[test]
-fn attributes_stand_before_or_behind_documentation() {
+fn attributes_go_before_or_after_documentation() {
     clean("#[allow(stuck-state)]\n/// P.\nproto! p { s:send { m -> t } t:send { } }");
     clean("/// P.\n#[allow(stuck-state)]\n/// P.\nproto! p { s:send { m -> t } t:send { } }");
     clean("proto! p { s:send { m -> t } /// T.\n #[allow(stuck-state)] t:send { } }");
@@ -94,7 +94,7 @@ fn attributes_stand_before_or_behind_documentation() {
 }
 
 #[test]
-fn attributes_have_their_places_and_rules_their_names() {
+fn misplaced_and_unknown_attributes_are_rejected() {
     for text in [
         "#[allow(stuck-state)] struct e { a: u8 } proto! p { s:send { m(e) -> ! } }",
         "struct e { #[allow(stuck-state)] a: u8 } proto! p { s:send { m(e) -> ! } }",
@@ -124,7 +124,7 @@ fn the_nearest_attribute_wins() {
 }
 
 #[test]
-fn comments_may_stand_anywhere() {
+fn comments_may_be_anywhere() {
     clean(
         "// a\nproto! /* b */ p /* c /* d */ e */ { s // f\n : send { m /**/ -> /*** g ***/ ! } } // h",
     );
@@ -175,7 +175,7 @@ fn every_kind_of_text_file_is_read() {
 }
 
 #[test]
-fn another_tools_files_are_recognised() {
+fn another_tools_files_are_recognized() {
     let compilation = compile_text("syntax = \"proto3\";\n\nmessage Login { string name = 1; }\n");
     says(&compilation, "Protocol Buffers");
     assert_eq!(
@@ -215,7 +215,7 @@ fn one_mistake_hides_no_other() {
 
 /// The state `waiting` exists, although it contains a mistake; a missing import says nothing about states.
 #[test]
-fn a_state_with_a_slip_is_known_beside_an_import_that_is_missing() {
+fn a_state_with_a_mistake_is_known_despite_a_missing_import() {
     fires(
         r#"import "nowhere.proto";
            proto! worker {
@@ -227,7 +227,7 @@ fn a_state_with_a_slip_is_known_beside_an_import_that_is_missing() {
 }
 
 #[test]
-fn a_type_is_looked_for_beside_a_state_that_is_not_there() {
+fn an_undeclared_type_is_reported_despite_an_unknown_state() {
     fires(
         "proto! parcel { ask:send { track(kilogramm) -> asks } }",
         &["undeclared-type", "unknown-state"],

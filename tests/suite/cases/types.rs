@@ -31,7 +31,7 @@ fn options_nest() {
 }
 
 #[test]
-fn old_names_of_numbers_are_new_ones() {
+fn old_names_of_numbers_are_aliases() {
     assert_eq!(payload_type("int"), payload_type("i64"));
     assert_eq!(payload_type("uint"), payload_type("u64"));
     assert_eq!(payload_type("float"), payload_type("f64"));
@@ -92,7 +92,7 @@ fn only_a_list_closes_a_loop_of_types() {
 }
 
 #[test]
-fn bounds_are_joined_by_plus_or_by_blanks() {
+fn bounds_are_joined_by_plus_or_whitespace() {
     for parameters in [
         "T: copy send, U",
         "T: copy + send,",
@@ -142,7 +142,7 @@ fn type_arguments_are_counted() {
 }
 
 #[test]
-fn type_arguments_keep_what_the_parameter_asks_for() {
+fn type_arguments_must_satisfy_the_bounds_of_the_parameter() {
     for (bound, argument) in [
         ("copy", "str"),
         ("copy", "[u8]"),
@@ -180,7 +180,7 @@ fn type_arguments_keep_what_the_parameter_asks_for() {
 }
 
 #[test]
-fn a_parameter_keeps_only_the_bounds_it_declares() {
+fn a_parameter_satisfies_only_the_bounds_it_declares() {
     clean("proto! p { s:send<T: copy> { m -> w<T> } w:recv<T: copy> { m(T) -> ! } }");
     clean("proto! p { s:send<T: copy> { m -> w<T> } w:recv<T: clone> { m(T) -> ! } }");
     fires(
@@ -195,7 +195,7 @@ fn a_parameter_keeps_only_the_bounds_it_declares() {
 }
 
 #[test]
-fn structs_keep_the_bounds_that_all_their_parts_keep() {
+fn structs_satisfy_the_bounds_that_all_their_parts_satisfy() {
     let with = |declaration: &str, bound: &str| {
         format!(
             "{declaration} proto! p {{ s:send {{ m -> w<item> }} w:recv<T: {bound}> {{ m(T) -> ! }} }}"
@@ -221,7 +221,7 @@ fn structs_keep_the_bounds_that_all_their_parts_keep() {
 }
 
 #[test]
-fn endpoint_types_say_protocol_side_and_state() {
+fn endpoint_types_name_protocol_side_and_state() {
     let q = "proto! q { t:send<T> { m(T) -> t<T>, end -> ! } }";
     let p = "proto! p { s:send<T> { m(T) -> s<T>, end -> ! } }";
     let user = |ty: &str| format!("{q}\n{p}\nproto! r {{ s:send {{ m({ty}) -> ! }} }}");
@@ -238,7 +238,7 @@ fn endpoint_types_say_protocol_side_and_state() {
 }
 
 #[test]
-fn protocols_may_hand_over_each_other() {
+fn protocols_may_send_endpoints_of_each_other() {
     clean("proto! p { s:send { m(p::client::s) -> ! } }");
     clean(
         "proto! p { s:send { m(q::client::s) -> ! } } proto! q { s:send { m(p::server::s) -> s, end -> ! } }",
@@ -271,9 +271,9 @@ fn bounds_of_the_host_are_taken_on_trust() {
     );
 }
 
-/// A package is recognised by its protocols, and a file need not be in one.
+/// A package is recognized by its protocols, and a file need not be in one.
 #[test]
-fn an_endpoint_in_a_file_without_protocols_is_of_nobody() {
+fn an_endpoint_in_a_file_without_protocols_has_an_unknown_protocol() {
     fires(
         "struct door { key: nobody::client::s }",
         &["unknown-protocol"],

@@ -56,7 +56,7 @@ fn unread(scratch: &Scratch, arguments: &str) -> std::process::Output {
 
 /// An unreadable file hides nothing about the readable ones.
 #[test]
-fn other_files_are_checked_though_one_cannot_be_read() {
+fn other_files_are_checked_if_one_cannot_be_read() {
     let scratch = Scratch::with(
         "check-others",
         &[
@@ -144,7 +144,7 @@ fn a_pipe_of_the_shell_is_read() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_no_success() {
+fn a_full_disk_is_an_error() {
     let scratch = Scratch::with("full-disk", &[("bank.proto", BANK)]);
     for arguments in [
         "dual bank.proto",

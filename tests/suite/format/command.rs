@@ -97,7 +97,7 @@ fn wrong_command_lines() {
 
 /// `patch` could apply what `--diff` prints: context lines and removed lines are those of the old text, in order.
 #[test]
-fn diffs_lead_from_the_old_text_to_the_new() {
+fn diffs_turn_the_old_text_into_the_new() {
     for seed in 0..40 {
         let mut writer = super::Writer::new(seed);
         writer.file();

@@ -126,7 +126,7 @@ fn what_cannot_be_compared() {
 
 /// In a clone that has only the last commit, older ones must be fetched first.
 #[test]
-fn a_shallow_clone_is_told_what_to_fetch() {
+fn a_shallow_clone_gets_the_command_that_fetches() {
     let origin = history("breaking-origin");
     commit(&origin, "v2");
     let clone = Scratch::new("breaking-clone");
@@ -241,7 +241,7 @@ fn a_dialogue_goes_into_reports_for_machines() {
 }
 
 #[test]
-fn a_dialogue_that_two_files_disagree_on_is_told_step_by_step() {
+fn a_dialogue_that_two_files_disagree_on_is_shown_step_by_step() {
     let bank =
         "proto! bank { login:send { login -> answer } answer:recv { ok -> !, no -> login } }\n";
     let claim = "import \"bank.proto\";\n#[dual_of(bank)]\n\

@@ -120,7 +120,7 @@ fn verdicts_on_published_protocols() {
 }
 
 #[test]
-fn verdicts_on_protocols_by_chance() {
+fn verdicts_on_random_protocols() {
     let mut chance = Chance(9);
     let mut seen = HashSet::new();
     for number in 0..2_000 {

@@ -187,7 +187,7 @@ fn the_part_that_differs_is_named() {
 }
 
 #[test]
-fn other_numbers_of_values_are_said_of_the_whole() {
+fn different_numbers_of_values_are_reported_for_the_whole_payload() {
     let old = compiled("proto! p { s:send { x(u8) -> ! } }");
     let new = compiled("proto! p { s:send { x(u8, str) -> ! } }");
     let found = relation::misfit(view(&old), view(&new)).expect("they differ");

@@ -320,9 +320,9 @@ fn declared_types_compare_by_structure() {
     }
 }
 
-/// Declarations in two versions with the same behaviour: what programs have to change, if anything.
+/// Declarations in two versions with the same behavior: what programs have to change, if anything.
 #[test]
-fn programs_that_no_longer_compile_are_no_same() {
+fn versions_that_break_programs_are_not_the_same() {
     let entry = "proto! p { s:send { a(v: n) -> ! } }";
     let rows = [
         (
@@ -430,7 +430,7 @@ fn large_cycles_are_equal_quickly() {
 
 /// No recursion: a chain as long as this would overflow the stack.
 #[test]
-fn long_chains_part_at_their_ends() {
+fn long_chains_differ_at_their_ends() {
     let chain = |last: &str| {
         let states = (0..30_000).map(|state| format!("s{state}:send {{ a -> s{} }} ", state + 1));
         let states = states.collect::<String>();

@@ -69,7 +69,7 @@ impl Sockets {
 
 impl Drop for Sockets {
     fn drop(&mut self) {
-        // What a failed test leaves is found by its name; another error has nobody to report to.
+        // What a failed test leaves behind is identified by its name; no other error can be reported here.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -190,7 +190,7 @@ fn a_connection_that_breaks_is_reported_as_lost() {
         if !is_tested(client.name()) || !is_tested(server.name()) {
             continue;
         }
-        // A program on the Java virtual machine takes long to start, so fewer places have to do.
+        // A program on the Java virtual machine takes long to start, so fewer positions are tested.
         let step = match (client, server) {
             (Language::Scala, _) | (_, Language::Scala) => 16,
             (Language::Rust | Language::C, _) => 1,

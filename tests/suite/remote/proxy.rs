@@ -58,7 +58,7 @@ impl Proxy {
                 from_client: count(from_client),
                 from_server: count(from_server),
             };
-            // Nobody listens if the test has failed.
+            // The receiver is gone if the test has failed.
             let _ = done.send(traffic);
         });
         Proxy { address, traffic }

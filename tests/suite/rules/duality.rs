@@ -121,7 +121,7 @@ fn shortest_disagreement(own: &States, other: &States) -> Option<usize> {
 }
 
 #[test]
-fn disagreements_are_found_and_told_by_a_dialogue_of_the_fewest_messages() {
+fn disagreements_are_shown_by_the_shortest_dialogue() {
     let mut dice = Dice(1993);
     let (mut duals, mut others) = (0, 0);
     for _ in 0..1500 {

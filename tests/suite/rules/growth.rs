@@ -64,7 +64,7 @@ fn grows(states: &States) -> bool {
 }
 
 #[test]
-fn arguments_that_grow_without_end_are_refused_and_no_others() {
+fn only_arguments_that_grow_without_end_are_rejected() {
     let mut dice = Dice(2011);
     let (mut growing, mut finite) = (0, 0);
     for _ in 0..2000 {

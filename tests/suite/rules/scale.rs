@@ -46,7 +46,7 @@ fn states_that_nothing_leads_to_and_states_without_an_end() {
 }
 
 #[test]
-fn long_chains_and_circles_of_types() {
+fn long_chains_and_cycles_of_types() {
     let alias = |index| format!("type t{} = t{index};", index + 1);
     let bounded = "proto! p { s:send<T: ord> { m(T) -> s<T>, n -> ! } }\n";
     let whole = text(
@@ -111,7 +111,7 @@ fn duals_of_that_size() {
         "type a0 = u8; type b0 = u8;\n\
          proto! p {{ s:send {{ m(a{MANY}) -> ! }} }}\n#[dual_of(p)] proto! q {{ s:recv {{ m(b{MANY}) -> ! }} }}"
     );
-    // The two are recognised as dual; each is reported because its types are too deep for any compiler.
+    // The two are recognized as dual; each is reported because its types are too deep for any compiler.
     assert_eq!(
         rules(&one(&text("", types, &pair))),
         ["deep-type", "deep-type"]
@@ -131,7 +131,7 @@ fn duals_of_that_size() {
 }
 
 #[test]
-fn type_arguments_handed_on_and_on() {
+fn type_arguments_passed_on_repeatedly() {
     let hand_on = |index| format!("s{index}:send<T> {{ m(T) -> s{}<T>, n -> ! }}", index + 1);
     let end = format!("s{MANY}:recv<T> {{ m(T) -> ! }} }}");
     assert_eq!(
@@ -147,7 +147,7 @@ fn type_arguments_handed_on_and_on() {
 }
 
 #[test]
-fn names_that_clash_by_the_thousand() {
+fn thousands_of_clashing_names() {
     let pair = |index| format!("s{index}:send {{ m -> s{index}, M -> ! }}");
     let found = one(&text("#[allow(all)] proto! p {\n", pair, "}"));
     assert_eq!(found.diagnostics.len(), MANY);

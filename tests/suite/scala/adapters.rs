@@ -3,8 +3,8 @@
 use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
 use crate::support::{is_named, repository, succeed};
 
-/// Compiles an adapter as strictly as the shim, and runs its suite, in both versions. Maven fetches many files for it, so only where
-/// `DUOLOGUE_TEST_WITH` names it.
+/// Compiles an adapter as strictly as the runtime, and runs its suite, in both versions. Maven fetches many files for
+/// it, so only where `DUOLOGUE_TEST_WITH` names it.
 fn talks(name: &str, pom: &'static str, suite: &str) {
     if !is_named(name) {
         return;

@@ -76,7 +76,7 @@ impl Misuse {
 }
 
 /// `programs` holds the protocols and the driver that calls the compiler.
-pub fn is_told_by_the_compiler(scala: Scala, programs: &Path) {
+pub fn is_reported_by_the_compiler(scala: Scala, programs: &Path) {
     let told: Vec<Misuse> = all()
         .into_iter()
         .filter(|misuse| misuse.how != "throws")

@@ -47,7 +47,7 @@ fn sbt(example: &Path, root: &Path) -> Result<String, String> {
 }
 
 #[test]
-fn an_edit_of_a_protocol_builds_again_and_an_error_is_told_with_its_place() {
+fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
     if !is_named("sbt") {
         return;
     }

@@ -1,4 +1,4 @@
-//! The races of the shim under jcstress, which runs each many times and lists the observed results.
+//! The races of the runtime under jcstress, which runs each many times and lists the observed results.
 
 use crate::support::scala::{Scala, folder, maven, sources_in, tool};
 use crate::support::{is_named, repository, succeed};
@@ -6,7 +6,7 @@ use std::fs;
 
 /// Where `DUOLOGUE_TEST_WITH` names `jcstress`. Waits sleep at once, so that the races involve sleeping.
 #[test]
-fn every_race_of_the_shim_ends_as_it_may() {
+fn every_race_of_the_runtime_has_an_allowed_outcome() {
     if !is_named("jcstress") {
         return;
     }

@@ -17,9 +17,9 @@ pub enum Compiler {
 /// What is checked while the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watch {
-    /// Nothing: optimised, as users build it.
+    /// Nothing: optimized, as users build it.
     Plain,
-    /// Bad addresses, undefined behaviour and leaks.
+    /// Bad addresses, undefined behavior and leaks.
     Address,
     /// Data races.
     Thread,
@@ -27,7 +27,7 @@ pub enum Watch {
     Valgrind,
 }
 
-/// The warnings that generated code and the shim must not cause, in C.
+/// The warnings that generated code and the runtime must not cause, in C.
 pub const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes";
 
 /// The same in C++.
@@ -53,7 +53,7 @@ impl Compiler {
         all
     }
 
-    /// A command for a C source, or for C++, that finds the shim's headers.
+    /// A command for a C source, or for C++, that finds the runtime's headers.
     pub fn command(self, cpp: bool) -> Command {
         let mut command = self.strict(cpp);
         command.arg("-I").arg(runtime().join("include"));
@@ -101,7 +101,7 @@ impl Watch {
     }
 }
 
-/// The shim's folder.
+/// The runtime's folder.
 pub fn runtime() -> PathBuf {
     repository().join("runtime/c")
 }
@@ -122,22 +122,22 @@ pub struct Program<'a> {
     pub sources: &'a [PathBuf],
     /// Objects that are already compiled, and then the libraries that they need, as `-lname`.
     pub objects: &'a [PathBuf],
-    /// Folders of headers, besides those of the shim.
+    /// Folders of headers, besides those of the runtime.
     pub includes: &'a [PathBuf],
     /// Further arguments.
     pub flags: &'a [&'a str],
-    /// Further arguments for the shim.
-    pub shim: &'a [&'a str],
+    /// Further arguments for the runtime.
+    pub runtime: &'a [&'a str],
     /// Where objects and the program go.
     pub folder: &'a Path,
 }
 
 impl Program<'_> {
-    /// Compiles and links the program together with the shim.
+    /// Compiles and links the program together with the runtime.
     pub fn link(&self) -> Result<PathBuf, String> {
         let program = self.folder.join("program");
         let is_cpp = |source: &PathBuf| source.extension().is_some_and(|ending| ending == "cpp");
-        let mut objects = runtime_objects(self.compiler, self.watch, self.shim)?;
+        let mut objects = runtime_objects(self.compiler, self.watch, self.runtime)?;
         objects.extend(self.objects()?);
         objects.extend(self.objects.iter().cloned());
         let mut link = self.compiler.command(self.sources.iter().any(is_cpp));
@@ -160,8 +160,8 @@ impl Program<'_> {
         succeed(&mut run)
     }
 
-    /// Compiles and links only the sources, which must include those of the shim, and lets libFuzzer call them `runs` times, or for
-    /// as many seconds as `DUOLOGUE_FUZZ_SECONDS` says.
+    /// Compiles and links only the sources, which must include those of the runtime, and lets libFuzzer call them
+    /// `runs` times, or for as many seconds as `DUOLOGUE_FUZZ_SECONDS` says.
     pub fn fuzz(&self, runs: u32) -> Result<String, String> {
         let program = self.folder.join("fuzzer");
         let mut link = self.compiler.command(false);
@@ -194,7 +194,7 @@ impl Program<'_> {
     }
 }
 
-/// The objects of the shim, built once per compiler and checker.
+/// The objects of the runtime, built once per compiler and checker.
 fn runtime_objects(
     compiler: Compiler,
     watch: Watch,
@@ -220,17 +220,17 @@ fn runtime_objects(
             let is_of_sockets = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("net");
             sources.retain(|source| !source.file_name().is_some_and(is_of_sockets));
         }
-        let shim = Program {
+        let runtime = Program {
             compiler,
             watch,
             sources: &sources,
             objects: &[],
             includes: &[],
             flags,
-            shim: &[],
+            runtime: &[],
             folder: &folder,
         };
-        shim.objects()
+        runtime.objects()
     };
     cell.get_or_init(build).clone()
 }

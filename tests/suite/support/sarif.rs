@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fs;
 use std::process::Command;
 
-/// A document must keep to the schema of SARIF 2.1.0.
+/// A document must conform to the schema of SARIF 2.1.0.
 pub fn keeps_to_schema(document: &Value) {
     let schema = jsonschema::validator_for(&schema()).expect("a schema");
     let errors = schema.iter_errors(document);

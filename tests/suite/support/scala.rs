@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// A version of Scala that generated code and the shim are compiled with.
+/// A version of Scala that generated code and the runtime are compiled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scala {
     /// The long-term line of Scala 3.
@@ -21,7 +21,7 @@ pub enum Scala {
     Two,
 }
 
-/// The warnings that generated code, the shim and the programs must not cause, in either version.
+/// The warnings that generated code, the runtime and the programs must not cause, in either version.
 const WARNINGS: &str =
     "-Werror -deprecation -feature -unchecked -Wvalue-discard -Wnonunit-statement";
 
@@ -125,7 +125,7 @@ impl Scala {
         own.chain([self.class_path()]).collect::<Vec<_>>().join(":")
     }
 
-    /// The compiled shim and its tests; built once in a run of the tests.
+    /// The compiled runtime and its tests; built once in a run of the tests.
     pub fn runtime(self) -> PathBuf {
         type Built = Arc<OnceLock<Result<PathBuf, String>>>;
         static BUILT: Mutex<BTreeMap<Scala, Built>> = Mutex::new(BTreeMap::new());

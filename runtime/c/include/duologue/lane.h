@@ -20,10 +20,10 @@ DUO_C_BEGINS
 extern "C" {
 #endif
 
-/* After the last number of a line was sent: goes on to the next line. */
+/* After the last number of a line was sent: moves on to the next line. */
 void duo_lane_go_on(duo_endpoint next);
 
-/* After the last number of a line was received: goes on to the next line. */
+/* After the last number of a line was received: moves on to the next line. */
 void duo_lane_line_ends(duo_endpoint next);
 
 /*
@@ -106,7 +106,7 @@ DUO_INLINE duo_status duo_lane_answer(duo_endpoint *next, uint32_t flags)
     return status;
 }
 
-/* Uses up the endpoint; returns the one that follows. */
+/* Consumes the endpoint; returns the one that follows. */
 DUO_INLINE duo_endpoint duo_lane_step(duo_endpoint from, duo_role role)
 {
     duo_endpoint next = {from.session, from.turn + 2};

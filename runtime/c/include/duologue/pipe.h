@@ -1,8 +1,7 @@
 /*
- * duologue/pipe.h: the memory layout of a session, and the path that most messages take: few, small
- * and plain entries, a ring with free slots, and a peer that is awake. Generated C calls it with
- * constants, so that little of it remains after optimization. Everything else, and all of C++, goes
- * through the library. Not for programs.
+ * duologue/pipe.h: the memory layout of a session, and the path that most messages take: those with few, small and
+ * plain entries, where the ring has free slots and the peer is awake. Generated C calls it with constants, so that
+ * little of it remains after optimization. Everything else, and all of C++, goes through the library. Not for programs.
  *
  * This code works in registers. It takes no address of anything that belongs to its caller, writes
  * entries to their slot in the ring and nowhere else, and stores only the message, its word and the
@@ -340,7 +339,7 @@ DUO_INLINE uint64_t duo_at(const duo_cursor *cursor)
     return (cursor->side->at & (DUO_AT_SLOT - 1)) | cursor->count << 40;
 }
 
-/* Makes the endpoint a used one. The endpoint that this returns is valid once the side is at the next position. */
+/* Makes the endpoint a used one. The returned endpoint is valid once the side is at the next position. */
 DUO_INLINE duo_endpoint duo_use_up(const duo_cursor *cursor, duo_endpoint from)
 {
     duo_atomic_store(&cursor->side->turn, from.turn + 2, memory_order_relaxed);
@@ -385,7 +384,7 @@ DUO_INLINE bool duo_may_send(duo_cursor *cursor, duo_endpoint from, duo_role rol
     return true;
 }
 
-/* Before the library answers a receiver, it needs the position; it may also give the session back. */
+/* Before the library answers a receiver, it needs the position; it may also release the session. */
 DUO_INLINE void duo_stop(const duo_cursor *cursor, duo_endpoint from)
 {
     cursor->side->at = duo_at(cursor);

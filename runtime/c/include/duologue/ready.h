@@ -43,7 +43,7 @@ static inline duo_endpoint duo_writable(duo_endpoint sender)
 #define DUO_FOREVER UINT64_MAX
 
 /*
- * Waits until one of `count` endpoints (less than 2^32) is ready and stores its index in `which`.
+ * Waits until one of `count` endpoints (fewer than 2^32) is ready and stores its index in `which`.
  * Successive calls begin their search at different indexes, so that endpoints that are always ready
  * are chosen equally often.
  *

@@ -34,10 +34,10 @@ typedef struct duo_shm_options {
      */
     pid_t peer;
     /*
-     * Returns the endpoint at once without waiting for the peer; `wait` has no effect. Until the peer has attached,
-     * the endpoint has nothing to receive (DUO_EMPTY) and no free space to send (DUO_FULL). It can be waited for like
-     * any other, including in a set with a descriptor. If the peer uses another protocol, the first operation returns
-     * DUO_REFUSED.
+     * Returns the endpoint immediately, without waiting for the peer; `wait` has no effect. Until the peer has
+     * attached, the endpoint has nothing to receive (DUO_EMPTY) and no free space to send (DUO_FULL). It can be waited
+     * for like any other, including in a set with a descriptor. If the peer uses a different protocol, the first
+     * operation returns DUO_REFUSED.
      */
     bool at_once;
     /*
@@ -56,7 +56,7 @@ typedef struct duo_shm_options {
 /*
  * Creates an unnamed region, for a child process or to be sent over a socket. `space` is the number of bytes for long
  * messages, rounded up to a power of two of at least 4 KiB; 0 means 256 KiB. A longer message is sent in parts. All of
- * the memory is reserved at once. `region` receives a descriptor that is closed on exec; the caller closes it once
+ * the memory is reserved immediately. `region` receives a descriptor that is closed on exec; the caller closes it once
  * both sides are attached, or at any other time. DUO_SYSTEM: see `errno`, which is ENOSPC if there is not enough
  * memory.
  */
@@ -100,7 +100,7 @@ DUO_MUST_CHECK duo_status duo_shm_receive_within(int socket, uint64_t nanosecond
  * afterwards, and waits for the other side. On DUO_OK `endpoint` is the first endpoint, otherwise it is zeroed.
  * Requires /proc, through which it opens the region a second time; without it the result is DUO_SYSTEM with ENOENT.
  *
- * DUO_REFUSED: the side is or was taken, or the peer uses another protocol. DUO_EMPTY: the peer did not attach in
+ * DUO_REFUSED: the side is or was taken, or the peer uses a different protocol. DUO_EMPTY: the peer did not attach in
  * time; the region cannot be used again. DUO_CLOSED: the peer attached and closed the session. DUO_SYSTEM: see
  * `errno`. DUO_BROKEN: this is not a region, or its memory could be taken away: wherever the descriptor comes from,
  * the file must be in tmpfs, and must either be sealed against shrinking (as `duo_shm_create` does) or be accessible

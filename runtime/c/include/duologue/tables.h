@@ -15,8 +15,8 @@
 
 /*
  * Every generated header begins with this. It depends on the headers of the runtime, and both must have the same
- * version, apart from the patch number. Headers of any version may meet generated code of any other version, so this
- * macro must never change.
+ * version, apart from the patch number. Headers of any version may be combined with generated code of any other
+ * version, so this macro must never change.
  */
 #ifdef __cplusplus
 #define DUO_MADE_BY(major, minor)                                                                  \
@@ -35,10 +35,9 @@
 #define DUO_SPELT_AS_IT_IS(text) #text
 
 /*
- * A program and its runtime must be built with the same set of these macros. Otherwise one relies on something that
- * the other does not do: uses that nothing checks, memory that nothing allocates, threads that nothing waits for. So
- * they are part of the names of the functions that every program calls, and a mixture does not link:
- * `duo_send_checked` is missing, for example.
+ * A program and its runtime must be built with the same set of these macros. Otherwise one relies on something that the
+ * other does not do, such as checking uses, allocating memory or waiting for threads. So they are part of the names of
+ * the functions that every program calls, and a mixture does not link: `duo_send_checked` is missing, for example.
  */
 #ifdef DUO_CHECKED
 #define DUO_IF_CHECKED _checked
@@ -98,7 +97,7 @@ typedef struct duo_field {
     unsigned variant;
 } duo_field;
 
-/* What a value consists of. Types for which any bytes are a valid value have no such table: NULL is used instead. */
+/* What a value consists of. A type for which any bytes are a valid value has no such table: NULL is used instead. */
 typedef struct duo_type {
     duo_kind kind;
     /* Parts of the value are stored outside it; a message that contains it needs a block. */
@@ -258,7 +257,7 @@ typedef struct duo_protocol {
 
 /* This many bytes of such a ring are made ready when a session begins. Most runs are short and never touch the rest. */
 #define DUO_RING_READY 8192
-/* But at least this many lines. */
+/* At least this many lines are made ready. */
 #define DUO_LINES_READY 8
 
 /* Functions that allocate are reported where they are called, and not only by the linker. */
@@ -340,7 +339,7 @@ DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory
 
 /*
  * Sends `entries` (borrowed for the call; NULL if the message has none) as `message`. DUO_INVALID if they are not valid
- * values of their types. Waits while an unbounded run is full; DUO_FULL when the time is over. `next`, which may be the
+ * values of their types. Waits while an unbounded run is full; DUO_FULL on timeout. `next`, which may be the
  * object that `from` was copied from, is set to the endpoint that follows, or zeroed at DUO_END. It may be NULL in that
  * case.
  */
@@ -348,8 +347,8 @@ DUO_MUST_CHECK duo_status duo_send(duo_endpoint from, const duo_message *message
                                    const void *entries, uint64_t wait, duo_endpoint *next);
 
 /*
- * Receives a message of `state` into `message`, a struct of its generated type. DUO_EMPTY when the
- * time is over. If the result is not DUO_OK, the tag is 0 and there is nothing to free.
+ * Receives a message of `state` into `message`, a struct of its generated type. DUO_EMPTY on timeout. If the result is
+ * not DUO_OK, the tag is 0 and there is nothing to free.
  */
 DUO_MUST_CHECK duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait,
                                    void *message);

@@ -58,7 +58,7 @@ typedef struct duo_wire {
     unsigned char tag_size;
 } duo_wire;
 
-/* Stands for the largest encoding of a type whose encodings are unbounded. */
+/* In place of a size: the encodings of the type have no maximum. */
 #define DUO_WIRE_UNBOUNDED UINT64_MAX
 
 /* One message of one state; at the same index as its `duo_message`. */

@@ -263,7 +263,7 @@ mod tests {
         let socket = socket.expect("there are descriptors");
         let _stale = fs::remove_file(path);
         let address = SocketAddrUnix::new(path).expect("the path is short");
-        bind(&socket, &address).expect("nobody else uses the path");
+        bind(&socket, &address).expect("no other listener uses the path");
         listen(&socket, 0).expect("it is bound");
         let connect = || connect_unix(path, Instant::now());
         let taken = std::iter::from_fn(|| connect().ok()).collect();

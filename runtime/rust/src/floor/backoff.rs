@@ -8,7 +8,7 @@
 //! peer last ran on its own processor does not spin: the peer cannot run in the meantime.
 //!
 //! The limits do not adapt. A budget that learns from earlier waits has to be probed again and again, because two
-//! threads that have learnt to sleep both wait too long to learn anything else.
+//! threads that have learned to sleep both wait too long to learn anything else.
 //!
 //! A wait for something that the other side does within a few instructions uses [`Backoff`] instead, which never
 //! sleeps.
@@ -22,7 +22,7 @@ const SPINS: usize = 100;
 /// How often it then yields, unless yields are slow (see `yielding`).
 const YIELDS: u32 = 32;
 
-/// What is left of the checks that a thread makes before it sleeps.
+/// The remaining checks that a thread makes before it sleeps.
 pub(crate) struct BeforeSleep {
     spins: usize,
     yields: u32,
@@ -69,7 +69,7 @@ impl BeforeSleep {
     }
 }
 
-/// A backoff while the other side completes what it is about to do, a few instructions away.
+/// A backoff for waiting until the other side has completed a step of a few instructions.
 pub(crate) struct Backoff {
     spins: u32,
 }

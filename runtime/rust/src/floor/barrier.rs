@@ -14,7 +14,7 @@
 //!
 //! # Where the call is refused later
 //!
-//! A process may begin sessions and then forbid itself the call, with a system call filter. From the first refusal on,
+//! A process may begin sessions and then block the call with a system call filter. From the first refusal on,
 //! the barrier [is lost](is_lost) permanently, and new sessions swap. Sessions in progress continue with senders that
 //! have no barrier. What they rely on is that a store becomes visible in some finite time:
 //!
@@ -95,8 +95,8 @@ pub(crate) fn heavy() -> bool {
 }
 
 /// How long a receiver that disconnects waits where the barrier is lost. What a sender has stored leaves the store
-/// buffer of its processor within a few microseconds, even if the thread is stopped in the meantime; but no manual says
-/// so.
+/// buffer of its processor within a few microseconds, even if the thread is stopped in the meantime; but no manual
+/// guarantees this.
 const GRACE: std::time::Duration = std::time::Duration::from_micros(50);
 
 /// Where [`heavy`] was refused: waits until what was stored before can be expected to be visible.
@@ -126,7 +126,7 @@ pub(crate) fn is_there() -> bool {
 /// Stops using the system call `membarrier`: sessions that begin after this call publish every message by a swap, as on
 /// systems that lack `membarrier`.
 ///
-/// For programs that will forbid themselves the system call, with a filter, and want no session to rely on it. Call
+/// For programs that will block the system call with a filter, and want no session to rely on it. Call
 /// this before the first session begins. It has the same effect as the environment variable `DUOLOGUE_NO_MEMBARRIER=1`,
 /// which is read when the first session begins.
 ///
@@ -253,7 +253,7 @@ mod system {
     static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
     fn call(command: libc::c_int) -> bool {
-        // SAFETY: `membarrier` reads and writes no memory of ours.
+        // SAFETY: `membarrier` does not access the memory of the process.
         unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
     }
 

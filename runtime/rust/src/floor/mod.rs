@@ -1,5 +1,5 @@
-//! What every other layer stands on and what knows nothing of sessions: atomics, memory, waiting, and the arithmetic of
-//! a ring's layout.
+//! What every other layer is built on, and what knows nothing about sessions: atomics, memory, waiting, and the
+//! arithmetic of a ring's layout.
 
 pub(crate) mod backoff;
 pub(crate) mod barrier;

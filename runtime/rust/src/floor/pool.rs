@@ -155,7 +155,7 @@ impl List {
     #[inline]
     fn take(&self) -> Option<NonNull<Link>> {
         let block = self.first.get()?;
-        // SAFETY: the block belongs to the list, so nobody else uses it.
+        // SAFETY: the block belongs to the list, so nothing else uses it.
         self.first.set(unsafe { (*block.as_ptr()).next });
         self.length.set(self.length.get() - 1);
         Some(block)
@@ -212,7 +212,7 @@ impl List {
         let Some(first) = self.first.get() else {
             return;
         };
-        // SAFETY: the blocks belong to the list, so nobody else uses them.
+        // SAFETY: the blocks belong to the list, so nothing else uses them.
         let (last, rest) = unsafe {
             let mut last = first;
             for _ in 1..batch {
@@ -254,7 +254,7 @@ pub(crate) fn take(class: usize) -> Option<NonNull<Link>> {
 ///
 /// # Safety
 /// The block was allocated with the size of its class and the alignment of a cache line, begins with a [`Link`], has
-/// nothing in it that must be dropped before its memory is freed, and nobody uses it any more.
+/// nothing in it that must be dropped before its memory is freed, and is no longer used.
 #[inline]
 pub(crate) unsafe fn put(class: usize, block: NonNull<Link>) -> bool {
     LISTS

@@ -85,7 +85,7 @@ mod tasks {
     /// Tasks to be woken, by the pointers of their wakers: a task that asks several times is woken once.
     struct Tasks {
         wakers: BTreeMap<[usize; 2], (Instant, Waker)>,
-        /// The thread that wakes them, and its process. A forked process has no other thread than the one that forked.
+        /// The thread that wakes them, and its process. A forked process has only the thread that forked.
         server: Option<(u32, Thread)>,
     }
 

@@ -7,9 +7,9 @@
 //! waiting. `busy` covers the time between lowering the flag and reading the slot: the owner neither writes its slot
 //! again nor ends the session before the other side has cleared `busy`.
 //!
-//! # Wakers are foreign code
+//! # Wakers run user code
 //!
-//! Cloning, waking or dropping a waker runs code of an executor. That code may panic, and it may use any other
+//! Cloning, waking or dropping a waker runs code of the user's executor. That code may panic, and it may use any other
 //! endpoint, including one whose last owner it destroys. So this is done only where a panic loses nothing that is
 //! owned, and never while holding a lock. A function that takes a waiter out returns it to its caller, which wakes or
 //! drops it after everything else is done.

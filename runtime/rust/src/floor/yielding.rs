@@ -26,7 +26,7 @@ const PAUSE: u64 = 32;
 const PROBATION: u64 = 1_000_000_000;
 const SAMPLE: u32 = 32;
 
-/// What the process has learnt from its yields: when to try them again, in nanoseconds on a clock that never shows 0,
+/// What the process has learned from its yields: when to try them again, in nanoseconds on a clock that never shows 0,
 /// or 0 if there is no reason to doubt them. Reading an outdated value does no harm, so no ordering is needed.
 struct Doubt(AtomicU64);
 
@@ -94,7 +94,7 @@ fn is_sample() -> bool {
 /// Yields to other threads. Returns false, without yielding, if it is better for this thread to sleep.
 pub(crate) fn yield_unless_slow() -> bool {
     if cfg!(any(duologue_loom, duologue_without = "timed-yields")) {
-        // What is learnt would outlive the current execution of a model.
+        // What is learned would outlive the current execution of a model.
         yield_now();
         return true;
     }

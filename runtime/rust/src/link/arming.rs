@@ -282,7 +282,7 @@ impl<'a> Wait<'a> {
         true
     }
 
-    /// Takes the waiter back, if it was not woken. The caller drops it, which runs foreign code.
+    /// Takes the waiter back, if it was not woken. The caller drops it, which runs user code.
     #[inline]
     #[must_use = "drop it where a panic loses nothing"]
     pub(crate) fn disarm(&self) -> Option<Waiter> {

@@ -10,7 +10,7 @@
 //! before the receiver has reported that line's segment. So the receiver reads the decision for this lap when it has
 //! taken that line's last message.
 //!
-//! Lines that short laps skip keep their stamps, and an epoch must not meet its own number there (see `position`):
+//! Lines that short laps skip keep their stamps, and an old stamp must not match a later epoch (see `position`):
 //! lines that were skipped for [`TOO_OLD`] laps in a row are cleared before the next lap that has them.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -72,8 +72,9 @@ impl Pipe {
             *skipped = skipped.saturating_add(1);
         } else {
             if *skipped >= TOO_OLD {
-                // SAFETY: nobody accesses these lines. The receiver has read what was in them, or the lap before would
-                // have had them; and it reaches them again only in a lap that is recorded to continue past this end.
+                // SAFETY: neither side accesses these lines. The receiver has read what was in them, or the lap before
+                // would have had them; and it reaches them again only in a lap that is recorded to continue past this
+                // end.
                 unsafe { self.clear_lines(layout, layout.near()..layout.lines()) };
             }
             *skipped = 0;

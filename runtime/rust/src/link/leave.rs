@@ -22,7 +22,7 @@
 //!   and ignores it at others, so what it published is consumed.
 //!
 //! The sender copies the payload before it tries to claim it, because afterwards the session may be ended at any time.
-//! If the claim fails, the copy is forgotten. Nobody writes the slot in the meantime: its next writer would be this
+//! If the claim fails, the copy is forgotten. The slot is not written in the meantime: its next writer would be this
 //! sender, or the receiver after a turn, but a receiver that retracts consumes messages only to disconnect.
 //!
 //! *The last message*, or *closed*, must be the sender's last access, so the sender cannot read the flags after it.

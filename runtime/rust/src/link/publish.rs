@@ -89,8 +89,8 @@ impl Pipe {
     /// [`Layout::fits`]).
     ///
     /// In a run, the payload is passed only to functions that are inlined, so that it goes straight from where it was
-    /// made into its slot. On a detour over the stack, it would be read with wider loads than it was stored with. Such
-    /// a load waits until all stores before it are in memory, which in a stream always takes a while.
+    /// made into its slot. If it passed through the stack, it would be read with wider loads than it was stored with.
+    /// Such a load waits until all stores before it are in memory, which in a stream always takes a while.
     #[inline(always)]
     pub(crate) fn send<P>(
         self,
@@ -213,7 +213,7 @@ impl Pipe {
     #[cold]
     #[inline(never)]
     unsafe fn taken_back<P>(self) -> Unsent<P> {
-        // SAFETY: by the caller, the payload that was just written belongs to nobody else.
+        // SAFETY: by the caller, the payload that was just written has no other owner.
         let payload = unsafe { self.read(self.layout()) };
         let left = Left::Alone(self);
         Unsent { payload, left }

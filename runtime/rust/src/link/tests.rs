@@ -206,7 +206,7 @@ fn a_receiver_that_keeps_up_sees_short_laps_only() {
     }
 }
 
-/// A conversation in one direction, in which nobody ever waits.
+/// A conversation in one direction, in which neither side ever waits.
 struct Walk {
     layout: Layout,
     sender: Option<Pipe>,
@@ -380,7 +380,7 @@ fn stamps_that_many_short_laps_left_out_are_cleared() {
     let sender = walk.sender.as_ref().expect("it is connected");
     // As many short laps as make the lines look like those of this very run again.
     spoil(sender, &layout);
-    // SAFETY: nobody else accesses the count.
+    // SAFETY: nothing else accesses the count.
     unsafe { *sender.laps().skipped.get() = RENEWAL };
     // Past the early end, and not up to the next: what comes after the last message must not look like a message.
     let line = |walk: &Walk| walk.sender.as_ref().map(|sender| sender.at().line());
@@ -418,7 +418,7 @@ mod hostile {
         // Registered by the peer, or by this side in its flags.
         type Leaves<'a> = &'a dyn Fn(&Pipe, &Pipe);
         let leaves: [Leaves<'_>; 2] = [
-            // SAFETY: nobody else uses the session, and no flag is raised.
+            // SAFETY: nothing else uses the session, and no flag is raised.
             &|first, _| unsafe { (*first.slot()).put(waiter()) },
             &|_, second| {
                 let _ = Wait::for_message(second).announce(waiter());

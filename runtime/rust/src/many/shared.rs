@@ -16,7 +16,7 @@
 //!
 //! # What runs under the locks
 //!
-//! Only code of this crate. A waker is cloned, woken and dropped where no lock is held, because that runs foreign code,
+//! Only code of this crate. A waker is cloned, woken and dropped where no lock is held, because that runs user code,
 //! which may use or drop the same shared sender. The same applies to dropping a payload. Therefore what follows from an
 //! attempt is done by [`Attempt::done`], after the lock was released.
 
@@ -257,7 +257,7 @@ struct Waiting {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // No change is made in several steps.
+        // Every change is a single step, so a panic leaves nothing inconsistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -129,7 +129,7 @@ impl Block {
     pub(crate) fn begin(layout: Layout) -> (NonNull<Block>, u32) {
         let kept = pool::take(layout.class()).map(NonNull::cast::<Block>);
         if let Some(block) = kept {
-            // SAFETY: a block of the pool belongs to nobody else, and its header is initialized. When the last session
+            // SAFETY: a block of the pool has no other owner, and its header is initialized. When the last session
             // in it ended, it was reset to the state of a new block, except for: `dropped_by`, which is written here;
             // the epoch, the stamps and the laps, which continue; the states, which are written before they are read;
             // what tasks recorded, which counts only as long as `PublicSide::task` says so; and `turned_by`, which
@@ -142,14 +142,14 @@ impl Block {
                 }
             }
         }
-        // SAFETY: a block that was kept belongs to nobody else and is of the layout's class.
+        // SAFETY: a block that was kept has no other owner and is of the layout's class.
         (unsafe { Block::begin_anew(kept, &layout) }, 1)
     }
 
     /// Like [`Block::begin`], in a new block or in one that had another layout.
     ///
     /// # Safety
-    /// The block, if there is one, belongs to nobody else, its header is initialized, and it is of the layout's class.
+    /// The block, if there is one, has no other owner, its header is initialized, and it is of the layout's class.
     #[cold]
     #[inline(never)]
     unsafe fn begin_anew(kept: Option<NonNull<Block>>, layout: &Layout) -> NonNull<Block> {
@@ -220,14 +220,14 @@ impl Block {
     /// # Safety
     /// The header is initialized.
     unsafe fn layout(block: NonNull<Block>) -> Layout {
-        // SAFETY: by the caller; nobody changes it while others use the block.
+        // SAFETY: by the caller; it is not changed while the block is shared.
         unsafe { (*block.as_ptr()).private[0].layout }
     }
 
     /// Initializes as much as in a new block.
     ///
     /// # Safety
-    /// The header is initialized, and nobody else uses the block.
+    /// The header is initialized, and nothing else uses the block.
     #[cold]
     #[inline(never)]
     unsafe fn clear(block: NonNull<Block>) {
@@ -242,7 +242,7 @@ impl Block {
     /// Resets the words of these lines.
     ///
     /// # Safety
-    /// The session is allocated with this layout, has these lines, and nobody else accesses them.
+    /// The session is allocated with this layout, has these lines, and nothing else accesses them.
     pub(crate) unsafe fn clear_lines(block: NonNull<Block>, layout: &Layout, lines: Range<usize>) {
         for line in lines {
             // SAFETY: by the caller.
@@ -353,8 +353,8 @@ impl Block {
         unsafe {
             let header = block.as_ptr();
             let [one, other] = &(*header).public;
-            // Dropping a waiter or a driver runs foreign code, which may use the block, or panic and so keep it from being put
-            // away.
+            // Dropping a waiter or a driver runs user code, which may use the block, or panic and so keep it from being
+            // put away.
             let _left = [&one.slot, &other.slot].map(|slot| WaitSlot::take(slot));
             let driver = NonNull::new((*header).driver.swap(ptr::null_mut(), Acquire));
             let _driver = driver.map(|driver| Box::from_raw(driver.as_ptr()));
@@ -398,7 +398,7 @@ impl Block {
     /// Frees the memory.
     ///
     /// # Safety
-    /// The header is initialized, and nobody else uses the block.
+    /// The header is initialized, and nothing else uses the block.
     #[cold]
     #[inline(never)]
     pub(crate) unsafe fn release(block: NonNull<Block>) {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Why a session was closed before its protocol ended.
-// As wide as what is in its place where a receive succeeds: a narrower value has the compiler store the next endpoint in
-// pieces and load it as a whole, which costs more than a message.
+// As wide as the value that a successful receive returns in its place: with a narrower one, the compiler stores the next
+// endpoint in pieces and loads it as a whole, which costs more than a message.
 #[repr(usize)]
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,12 +33,12 @@ pub trait Driver: Send + Sync {
     /// deadline has passed first. A deadline in the past means not to wait.
     fn wait(&self, is_ready: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool;
 
-    /// A task, or a thread that waits for several sessions, waits for the next message or for free slots. It is woken by
-    /// what arrives, so another thread has to read it.
+    /// A task, or a thread that waits for several sessions, waits for the next message or for free slots. It is woken
+    /// by what arrives, so another thread has to do the reading.
     fn armed(&self);
 
-    /// The side must not wait where it sends: it is a task that found its endpoint ready, or sends without waiting. The
-    /// same holds for sides that are [`armed`](Driver::armed).
+    /// The side must not wait when it sends: it is a task that found its endpoint ready, or it sends without waiting.
+    /// The same holds for sides that are [`armed`](Driver::armed).
     fn never_waits(&self);
 
     /// Writes what the side has sent.

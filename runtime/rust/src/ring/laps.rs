@@ -5,11 +5,10 @@ use std::cell::UnsafeCell;
 use super::position::RENEWAL;
 use crate::floor::sync::AtomicBool;
 
-/// Lines that this many laps have skipped are cleared before the next lap that has them, because an epoch could meet
-/// its own number in a stamp there. Turns alone do not let a stamp grow older than `RENEWAL`. Laps that end early can
-/// count twice, in a run before the turns and in one after them: a lap that continues past the early end, and turns
-/// before it reaches the lines, ends the count but leaves the stamps. So both counts together are at most half of
-/// `RENEWAL`.
+/// Lines that this many laps have skipped are cleared before the next lap that has them, because a stamp there could
+/// match a later epoch. Turns alone do not let a stamp grow older than `RENEWAL`. Laps that end early can count twice,
+/// in a run before the turns and in one after them: a lap that continues past the early end, and turns before it
+/// reaches the lines, ends the count but leaves the stamps. So both counts together are at most half of `RENEWAL`.
 pub(crate) const TOO_OLD: u32 = RENEWAL / 4;
 
 /// What the sender of a run records about its laps.

@@ -99,7 +99,7 @@ impl Pipe {
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         self.lives();
-        // SAFETY: as above; nobody changes it.
+        // SAFETY: as above; it never changes.
         unsafe { &*addr_of!((*self.block.as_ptr()).private[self.at.side()].layout) }
     }
 
@@ -181,7 +181,7 @@ impl Pipe {
     /// The state in which this side receives.
     #[inline(always)]
     pub(crate) fn state(&self) -> &'static StateInfo {
-        // SAFETY: only this side accesses it, and nobody writes it while it is borrowed.
+        // SAFETY: only this side accesses it, and does not write it while it is borrowed.
         unsafe { *self.private().state.get() }
     }
 
@@ -313,7 +313,7 @@ impl Pipe {
     /// Resets the words of these lines.
     ///
     /// # Safety
-    /// The session has these lines and this layout, and nobody else accesses the lines.
+    /// The session has these lines and this layout, and nothing else accesses the lines.
     pub(crate) unsafe fn clear_lines(&self, layout: &Layout, lines: Range<usize>) {
         // SAFETY: by the caller.
         unsafe { Block::clear_lines(self.block, layout, lines) };
@@ -383,7 +383,7 @@ impl Pipe {
     pub(crate) fn pair_at(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
         let (block, _) = Block::begin(layout);
         // The block may have been in use before, at exactly this epoch.
-        // SAFETY: it belongs to the new session, which nobody uses yet.
+        // SAFETY: it belongs to the new session, which is not in use yet.
         unsafe {
             Block::clear_lines(block, &layout, 0..layout.near());
             (*block.as_ptr()).laps = Laps::new();

@@ -63,7 +63,7 @@ impl Key {
 ///
 /// This is half of the number space. A stamp that is not rewritten ages by turns, and by the laps that skip its line,
 /// of which there are at most half as many (see `laps`). So no stamp grows older than three quarters of the
-/// number space and a few epochs, and an epoch never meets its own number in an old stamp. A cleared word says that its
+/// number space and a few epochs, and an old stamp never matches a later epoch. A cleared word says that its
 /// line is empty, which is not a message in any epoch.
 pub(crate) const RENEWAL: u32 = EPOCHS / 2;
 

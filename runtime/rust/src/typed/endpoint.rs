@@ -113,7 +113,7 @@ impl<S: State> Sender<S> {
     }
 
     /// Sends the message. It is up to the caller to wake the receiver, or to end the session if the receiver is gone,
-    /// because both run foreign code.
+    /// because both run user code.
     #[inline(always)]
     pub(crate) fn publish<const INDEX: u8>(
         self,

@@ -50,7 +50,10 @@ impl fmt::Display for Closed {
         match self.why {
             Why::Left => write!(f, "the peer closed the session in state `{name}`"),
             Why::Lost => write!(f, "the connection to the peer was lost in state `{name}`"),
-            Why::Broken => write!(f, "the session broke its format in state `{name}`"),
+            Why::Broken => write!(
+                f,
+                "the session was closed in state `{name}`: its format was violated"
+            ),
             Why::Late => write!(
                 f,
                 "the session was closed in state `{name}`: a message was late"

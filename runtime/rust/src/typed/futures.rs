@@ -32,7 +32,7 @@ pub trait Endpoint {
     }
 
     /// Writes what was sent, if the peer is in another process. Messages of a run are written when the run ends, before
-    /// this side waits, and otherwise a few milliseconds later, so this is needed only where the milliseconds matter. If
+    /// this side waits, and otherwise a few milliseconds later, so this is needed only where that delay matters. If
     /// the connection has failed, the next operation reports it.
     fn flush(&mut self) {
         if let Some(driver) = self.watch().0.driver() {

@@ -1,4 +1,4 @@
-//! Messages that nobody can tell were never read: a receiver may disconnect without having seen them.
+//! Messages of which a program cannot tell whether they were read: a receiver may disconnect without having seen them.
 
 use duologue::generated::{session, Branch, End, Slot, State, Stay, Transition, Turn};
 use duologue::{Capacity, Receiver, Sender};
@@ -83,7 +83,7 @@ impl Transition<1> for Advice {
 fn asking(capacity: Capacity) -> (Sender<Talk>, Receiver<Talk>) {
     session(Slot::new().messages(3).fit::<u32>(), capacity)
 }
-/// Without the fence that models the sender's half of the barrier: nobody sleeps in a run here, and a receiver that
+/// Without the fence that models the sender's half of the barrier: no side sleeps in a run here, and a receiver that
 /// disconnects in a run where messages can be forgotten must not need it.
 fn unfenced_model(conversation: impl Fn() + Send + Sync + 'static) {
     explore(2, false, conversation);

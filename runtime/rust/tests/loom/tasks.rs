@@ -203,7 +203,7 @@ fn a_waker_is_replaced_by_a_newer_one() {
         let (server, client) = numbers(2);
         let sending = thread::spawn(move || drop(client.send(1)));
         let mut receiving = server.recv_async();
-        // Nobody sleeps on this one.
+        // This waker wakes nothing.
         let received = match wait(&mut receiving, Waker::noop()) {
             Poll::Ready(received) => received,
             Poll::Pending => block_on(receiving),

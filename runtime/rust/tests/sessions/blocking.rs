@@ -250,7 +250,7 @@ fn more_shared_senders_than_slots_block() {
 }
 
 #[test]
-fn a_port_set_blocks_until_somebody_speaks() {
+fn a_port_set_blocks_until_a_peer_sends() {
     watched("a port set", || {
         for round in 0..MANY_ROUNDS {
             let mut random = Random::new(round);
@@ -273,7 +273,7 @@ fn a_port_set_blocks_until_somebody_speaks() {
 }
 
 #[test]
-fn a_select_blocks_until_somebody_speaks() {
+fn a_select_blocks_until_a_peer_sends() {
     watched("a select", || {
         for round in 0..MANY_ROUNDS {
             let mut random = Random::new(round);
@@ -302,7 +302,7 @@ fn a_select_blocks_until_somebody_speaks() {
 }
 
 #[test]
-fn tasks_block_until_somebody_speaks_or_makes_room() {
+fn tasks_block_until_a_peer_sends_or_frees_space() {
     watched("tasks", || {
         for round in 0..MANY_ROUNDS {
             let mut random = Random::new(round);

@@ -180,7 +180,7 @@ fn a_hundred_thousand_endpoints() {
 }
 
 duologue::ports! {
-    /// Somebody at the counter.
+    /// A customer at the counter.
     enum Customer / Said {
         Login(bank::server::Login),
         Connected(bank::server::Connected),

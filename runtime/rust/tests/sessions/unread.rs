@@ -228,7 +228,7 @@ fn what_a_destructor_borrows_from_itself_is_destroyed_before_it_returns() {
         }
     }
     let total = Arc::new(AtomicUsize::new(0));
-    // Deep enough that older endpoints are put on the list of the burial in progress.
+    // Deep enough that older endpoints are handled by the drop queue in progress.
     let (mut chain, client) = stream::init::<Borrower>();
     drop(
         client

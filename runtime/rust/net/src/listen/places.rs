@@ -20,7 +20,7 @@ pub(super) struct Shared {
     pub(super) policy: Mutex<Policy>,
     /// How many hellos are being read.
     pub(super) handshakes: AtomicUsize,
-    /// Signalled when something changes that `run` or `accept` waits for.
+    /// Signaled when something changes that `run` or `accept` waits for.
     pub(super) event: OwnedFd,
     pub(super) state: Mutex<State>,
     pub(super) ended: Condvar,

@@ -4,7 +4,7 @@
 use super::{most, Layout, BLOCK, FEWEST_LINES};
 
 /// This many bytes of lines, or about half as many, are initialized when the block is allocated. Short laps use no
-/// other lines. More would hardly be faster, and fewer cost streams between tasks up to half as much again.
+/// other lines. More would hardly be faster, and with fewer, streams between tasks cost up to half as much again.
 const NEAR: usize = BLOCK / 16;
 
 /// The most segments that a ring can have: two up to each of the two ends that a lap can have.
@@ -16,7 +16,7 @@ const fn power_below(number: usize) -> usize {
 }
 
 /// How many lines the first segment has, in a ring in which a run may go on forever. The ring is then cut to a multiple
-/// of it, so that every segment begins and ends at one.
+/// of this number, so that every segment begins and ends at such a multiple.
 pub(super) const fn first(lines: usize, pitch: usize) -> usize {
     let near = if cfg!(duologue_loom) {
         4

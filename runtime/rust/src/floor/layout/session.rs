@@ -1,4 +1,4 @@
-//! What a session is begun with, as generated code specifies it.
+//! The parameters of a session, as generated code specifies them.
 
 use std::mem::{align_of, needs_drop, size_of};
 
@@ -87,16 +87,16 @@ impl Default for Slot {
     }
 }
 
-/// What a session is begun with: see [`State::SESSION`](crate::generated::State::SESSION).
+/// The parameters of a session: see [`State::SESSION`](crate::generated::State::SESSION).
 #[derive(Clone, Copy, Debug)]
 pub struct Session(Option<(Slot, Capacity, bool)>);
 
 impl Session {
-    /// It depends on how the state was reached, so it has to be looked up in the session.
+    /// They depend on how the state was reached, so they have to be looked up in the session.
     pub const UNKNOWN: Session = Session(None);
 
-    /// Begun with this slot and this capacity. `is_first`: whether the side that sends in this state is the one that
-    /// sent the first message.
+    /// A session with this slot and this capacity. `is_first`: whether the side that sends in this state is the one
+    /// that sent the first message.
     pub const fn of(slot: Slot, capacity: Capacity, is_first: bool) -> Session {
         Session(Some((slot, capacity, is_first)))
     }

@@ -202,7 +202,7 @@ impl Pipe {
     #[inline]
     pub(super) fn announce_task(&self) {
         if self.own_flags().load(Relaxed) == PeerFlags::NONE && !self.at().always_swaps() {
-            // Nobody else changes this here: a sender does that only before its last message in a run.
+            // Only this side changes the flags here: a sender does so only before its last message in a run.
             self.own_flags().store(PeerFlags::TASK, Relaxed);
             self.task_note()
                 .store(TaskNote::announced(self.at().key()), Relaxed);

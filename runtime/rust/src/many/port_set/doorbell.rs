@@ -107,7 +107,7 @@ impl Doorbell {
         loop {
             let sleeps = first == SLEEPS;
             let next = if sleeps { ptr::null_mut() } else { first };
-            // This ring is the one that found the panel's word zero: nobody else writes the link.
+            // This ring is the one that found the panel's word zero: only it writes the link.
             panel.next.store(next, Relaxed);
             match (self.first).compare_exchange_weak(first, address, AcqRel, Relaxed) {
                 Ok(_) => break,

@@ -10,7 +10,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.II_Result;
 import org.openjdk.jcstress.infra.results.I_Result;
 
-/** Sides that close the session at the moment in which a thread sends or receives. */
+/** Sides that close the session at the moment when a thread sends or receives. */
 public final class Leaving {
     private Leaving() {}
 

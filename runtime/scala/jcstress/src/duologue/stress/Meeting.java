@@ -11,8 +11,8 @@ import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.II_Result;
 
 /**
- * Several threads that want the same: a slot, an endpoint, or to end a wait. An outcome that no line accepts is forbidden, and so
- * is an actor that does not terminate.
+ * Several threads that want the same thing: a slot, an endpoint, or to end a wait. An outcome that no line accepts is forbidden,
+ * and so is an actor that does not terminate.
  */
 public final class Meeting {
     private Meeting() {}

@@ -91,7 +91,7 @@ final class Talk(capacity: Int) {
     asked
   }
 
-  /** Records in [[heard]] what comes. */
+  /** Records in [[heard]] what arrives. */
   def listen(): Unit = server.recvThen(outcome => call(outcome.fold(_ => Talk.Closed, take)))
 
   /** What the callback has received; 10 times that if it was called twice. */
@@ -101,7 +101,7 @@ final class Talk(capacity: Int) {
 
   private var pending = Option.empty[Wait]
 
-  /** Records 1 in [[heard]] when a message has come or the wait was given up. The endpoint is not used up. */
+  /** Records 1 in [[heard]] when a message has arrived or the wait was given up. The endpoint is not consumed. */
   def await(): Unit = pending = Some(whenReady(server)(outcome => call(if (outcome.isRight) 1 else Talk.Closed)))
 
   /** Gives the wait up. */
@@ -117,7 +117,7 @@ final class Talk(capacity: Int) {
 
   def leaveClient(): Unit = abandon(client)
 
-  /** As `leaveClient`, for a thread that does not know the client's live endpoint. */
+  /** Like `leaveClient`, for a thread that does not know the client's live endpoint. */
   def leaveElsewhere(): Unit = abandon(session._2)
 
   private[stress] def take(message: stream.Stream[Int]): Int = message match {
@@ -148,10 +148,10 @@ object Choice {
     two.server.onOrClosed(_.fold(_ => Talk.Closed, two.take))
   )
 
-  /** What comes first in either session. */
+  /** What arrives first in either session. */
   def first(one: Talk, two: Talk): Int = Talk.outcome(select(one, two).recv())
 
-  /** Records in `one` what comes first in either session. */
+  /** Records in `one` what arrives first in either session. */
   def listen(one: Talk, two: Talk): Unit = select(one, two).readyThen(handle => one.call(handle()))
 }
 

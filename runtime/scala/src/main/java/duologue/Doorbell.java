@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Records which endpoints of a set have called for attention, so that the set checks only these.
+ * Records which endpoints of a set may have something to receive, so that the set checks only these.
  *
  * <p>Every position in the set has a {@link Bell}, which is the waiter of the endpoint in that position. Bells that have rung
  * form an intrusive stack. Ringing a bell and answering it take constant time, regardless of the number of positions. A bell

@@ -82,7 +82,7 @@ public final class FarEnd {
         return side;
     }
 
-    // ---- what the near side asks
+    // ---- called by the near side
 
     /**
      * Sends a message of the near side, whose use has begun. Returns false if the session is over. Throws {@link PayloadRefused} if
@@ -135,7 +135,7 @@ public final class FarEnd {
         }
     }
 
-    /** Whether there is space again for a near side that may wait for it. A thread that has written asks before it gives the lock back. */
+    /** Whether there is space again for a waiting near side. Called by a thread that has written, before it releases the lock. */
     private boolean eases() {
         if (!isFull || out.isFull() && ending.why == null) {
             return false;
@@ -171,7 +171,7 @@ public final class FarEnd {
         }
     }
 
-    /** As {@link Side#await}, in a thread that may wait in the transport. */
+    /** Like {@link Side#await}, in a thread that may wait in the transport. */
     Side.Outcome await(SideState near, long nanos, long deadline) {
         awaiting = Thread.currentThread();
         try {
@@ -224,9 +224,9 @@ public final class FarEnd {
         return isNews;
     }
 
-    // ---- what the transport calls
+    // ---- called by the transport
 
-    /** The connection is ready, as {@link Transport#arm} has asked. */
+    /** Called when the connection is ready, as {@link Transport#arm} has requested. */
     public void ready() {
         pump(true);
         boolean forSpace;
@@ -245,7 +245,7 @@ public final class FarEnd {
         }
     }
 
-    /** Writes what has been collected; if nothing has and {@code isBeat}, writes a heartbeat. */
+    /** Writes what has been collected; if there is nothing and {@code isBeat} is set, writes a heartbeat. */
     public void flush(boolean isBeat) {
         boolean isTold = false;
         lock.lock();
@@ -297,7 +297,7 @@ public final class FarEnd {
         }
     }
 
-    /** As {@link #pump}, by a thread that has the lock. Gives it back. */
+    /** Like {@link #pump}, by a thread that has the lock. Releases it. */
     private void pumpLocked(boolean reads) {
         boolean isTold = false;
         try {
@@ -313,7 +313,7 @@ public final class FarEnd {
         }
     }
 
-    /** Writes what is there to write, and reads and delivers what is there to read. Returns whether the near side has to be woken. */
+    /** Writes pending output, and reads and delivers available input. Returns whether the near side has to be woken. */
     private boolean exchange() {
         flushed();
         boolean isNews = deliver();
@@ -331,7 +331,7 @@ public final class FarEnd {
         return settle() || isNews;
     }
 
-    /** Writes what is there to write. */
+    /** Writes pending output. */
     private void flushed() {
         if (isClosed) {
             return;
@@ -341,7 +341,7 @@ public final class FarEnd {
                 transport.arm(true);
             }
         } catch (IOException failed) {
-            // The peer may have said before why it has closed the connection: reading finds the end.
+            // The peer may have sent the reason before it closed the connection: reading finds it.
             out.clear();
             if (!isEnding) {
                 transport.arm(false);
@@ -365,7 +365,7 @@ public final class FarEnd {
         return far.speaks && state != WireState.OVER && far.credit == 0 && !far.gainsRoom();
     }
 
-    /** Delivers what has been read. Returns whether there is news for the near side. */
+    /** Delivers what has been read. Returns whether there is something for the near side. */
     private boolean deliver() {
         boolean isNews = false;
         try {
@@ -431,7 +431,7 @@ public final class FarEnd {
         return true;
     }
 
-    /** Gives the lock back, and wakes what waits on the near side if there is news for it. */
+    /** Releases the lock, and wakes what waits on the near side if there is something for it. */
     private void unlock(boolean isTold) {
         lock.unlock();
         if (isTold) {

@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
  * fence and miss the waiter. All that this relies on is that the sender's message becomes visible eventually, as in every spin
  * loop. To miss the waiter for a time T, the sender must have been suspended for that long between its read of the waiter and its
  * store a few instructions later. Up to {@link #LATE}, each interval is as long as all earlier ones together plus {@link #SOON}.
- * So a missed message is found late by no more than the time for which its sender was suspended, plus {@code SOON}, and in no
- * case by more than {@code LATE}. An idle receiver polls twenty times in its first minute, and then once a minute. A handshake
+ * So a missed message is found with a delay of at most the time for which its sender was suspended plus {@code SOON}, and in no
+ * case more than {@code LATE}. An idle receiver polls twenty times in its first minute, and then once a minute. A handshake
  * cannot replace the polling: the sender of an idle receiver runs no code that could answer.
  *
  * <p>The receiver is sure once it has received a message without EAGER, after it found the ring empty following that fence. Let n

@@ -13,7 +13,7 @@ abstract class Handle implements Cloneable {
         this.$turn = turn;
     }
 
-    /** The state's name, as spelled in the specification. */
+    /** The state's name, as spelled in the protocol file. */
     public abstract String $state();
 
     /**

@@ -81,7 +81,7 @@ abstract class Lane extends Ownership {
         Pipe.WORD.setRelease(words, at, stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX));
     }
 
-    /** As {@link #storeNumber}, for an object. */
+    /** Like {@link #storeNumber}, for an object. */
     final void storeObject(long turn, int index, Object payload) {
         Segment segment = this.segment;
         int slot = (int) (turn - base);

@@ -28,7 +28,7 @@ import java.lang.ref.WeakReference;
  * either the processor delays the store, which takes a fraction of the pause, or the compiler has reordered the two and the
  * operating system suspends the thread exactly between them. The case that remains is an owner whose read comes before the other
  * thread's fence, and whose store comes after the pause. Then both uses continue as if each were the only one: a message may be
- * lost or duplicated, a side may wait for a message that does not come, and neither use is refused. To rule that out, the owner
+ * lost or duplicated, a side may wait for a message that never arrives, and neither use is refused. To rule that out, the owner
  * would need a fence in every use, or the other thread would have to stop the owner, for example by requesting its stack trace.
  * The latter takes a tenth of a millisecond, even when an endpoint changes hands correctly.
  *

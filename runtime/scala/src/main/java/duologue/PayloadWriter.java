@@ -8,7 +8,7 @@ import java.util.Arrays;
 /**
  * Collects encoded payloads, in the format of {@code docs/wire.md}. For generated code and transports; programs do not need it.
  *
- * <p>A value that has no encoding (a number out of range, text with half a surrogate pair, lists nested too deeply), or is longer
+ * <p>A value that has no encoding (a number out of range, text with an unpaired surrogate, lists nested too deeply), or is longer
  * than its bound, throws {@link PayloadRefused}.
  */
 public final class PayloadWriter {

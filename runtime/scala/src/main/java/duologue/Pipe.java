@@ -8,11 +8,11 @@ import java.util.ArrayDeque;
  * What the two sides of one session share: one ring for both directions.
  *
  * <p>A state of a protocol has one direction, so a side sends only after it has received everything that the other side sent.
- * Hence the messages of a session are in one total order that both sides count alike, and there are never more unread messages
- * than the longest run in one direction. Each run starts in slot 0 again. A slot consists of a <em>word</em>, a number next to
- * it, and an object. The word identifies the message in the slot (by its number in the session, from 1), so a side that waits can
- * distinguish the message it waits for from its own last message, which is in the same slot and which the peer may not have read
- * yet.
+ * Hence the messages of a session are in one total order that both sides count in the same way, and there are never more unread
+ * messages than the longest run in one direction. Each run starts in slot 0 again. A slot consists of a <em>word</em>, a number
+ * next to it, and an object. The word identifies the message in the slot (by its number in the session, from 1), so a side that
+ * waits can distinguish the message it waits for from its own last message, which is in the same slot and which the peer may not
+ * have read yet.
  *
  * <p>A payload that is a single primitive value is stored as the number, in the cache line that is fetched for the word anyway. A
  * reference is stored elsewhere, and storing it also dirties the collector's card, so messages without an object do not touch

@@ -56,7 +56,7 @@ final class Side {
         return state.pushNumber(endpoint.$turn, index, number);
     }
 
-    /** As {@link #pushNumber}, for an object. */
+    /** Like {@link #pushNumber}, for an object. */
     boolean pushObject(Handle endpoint, int index, Object payload) {
         return state.pushObject(endpoint.$turn, index, payload);
     }
@@ -66,7 +66,7 @@ final class Side {
         return state.peek(endpoint.$turn);
     }
 
-    /** As {@link #begin}, for a use during which other uses may be attempted. */
+    /** Like {@link #begin}, for a use during which other uses may be attempted. */
     boolean claim(Handle endpoint) {
         return state.claim(watch, endpoint.$turn);
     }
@@ -76,7 +76,7 @@ final class Side {
         restore(endpoint.$turn);
     }
 
-    /** As {@link #restore(Handle)}, for the endpoint of this turn. */
+    /** Like {@link #restore(Handle)}, for the endpoint of this turn. */
     void restore(long turn) {
         state.release(turn);
     }
@@ -150,7 +150,7 @@ final class Side {
         return park(waiter, blocker, nanos, deadline, Long.MAX_VALUE);
     }
 
-    /** As the other {@code park}, but returns READY after {@code most} nanoseconds as well. */
+    /** Like the other {@code park}, but returns READY after {@code most} nanoseconds as well. */
     private static Outcome park(Waiter.Parked waiter, Object blocker, long nanos, long deadline, long most) {
         long left = nanos < 0 ? most : Math.min(most, deadline - System.nanoTime());
         if (left <= 0) {
@@ -184,7 +184,7 @@ final class Side {
         state.leave(watch);
     }
 
-    /** As {@link #abandon}, and adds the sides in unread messages to {@code unread}. */
+    /** Like {@link #abandon}, and adds the sides in unread messages to {@code unread}. */
     void leave(ArrayDeque<Side> unread) {
         state.leave(watch, unread);
     }

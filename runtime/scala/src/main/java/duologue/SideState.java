@@ -77,13 +77,13 @@ final class SideState extends Cursor {
         return true;
     }
 
-    /** As {@link #begin}, for a use during which other uses may be attempted. */
+    /** Like {@link #begin}, for a use during which other uses may be attempted. */
     boolean claim(Watch watch, long turn) {
         boolean owned = isMine();
         return begin(watch, turn, owned) && occupy(owned);
     }
 
-    /** As {@link Ownership#hold}. Returns false, and breaks the session off, if another use has overlapped the owner's. */
+    /** Like {@link Ownership#hold}. Returns false, and breaks the session off, if another use has overlapped the owner's. */
     boolean occupy(boolean owned) {
         return hold(owned) || isLeft() || breakOff();
     }
@@ -143,7 +143,7 @@ final class SideState extends Cursor {
         return pushed(turn, isEager);
     }
 
-    /** As {@link #pushNumber}, for an object. */
+    /** Like {@link #pushNumber}, for an object. */
     boolean pushObject(long turn, int index, Object payload) {
         boolean isEager = isEager();
         if (!flows(turn, isEager)) {
@@ -209,7 +209,10 @@ final class SideState extends Cursor {
         return true;
     }
 
-    /** Sends a message to another process, not one of it: then the near side is left. Returns false if the session is over. */
+    /**
+     * Sends a message of the near side to another process. The far side never gets here, because its own {@link SharedFlags#left}
+     * is set. Returns false if the session is over.
+     */
     private boolean sendFar(int index, Object payload, long number, int then) {
         if (!speaks) {
             throw outOfTurn("send");
@@ -293,7 +296,7 @@ final class SideState extends Cursor {
         return isDelivered();
     }
 
-    /** As {@link #isReady}, without asking the connection of a session with another process. */
+    /** Like {@link #isReady}, without asking the connection of a session with another process. */
     boolean isDelivered() {
         return pipe.far.ending.why != null || isLeft() || (speaks ? credit > 0 || !pipe.far.isFull() : hasMessage());
     }
@@ -327,7 +330,7 @@ final class SideState extends Cursor {
         return pipe.far != null && pipe.far.arm();
     }
 
-    /** As {@link #announce}, for a waiter that does not check again on its own. */
+    /** Like {@link #announce}, for a waiter that does not check again on its own. */
     boolean announcePassive(Waiter waiter) {
         if (speaks || promise == FenceElision.NONE) {
             return announce(waiter);
@@ -476,7 +479,7 @@ final class SideState extends Cursor {
         return broken;
     }
 
-    /** As {@link #leave(Watch)}, and adds the sides in unread messages to {@code unread}. */
+    /** Like {@link #leave(Watch)}, and adds the sides in unread messages to {@code unread}. */
     void leave(Watch by, ArrayDeque<Side> unread) {
         if (by != null && move(by, Watch.LEFT)) {
             depart(unread);

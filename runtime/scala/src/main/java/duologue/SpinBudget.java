@@ -5,8 +5,8 @@ package duologue;
  *
  * <p>Sleeping and being woken costs a thread several microseconds, and many more on virtual processors, so it is worthwhile to
  * spin for about that long if the peer is running meanwhile. Whether it is running is learned from wait to wait. If what the side
- * waits for comes while the thread sleeps, but so soon that spinning would have been cheaper, the side spins longer in later
- * waits; likewise if it comes during a yield in which no other thread ran. If it comes during a yield in which another thread
+ * waits for arrives while the thread sleeps, but so soon that spinning would have been cheaper, the side spins longer in later
+ * waits; likewise if it arrives during a yield in which no other thread ran. If it arrives during a yield in which another thread
  * ran, or if the wait turned out to be long, the side spins less.
  *
  * <p>A virtual thread does not spin, because its peer may need the carrier: it yields once and then sleeps, which is cheap.
@@ -117,7 +117,9 @@ final class SpinBudget {
         return false;
     }
 
-    /** Called after {@link #look} has returned false, when what the side waits for has come or the wait has ended otherwise. */
+    /**
+     * Called after {@link #look} has returned false, when what the side waits for has arrived or the wait has ended otherwise.
+     */
     void slept() {
         if (asleepAt == NEVER) {
             return;

@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
  * {@link #write} while it holds its lock, and no two at the same time.
  */
 public interface Transport {
-    /** Reads what is there: the number of bytes, 0 if there is nothing, or -1 at the end. */
+    /** Reads the available bytes. Returns their number, 0 if there are none, or -1 at the end of the stream. */
     int read(ByteBuffer into) throws IOException;
 
     /** Writes as much as possible without waiting. */

@@ -17,7 +17,7 @@ public final class WireProtocol {
         this.states = states;
     }
 
-    /** The name, as spelled in the specification. */
+    /** The name, as spelled in the protocol file. */
     public String name() {
         return name;
     }

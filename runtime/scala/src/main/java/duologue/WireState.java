@@ -11,8 +11,9 @@ public abstract class WireState {
     private final long[] rows;
 
     /**
-     * A state in which the client sends, or the server. {@code rows} has three numbers for each message: the least and the most
-     * bytes of its payload (-1: there is no bound), and the position of the state that follows (-1: the session is over).
+     * A state in which the client sends, or the server. {@code rows} has three numbers for each message: the smallest and the
+     * largest size of its payload in bytes (-1: there is no bound), and the position of the state that follows (-1: the session
+     * is over).
      */
     protected WireState(String name, boolean isClients, long... rows) {
         this.name = name;
@@ -30,12 +31,12 @@ public abstract class WireState {
         return rows.length / COLUMNS;
     }
 
-    /** The least bytes of a payload of this message. */
+    /** The smallest payload of this message, in bytes. */
     final long least(int index) {
         return rows[index * COLUMNS];
     }
 
-    /** The most bytes of a payload of this message. */
+    /** The largest payload of this message, in bytes. */
     final long most(int index) {
         long most = rows[index * COLUMNS + 1];
         return most < 0 ? Long.MAX_VALUE : most;

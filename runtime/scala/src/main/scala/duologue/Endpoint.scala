@@ -21,7 +21,7 @@ abstract class Endpoint private[duologue] (side: Side, turn: Long) extends Handl
   /** For generated code: the endpoint that follows `previous`. */
   def this(previous: Endpoint) = this(previous.$side, previous.$turn + 1)
 
-  /** The protocol and the state, as spelled in the specification. */
+  /** The protocol and the state, as spelled in the protocol file. */
   override def toString: String = Endpoint.place(this)
 }
 
@@ -131,7 +131,7 @@ abstract class DoneEndpoint(previous: Endpoint) extends Endpoint(previous)
 
 /** An endpoint whose side receives a message of type `M`, which carries the next endpoint.
   *
-  * That the peer has closed the session is reported only after everything that it sent before has been received.
+  * A closed session is reported only after everything that the peer sent has been received.
   */
 abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
 
@@ -161,7 +161,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     } catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
   }
 
-  /** As `recv`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  /** Like `recv`, but returns [[SessionClosed]] as a value instead of throwing it. */
   def recvOrClosed(): Either[SessionClosed, M] = {
     var owned = start()
     val own = $side.state
@@ -174,8 +174,8 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     takeIn(left = false, owned)
   }
 
-  /** The message, if it is there. Never waits. `None` means that nothing has come yet; this endpoint can still be used. Throws
-    * [[SessionClosed]] if the session is closed, and [[EndpointUsed]] if this endpoint was already used.
+  /** The message, if it has arrived. Never waits. `None` means that nothing has arrived yet; this endpoint can still be used.
+    * Throws [[SessionClosed]] if the session is closed, and [[EndpointUsed]] if this endpoint was already used.
     */
   def tryRecv(): Option[M] = {
     val owned = start()
@@ -186,7 +186,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     }
   }
 
-  /** As `recv`, but waits at most `timeout`. `None` means that nothing came in time; this endpoint can still be used. */
+  /** Like `recv`, but waits at most `timeout`. `None` means that nothing arrived in time; this endpoint can still be used. */
   def recvWithin(timeout: FiniteDuration): Option[M] = {
     val nanos = math.max(0L, timeout.toNanos)
     val owned = start()
@@ -195,7 +195,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     else None
   }
 
-  /** The message when it comes, without a thread that waits for it. The future fails with [[SessionClosed]] if the session is
+  /** A future of the message, for which no thread is blocked. The future fails with [[SessionClosed]] if the session is
     * closed. It is completed in the thread in which `recvThen` would call back, and only what `Future` itself runs is run there.
     * Throws [[EndpointUsed]] at once if this endpoint was already used.
     */
@@ -205,10 +205,10 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     promise.future
   }
 
-  /** Calls back once, with the message when it comes, or with [[SessionClosed]] if the session is closed; at once if either is
-    * there. Otherwise `callback` runs in the thread that sends or closes the session or, occasionally in a long run, in the
-    * common pool of the Java library. It must not wait, and should hand over long work. What it throws goes to the uncaught
-    * exception handler of that thread. Throws [[EndpointUsed]] if this endpoint was already used.
+  /** Calls back once, with the message when it arrives, or with [[SessionClosed]] if the session is closed; immediately if either
+    * is already the case. Otherwise `callback` runs in the thread that sends or closes the session or, occasionally in a long
+    * run, in the common pool of the Java library. It must not wait, and should hand off long-running work. What it throws goes to
+    * the uncaught exception handler of that thread. Throws [[EndpointUsed]] if this endpoint was already used.
     */
   def recvThen(callback: Either[SessionClosed, M] => Unit): Unit = {
     Objects.requireNonNull(callback, "callback"): Unit
@@ -231,7 +231,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     onOrClosed(_.fold(closed => throw closed, handler))
   }
 
-  /** As `on`, but the handler also gets [[SessionClosed]], as a value. */
+  /** Like `on`, but the handler also gets [[SessionClosed]], as a value. */
   def onOrClosed[R](handler: Either[SessionClosed, M] => R): Select.Case[R] = {
     Objects.requireNonNull(handler, "handler"): Unit
     new Select.Case(this, left => {
@@ -240,7 +240,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     })
   }
 
-  /** Whether a message is there, as opposed to the news that the peer has closed the session. */
+  /** Whether a message has arrived, as opposed to the report that the peer has closed the session. */
   private[duologue] def hasMessage: Boolean = {
     val owned = start()
     val has = $side.state.hasMessage

@@ -70,16 +70,16 @@ final class PortSet[M, A] private () extends AutoCloseable {
     }
   }
 
-  /** As `recv`, but never waits. `None` means that nothing has arrived, or that the set is empty. */
+  /** Like `recv`, but never waits. `None` means that nothing has arrived, or that the set is empty. */
   def tryRecv(): Option[Event[M, A]] = receive(0L)
 
-  /** As `recv`, but waits at most `timeout`. `None` means that nothing arrived in time, or that the set is empty; in the latter
+  /** Like `recv`, but waits at most `timeout`. `None` means that nothing arrived in time, or that the set is empty; in the latter
     * case it is returned at once.
     */
   def recvWithin(timeout: FiniteDuration): Option[Event[M, A]] = receive(math.max(0L, timeout.toNanos))
 
-  /** As `recv`, without a thread that waits. The future is completed in the thread in which `recvThen` would call back. It fails
-    * with `NoSuchElementException` if the set is empty.
+  /** Like `recv`, without blocking a thread. The future is completed in the thread in which `recvThen` would call back. It
+    * fails with `NoSuchElementException` if the set is empty.
     */
   def recvAsync(): Future[Event[M, A]] = {
     val promise = Promise[Event[M, A]]()

@@ -32,14 +32,14 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
     case None         => throw new AssertionError("a wait without a time limit has timed out")
   }
 
-  /** As `recv`, but never waits. `None` means that no endpoint is ready. */
+  /** Like `recv`, but never waits. `None` means that no endpoint is ready. */
   def tryRecv(): Option[R] = arrives(0L).map(handle => handle())
 
-  /** As `recv`, but waits at most `timeout`. `None` means that no endpoint was ready in time. */
+  /** Like `recv`, but waits at most `timeout`. `None` means that no endpoint was ready in time. */
   def recvWithin(timeout: FiniteDuration): Option[R] = arrives(math.max(0L, timeout.toNanos)).map(handle => handle())
 
-  /** As `recv`, without a thread that waits. The message is received and the handler runs in `executor`. If the executor rejects
-    * this, the future fails with what it threw, and all endpoints are as they were. Throws [[EndpointUsed]] at once if an
+  /** Like `recv`, without blocking a thread. The message is received and the handler runs in `executor`. If the executor
+    * rejects this, the future fails with what it threw, and all endpoints are as they were. Throws [[EndpointUsed]] at once if an
     * endpoint was already used.
     */
   def recvAsync()(implicit executor: ExecutionContext): Future[R] = {

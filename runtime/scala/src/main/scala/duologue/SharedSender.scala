@@ -41,10 +41,10 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
     core.attempt(message, null) == Attempt.Sent
   }
 
-  /** As `send`, but waits at most `timeout`. Returns false if there was no space in time. */
+  /** Like `send`, but waits at most `timeout`. Returns false if there was no space in time. */
   def sendWithin(timeout: FiniteDuration)(message: E => E): Boolean = sends(message, math.max(0L, timeout.toNanos))
 
-  /** As `send`, without a thread that waits. If there is space, `message` runs at once, otherwise later in `executor`. If the
+  /** Like `send`, without blocking a thread. If there is space, `message` runs at once, otherwise later in `executor`. If the
     * executor rejects this, the future fails with what it threw, and nothing was sent. If `message` sends several messages, it
     * waits in `executor` for space for the later ones. Then `executor` must not run its work in the thread that receives, which
     * would wait for itself.
@@ -122,8 +122,8 @@ object SharedSender {
     case object Again extends Attempt
   }
 
-  /** A message that waits for space without a thread. The queue removes a waiter before it wakes it, so one wake-up is one
-    * attempt, and an attempt that has joined the queue does nothing afterwards.
+  /** A message that waits for space without blocking a thread. The queue removes a waiter before it wakes it, so one wake-up is
+    * one attempt, and an attempt that has joined the queue does nothing afterwards.
     */
   private[duologue] final class Pending[E <: SendEndpoint with Shareable](
       core: Core[E],
@@ -183,7 +183,7 @@ object SharedSender {
       }
     }
 
-    /** As `attempt`, until the message is sent or `waiter` waits. */
+    /** Like `attempt`, until the message is sent or `waiter` waits. */
     @scala.annotation.tailrec
     def insist(message: E => E, waiter: Waiter): Attempt = attempt(message, waiter) match {
       case Attempt.Again => insist(message, waiter)

@@ -1,6 +1,6 @@
 package duologue
 
-/** A wait without a thread, started by [[whenReady]]. */
+/** A wait that blocks no thread, started by [[whenReady]]. */
 final class Wait private[duologue] (task: Group.Task) {
 
   /** Ends the wait: its callback is called, if it has not been called before. */

@@ -12,7 +12,7 @@ object Why {
   /** The connection to the peer ended or failed, and the peer did not say why. What was sent last may have arrived or not. */
   case object Lost extends Why
 
-  /** The peer sent something that does not have the protocol's format, or says that this side did. */
+  /** The peer sent something that does not have the protocol's format, or reports that this side did. */
   case object Broken extends Why
 
   /** A side waited longer than its protocol allows. */

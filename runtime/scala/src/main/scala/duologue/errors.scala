@@ -1,7 +1,7 @@
 package duologue
 
 /** The session is closed: by the peer (`isByPeer`), or by this side, if it was abandoned in another thread while it was in use.
-  * `protocol` and `state` say where, as spelled in the specification. `why` is [[Why.Left]] within a process; a session with
+  * `protocol` and `state` say where, as spelled in the protocol file. `why` is [[Why.Left]] within a process; a session with
   * another process can also be lost or broken, and `detail` may then say more.
   */
 final class SessionClosed(
@@ -18,7 +18,7 @@ private object SessionClosed {
   def told(isByPeer: Boolean, why: Why): String = why match {
     case _ if !isByPeer => "this side closed the session"
     case Why.Lost       => "the connection to the peer was lost"
-    case Why.Broken     => "the session was broken off"
+    case Why.Broken     => "the session was closed because its format was violated"
     case Why.Late       => "the session was closed because a side was late"
     case _              => "the peer closed the session"
   }

@@ -100,7 +100,7 @@ object generated {
     implicit val comparable: strict.Equality.Of[Message] = strict.Equality.any
   }
 
-  /** The type of all payload types that a specification declares. With strict equality in Scala 3, values of one type can be
+  /** The type of all payload types that a protocol file declares. With strict equality in Scala 3, values of one type can be
     * compared with each other.
     */
   trait Value[V]
@@ -129,7 +129,7 @@ object generated {
   def end(endpoint: Endpoint, index: Int, payload: Any): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.END, null)
 
-  /** As `stay`, with a payload that is a single primitive value. */
+  /** Like `stay`, with a payload that is a single primitive value. */
   def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
     val side = endpoint.$side
     val pushed =
@@ -139,26 +139,26 @@ object generated {
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.STAY, null)
   }
 
-  /** As `turn`, with a payload that is a single primitive value. */
+  /** Like `turn`, with a payload that is a single primitive value. */
   def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.TURN, null)
 
-  /** As `end`, with a payload that is a single primitive value. */
+  /** Like `end`, with a payload that is a single primitive value. */
   def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.END, null)
 
-  /** As `stay`, with a payload that is built by [[Moving]]. */
+  /** Like `stay`, with a payload that is built by [[Moving]]. */
   def stay(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
     val cargo = moving.cargo(payload)
     if (moving.isEmpty) stay(endpoint, index, cargo)
     else send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, cargo, 0L, Pipe.STAY, moving)
   }
 
-  /** As `turn`, with a payload that is built by [[Moving]]. */
+  /** Like `turn`, with a payload that is built by [[Moving]]. */
   def turn(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.TURN, moving)
 
-  /** As `end`, with a payload that is built by [[Moving]]. */
+  /** Like `end`, with a payload that is built by [[Moving]]. */
   def end(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.END, moving)
 

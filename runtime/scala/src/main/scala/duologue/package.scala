@@ -37,13 +37,13 @@ package object duologue {
   def trySend[E <: SendEndpoint, R](endpoint: E)(message: E => R): Option[R] =
     if (hasRoom(endpoint)) Some(message(endpoint)) else None
 
-  /** As `trySend`, but waits at most `timeout` for space for one message. Throws `InterruptedException` if the thread is
+  /** Like `trySend`, but waits at most `timeout` for space for one message. Throws `InterruptedException` if the thread is
     * interrupted first; the endpoint can then be used again.
     */
   def sendWithin[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Option[R] =
     Select(Select.room(endpoint)(message)).recvWithin(timeout)
 
-  /** Sends with `message` when there is space for one message, without a thread that waits. `message` runs in `executor`. If the
+  /** Sends with `message` when there is space for one message, without blocking a thread. `message` runs in `executor`. If the
     * executor rejects this, the future fails with what it threw, and the endpoint can be used again.
     */
   def sendAsync[E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit executor: ExecutionContext): Future[R] =

@@ -120,7 +120,7 @@ final class ForeignSuite extends RuntimeSuite {
     }
   }
 
-  test("what an executor has refused is not done, although it runs it all the same") {
+  test("work that an executor rejected is not done, even if the executor runs it anyway") {
     object lying extends ExecutionContext {
       val kept = new ConcurrentLinkedQueue[Runnable]()
       def execute(task: Runnable): Unit = {
@@ -151,7 +151,7 @@ final class ForeignSuite extends RuntimeSuite {
     }
   }
 
-  test("a callback that throws is reported, and the sender goes on") {
+  test("a callback that throws is reported, and the sender continues") {
     def thrower[T]: T => Unit = _ => throw new Broken
     val waits = List[Server => Unit](
       server => server.recvThen(thrower),
@@ -179,7 +179,7 @@ final class ForeignSuite extends RuntimeSuite {
     assertEquals(number(server.recv()), 7)
   }
 
-  test("one callback that throws keeps nobody else from hearing that a side has left") {
+  test("a callback that throws does not keep others from learning that a side has closed the session") {
     val (outerServer, outerClient) = stream.init[Server]()
     val clients = List.fill(3) {
       val (server, client) = stream.init[Int]()
@@ -195,7 +195,7 @@ final class ForeignSuite extends RuntimeSuite {
     assertEquals(told, 3)
   }
 
-  test("`null` is refused where it is handed over, and nothing is used up") {
+  test("`null` is rejected where it is passed, and nothing is consumed") {
     val (server, client) = stream.init[Int]()
     def nothing(body: => Any): Unit = intercept[NullPointerException](body): Unit
     nothing(server.recvThen(null))

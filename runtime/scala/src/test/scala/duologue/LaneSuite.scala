@@ -110,7 +110,7 @@ final class LaneSuite extends RuntimeSuite {
     }
   }
 
-  test("a thread that says what number it has owns nothing that another thread does") {
+  test("a thread that makes up its id owns nothing that another thread owns") {
     final class Liar(body: => Unit) extends Thread {
       override def getId: Long = 7L
       override def run(): Unit = body
@@ -143,7 +143,7 @@ final class LaneSuite extends RuntimeSuite {
     for ((missed, found) <- looks.zip(looks.tail)) assert(found - missed <= Math.min(2 * missed, FenceElision.LATE))
   }
 
-  test("who looks again for a waiter does not do so in the thread that all timers share") {
+  test("a waiter that checks again does not do so in the thread that all timers share") {
     val timer = new CompletableFuture[Unit]
     val flags = new SharedFlags
     val waiter = new Waiter {

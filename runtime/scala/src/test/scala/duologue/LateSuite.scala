@@ -152,7 +152,7 @@ final class LateSuite extends RuntimeSuite {
     beside.join()
   }
 
-  test("sides that leave at any moment leave nobody waiting") {
+  test("no side waits forever when its peer closes at any moment") {
     val heard = new AtomicInteger()
     for (round <- 1 to 5000) {
       val (server, client) = stream.init[stream.server.Stream[Int]]()

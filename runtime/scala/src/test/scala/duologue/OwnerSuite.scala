@@ -125,7 +125,7 @@ final class OwnerSuite extends RuntimeSuite {
     }
   }
 
-  test("who comes late takes nothing from a newer owner") {
+  test("a thread that comes late takes nothing from a newer owner") {
     val (_, client) = stream.init[Int]()
     val last = new AtomicReference(client)
     val state = client.$side.state
@@ -145,7 +145,7 @@ final class OwnerSuite extends RuntimeSuite {
     }).join()
   }
 
-  test("whoever else uses what the owner uses, nothing is lost without a word, and nobody sees the runtime's own exceptions") {
+  test("when another thread uses what the owner uses, nothing is lost silently, and no exception of the runtime itself is seen") {
     val stolen = new AtomicInteger()
     for (_ <- 1 to 1000) {
       val (server, client) = stream.init[Int]()

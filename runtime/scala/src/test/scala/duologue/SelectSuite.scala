@@ -80,7 +80,7 @@ final class SelectSuite extends RuntimeSuite {
     chosen.foreach(times => assert(times > 700 && times < 1300, chosen.mkString(" ")))
   }
 
-  test("a select tells that a peer has left") {
+  test("a select reports that a peer has closed the session") {
     for (own <- List(true, false); asleep <- List(true, false)) {
       val (server, client) = stream.init[Int]()
       val (other, _) = stream.init[Int]()
@@ -124,7 +124,7 @@ final class SelectSuite extends RuntimeSuite {
     beside.join()
   }
 
-  test("room for a message can be waited for beside messages") {
+  test("a select can wait for space and for messages") {
     val (server, client) = stream.init[Int]()
     val (other, _) = stream.init[Int]()
     var sending = client
@@ -157,7 +157,7 @@ final class SelectSuite extends RuntimeSuite {
     closed(Await.result(selected, Duration.Zero))
   }
 
-  test("a wake that comes late disturbs nobody") {
+  test("a late wake-up does no harm") {
     val (server, client) = stream.init[Int]()
     val first = server.recvAsync()
     val late = server.$side.state.waiter

@@ -27,7 +27,7 @@ final class SendSuite extends RuntimeSuite {
         case other                       => fail(other.toString)
       }
 
-  test("whoever is told of room in the thread that receives finds the endpoint used that made it") {
+  test("a callback about space, in the thread that receives, finds the endpoint used that freed it") {
     val (server, client) = stream.init[Int]()
     // A thread that uses a side many times in a row claims its uses in another way.
     var sending = client
@@ -70,7 +70,7 @@ final class SendSuite extends RuntimeSuite {
     assertEquals(server.recv().username, "holk")
   }
 
-  test("a send waits for room so long, and is woken by room and by a peer that leaves") {
+  test("a send waits for space up to a limit, and is woken by space and by a peer that closes") {
     for (leaves <- List(true, false)) {
       val (server, client) = stream.init[Int]()
       val full = filled(client)

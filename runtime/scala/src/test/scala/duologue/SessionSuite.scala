@@ -78,7 +78,7 @@ final class SessionSuite extends RuntimeSuite {
     assertEquals(refusal.getMessage, "the peer closed the session in state `stream.stream`")
   }
 
-  test("every form of receiving tells that the peer has left") {
+  test("every form of receiving reports that the peer has closed the session") {
     def server = {
       val (server, client) = stream.init[Int]()
       abandon(client)
@@ -192,7 +192,7 @@ final class SessionSuite extends RuntimeSuite {
     assertEquals(listening.recv(), stream.Stream.Stop[Int]())
   }
 
-  test("a sender waits for room in a run without bound, and goes on when there is some") {
+  test("a sender waits for space in an unbounded run, and continues when there is some") {
     val (server, client) = stream.init[Int]()
     val beside = new Beside({
       var sending = client
@@ -213,7 +213,7 @@ final class SessionSuite extends RuntimeSuite {
     beside.join()
   }
 
-  test("a sender that waits for room hears that the peer has left") {
+  test("a sender that waits for space learns that the peer has closed the session") {
     val (server, client) = stream.init[Int]()
     val beside = new Beside(closed {
       var sending = client
@@ -224,7 +224,7 @@ final class SessionSuite extends RuntimeSuite {
     beside.join()
   }
 
-  test("a sender that waits for room can be interrupted, and can leave although the ring is full") {
+  test("a sender that waits for space can be interrupted, and can close the session although the ring is full") {
     val (server, client) = stream.init[Int]()
     @volatile var sending = client
     val beside = new Beside(interrupted {

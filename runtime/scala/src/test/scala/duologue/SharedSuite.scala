@@ -35,7 +35,7 @@ final class SharedSuite extends RuntimeSuite {
 
   private def fill(sender: Sender): Int = Iterator.continually(sender.trySend(_.line(9, 9))).takeWhile(sent => sent).size
 
-  test("the senders' messages come in order, and the endpoint that was shared is used up") {
+  test("the senders' messages arrive in order, and the endpoint that was shared is consumed") {
     val (server, client) = log.init()
     val sender = Using.resource(client)(client => SharedSender(client))
     used(client.line(0, 0))
@@ -90,7 +90,7 @@ final class SharedSuite extends RuntimeSuite {
     assert(inner.tryRecv().nonEmpty)
   }
 
-  test("room is waited for, tried for and given up") {
+  test("waiting for space, trying, and giving up") {
     val (server, sender) = shared()
     assertEquals(fill(sender), 255)
     assertEquals(sender.trySend(_.line(1, 1)), false)
@@ -111,7 +111,7 @@ final class SharedSuite extends RuntimeSuite {
     assertEquals(drained(rest, 6).tryRecv(), None)
   }
 
-  test("a message that waits for room itself does not make the waiting ones forgotten") {
+  test("a message that waits for space itself does not cause waiting senders to be forgotten") {
     val (server, sender) = shared()
     assertEquals(Iterator.continually(sender.trySend(_.line(9, 9))).take(254).count(sent => sent), 254)
     val long = new Beside(sender.send(_.line(1, 1).line(1, 2).line(1, 3)))
@@ -123,7 +123,7 @@ final class SharedSuite extends RuntimeSuite {
     assertEquals(rest.tryRecv(), None)
   }
 
-  test("a thread that finds its room taken is woken for the next") {
+  test("a thread that finds its space taken is woken for the next") {
     val (server, client) = log.init()
     val sender = SharedSender(client)
     def isWaiting: Boolean = client.$side.state.flags.room match {
@@ -206,7 +206,7 @@ final class SharedSuite extends RuntimeSuite {
     assertEquals((received, expected.get), (48000, 48000))
   }
 
-  test("threads that only send and a thread that only receives forget nobody") {
+  test("threads that only send and a thread that only receives miss no wake-up") {
     for (senders <- List(2, 4, 8)) {
       val (server, sender) = shared()
       val each = 60000 / senders

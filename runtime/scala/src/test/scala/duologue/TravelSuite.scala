@@ -14,7 +14,7 @@ final class TravelSuite extends RuntimeSuite {
     case other                        => fail(other.toString)
   }
 
-  test("an endpoint that was sent belongs to the receiver, and to nobody else") {
+  test("an endpoint that was sent belongs only to the receiver") {
     val (outerServer, outerClient) = stream.init[Inner]()
     val (server, client) = stream.init[Int]()
     outerClient.send(server): Unit

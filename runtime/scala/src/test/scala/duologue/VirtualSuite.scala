@@ -127,7 +127,7 @@ final class VirtualSuite extends RuntimeSuite {
     })
   }
 
-  test("virtual threads that only send through shared senders, and one that only receives, forget nobody") {
+  test("virtual threads that only send through shared senders, and one that only receives, miss no wake-up") {
     val received = new AtomicInteger()
     together((1 to 20).flatMap { _ =>
       val (server, client) = log.init()

@@ -60,7 +60,7 @@ final class WakeSuite extends RuntimeSuite {
     refuses(full)
   }
 
-  test("room that is made before the waiter is seen by it") {
+  test("space that is freed before the waiter is registered is seen by it") {
     val (server, client) = stream.init[Int]()
     val full = filled(client)
     assertEquals(full.$side.state.hasRoom, false)
@@ -68,7 +68,7 @@ final class WakeSuite extends RuntimeSuite {
     refuses(full)
   }
 
-  test("room that is made before a sender joins those that share the endpoint is seen by it") {
+  test("space that is freed before a sender joins the queue is seen by it") {
     val (server, client) = log.init()
     val state = client.$side.state
     val sender = SharedSender(client)

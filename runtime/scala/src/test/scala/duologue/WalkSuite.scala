@@ -130,13 +130,13 @@ final class WalkSuite extends RuntimeSuite {
     }
   }
 
-  test("random ways, interrupts and leaving: every endpoint that was sent is received once or destroyed, and none stays open") {
+  test("random walks, interrupts and closing: every endpoint that was sent is received once or destroyed, and none stays open") {
     val counts = (1 to Walks).map(seed => new Walk(seed.toLong, disturbed = true).run())
     val (sent, received) = (counts.map(_._1).sum, counts.map(_._2).sum)
     assert(received > Walks && sent > received, (sent, received).toString)
   }
 
-  test("random ways that nobody disturbs: every endpoint that was sent is received") {
+  test("undisturbed random walks: every endpoint that was sent is received") {
     val counts = (1 to Walks).map(seed => new Walk(seed.toLong, disturbed = false).run())
     val (sent, received) = (counts.map(_._1).sum, counts.map(_._2).sum)
     assert(received > Walks && sent == received, (sent, received).toString)

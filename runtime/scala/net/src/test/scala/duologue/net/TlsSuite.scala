@@ -198,7 +198,7 @@ final class TlsSuite extends NetSuite {
   test("a peer that keeps sending in the TLS handshake is closed as well") {
     val listener = serving(limits = Limits(hello = 2.seconds, handshakes = 1))
     val babbling = local(port(listener))
-    // The warning that the user has cancelled, which says nothing and is allowed at any time.
+    // The warning that the user has canceled, which says nothing and is allowed at any time.
     val warnings = Array.fill(1000)(Array[Byte](0x15, 3, 3, 0, 2, 1, 90)).flatten
     intercept[IOException](while (true) babbling.getOutputStream.write(warnings)): Unit
     babbling.close()

@@ -46,7 +46,7 @@ package object cats {
       F.start(served.handleErrorWith(failure => F.executionContext.flatMap(context => F.delay(context.reportFailure(failure))))).as(client)
     })(client => F.delay(abandon(client)))
 
-  /** Waits until an operation on `endpoint` would not wait. The endpoint is not used up. Fails if its own side is abandoned in
+  /** Waits until an operation on `endpoint` would not wait. The endpoint is not consumed. Fails if its own side is abandoned in
     * the meantime.
     */
   def ready[F[_]](endpoint: Endpoint)(implicit F: Async[F]): F[Unit] = F.async { continue =>

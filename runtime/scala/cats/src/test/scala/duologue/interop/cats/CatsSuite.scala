@@ -110,7 +110,7 @@ final class CatsSuite extends munit.FunSuite {
       case word_count.Totals.End()                => IO.pure(so.reverse)
     }
 
-  test("words are counted, many more than there is room for")(succeed {
+  test("many more words are counted than there is space for")(succeed {
     val words = List.fill(500)(List("the", "cat", "and", "the", "hat")).flatten
     session[IO, word_count.server.Counting, word_count.client.Counting](word_count.init()).use { case (server, client) =>
       for {
@@ -123,7 +123,7 @@ final class CatsSuite extends munit.FunSuite {
     }
   })
 
-  test("a peer that leaves is told, and so is its own side")(succeed {
+  test("a closed session is reported to the peer, and to its own side")(succeed {
     List(true, false).traverse_ { own =>
       for {
         ends <- IO(numbers.init())
@@ -216,7 +216,7 @@ final class CatsSuite extends munit.FunSuite {
     (1 to 20000).toList.traverse(round).map(had => assert(had.contains(true) && had.contains(false)))
   })
 
-  test("a side that is left while its message is being received is told so, or has the message")(succeed {
+  test("a side that is abandoned while its message is being received learns so, or has the message")(succeed {
     def round(number: Int): IO[Boolean] = {
       val (server, client) = numbers.init()
       for {
@@ -243,7 +243,7 @@ final class CatsSuite extends munit.FunSuite {
     (1 to 5000).toList.traverse(round).map(told => assert(told.contains(true) && told.contains(false)))
   })
 
-  test("a cancelled wait for room sends nothing")(succeed {
+  test("a canceled wait for space sends nothing")(succeed {
     def fill(client: numbers.client.Stream, left: Int): numbers.client.Stream =
       if (left == 0) client else fill(client.send(0L), left - 1)
     for {

@@ -45,7 +45,7 @@ package object zio {
       ZIO.interruptible(ZIO.suspendSucceed(serve(server))).ensuring(ZIO.succeed(abandon(server))).forkDaemon.as(client)
     })(client => ZIO.succeed(abandon(client)))
 
-  /** Waits until an operation on `endpoint` would not wait. The endpoint is not used up. Fails if its own side is abandoned in
+  /** Waits until an operation on `endpoint` would not wait. The endpoint is not consumed. Fails if its own side is abandoned in
     * the meantime.
     */
   def ready(endpoint: Endpoint): IO[SessionClosed, Unit] = ZIO.asyncInterrupt { continue =>
@@ -78,7 +78,7 @@ package object zio {
 
   implicit final class Receiving[M](private val endpoint: RecvEndpoint[M]) extends AnyVal {
 
-    /** As [[zio.receive]]. */
+    /** See [[zio.receive]]. */
     def receive: IO[SessionClosed, M] = zio.receive(endpoint)
   }
 }

@@ -100,7 +100,7 @@ final class ZioSuite extends munit.FunSuite {
       case word_count.Totals.End()                => ZIO.succeed(so.reverse)
     }
 
-  test("words are counted, many more than there is room for")(succeed {
+  test("many more words are counted than there is space for")(succeed {
     val words = List.fill(500)(List("the", "cat", "and", "the", "hat")).flatten
     ZIO.scoped {
       for {
@@ -114,7 +114,7 @@ final class ZioSuite extends munit.FunSuite {
     }
   })
 
-  test("a peer that leaves is told, and so is its own side")(succeed {
+  test("a closed session is reported to the peer, and to its own side")(succeed {
     ZIO.foreachDiscard(List(true, false)) { own =>
       for {
         ends <- ZIO.succeed(numbers.init())
@@ -124,7 +124,7 @@ final class ZioSuite extends munit.FunSuite {
         told <- waiting.await
       } yield {
         val failed = told.foldExit(_.failures.nonEmpty, _ => false)
-        // Its own side may have been abandoned before the wait began, and then the endpoint is used up.
+        // Its own side may have been abandoned before the wait began, and then the endpoint counts as used.
         val died = told.foldExit(_.dieOption.exists(_.isInstanceOf[EndpointUsed]), _ => false)
         assert(failed || own && died, told.toString)
       }
@@ -203,7 +203,7 @@ final class ZioSuite extends munit.FunSuite {
     ZIO.foreach((1 to 20000).toList)(round).map(had => assert(had.contains(true) && had.contains(false)))
   })
 
-  test("a side that is left while its message is being received is told so, or has the message")(succeed {
+  test("a side that is abandoned while its message is being received learns so, or has the message")(succeed {
     def round(number: Int): IO[SessionClosed, Boolean] = {
       val (server, client) = numbers.init()
       for {
@@ -230,7 +230,7 @@ final class ZioSuite extends munit.FunSuite {
     ZIO.foreach((1 to 5000).toList)(round).map(told => assert(told.contains(true) && told.contains(false)))
   })
 
-  test("an interrupted wait for room sends nothing")(succeed {
+  test("an interrupted wait for space sends nothing")(succeed {
     def fill(client: numbers.client.Stream, left: Int): numbers.client.Stream =
       if (left == 0) client else fill(client.send(0L), left - 1)
     for {
