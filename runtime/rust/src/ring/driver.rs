@@ -1,8 +1,9 @@
-//! What drives a session whose other side is in another process: the hook by which the two places where a side waits or
-//! disconnects without its peer noticing call the transport.
+//! What drives a session whose other side is in another process: the hook by which a side calls the transport where it
+//! waits, disconnects or sends without its peer noticing.
 //!
-//! Sessions within a process have none. Those that have one are begun in the mode in which every message is swapped, so
-//! a side knows from its position alone that it has none, and does not read the header.
+//! Sessions within a process have none. Those that have one are begun in the mode in which messages are swapped, so a
+//! side knows from its position alone that it has none, and does not read the header. `link::collect` says which messages
+//! of such a session are stored all the same.
 
 use std::sync::Arc;
 use std::time::Instant;

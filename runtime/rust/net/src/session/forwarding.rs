@@ -16,7 +16,7 @@
 //!
 //! [`Session::forward_until`] returns in one of two ways. If it has found nothing, `waits` has established 1, 2 or 3. If
 //! [`COLLECTED`] bytes are pending, which it could not write, it has established 4. But 4 ends when the bytes are
-//! written, also if that is done by the same thread before it releases `core`. So whoever writes after forwarding
+//! written, also if that is done by the same thread before it releases `core`. So the thread that writes after forwarding
 //! forwards again if bytes were pending: [`Session::forward_and_write`].
 //!
 //! `flush` clears `is_due` before it takes `core`. So if a thread finds `is_due` set after it has released `core`, the
