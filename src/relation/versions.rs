@@ -243,9 +243,12 @@ fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
             );
         }
         Mismatch::Limit(message, _) => {
+            let first = match mixture {
+                Mixture::OldClient => "clients",
+                Mixture::OldServer => "servers",
+            };
             return format!(
-                "change the limits of `{}` and of other messages that its sender sends in one release, and those of messages in the \
-                 other direction in another",
+                "change this limit of `{}` in a release of its own, in which {first} go first",
                 message.name
             );
         }

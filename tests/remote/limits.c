@@ -1,9 +1,14 @@
 /* Limits of protocols: a sender gets an error, and a receiver refuses what a peer without limits sends. */
 #include <unistd.h>
 
+#include "bounded_entries_net.h"
 #include "bounded_net.h"
+#include "bounded_texts_net.h"
 #include "check.h"
+#include "raw.h"
+#include "unbounded_entries_net.h"
 #include "unbounded_net.h"
+#include "unbounded_texts_net.h"
 
 static const char address[] = "unix:limits.sock";
 
@@ -21,6 +26,31 @@ static void *connect_narrow(void *context)
 {
     (void)context;
     CHECK(bounded_client_connect(address, NULL, &narrow) == DUO_OK);
+    return NULL;
+}
+
+static unbounded_texts_client_items_t wide_texts;
+static unbounded_entries_client_items_t wide_entries;
+
+static void *connect_texts(void *context)
+{
+    (void)context;
+    CHECK(unbounded_texts_client_connect(address, NULL, &wide_texts) == DUO_OK);
+    return NULL;
+}
+
+static void *connect_entries(void *context)
+{
+    (void)context;
+    CHECK(unbounded_entries_client_connect(address, NULL, &wide_entries) == DUO_OK);
+    return NULL;
+}
+
+static void *greet(void *context)
+{
+    unbounded_client_open_t client;
+    (void)context;
+    CHECK(unbounded_client_connect("unix:greeting.sock", NULL, &client) != DUO_OK);
     return NULL;
 }
 
@@ -86,10 +116,99 @@ static void senders(void)
     CHECK(bounded_server_open_recv(server, &message) == DUO_CLOSED);
 }
 
+/* The greeting of a client, as the system carries it. */
+static size_t greeting(uint8_t *bytes, size_t room)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "greeting.sock"};
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    (void)unlink(at.sun_path);
+    CHECK(bind(listener, (const struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 1) == 0);
+    pthread_t thread = start(greet, NULL);
+    int socket = accept(listener, NULL, NULL);
+    ssize_t size = recv(socket, bytes, room, 0);
+    CHECK(size > 0);
+    CHECK(close(socket) == 0 && close(listener) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    return (size_t)size;
+}
+
+/* What is announced beyond a limit is refused before any of it has arrived: after `at_most`, and after a bound. */
+static void announced(void)
+{
+    static const char *const frames[] = {"02 05", "03 07"};
+    uint8_t bytes[512];
+    size_t size = greeting(bytes, sizeof bytes);
+    for (int which = 0; which < 2; which++) {
+        duo_listener *listener;
+        bounded_server_open_t server;
+        bounded_open_t message;
+        CHECK(duo_listen(address, NULL, &listener) == DUO_OK);
+        int raw = raw_connect(address);
+        raw_send(raw, bytes, size);
+        CHECK(bounded_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
+        raw_send_hex(raw, frames[which]);
+        CHECK(bounded_server_open_recv_within(server, UINT64_C(20000000000), &message) == DUO_BROKEN);
+        CHECK(close(raw) == 0);
+        duo_listener_close(listener);
+    }
+}
+
+/* Limits where type parameters have arguments. */
+static void arguments(void)
+{
+    duo_listener *listener;
+    bounded_texts_server_items_t texts;
+    bounded_entries_server_items_t entries;
+    bounded_texts_items_t text;
+    bounded_entries_items_t entry;
+    duo_str three[] = {DUO_STR(""), DUO_STR(""), DUO_STR("")};
+    for (int which = 0; which < 3; which++) {
+        CHECK(duo_listen(address, NULL, &listener) == DUO_OK);
+        pthread_t thread = start(connect_texts, NULL);
+        CHECK(bounded_texts_server_accept(listener, DUO_FOREVER, &texts) == DUO_OK);
+        CHECK(pthread_join(thread, NULL) == 0);
+        duo_list_str_t many = {three, which == 2 ? 3 : 2};
+        duo_str item = which == 1 ? DUO_STR("123456") : DUO_STR("12345");
+        duo_status sent = which == 2 ? unbounded_texts_client_items_send_many(wide_texts, many, &wide_texts)
+                                     : unbounded_texts_client_items_send_item(wide_texts, item, &wide_texts);
+        CHECK(sent == DUO_OK);
+        CHECK(DUO_FLUSH(wide_texts) == DUO_OK);
+        duo_status expected = which == 0 ? DUO_OK : DUO_BROKEN;
+        CHECK(bounded_texts_server_items_recv(texts, &text) == expected);
+        if (expected == DUO_OK) {
+            (void)bounded_texts_server_items_close(text.as.item.next);
+            bounded_texts_items_free(&text);
+        }
+        (void)unbounded_texts_client_items_close(wide_texts);
+        duo_listener_close(listener);
+    }
+    for (int which = 0; which < 2; which++) {
+        CHECK(duo_listen(address, NULL, &listener) == DUO_OK);
+        pthread_t thread = start(connect_entries, NULL);
+        CHECK(bounded_entries_server_accept(listener, DUO_FOREVER, &entries) == DUO_OK);
+        CHECK(pthread_join(thread, NULL) == 0);
+        free_entry_t large = {DUO_STR("123456789"), {NULL, 0}};
+        duo_list_free_entry_t many = {&large, 1};
+        if (which == 0) large.title = DUO_STR("12345678");
+        CHECK(unbounded_entries_client_items_send_many(wide_entries, many, &wide_entries) == DUO_OK);
+        CHECK(DUO_FLUSH(wide_entries) == DUO_OK);
+        duo_status expected = which == 0 ? DUO_OK : DUO_BROKEN;
+        CHECK(bounded_entries_server_items_recv(entries, &entry) == expected);
+        if (expected == DUO_OK) {
+            (void)bounded_entries_server_items_close(entry.as.many.next);
+            bounded_entries_items_free(&entry);
+        }
+        (void)unbounded_entries_client_items_close(wide_entries);
+        duo_listener_close(listener);
+    }
+}
+
 int main(void)
 {
     CHECK(chdir(FOLDER) == 0);
     receivers();
     senders();
+    announced();
+    arguments();
     return 0;
 }

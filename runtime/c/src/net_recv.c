@@ -60,6 +60,9 @@ static duo_status look_at_message(const duo_net *net, const duo_state *state, du
         frame->head += taken;
     }
     if (size < wire->least || size > wire->most || size > net->takes) return DUO_BROKEN;
+    /* A limit holds before the payload has arrived. */
+    const duo_wire *entries = wire->entries;
+    if (entries != NULL && entries->kind == DUO_WIRE_LIMIT && size > entries->count) return DUO_BROKEN;
     if (size > net->memory) return DUO_TOO_LARGE;
     frame->size = (size_t)size;
     if (there - frame->head >= frame->size) return DUO_OK;

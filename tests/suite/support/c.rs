@@ -252,7 +252,7 @@ pub fn tls_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
         objects: &[],
         includes: &[],
         flags: &[],
-        shim: &[],
+        runtime: &[],
         folder: &folder,
     };
     let objects = library.objects();

@@ -69,10 +69,8 @@ impl<'a> Wires<'a> {
         let least = encoding.size.least;
         let row = self.row("DUO_WIRE_STRUCT", "0", least, &first, parts.len(), NO_TAG);
         self.rows.push(row);
-        let at_most = message.at_most.map(|limit| limit.most);
-        let can_exceed = |most: u64| encoding.size.most.is_none_or(|size| most < size);
-        let limit = at_most.filter(|most| Some(*most) == encoding.limit && is_checked(*most));
-        let limit = limit.filter(|most| can_exceed(*most));
+        // Bounds limit a payload as `at_most` does: a receiver refuses what is larger before it has arrived.
+        let limit = encoding.limit.filter(|most| is_checked(*most));
         if let Some(most) = limit {
             let whole = self.add_parts(&[(self.rows.len() - 1, "0".to_owned(), 0)]);
             let row = self.row("DUO_WIRE_LIMIT", "0", least, &whole, most as usize, NO_TAG);
