@@ -113,7 +113,7 @@ static duo_status connect_until(int descriptor, const duo_tls *tls, const char *
 {
     bool is_socket;
     duo_net_terms terms = {0, 0};
-    duo_problem ignored, *problem = options->problem != NULL ? options->problem : &ignored;
+    duo_problem ignored = {""}, *problem = options->problem != NULL ? options->problem : &ignored;
     duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
     duo_net_stream stream = duo_net_plain(descriptor, is_socket);
     if (status == DUO_OK && tls != NULL) status = tls->begin(tls, host, &stream, problem);
