@@ -153,7 +153,7 @@ void duo_listener_stop(duo_listener *listener)
 /* The stream of a new connection; false if memory ran out. */
 static bool secure(const duo_listener *listener, duo_net_greeting *greeting, duo_net_stream stream)
 {
-    duo_problem problem;
+    duo_problem problem = {""};
     greeting->stage = listener->tls != NULL ? DUO_NET_SHAKES_HANDS : DUO_NET_GREETS;
     bool is_ready = listener->tls == NULL || listener->tls->begin(listener->tls, NULL, &stream, &problem) == DUO_OK;
     greeting->stream = stream;
@@ -276,7 +276,7 @@ static void report(const duo_listener *listener, const duo_problem *problem)
 static void shake_hands(const duo_listener *listener, duo_net_greeting *greeting)
 {
     const duo_net_stream *stream = &greeting->stream;
-    duo_problem problem;
+    duo_problem problem = {""};
     duo_status status = stream->kind->shake_hands(stream, &greeting->events, &problem);
     if (status == DUO_EMPTY) return;
     greeting->events = POLLIN;
@@ -307,7 +307,7 @@ typedef enum step { WAIT, DECIDE, END } step;
 
 static step continue_greeting(const duo_listener *listener, duo_net_greeting *greeting, duo_net_found *found)
 {
-    duo_problem problem;
+    duo_problem problem = {""};
     duo_status status = DUO_OK;
     *found = DUO_NET_MORE;
     if (greeting->stage == DUO_NET_SHAKES_HANDS) shake_hands(listener, greeting);

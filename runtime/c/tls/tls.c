@@ -166,7 +166,7 @@ static duo_status read_all(duo_tls_context *context, const duo_tls_options *opti
 
 duo_status duo_tls_new(const duo_tls_options *options, duo_tls **tls, duo_problem *problem)
 {
-    duo_problem ignored;
+    duo_problem ignored = {""};
     *tls = NULL;
     if (problem == NULL) problem = &ignored;
     duo_tls_context *made = duo_allocate(sizeof *made);
