@@ -6,11 +6,11 @@ use crate::diagnostic::{Diagnostic, counted};
 use crate::name::Name;
 use crate::protocol::text::type_text;
 use crate::protocol::{
-    Definition, Lengths, Limit, Message, Next, Parameter, Program, Protocol, State, Type,
+    Definition, Lengths, Limit, Message, Next, Parameter, Program, Protocol, State, StateId, Type,
 };
 use crate::source::Span;
 use crate::wire::Sizes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 pub const RULE: Rule = Rule {
     name: "unusable-limit",
@@ -20,8 +20,13 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// How many parts a type may have that has bounds in aliases: what generated code knows about it is as long.
+/// How many parts a type may have that has bounds in aliases: what generated code knows about it is as long. Arguments with more
+/// parts are not followed.
 const MOST_PARTS: usize = 1000;
+
+/// How often the states of a protocol are visited with other arguments. A state that exchanges its arguments may be reached with very
+/// many; limits are then checked for the first of them.
+const MOST_VISITS: usize = 10_000;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     if findings.has_any(&["recursive-type"]) {
@@ -31,6 +36,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let sizes = Sizes::of(program);
     for protocol in &program.protocols {
         too_small(protocol, &sizes, findings);
+    }
+    // Otherwise there may be no end of arguments.
+    if !findings.has_any(&["expanding-recursion"]) {
+        too_small_for_arguments(program, &sizes, findings);
     }
     let seeker = Seeker {
         program,
@@ -106,12 +115,155 @@ fn too_small(protocol: &Protocol, sizes: &Sizes, findings: &mut Findings) {
                 .label(format!("at most {most}"))
                 .related(message.span, format!("takes at least {least}"))
                 .note("every message above its limit is refused, so this one could never be sent")
-                .help(format!(
-                    "raise the limit to at least {} B, or give this message a limit of its own",
-                    one.least
-                )),
+                .fix(
+                    "raise the limit, or give this message a limit of its own",
+                    one.limit.span,
+                    format!("{} B", one.least),
+                    false,
+                ),
         );
     }
+}
+
+/// Reports limits that are too small for the arguments with which a state is reached: first those that a protocol gives itself, then
+/// those of its instances.
+fn too_small_for_arguments(program: &Program, sizes: &Sizes, findings: &mut Findings) {
+    let mut known = BTreeSet::new();
+    for (at, protocol) in program.protocols.iter().enumerate() {
+        let own = 0..protocol
+            .states
+            .first()
+            .map_or(0, |state| state.parameters.len());
+        let own = own.map(|index| Type::Parameter(u32::try_from(index).unwrap_or(u32::MAX)));
+        let found = too_small_from(protocol, sizes, own.collect(), None);
+        for one in found {
+            known.insert((at, one.limit.span.start));
+            findings.error(one.error(program));
+        }
+    }
+    for instance in &program.instances {
+        let id = instance.protocol;
+        let arguments = instance.arguments.clone();
+        let found = too_small_from(program.protocol(id), sizes, arguments, Some(instance.span));
+        for one in found {
+            if !known.contains(&(id.index(), one.limit.span.start)) {
+                findings.error(one.error(program));
+            }
+        }
+    }
+}
+
+/// A message that is larger than its limit with the arguments that its state is given at a place.
+struct TooSmallThere<'a> {
+    protocol: &'a Protocol,
+    limit: Limit,
+    least: u64,
+    state: &'a State,
+    message: &'a Name,
+    arguments: Vec<Type>,
+    place: Span,
+}
+
+impl TooSmallThere<'_> {
+    fn error(&self, program: &Program) -> Diagnostic {
+        let (state, message) = (&self.state.name, self.message);
+        let parameters = self.state.parameters.iter().zip(&self.arguments);
+        let given = parameters.map(|(parameter, argument)| {
+            let argument = type_text(program, &self.protocol.start().parameters, argument);
+            format!("`{}` = `{argument}`", parameter.name)
+        });
+        let given: Vec<String> = given.collect();
+        let text = format!(
+            "message `{message}` of state `{state}` is larger than its limit with {}",
+            given.join(", ")
+        );
+        let (least, most) = (bytes(self.least), bytes(self.limit.most));
+        Diagnostic::error(RULE.name, self.place, text)
+            .label(format!("with these arguments it takes at least {least}"))
+            .related(self.limit.span, format!("at most {most}"))
+            .note("every message above its limit is refused, so this one could never be sent")
+            .help(format!(
+                "raise the limit to at least {} B, or use smaller types",
+                self.least
+            ))
+    }
+}
+
+/// The messages of all states that are reached from the start with these arguments: at most one for each limit and place. `place` is
+/// where the arguments are written, if that is not in the protocol.
+fn too_small_from<'a>(
+    protocol: &'a Protocol,
+    sizes: &Sizes,
+    arguments: Vec<Type>,
+    place: Option<Span>,
+) -> Vec<TooSmallThere<'a>> {
+    let messages = protocol.states.iter().flat_map(|state| &state.messages);
+    if messages.clone().all(|message| message.at_most.is_none()) {
+        return Vec::new();
+    }
+    // Another number of arguments is reported where names are resolved.
+    let fits = |(id, arguments): &(StateId, Vec<Type>)| {
+        let state = protocol.states.get(id.index());
+        state.is_some_and(|state| state.parameters.len() == arguments.len())
+    };
+    let first = (StateId::new(0), arguments);
+    if !fits(&first) {
+        return Vec::new();
+    }
+    let mut seen = HashSet::from([first.clone()]);
+    let mut open = vec![(first, place)];
+    let mut found: Vec<TooSmallThere<'a>> = Vec::new();
+    while let Some(((id, arguments), at)) = open.pop() {
+        let state = protocol.state(id);
+        let given = at.filter(|_| !state.parameters.is_empty());
+        let encodings = sizes
+            .messages(state, &arguments)
+            .zip(sizes.messages(state, &[]));
+        for ((encoding, open_encoding), message) in encodings.zip(&state.messages) {
+            let least = encoding.size.least;
+            // What is too large with any arguments is reported there.
+            let any = open_encoding.size.least;
+            let limit = message.at_most;
+            let limit = limit.filter(|limit| limit.most < least && limit.most >= any);
+            let is_known = |limit: &Limit| {
+                let mut found = found.iter();
+                found.any(|one| one.limit.span == limit.span && Some(one.place) == given)
+            };
+            if let (Some(limit), Some(place)) = (limit.filter(|it| !is_known(it)), given) {
+                found.push(TooSmallThere {
+                    protocol,
+                    limit,
+                    least,
+                    state,
+                    message: &message.name,
+                    arguments: arguments.clone(),
+                    place,
+                });
+            }
+            if let Next::State {
+                state,
+                arguments: next,
+            } = &message.next
+            {
+                let next = next.iter().map(|ty| ty.substitute(&arguments));
+                let next = (*state, next.collect::<Vec<Type>>());
+                let is_small = parts(&next.1) <= MOST_PARTS;
+                let is_first = next.1.is_empty() || seen.len() < MOST_VISITS;
+                if fits(&next) && is_small && is_first && seen.insert(next.clone()) {
+                    open.push((next, place.or(Some(message.next_span))));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn parts(types: &[Type]) -> usize {
+    let mut count = 0;
+    for ty in types {
+        ty.walk(&mut |_| count += 1);
+    }
+    count
 }
 
 fn bytes(count: u64) -> String {

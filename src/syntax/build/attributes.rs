@@ -201,12 +201,26 @@ impl<'a> Builder<'a> {
     /// A size in bytes; what is wrong with it is reported.
     fn bytes(&mut self, size: &Quantity) -> Option<u64> {
         let Some(unit) = &size.unit else {
+            if matches!(size.number, None | Some(0)) {
+                return self.fits(size, 1);
+            }
             let error = Diagnostic::error("syntax", size.span, "this size has no unit");
-            let number = &self.text[size.span.range()];
-            let help = format!("write `{number} B`, `{number} KiB` or `{number} MiB`");
-            self.report(error.help(help));
+            let end = Span {
+                start: size.span.end,
+                ..size.span
+            };
+            let error = error.note("the units of sizes are `B`, `KiB` (1,024 bytes) and `MiB`");
+            self.report(error.fix("if it is a number of bytes", end, " B", false));
             return None;
         };
+        if unit.text().starts_with('_') {
+            let text = "a number is written without `_`";
+            let error = Diagnostic::error("syntax", size.span, text);
+            let number = self.text[size.span.range()].replace('_', "");
+            let repaired = format!("{number} B");
+            self.report(error.fix("if it is a number of bytes", size.span, repaired, false));
+            return None;
+        }
         let known = UNITS.iter().find(|(word, _)| *word == unit.text());
         let Some((_, bytes)) = known else {
             let text = format!("there is no unit `{unit}`");
@@ -217,17 +231,32 @@ impl<'a> Builder<'a> {
                 "m" | "mb" | "mib" => Some("MiB"),
                 _ => None,
             };
-            let error = match near {
-                Some(near) => {
+            let is_gib = matches!(
+                unit.text().to_ascii_lowercase().as_str(),
+                "g" | "gb" | "gib"
+            );
+            let mebibytes = size.number.filter(|_| is_gib);
+            let mebibytes = mebibytes.and_then(|number| number.checked_mul(1 << 10));
+            let error = match (near, mebibytes) {
+                (Some(near), _) => {
                     let help = format!("did you mean `{near}`?");
                     error.fix(help, unit.span, near, false)
                 }
-                None => error,
+                (None, Some(number)) => {
+                    let repaired = format!("{number} MiB");
+                    error.fix("write it like this", size.span, repaired, false)
+                }
+                (None, None) => error,
             };
             self.report(error.note("the units of sizes are `B`, `KiB` (1,024 bytes) and `MiB`"));
             return None;
         };
-        match size.number.and_then(|number| number.checked_mul(*bytes)) {
+        self.fits(size, *bytes)
+    }
+
+    /// The number of bytes, if it is neither 0 nor too large; otherwise that is reported.
+    fn fits(&mut self, size: &Quantity, bytes: u64) -> Option<u64> {
+        match size.number.and_then(|number| number.checked_mul(bytes)) {
             Some(0) => {
                 let error =
                     Diagnostic::error("syntax", size.span, "a limit of 0 bytes allows no payload");

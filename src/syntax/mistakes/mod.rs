@@ -7,6 +7,7 @@
 mod item;
 mod messages;
 mod outside;
+mod sizes;
 mod state;
 mod types;
 
@@ -19,6 +20,7 @@ impl<'a> Context<'a> {
     /// What is wrong, if it is one of these mistakes.
     pub(super) fn special(&self) -> Option<Diagnostic> {
         let anywhere = self.comment().or_else(|| self.dashed_name());
+        let anywhere = anywhere.or_else(|| self.in_number());
         anywhere.or_else(|| match self.rule {
             Rule::tail_piece => Some(self.outside()),
             Rule::header_piece => self.in_header(),

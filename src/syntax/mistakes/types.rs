@@ -1,5 +1,6 @@
 //! Mistakes in payloads and types.
 
+use super::sizes::bare_number;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::failure::Context;
 use crate::syntax::grammar::Rule;
@@ -23,6 +24,10 @@ impl<'a> Context<'a> {
                 self.error("the bound of a list is a whole number")
                     .help("write the largest number of elements, such as `[u32; 1000]`"),
             ),
+            _ if self.expects(";") && self.expects("]") && !is_start => {
+                self.bound_without_semicolon()
+            }
+            (_, ";") if in_payload => Some(self.semicolon_in_payload()),
             (_, "&" | "*") if is_start => Some(self.error("payloads are always owned").fix(
                 "write the type alone",
                 self.found_span(),
@@ -67,18 +72,30 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// `T[]` and `T[n]`.
+    /// `T[]`, `T[n]` and `T[..n]`.
     fn list_after(&self) -> Option<Diagnostic> {
-        let close = (1..=2).find(|count| self.token_ahead(*count) == "]")?;
+        let close = (1..=5).find(|count| self.token_ahead(*count) == "]")?;
+        let between = self.here.end..self.ahead(close).start;
+        let most = bare_number(self.piece[between].trim());
+        if most.is_none() && close > 2 {
+            return None;
+        }
         let item = self.path_before();
         let name = &self.piece[item.clone()];
         if name.is_empty() {
+            let help = match most {
+                Some(most) => format!("write `[T; {most}]`"),
+                None => "write `[T]`".to_owned(),
+            };
             return Some(
                 self.error("the brackets of a list go around the type of its elements")
-                    .help("write `[T]`"),
+                    .help(help),
             );
         }
         let whole = item.start..self.ahead(close).end;
+        if let Some(most) = most {
+            return Some(self.with_bound(name, &most, whole));
+        }
         let error = self.error("the brackets of a list go around the type of its elements");
         Some(error.fix(
             "write it like this",
@@ -89,7 +106,7 @@ impl<'a> Context<'a> {
     }
 
     /// The range of the path right before the token that does not fit: `a::b` in `x: a::b[`.
-    fn path_before(&self) -> Range<usize> {
+    pub(super) fn path_before(&self) -> Range<usize> {
         let text = &self.piece[..self.last.end];
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         let mut start = text.trim_end_matches(is_part).len();

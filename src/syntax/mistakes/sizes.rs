@@ -1,0 +1,289 @@
+//! Mistakes in bounds of types, and in the sizes of `#[at_most(...)]`.
+
+use crate::diagnostic::Diagnostic;
+use crate::syntax::failure::Context;
+use crate::syntax::tokens::tokens;
+use std::ops::Range;
+
+/// What `#[at_most]` looks like.
+const WRITE_SIZE: &str = "write a whole number and a unit, such as `#[at_most(64 KiB)]`";
+
+/// Where a number is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In `#[at_most(...)]`.
+    Size,
+    /// After the `;` of a list.
+    Items,
+    /// In the brackets of `str<...>`.
+    Bytes,
+}
+
+/// A number as users write it, and what can be wrong with it.
+struct Written {
+    what: &'static str,
+    /// The same as it is written here, if there is such a number.
+    repaired: Option<String>,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn in_number(&self) -> Option<Diagnostic> {
+        if self.before == "at_most" && self.found != "(" {
+            return self.without_parentheses();
+        }
+        let (place, start) = self.place()?;
+        let closing = match place {
+            Place::Size => ')',
+            Place::Items => ']',
+            Place::Bytes => '>',
+        };
+        let rest = &self.piece[start..];
+        let line = rest.lines().next().unwrap_or_default();
+        let end = start + line.find(closing)?;
+        if self.here.start > end {
+            return None;
+        }
+        let text = &self.piece[start..end];
+        let at = start + (text.len() - text.trim_start().len())..start + text.trim_end().len();
+        let text = text.trim();
+        if text.is_empty() {
+            let error = || self.error("`#[at_most]` needs a size").help(WRITE_SIZE);
+            return (place == Place::Size).then(error);
+        }
+        let Some(written) = Written::of(text, place) else {
+            let error = || {
+                let text = format!("expected a size, found `{text}`");
+                self.error_at(at.clone(), text).help(WRITE_SIZE)
+            };
+            return (place == Place::Size && !has_several(text)).then(error);
+        };
+        let error = self.error_at(at.clone(), written.what);
+        Some(match written.repaired {
+            Some(repaired) => error.fix("write it like this", self.span(at), repaired, false),
+            None => error.help(match place {
+                Place::Size => WRITE_SIZE,
+                Place::Items => "write the largest number of elements, such as `[u32; 1000]`",
+                Place::Bytes => "write the largest number of bytes, such as `str<255>`",
+            }),
+        })
+    }
+
+    /// `#[at_most 5 B]` and `#[at_most = 5 B]`.
+    fn without_parentheses(&self) -> Option<Diagnostic> {
+        let start = self.last.end;
+        let end = start + self.piece[start..].lines().next()?.find(']')?;
+        let error = self
+            .error_at(
+                start..end,
+                "the size of `at_most` is written in parentheses",
+            )
+            .label("here");
+        let size = self.piece[start..end].trim_start_matches(['=', ':', ' ', '\t']);
+        let size = size.trim();
+        Some(
+            match size.starts_with(|letter: char| letter.is_ascii_digit()) {
+                true => {
+                    let repaired = format!("({size})");
+                    error.fix("write it like this", self.span(start..end), repaired, false)
+                }
+                false => error.help(WRITE_SIZE),
+            },
+        )
+    }
+
+    /// Where a number is expected around the token that does not fit, and where the text in its place begins.
+    fn place(&self) -> Option<(Place, usize)> {
+        let before: Vec<Range<usize>> = tokens(self.piece, 0)
+            .take_while(|at| at.end <= self.last.end)
+            .collect();
+        let token = |back: usize| {
+            let at = before.len().checked_sub(back + 1)?;
+            Some(&self.piece[before[at].clone()])
+        };
+        if let Some(start) = self.size_start(&before) {
+            return Some((Place::Size, start));
+        }
+        let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+        // The number, or a part of it, may have been accepted.
+        let back = usize::from(token(0).is_some_and(is_number));
+        let start = before[before.len().checked_sub(back + 1)?].end;
+        match token(back)? {
+            ";" if self.is_in_list(&before) => Some((Place::Items, start)),
+            "<" if matches!(token(back + 1)?, "str" | "bytes") => Some((Place::Bytes, start)),
+            _ => None,
+        }
+    }
+
+    /// Where the argument of an `at_most` begins whose parentheses are open.
+    fn size_start(&self, before: &[Range<usize>]) -> Option<usize> {
+        let is = |at: usize, text: &str| self.piece[before[at].clone()] == *text;
+        let open = (0..before.len()).rev().find(|at| is(*at, "("))?;
+        let is_open = !(open..before.len()).any(|at| is(at, ")") || is(at, "]"));
+        let name = open.checked_sub(1).filter(|at| is(*at, "at_most"))?;
+        let bracket = name.checked_sub(1).filter(|at| is(*at, "["))?;
+        let is_attribute = bracket.checked_sub(1).is_some_and(|at| is(at, "#"));
+        (is_open && is_attribute).then(|| before[open].end)
+    }
+
+    /// Whether the last bracket that is open is that of a list.
+    fn is_in_list(&self, before: &[Range<usize>]) -> bool {
+        let mut open = Vec::new();
+        for at in before {
+            match &self.piece[at.clone()] {
+                sign @ ("(" | "[" | "{" | "<") => open.push(sign),
+                ")" | "]" | "}" | ">" => {
+                    open.pop();
+                }
+                _ => {}
+            }
+        }
+        open.last() == Some(&"[")
+    }
+
+    /// `[T 5]` and `[T, 5]`.
+    pub(super) fn bound_without_semicolon(&self) -> Option<Diagnostic> {
+        let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+        let error = || self.error("the bound of a list comes after a `;`");
+        if is_number(self.found) {
+            return Some(error().fix("add it", self.end_of_last(), ";", false));
+        }
+        let is_comma = self.found == "," && is_number(self.token_ahead(1));
+        is_comma.then(|| error().fix("write a `;`", self.found_span(), ";", false))
+    }
+
+    /// A `;` in a payload: `a(u8; 5)`, `a(u8; str)` or `a(u8;)`.
+    pub(super) fn semicolon_in_payload(&self) -> Diagnostic {
+        let next = self.token_ahead(1);
+        let item = self.path_before();
+        let name = &self.piece[item.clone()];
+        if next.starts_with(|first: char| first.is_ascii_digit()) && !name.is_empty() {
+            let whole = item.start..self.ahead(1).end;
+            let repaired = format!("[{name}; {next}]");
+            return self
+                .error("the brackets of a list go around its type and its bound")
+                .fix("write it like this", self.span(whole), repaired, false);
+        }
+        let error = self.error("the entries of a payload are separated by commas, not semicolons");
+        match next {
+            ")" => error.fix("remove it", self.found_span(), "", false),
+            _ => error.fix("write a comma", self.found_span(), ",", false),
+        }
+    }
+
+    /// `T[5]`: the type with the bound, in each way that it may be meant.
+    pub(super) fn with_bound(&self, name: &str, most: &str, whole: Range<usize>) -> Diagnostic {
+        let span = self.span(whole);
+        let list = format!("[{name}; {most}]");
+        let error = self.error("the brackets of a list go around its type and its bound");
+        let is_bytes = matches!(name, "bytes" | "byte" | "Bytes");
+        let is_text = matches!(
+            name.to_ascii_lowercase().as_str(),
+            "str" | "string" | "text" | "char" | "varchar"
+        );
+        if !is_bytes && !is_text || self.declared.is_type(name) && !matches!(name, "str" | "bytes")
+        {
+            return error.fix("write it like this", span, list, false);
+        }
+        let (ty, what) = if is_bytes {
+            ("bytes", "bytes")
+        } else {
+            ("str", "text")
+        };
+        let words = match is_bytes {
+            true => format!("if it is at most {most} {what}"),
+            false => format!("if it is {what} of at most {most} bytes"),
+        };
+        let error = error.fix(words, span, format!("{ty}<{most}>"), false);
+        match name {
+            "str" | "bytes" => error.fix(
+                format!("if it is a list of at most {most} items"),
+                span,
+                list,
+                false,
+            ),
+            _ => error,
+        }
+    }
+}
+
+/// Whether a text has several parts that are separated by commas, each of which may be correct.
+fn has_several(text: &str) -> bool {
+    text.contains(',')
+}
+
+/// The number in `[5]`, `[..5]` and `[..=5]` without what precedes it.
+pub(super) fn bare_number(text: &str) -> Option<String> {
+    let text = text.trim_start_matches("..").trim_start_matches(['=', ' ']);
+    let digits = text.replace('_', "");
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(digits)
+}
+
+impl Written {
+    fn of(text: &str, place: Place) -> Option<Written> {
+        let wrong = |what, repaired| Some(Written { what, repaired });
+        if text.starts_with('-') {
+            return wrong("a size cannot be negative", None);
+        }
+        let unquoted = text.trim_matches('"');
+        let plain = unquoted
+            .trim_start_matches("..")
+            .trim_start_matches(['<', '=', ' ']);
+        let digits = plain.find(|letter: char| !letter.is_ascii_digit() && letter != '_');
+        let (number, rest) = plain.split_at(digits.unwrap_or(plain.len()));
+        if !number.starts_with(|first: char| first.is_ascii_digit()) {
+            return None;
+        }
+        let number = number.replace('_', "");
+        let (fraction, unit) = match rest.strip_prefix('.') {
+            Some(rest) => {
+                let end = rest.find(|letter: char| !letter.is_ascii_digit());
+                let (fraction, unit) = rest.split_at(end.unwrap_or(rest.len()));
+                (Some(fraction), unit.trim())
+            }
+            None => (None, rest.trim()),
+        };
+        let bytes = bytes_of(unit);
+        let whole = exact(&number, fraction.unwrap_or_default(), bytes);
+        let repaired = match (place, unit, fraction) {
+            (Place::Size, "", None) => Some(number),
+            (Place::Size, _, None) if bytes.is_some() => Some(format!("{number} {unit}")),
+            (Place::Size, _, _) => whole.map(|whole| format!("{whole} B")),
+            (Place::Items | Place::Bytes, _, _) => whole.map(|whole| whole.to_string()),
+        };
+        let what = if fraction.is_some() {
+            "a size is a whole number"
+        } else if plain.contains('_') {
+            "a number is written without `_`"
+        } else if plain != unquoted {
+            "a limit is one number, the most that is allowed"
+        } else if !unit.is_empty() && place == Place::Items && bytes.is_some() {
+            "the bound of a list is a number of items, without a unit"
+        } else if !unit.is_empty() && place == Place::Bytes && bytes.is_some() {
+            "the bound of a type is a number of bytes, without a unit"
+        } else if unquoted != text {
+            "a size is written without quotes"
+        } else {
+            return None;
+        };
+        wrong(what, repaired)
+    }
+}
+
+/// How many bytes a unit has; 1 without a unit.
+fn bytes_of(unit: &str) -> Option<u64> {
+    match unit {
+        "" | "B" => Some(1),
+        "KiB" => Some(1 << 10),
+        "MiB" => Some(1 << 20),
+        _ => None,
+    }
+}
+
+/// A decimal number of units in bytes, if it is a whole number of them.
+fn exact(number: &str, fraction: &str, bytes: Option<u64>) -> Option<u64> {
+    let scale = 10_u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let digits: u64 = format!("{number}{fraction}").parse().ok()?;
+    let scaled = digits.checked_mul(bytes?)?;
+    scaled.is_multiple_of(scale).then_some(scaled / scale)
+}
