@@ -58,9 +58,8 @@ fn a_transport_that_panics_twice_ends_the_session() {
     let far = far.into_inner().expect("nothing panics here");
     let mut far = far.expect("`open` calls this");
     let mut out = Encoder::new();
-    let mut forward = || far.forward(&mut out, usize::MAX, usize::MAX).0;
     let ended = loop {
-        let forwarded = forward();
+        let (forwarded, _) = far.forward(&mut out, usize::MAX, usize::MAX);
         if forwarded != Forwarded::Message {
             break forwarded;
         }

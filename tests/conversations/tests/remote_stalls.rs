@@ -220,7 +220,7 @@ fn wakers_may_use_a_shared_sender() {
         let counting = thread::spawn(|| count(server));
         let has_sent = sent.recv_timeout(LONG).expect("the waker is called");
         expected += u64::from(has_sent);
-        while let Poll::Pending = sending.as_mut().poll(&mut context) {
+        while sending.as_mut().poll(&mut context).is_pending() {
             thread::sleep(Duration::from_millis(1));
         }
         break counting;
