@@ -21,23 +21,18 @@
 //! own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works once
 //! more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].
-//!
-//! A failed attempt to take a lock orders nothing by itself. So there is a full fence between setting `again` or
-//! `unpublished` and trying `core`, and another between releasing `core` and reading them: either the attempt finds
-//! the lock free, or the thread that has released it sees the flag.
 
-mod forwarding;
 mod side;
 mod writing;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{fence, AtomicBool, AtomicU8};
+use std::sync::atomic::{AtomicBool, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Arrival, Encoder, FarEnd, Open, Role, Why, Woken};
+use duologue::transport::{Arrival, Encoder, FarEnd, Forwarded, Open, Role, Why, Woken};
 
 use crate::frame::{self, Allowed, Frame};
 use crate::input::Input;
@@ -46,7 +41,6 @@ use crate::timer::{self, What};
 use crate::watch::Watch;
 use crate::{flush, watch};
 
-use forwarding::Next;
 pub(crate) use writing::Written;
 
 /// A run is written when this much has been collected.
@@ -116,8 +110,6 @@ pub(crate) struct Session {
     why: AtomicU8,
     /// Whether `flush` will look after this session.
     pub(crate) is_due: AtomicBool,
-    /// Whether `timer` will, because a wake-up may be missed.
-    will_look: AtomicBool,
     watch: Watch,
 }
 
@@ -133,8 +125,6 @@ struct Core {
     waker: Option<Waker>,
     /// Whether the session is over for the side in this process. Its last bytes may still have to be written.
     is_closed: bool,
-    /// How often the far end has found nothing since it last forwarded something, where it may miss its wake-up.
-    quiet_looks: u32,
     /// When the connection is closed even though its last bytes were not written.
     lingers_until: Option<Instant>,
 }
@@ -146,19 +136,10 @@ impl Core {
     }
 }
 
-/// How long a thread waits for the connection to take what it writes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Patience {
-    None,
-    /// For a limited time at each write. What is not written by then is lost.
-    Brief,
-    Endless,
-}
-
 /// What has to be done when no lock is held, and how the work before that is done.
 struct After {
-    /// How long this thread waits for the connection to take what it writes.
-    patience: Patience,
+    /// Whether this thread waits for the connection to take what it writes.
+    may_wait: bool,
     /// The first waiter; nearly always the only one, for which nothing is allocated.
     woken: Option<Woken>,
     more_woken: Vec<Woken>,
@@ -166,23 +147,20 @@ struct After {
     far: Option<FarEnd>,
     closes: bool,
     flushes: bool,
-    /// The far end may miss its wake-up, and has to look again after this time.
-    looks_after: Option<Duration>,
     /// The connection did not take everything.
     writes: bool,
     lingers: Option<Instant>,
 }
 
 impl After {
-    fn new(patience: Patience) -> After {
+    fn new(may_wait: bool) -> After {
         After {
-            patience,
+            may_wait,
             woken: None,
             more_woken: Vec::new(),
             far: None,
             closes: false,
             flushes: false,
-            looks_after: None,
             writes: false,
             lingers: None,
         }
@@ -201,7 +179,6 @@ impl After {
             && self.far.is_none()
             && !self.closes
             && !self.flushes
-            && self.looks_after.is_none()
             && !self.writes
             && self.lingers.is_none()
     }
@@ -240,7 +217,6 @@ pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8
                 has_written: true,
                 waker: None,
                 is_closed: false,
-                quiet_looks: 0,
                 lingers_until: None,
             }),
             again: AtomicBool::new(false),
@@ -250,7 +226,6 @@ pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8
             never_waits: AtomicBool::new(false),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
-            will_look: AtomicBool::new(false),
             watch: Watch::new(),
         });
         lock(&begun.core).waker = Some(Waker::from(Arc::clone(&begun)));
@@ -282,40 +257,32 @@ impl Session {
     /// caller is the side.
     fn run(self: &Arc<Session>) {
         self.again.store(true, SeqCst);
-        self.run_again(Patience::Endless);
+        self.run_again(true);
     }
 
-    fn run_again(self: &Arc<Session>, patience: Patience) {
-        loop {
-            // See "Locks": after `again` was set, or `core` was released.
-            fence(SeqCst);
-            if !self.again.load(SeqCst) {
-                return;
-            }
+    fn run_again(self: &Arc<Session>, may_wait: bool) {
+        while self.again.load(SeqCst) {
             let Some(core) = try_lock(&self.core) else {
                 return;
             };
-            let after = self.work(core, patience, |_, _| {});
+            let after = self.work(core, may_wait, |_, _| {});
             self.finish_once(after);
         }
     }
 
     /// Does something, and works off what the side in this process has done in the meantime. The caller has to
     /// [`finish`](Session::finish), without a lock.
-    fn with_core(&self, patience: Patience, act: impl FnOnce(&mut Core, &mut After)) -> After {
-        self.work(lock(&self.core), patience, act)
+    fn with_core(&self, may_wait: bool, act: impl FnOnce(&mut Core, &mut After)) -> After {
+        self.work(lock(&self.core), may_wait, act)
     }
 
     fn work(
         &self,
         mut core: MutexGuard<'_, Core>,
-        patience: Patience,
+        may_wait: bool,
         act: impl FnOnce(&mut Core, &mut After),
     ) -> After {
-        let mut after = After::new(match self.never_waits.load(Relaxed) {
-            true => Patience::None,
-            false => patience,
-        });
+        let mut after = After::new(may_wait && !self.never_waits.load(Relaxed));
         act(&mut core, &mut after);
         while self.again.swap(false, SeqCst) {
             self.forward(&mut core, &mut after);
@@ -326,9 +293,9 @@ impl Session {
 
     /// Does what has to be done without a lock, and works once more if another thread found the lock taken.
     fn finish(self: &Arc<Session>, after: After) {
-        let patience = after.patience;
+        let may_wait = after.may_wait;
         self.finish_once(after);
-        self.run_again(patience);
+        self.run_again(may_wait);
     }
 
     fn finish_once(self: &Arc<Session>, after: After) {
@@ -343,11 +310,6 @@ impl Session {
         } else if after.flushes && !self.is_due.swap(true, Relaxed) {
             flush::later(self);
         }
-        if let Some(pause) = after.looks_after {
-            if !self.will_look.swap(true, SeqCst) {
-                timer::at(Instant::now() + pause, What::Look, self);
-            }
-        }
         if let Some(deadline) = after.lingers {
             timer::at(deadline, What::Linger, self);
         }
@@ -356,10 +318,47 @@ impl Session {
         for woken in after.woken.into_iter().chain(after.more_woken) {
             guarded(|| woken.wake());
         }
-        // As in `run_again`.
-        fence(SeqCst);
         if self.unpublished.load(SeqCst) {
             self.publish_rest();
+        }
+    }
+
+    /// Forwards what the side in this process has sent, and arms the far end for what it sends next.
+    fn forward(&self, core: &mut Core, after: &mut After) {
+        while core.far.role() == Role::Receives {
+            if core.pending() >= COLLECTED {
+                // The connection takes nothing at the moment: the rest stays in the ring. What has to be written is
+                // with `watch`, or with a caller that waits.
+                after.writes = true;
+                return;
+            }
+            let (forwarded, woken) = core.far.forward(&mut core.out, self.terms.theirs);
+            after.wake(woken);
+            match forwarded {
+                Forwarded::Message => {
+                    if core.far.role() != Role::Receives || core.pending() >= COLLECTED {
+                        self.write(core, after);
+                    }
+                }
+                Forwarded::Nothing => {
+                    let Some(waker) = &core.waker else { return };
+                    if core.far.arm(waker) {
+                        break;
+                    }
+                }
+                Forwarded::Left => return self.leave(core, after, Why::Left, &frame::LEFT),
+                Forwarded::TooLarge => {
+                    return self.leave(core, after, Why::TooLarge, &frame::TOO_LARGE);
+                }
+            }
+        }
+        match core.far.role() {
+            Role::Over => self.end(core, after),
+            Role::Sends if self.is_abandoned.load(SeqCst) => {
+                self.leave(core, after, Why::Left, &frame::LEFT);
+            }
+            Role::Sends => {}
+            Role::Receives => after.flushes |= core.pending() > 0,
         }
     }
 
@@ -380,11 +379,9 @@ impl Session {
                         }
                         continue;
                     }
-                    let (length, mut more) = (payload.end, 0);
-                    let (payload, following) = (&bytes[payload], &bytes[length..]);
-                    let memory = self.terms.memory;
-                    let arrived = (core.far).arrive(tag, payload, following, memory, &mut more);
-                    input.start += length + more;
+                    let length = payload.end;
+                    let arrived = core.far.arrive(tag, &bytes[payload], self.terms.memory);
+                    input.start += length;
                     match arrived {
                         Ok(Arrival::Published(woken)) => {
                             after.wake(woken);

@@ -11,7 +11,7 @@ use crate::floor::barrier;
 use crate::floor::cpu::Cpu;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::PendingWake;
-use crate::ring::driver::{Ahead, Why};
+use crate::ring::driver::Why;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::Pipe;
@@ -26,15 +26,6 @@ pub enum Then {
     Turn,
     /// The session is over.
     End,
-}
-
-/// Who has the driver of a session forward what was stored inside a run (see `link::collect`).
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Forwards {
-    /// The sender itself, before it publishes.
-    Sender,
-    /// The caller, after the message is published and no lock is held: [`Pipe::driver_at_segment`].
-    Caller,
 }
 
 /// The outcome of sending a message.
@@ -108,7 +99,6 @@ impl Pipe {
         index: u8,
         payload: P,
         then: Then,
-        forwards: Forwards,
     ) -> Sent<P> {
         debug_assert!(self.at() == self.at().in_state(stays));
         if then == Then::Stay && self.at().is_inside(layout.segment()) {
@@ -118,10 +108,6 @@ impl Pipe {
         }
         if !self.at().is_plain() || self.at().is_lapping() || self.at().begins_run() {
             // Where a run or a segment may begin, or a session is not plain.
-            let is_stored = self.collects_in(layout);
-            if self.at().is_near() && !(is_stored && then == Then::Stay) {
-                self.copy().let_forward(then, forwards);
-            }
             if self.at().begins_used_line()
                 && layout.may_begin_segment(self.at().line())
                 && !self.copy().has_room()
@@ -129,12 +115,9 @@ impl Pipe {
                 let left = Left::Leaving(self);
                 return Sent::Noticed(Err(Unsent { payload, left }));
             }
-            // Inside a run, the last message to a far end is announced: see `link::collect`.
-            let is_announced = then == Then::End && self.is_inside_collected_run();
-            let swaps = self.at().always_swaps() && !is_stored && !is_announced
-                || !stays && self.at().begins_run();
+            let swaps = self.at().always_swaps() || !stays && self.at().begins_run();
             let is_task = || {
-                !self.at().is_plain() && !is_stored
+                !self.at().is_plain()
                     || self.at().begins_run() && self.flags_of_peer().load(Relaxed).is_task()
             };
             if swaps || then != Then::End && is_task() {
@@ -150,65 +133,6 @@ impl Pipe {
         }
         // SAFETY: the slot is free (there is space), it belongs to the sender, and the payload fits.
         unsafe { self.store(layout, index, payload, then, false) }
-    }
-
-    /// Publishes the messages that `next` returns, which are not the last ones and whose payloads have no destructor, in
-    /// the current line, with one swap. Returns the sender's next pipe and the receiver if it waits; `None` if there are
-    /// no messages, or a segment may begin here.
-    #[inline(always)]
-    pub(crate) fn send_line<P>(
-        self,
-        layout: &Layout,
-        index: u8,
-        next: &mut impl FnMut() -> Option<P>,
-    ) -> Option<Result<(Pipe, Option<PendingWake>), Left>> {
-        debug_assert!(self.at().always_swaps() && !mem::needs_drop::<P>());
-        if !layout.fits::<P>(index) || layout.may_begin_segment(self.at().line()) {
-            return None;
-        }
-        let (mut last, mut stamp) = (self.copy(), LineWord::EMPTY);
-        let mut at = Some(self.at());
-        while let Some((here, payload)) = at.and_then(|at| Some((self.moved(at), next()?))) {
-            // SAFETY: the slot is free, because a line does not begin a segment in which there is no space, it belongs
-            // to the sender, and the payload fits.
-            unsafe { here.write(layout, payload) };
-            stamp = match stamp {
-                LineWord::EMPTY => here.stamp(layout, index, Then::Stay),
-                stamp => here.at().with().with_indexes_of(stamp),
-            };
-            if index > 0 {
-                stamp = stamp.with_index(index, layout, here.at().slot());
-            }
-            at = here.at().next_slot(layout.per_line());
-            last = here;
-        }
-        if stamp == LineWord::EMPTY {
-            return None;
-        }
-        let old = self.word_in(layout).swap(stamp, AcqRel);
-        if old.is_dead() {
-            return Some(Err(Left::Alone(last)));
-        }
-        // SAFETY: the swap lowered the peer's flag.
-        let pending = (old.is_awaited()).then(|| unsafe { last.pending_wake() });
-        Some(Ok((last.stepped(layout, Then::Stay), pending)))
-    }
-
-    /// Inside a run to a far end: has the driver forward what was sent before, unless the caller does. See
-    /// `link::collect`.
-    #[cold]
-    #[inline(never)]
-    fn let_forward(self, then: Then, forwards: Forwards) {
-        if !self.is_inside_collected_run() || forwards == Forwards::Caller {
-            return;
-        }
-        // As in `has_room`: a transport of the program's own may panic.
-        let leaves = LeavesInPanic(self.copy());
-        self.let_driver_forward(match then {
-            Then::Stay => Ahead::More,
-            Then::Turn | Then::End => Ahead::Last,
-        });
-        mem::forget(leaves);
     }
 
     /// Publishes a message that is not the last one, by a store. `is_inside`: it stays, and [`Position::is_inside`].
@@ -389,7 +313,6 @@ impl Pipe {
                 // SAFETY: as in `send`.
                 unsafe { self.write(self.layout(), payload) };
                 let stamp = self.stamp(self.layout(), index, Then::End);
-                let swaps = swaps || self.at().always_swaps();
                 let Some(waits) = self.publish_last(stamp, swaps, waits) else {
                     // SAFETY: the receiver is gone, and a payload of this type was written here.
                     return Err(unsafe { self.taken_back() });

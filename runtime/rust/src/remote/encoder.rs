@@ -1,8 +1,5 @@
 //! Where encoded payloads are collected until they are written.
 
-use super::bounds::Coding;
-use super::wire::Wire;
-
 /// How deeply lists may be nested, so that neither side recurses without a limit.
 pub(crate) const DEEPEST: u32 = 256;
 
@@ -64,37 +61,6 @@ impl Encoder {
         drop(self.bytes.drain(..count));
     }
 
-    /// Appends the frame of the message with this index: the index plus 1, the number of bytes of the payload unless that
-    /// is fixed, and the payload as `C` encodes it. Appends nothing and returns false if the payload takes more than
-    /// `largest` bytes, has lists that are nested too deeply, or has a value that is longer than its bound.
-    #[inline]
-    pub(crate) fn frame<P: Wire, C: Coding<P>>(
-        &mut self,
-        index: u8,
-        payload: &P,
-        largest: usize,
-    ) -> bool {
-        let start = self.bytes.len();
-        let length = match P::SIZE.fixed() {
-            Some(fixed) => {
-                self.bytes.reserve(fixed + 2);
-                self.count(u64::from(index) + 1);
-                C::put(payload, self);
-                fixed
-            }
-            None => {
-                self.count(u64::from(index) + 1);
-                self.counted(|out| C::put(payload, out))
-            }
-        };
-        if length > largest || self.is_refused {
-            self.bytes.truncate(start);
-            self.is_refused = false;
-            return false;
-        }
-        true
-    }
-
     /// Encodes the items of a list.
     #[inline]
     pub(crate) fn nested(&mut self, put: impl FnOnce(&mut Encoder)) {
@@ -107,8 +73,8 @@ impl Encoder {
         self.depth -= 1;
     }
 
-    /// Appends a value preceded by the number of its bytes, which is returned.
-    fn counted(&mut self, put: impl FnOnce(&mut Encoder)) -> usize {
+    /// Appends a value preceded by the number of its bytes.
+    pub(crate) fn counted(&mut self, put: impl FnOnce(&mut Encoder)) {
         let start = self.bytes.len();
         // Most values take less than 128 bytes, so their count takes one.
         self.bytes.push(0);
@@ -116,7 +82,7 @@ impl Encoder {
         let length = self.bytes.len() - start - 1;
         if length < 128 {
             self.bytes[start] = length as u8;
-            return length;
+            return;
         }
         let (mut count, mut digits) = ([0; 10], 0);
         let mut rest = length as u64;
@@ -132,6 +98,5 @@ impl Encoder {
         let _one = self
             .bytes
             .splice(start..=start, count[..digits].iter().copied());
-        length
     }
 }

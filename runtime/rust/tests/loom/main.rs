@@ -4,7 +4,6 @@
 
 extern crate duologue_runtime as duologue;
 
-mod far;
 mod forgotten;
 #[path = "../sessions/golden.rs"]
 mod golden;

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{FarEnd, Role, Why};
 
-use super::{code, try_lock, After, Core, Next, Patience, Session, COLLECTED};
+use super::{code, try_lock, After, Core, Session, COLLECTED};
 use crate::frame;
 use crate::stream::{is_early, left};
 use crate::timer::What;
-use crate::{flush, watch};
+use crate::watch;
 
 /// How long the last bytes of a session may take to write, if the connection takes none of them.
 const LAST_WRITE: Duration = Duration::from_secs(5);
@@ -28,11 +28,7 @@ pub(crate) enum Written {
 impl Session {
     /// Writes everything, or as much as possible if this thread must not wait.
     pub(super) fn write(&self, core: &mut Core, after: &mut After) {
-        let deadline = match after.patience {
-            Patience::None => Some(Instant::now()),
-            Patience::Brief => Some(Instant::now() + LAST_WRITE),
-            Patience::Endless => None,
-        };
+        let deadline = (!after.may_wait).then(Instant::now);
         self.write_until(core, after, deadline);
     }
 
@@ -73,34 +69,7 @@ impl Session {
             }
         }
         core.written = 0;
-        // The last frame that was collected may have gone beyond.
-        core.out.clear(2 * COLLECTED);
-    }
-
-    /// Forwards and writes. If the connection accepted nothing at first and then everything, more is forwarded: nothing
-    /// else would look at what was left in the ring. `until`: as in [`Session::write_until`], instead of what `after`
-    /// says.
-    pub(super) fn forward_and_write(
-        &self,
-        core: &mut Core,
-        after: &mut After,
-        next: Next,
-        until: Option<Option<Instant>>,
-    ) {
-        loop {
-            self.forward_until(core, after, next);
-            let is_stalled = core.pending() >= COLLECTED;
-            if core.is_closed {
-                break;
-            }
-            match until {
-                Some(deadline) => self.write_until(core, after, deadline),
-                None => self.write(core, after),
-            }
-            if !is_stalled || core.pending() > 0 || core.is_closed {
-                break;
-            }
-        }
+        core.out.clear(COLLECTED);
     }
 
     /// Whether the peer has been silent for too long, or the connection has ended.
@@ -160,14 +129,13 @@ impl Session {
     /// not wait, the session is over for the side in this process, and the connection is closed later.
     fn write_last(&self, core: &mut Core, after: &mut After, why: Why, patience: Option<Duration>) {
         let now = Instant::now();
-        let may_wait = after.patience != Patience::None;
-        let deadline = if may_wait {
+        let deadline = if after.may_wait {
             patience.map(|patience| now + patience)
         } else {
             Some(now)
         };
         self.write_until(core, after, deadline);
-        if may_wait || core.pending() == 0 {
+        if after.may_wait || core.pending() == 0 {
             return self.close(core, after, why);
         }
         self.conclude(core, after, why);
@@ -194,23 +162,16 @@ impl Session {
 
     /// Writes what was collected and forwards more, without waiting.
     pub(crate) fn write_on(self: &Arc<Session>) -> Written {
-        self.write_and(|session, core, after| session.forward(core, after))
-    }
-
-    fn write_and(
-        self: &Arc<Session>,
-        forward: impl FnOnce(&Session, &mut Core, &mut After),
-    ) -> Written {
         let Some(core) = try_lock(&self.core) else {
             // Another thread works at the moment, and may collect more without writing it.
             return Written::Unknown;
         };
         let mut written = Written::Everything;
-        let mut after = self.work(core, Patience::None, |core, after| {
+        let mut after = self.work(core, false, |core, after| {
             let before = core.pending();
             self.write(core, after);
             if !core.is_closed {
-                forward(self, core, after);
+                self.forward(core, after);
             } else if core.pending() == 0 {
                 self.close(core, after, Why::Left);
             } else if core.pending() < before {
@@ -224,12 +185,9 @@ impl Session {
         written
     }
 
-    /// Forwards and writes what has been collected for too long. Returns whether to try again later.
+    /// Writes what has been collected for too long. Returns whether to try again later.
     pub(crate) fn flush(self: &Arc<Session>) -> bool {
-        let written = self.write_and(|session, core, after| {
-            session.forward_and_write(core, after, Next::Awaited, None);
-        });
-        match written {
+        match self.write_on() {
             Written::Everything => false,
             Written::Some => {
                 watch::until_written(self);
@@ -244,13 +202,6 @@ impl Session {
         match what {
             What::Pulse => self.pulse(),
             What::Linger => self.linger(),
-            What::Look => {
-                self.will_look.store(false, SeqCst);
-                if self.flush() {
-                    flush::again(self);
-                }
-                None
-            }
         }
     }
 
@@ -258,7 +209,7 @@ impl Session {
     fn linger(self: &Arc<Session>) -> Option<Instant> {
         let mut next = None;
         // No thread holds the lock for long: nobody waits for a session that is over.
-        let after = self.with_core(Patience::None, |core, after| {
+        let after = self.with_core(false, |core, after| {
             next = core.lingers_until;
             if next.is_some_and(|deadline| left(deadline).is_none()) {
                 self.close(core, after, Why::Left);
@@ -276,7 +227,7 @@ impl Session {
         let pulse = self.terms.pulse()?;
         if let Some(core) = try_lock(&self.core) {
             let is_gone = core.waker.is_none();
-            let after = self.work(core, Patience::None, |core, after| {
+            let after = self.work(core, false, |core, after| {
                 let is_quiet = !mem::replace(&mut core.has_written, false);
                 let promises = self.terms.our_heartbeat > 0;
                 if is_quiet && promises && !core.is_closed && core.pending() == 0 {
@@ -304,7 +255,7 @@ impl Session {
             if !self.is_full.load(SeqCst) && input.ended.is_none() {
                 input.read(&*self.stream, Some(Instant::now()));
             }
-            let after = self.work(core, Patience::None, |core, after| {
+            let after = self.work(core, false, |core, after| {
                 if core.far.role() != Role::Over {
                     self.publish(&mut input, core, after);
                 }
