@@ -21,13 +21,17 @@
 //! own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works once
 //! more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
 //! [`After`].
+//!
+//! A failed attempt to take a lock orders nothing by itself. So there is a full fence between setting `again` or
+//! `unpublished` and trying `core`, and another between releasing `core` and reading them: either the attempt finds
+//! the lock free, or the thread that has released it sees the flag.
 
 mod side;
 mod writing;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU8};
+use std::sync::atomic::{fence, AtomicBool, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -261,7 +265,12 @@ impl Session {
     }
 
     fn run_again(self: &Arc<Session>, may_wait: bool) {
-        while self.again.load(SeqCst) {
+        loop {
+            // See "Locks": after `again` was set, or `core` was released.
+            fence(SeqCst);
+            if !self.again.load(SeqCst) {
+                return;
+            }
             let Some(core) = try_lock(&self.core) else {
                 return;
             };
@@ -318,6 +327,8 @@ impl Session {
         for woken in after.woken.into_iter().chain(after.more_woken) {
             guarded(|| woken.wake());
         }
+        // As in `run_again`.
+        fence(SeqCst);
         if self.unpublished.load(SeqCst) {
             self.publish_rest();
         }

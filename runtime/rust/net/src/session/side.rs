@@ -1,5 +1,6 @@
 //! What the side in this process requests from its session: to wait, to write, and to be woken.
 
+use std::sync::atomic::fence;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, MutexGuard};
 use std::task::Wake;
@@ -49,6 +50,7 @@ impl Session {
         // In this order: the other thread needs `input`, and may have released `core` before it could see the flag.
         drop(input);
         self.unpublished.store(true, SeqCst);
+        fence(SeqCst);
         if let Some(core) = try_lock(&self.core) {
             let after = self.work(core, false, |_, _| {});
             self.finish(after);
