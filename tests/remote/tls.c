@@ -148,6 +148,9 @@ static void names(void)
     stop(&listening);
     begin(&listening, "tls://127.0.0.1:0", party("ca", "elsewhere-server"));
     CHECK(attempt(listening.address, party_named("ca", "client", "elsewhere.example"), &problem) == DUO_OK);
+    /* OpenSSL would check nothing for the first, and accept all names below the second. */
+    CHECK(attempt(listening.address, party_named("ca", "client", ""), &problem) == DUO_TLS);
+    CHECK(attempt(listening.address, party_named("ca", "client", ".example"), &problem) == DUO_TLS);
     stop(&listening);
 }
 
@@ -320,6 +323,7 @@ static void options_that_are_wrong(void)
     } all[] = {
         {{.authorities = empty, .chain = chain, .key = key}, "the text of the authorities for TLS: there is no certificate in it"},
         {{.authorities = ca, .chain = key, .key = key}, "the text of the certificate for TLS: there is no certificate in it"},
+        {{.authorities = chain, .chain = chain, .key = key}, "the text of the authorities for TLS: a certificate in it is not that of an authority"},
         {{.authorities = ca, .chain = chain, .key = chain}, "the text of the key for TLS: there is no private key in it that is not encrypted"},
         {{.authorities = ca, .chain = chain, .key = other}, "the text of the key for TLS: "},
         {{.authorities = ca, .chain = chain}, "the key for TLS: set the name of its file, or its text, in `duo_tls_options`"},
@@ -338,6 +342,11 @@ static void options_that_are_wrong(void)
     const duo_tls_options absent = {.authorities_file = "none.pem", .chain = chain, .key = key};
     CHECK(duo_tls_new(&absent, &tls, &problem) == DUO_SYSTEM && errno == ENOENT);
     check_text("library", problem.text, "cannot read `none.pem`: No such file or directory");
+    /* What has been read before leaves no reason behind. */
+    char below[512];
+    snprintf(below, sizeof below, "%s/ca.pem/below", CERTIFICATES);
+    const duo_tls_options beneath = {.authorities = ca, .chain = chain, .key_file = below};
+    CHECK(duo_tls_new(&beneath, &tls, &problem) == DUO_SYSTEM && errno == ENOTDIR);
 }
 
 /* Peers that stall in the handshake, or send a byte now and then, take no more than their time, and hold up nobody. */

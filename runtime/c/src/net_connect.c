@@ -56,7 +56,7 @@ static duo_status no_answer(const duo_net_stream *stream, const uint8_t *bytes, 
     int reason = errno;
     if (stream->kind->explain(stream, problem)) return DUO_TLS;
     errno = reason;
-    if (status != DUO_LOST || !is_alert(bytes)) return status;
+    if (status != DUO_LOST || stream->state != NULL || !is_alert(bytes)) return status;
     duo_net_explain(problem, "%s", DUO_NET_SPEAKS_TLS);
     return DUO_TLS;
 }
@@ -77,7 +77,7 @@ static duo_status greet(const duo_net_stream *stream, const duo_wire_protocol *p
     bool begins = answer.verdict < DUO_VERDICT_UNKNOWN_PROTOCOL;
     size_t rest = begins ? DUO_NET_ANSWER : DUO_NET_REFUSAL;
     status = duo_net_read_all(stream, bytes + DUO_NET_HEAD, rest, until);
-    if (status != DUO_OK) return status;
+    if (status != DUO_OK) return no_answer(stream, bytes, problem, status);
     if (!duo_net_read_answer(bytes, DUO_NET_HEAD + rest, &answer)) return DUO_BROKEN;
     if (!begins) {
         if (options->refusal != NULL) *options->refusal = (duo_refusal){answer.verdict, answer.wait};

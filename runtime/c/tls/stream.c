@@ -12,8 +12,8 @@
 
 #include "tls.h"
 
-/* How much is given to OpenSSL at once. */
-enum { MOST_WRITTEN = 1 << 20 };
+/* A peer that sends records without data does not hold a thread up for longer than this many take. */
+enum { MOST_RECORDS = 32 };
 
 static duo_tls_state *state_of(const duo_net_stream *stream)
 {
@@ -33,6 +33,7 @@ static int read_socket(BIO *bio, char *bytes, size_t size, size_t *done)
         *done = (size_t)count;
         return 1;
     }
+    state->is_dry = true;
     if (count == 0) state->has_ended = true;
     else if (errno != EAGAIN) state->read_error = errno;
     BIO_set_retry_read(bio);
@@ -78,12 +79,16 @@ static void make_method(void)
     else BIO_meth_free(made);
 }
 
-/* Why an operation of OpenSSL is not done: an error number. */
-static int reason_of(duo_tls_state *state, int result)
+/*
+ * Why an operation of OpenSSL is not done: an error number. Must follow the operation directly, because it takes what
+ * OpenSSL reports to this thread.
+ */
+static int take_reason(duo_tls_state *state, int result)
 {
     switch (SSL_get_error(state->ssl, result)) {
     case SSL_ERROR_WANT_READ: return state->read_error != 0 ? state->read_error : state->has_ended ? ECONNRESET : EAGAIN;
     case SSL_ERROR_WANT_WRITE: return state->write_error != 0 ? state->write_error : EAGAIN;
+    case SSL_ERROR_ZERO_RETURN: state->has_ended = true; return ECONNRESET;
     default:
         if (!state->has_failed) duo_tls_describe(state, &state->problem);
         state->has_failed = true;
@@ -102,12 +107,18 @@ static ptrdiff_t read_tls(const duo_net_stream *stream, void *bytes, size_t size
 {
     duo_tls_state *state = state_of(stream);
     if (state->has_failed) return fail(EPROTO);
-    size_t done = 0;
-    ERR_clear_error();
-    int result = SSL_read_ex(state->ssl, bytes, size, &done);
-    if (result > 0) return (ptrdiff_t)done;
-    if (SSL_get_error(state->ssl, result) == SSL_ERROR_ZERO_RETURN) return 0;
-    return fail(reason_of(state, result));
+    /* A record need not have data. EAGAIN is to mean that the socket has nothing. */
+    for (unsigned records = 1;; records++) {
+        size_t done = 0;
+        state->is_dry = false;
+        ERR_clear_error();
+        int result = SSL_read_ex(state->ssl, bytes, size, &done);
+        if (result > 0) return (ptrdiff_t)done;
+        int error = SSL_get_error(state->ssl, result);
+        if (error == SSL_ERROR_ZERO_RETURN) return 0;
+        if (error != SSL_ERROR_WANT_READ || state->is_dry || records == MOST_RECORDS)
+            return fail(take_reason(state, result));
+    }
 }
 
 static ptrdiff_t write_tls(const duo_net_stream *stream, const void *bytes, size_t size)
@@ -116,8 +127,15 @@ static ptrdiff_t write_tls(const duo_net_stream *stream, const void *bytes, size
     if (state->has_failed) return fail(EPROTO);
     size_t done = 0;
     ERR_clear_error();
-    int result = SSL_write_ex(state->ssl, bytes, size < MOST_WRITTEN ? size : MOST_WRITTEN, &done);
-    return result > 0 ? (ptrdiff_t)done : fail(reason_of(state, result));
+    int result = SSL_write_ex(state->ssl, bytes, size, &done);
+    if (result > 0) return (ptrdiff_t)done;
+    /* A part of a request for new keys has arrived. Until the rest has, nothing can be written, and no caller waits for it. */
+    if (SSL_get_error(state->ssl, result) == SSL_ERROR_WANT_READ) {
+        duo_net_explain(&state->problem, "the other side has divided a message of TLS");
+        state->has_failed = true;
+        return fail(EPROTO);
+    }
+    return fail(take_reason(state, result));
 }
 
 static bool has_more(const duo_net_stream *stream)
@@ -155,7 +173,7 @@ static duo_status shake_hands(const duo_net_stream *stream, short *events, duo_p
         return DUO_TLS;
     }
     *events = SSL_want_write(state->ssl) ? POLLOUT : POLLIN;
-    int reason = reason_of(state, result);
+    int reason = take_reason(state, result);
     if (reason == EAGAIN) return DUO_EMPTY;
     if (!is_tls(state)) {
         if (state->has_failed) send_alert(state);
@@ -200,6 +218,8 @@ static void free_tls(const duo_net_stream *stream)
 /* What the certificate of a listener must be for: an IP address, or a name. */
 static bool expect(SSL *ssl, const char *name)
 {
+    /* OpenSSL would check nothing for an empty name, and any name below one that begins with a dot. */
+    if (name[0] == '\0' || name[0] == '.') return false;
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
     struct in6_addr address;
     bool is_address = inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1;

@@ -6,6 +6,7 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
 
 #include "tls.h"
 
@@ -53,6 +54,8 @@ static duo_status open_source(duo_bytes text, const char *file, const char *what
         made->bio = BIO_new_mem_buf(text.data, (int)text.size);
         return made->bio != NULL ? DUO_OK : DUO_NO_MEMORY;
     }
+    /* The end of the file before is reported as an error. */
+    ERR_clear_error();
     made->bio = BIO_new_file(file, "r");
     if (made->bio != NULL) return DUO_OK;
     int reason = ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_SYS ? ERR_GET_REASON(ERR_peek_error()) : ENOENT;
@@ -92,6 +95,11 @@ static duo_status read_certificates(duo_tls_context *context, const source *from
         duo_status status = next_certificate(from, &found, problem);
         if (status == DUO_EMPTY && is_first) return blame(from, "there is no certificate in it", problem);
         if (status != DUO_OK) return status == DUO_EMPTY ? DUO_OK : status;
+        if (!are_own && X509_check_ca(found) == 0) {
+            /* It would be trusted as a peer. */
+            X509_free(found);
+            return blame(from, "a certificate in it is not that of an authority", problem);
+        }
         bool is_added = are_own ? add_own(context->client, found, is_first) && add_own(context->server, found, is_first)
                                 : add_authority(context, found);
         X509_free(found);
@@ -173,6 +181,8 @@ duo_status duo_tls_new(const duo_tls_options *options, duo_tls **tls, duo_proble
     if (made == NULL) return DUO_NO_MEMORY;
     memset(made, 0, sizeof *made);
     ERR_clear_error();
+    /* The threads of the runtime may still write when the program ends. No other use of OpenSSL may come first. */
+    (void)OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     made->tls.begin = duo_tls_begin;
     made->client = new_context(TLS_client_method());
     made->server = new_context(TLS_server_method());

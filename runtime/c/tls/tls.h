@@ -19,7 +19,7 @@ typedef struct duo_tls_context {
     char *name;
 } duo_tls_context;
 
-/* What a connection is about. */
+/* A connection. The errors in it stay. */
 typedef struct duo_tls_state {
     SSL *ssl;
     /* The socket itself. */
@@ -35,6 +35,8 @@ typedef struct duo_tls_state {
     bool has_ended;
     int read_error;
     int write_error;
+    /* The last read of the socket has found nothing. */
+    bool is_dry;
     /* Nothing may be done any more; `problem` says why. */
     bool has_failed;
     duo_problem problem;
