@@ -181,8 +181,6 @@ duo_status duo_tls_new(const duo_tls_options *options, duo_tls **tls, duo_proble
     if (made == NULL) return DUO_NO_MEMORY;
     memset(made, 0, sizeof *made);
     ERR_clear_error();
-    /* The threads of the runtime may still write when the program ends. No other use of OpenSSL may come first. */
-    (void)OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     made->tls.begin = duo_tls_begin;
     made->client = new_context(TLS_client_method());
     made->server = new_context(TLS_server_method());

@@ -45,9 +45,6 @@ typedef struct duo_tls_options {
 /*
  * DUO_TLS: a text is malformed or empty, or the key is not that of the certificate; `problem`, unless it is NULL, says
  * which. DUO_SYSTEM: a file cannot be read; see `errno` and `problem`. DUO_NO_MEMORY.
- *
- * Initializes OpenSSL without its cleanup at exit, unless the program has initialized it before: threads of this runtime
- * may still be writing then.
  */
 DUO_MUST_CHECK duo_status duo_tls_new(const duo_tls_options *options, duo_tls **tls, duo_problem *problem);
 
