@@ -219,10 +219,10 @@ fn too_small_from<'a>(
         let encodings = sizes
             .messages(state, &arguments)
             .zip(sizes.messages(state, &[]));
-        for ((encoding, open_encoding), message) in encodings.zip(&state.messages) {
+        for ((encoding, of_any), message) in encodings.zip(&state.messages) {
             let least = encoding.size.least;
             // What is too large with any arguments is reported there.
-            let any = open_encoding.size.least;
+            let any = of_any.size.least;
             let limit = message.at_most;
             let limit = limit.filter(|limit| limit.most < least && limit.most >= any);
             let is_known = |limit: &Limit| {

@@ -50,6 +50,16 @@ struct Side<'a> {
     span: Span,
 }
 
+impl<'a> Side<'a> {
+    fn of(ty: &Type, lengths: &'a Lengths, span: Span) -> Side<'a> {
+        Side {
+            ty: ty.clone(),
+            lengths,
+            span,
+        }
+    }
+}
+
 /// The parts that are still to visit.
 struct Search<'a> {
     pairs: Vec<Pair<'a>>,
@@ -172,11 +182,8 @@ impl<'a> Limits<'a> {
         let entries = entries[0].iter().zip(entries[1]);
         for ((our, their), (ty, other)) in entries.zip(our_types.into_iter().zip(their_types)) {
             let around = least.saturating_sub(self.least(&ty));
-            let sides = [(our, ty), (their, other)].map(|(entry, ty)| Side {
-                ty,
-                lengths: &entry.lengths,
-                span: entry.ty_span,
-            });
+            let sides = [(our, &ty), (their, &other)]
+                .map(|(entry, ty)| Side::of(ty, &entry.lengths, entry.ty_span));
             let path = our.name.text().to_owned();
             search.add(around, sides, path, !our.is_derived);
         }
@@ -209,14 +216,10 @@ impl<'a> Limits<'a> {
         if sends.is_some_and(|most| most <= receives) {
             return None;
         }
-        let unit = match &pair.sides[0].ty {
-            Type::List(item) => self.least(item),
-            Type::Builtin(_)
-            | Type::Option(_)
-            | Type::Tuple(_)
-            | Type::Named(_)
-            | Type::Parameter(_)
-            | Type::Endpoint(_) => 1,
+        let unit = if let Type::List(item) = &pair.sides[0].ty {
+            self.least(item)
+        } else {
+            1
         };
         let count = receives.saturating_add(1);
         let content = count.saturating_mul(unit);
@@ -231,26 +234,15 @@ impl<'a> Limits<'a> {
     fn visit(&self, pair: &Pair<'a>, around: u64, search: &mut Search<'a>) {
         let [left, right] = &pair.sides;
         let inside = |items: [&Type; 2], at: usize| {
-            [(left, items[0]), (right, items[1])].map(|(side, ty)| Side {
-                ty: ty.clone(),
-                lengths: side.lengths.part(at),
-                span: side.span,
-            })
+            [(left, items[0]), (right, items[1])]
+                .map(|(side, ty)| Side::of(ty, side.lengths.part(at), side.span))
         };
         match (&left.ty, &right.ty) {
             // A list with an item begins with a count, and an option with a value with 1.
             (Type::List(ours), Type::List(theirs)) | (Type::Option(ours), Type::Option(theirs)) => {
                 let around = around.saturating_add(1);
-                let item = match &left.ty {
-                    Type::List(_) => "[]",
-                    Type::Builtin(_)
-                    | Type::Option(_)
-                    | Type::Tuple(_)
-                    | Type::Named(_)
-                    | Type::Parameter(_)
-                    | Type::Endpoint(_) => "",
-                };
-                let path = pair.path.clone() + item;
+                let is_list = matches!(left.ty, Type::List(_));
+                let path = pair.path.clone() + if is_list { "[]" } else { "" };
                 search.add(around, inside([ours, theirs], 0), path, pair.is_named);
             }
             (Type::Tuple(ours), Type::Tuple(theirs)) => {
@@ -293,11 +285,8 @@ impl<'a> Limits<'a> {
             (Definition::Struct(ours), Definition::Struct(theirs)) => {
                 let whole = around.saturating_add(self.least(&pair.sides[0].ty));
                 for (our, their) in ours.iter().zip(theirs) {
-                    let sides = [our, their].map(|field| Side {
-                        ty: field.ty.clone(),
-                        lengths: &field.lengths,
-                        span: field.ty_span,
-                    });
+                    let sides = [our, their];
+                    let sides = sides.map(|it| Side::of(&it.ty, &it.lengths, it.ty_span));
                     let around = whole.saturating_sub(self.least(&our.ty));
                     search.add(around, sides, format!("{}.{}", pair.path, our.name), true);
                 }
@@ -309,11 +298,8 @@ impl<'a> Limits<'a> {
                     let whole = entries.saturating_add(of_count(position as u64));
                     let whole = whole.saturating_add(around);
                     for (entry, other) in our.entries.iter().zip(&their.entries) {
-                        let sides = [entry, other].map(|entry| Side {
-                            ty: entry.ty.clone(),
-                            lengths: &entry.lengths,
-                            span: entry.ty_span,
-                        });
+                        let sides = [entry, other];
+                        let sides = sides.map(|it| Side::of(&it.ty, &it.lengths, it.ty_span));
                         let around = whole.saturating_sub(self.least(&entry.ty));
                         let path = format!("{}.{}.{}", pair.path, our.name, entry.name);
                         search.add(around, sides, path, true);
@@ -336,16 +322,11 @@ impl<'a> Limits<'a> {
         let mut pair = pair;
         for (side, program) in pair.sides.iter_mut().zip(self.programs) {
             for _ in 0..=program.types.len() {
-                let Type::Named(id) = &side.ty else { break };
-                let declared = program.ty(*id);
-                let Definition::Alias(ty) = &declared.definition else {
+                let (Type::Named(id), Some((ty, lengths))) = (&side.ty, program.aliased(&side.ty))
+                else {
                     break;
                 };
-                *side = Side {
-                    ty: ty.clone(),
-                    lengths: &declared.lengths,
-                    span: declared.name.span,
-                };
+                *side = Side::of(ty, lengths, program.ty(*id).name.span);
             }
         }
         pair
@@ -422,15 +403,8 @@ fn part(pair: &Pair<'_>) -> Part {
     };
     let [left, right] = [0, 1].map(|side| {
         let Side { ty, lengths, span } = &pair.sides[side];
-        let unit = match ty {
-            Type::Builtin(_) => "byte",
-            Type::List(_)
-            | Type::Option(_)
-            | Type::Tuple(_)
-            | Type::Named(_)
-            | Type::Parameter(_)
-            | Type::Endpoint(_) => "item",
-        };
+        let is_list = matches!(ty, Type::List(_));
+        let unit = if is_list { "item" } else { "byte" };
         bound(path, lengths.most, unit, *span)
     });
     Part {

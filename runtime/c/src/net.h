@@ -174,11 +174,11 @@ int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context)
 /* net_address.c */
 enum { DUO_NET_ADDRESS = 160, DUO_NET_HOST = 256 };
 /*
- * Whether the address asks for TLS: then `tls` and the host are set, otherwise `tls` is NULL. DUO_CERTIFICATES if the
- * options have none.
+ * If the address asks for TLS, sets the host, and `tls` to that of the options; otherwise sets `tls` to NULL.
+ * DUO_CERTIFICATES if the options have none.
  */
-duo_status duo_net_secures(const char *address, bool listens, const duo_net_options *options, const duo_tls **tls,
-                           char host[DUO_NET_HOST]);
+duo_status duo_net_find_tls(const char *address, bool listens, const duo_net_options *options, const duo_tls **tls,
+                            char host[DUO_NET_HOST]);
 /* A connected descriptor, or a listening one. */
 duo_status duo_net_dial(const char *address, uint64_t until, int *descriptor);
 duo_status duo_net_bind(const char *address, int *descriptor, char *path, size_t room);

@@ -4,8 +4,11 @@
 
 #include "net.h"
 
-/* A connection of a listener first secures itself; after a failure of that the peer has a moment to read why. */
-typedef enum duo_net_stage { DUO_NET_GREETS, DUO_NET_SHAKES_HANDS, DUO_NET_FAILED } duo_net_stage;
+/*
+ * A connection with TLS first shakes hands. If that fails, the listener reads off what comes for a moment, and discards
+ * it, so that the peer can read why: `size` then counts these bytes, and `until` is the end of that moment.
+ */
+typedef enum duo_net_stage { DUO_NET_GREETS, DUO_NET_SHAKES_HANDS, DUO_NET_READS_OFF } duo_net_stage;
 
 /* A connection whose hello is arriving. */
 typedef struct duo_net_greeting {
@@ -13,7 +16,7 @@ typedef struct duo_net_greeting {
     duo_net_stage stage;
     /* What to poll before it continues. */
     short events;
-    /* When it must be there. */
+    /* When the stage must be over. */
     uint64_t until;
     size_t size;
     struct duo_net_greeting *next;

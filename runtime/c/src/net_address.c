@@ -71,8 +71,8 @@ static duo_status split(const char *address, bool listens, char name[DUO_NET_HOS
     return DUO_OK;
 }
 
-duo_status duo_net_secures(const char *address, bool listens, const duo_net_options *options, const duo_tls **tls,
-                           char host[DUO_NET_HOST])
+duo_status duo_net_find_tls(const char *address, bool listens, const duo_net_options *options, const duo_tls **tls,
+                            char host[DUO_NET_HOST])
 {
     const char *port;
     *tls = NULL;

@@ -145,7 +145,7 @@ duo_status duo_net_connect(const char *address, const duo_wire_protocol *protoco
     int descriptor;
     const duo_tls *tls;
     char host[DUO_NET_HOST];
-    duo_status status = duo_net_secures(address, false, options, &tls, host);
+    duo_status status = duo_net_find_tls(address, false, options, &tls, host);
     if (status == DUO_OK) status = duo_net_dial(address, until, &descriptor);
     if (status != DUO_OK) return status;
     return connect_until(descriptor, tls, host, protocol, role, options, until, endpoint);

@@ -16,7 +16,7 @@
 
 #include "net_listener.h"
 
-enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256, MOST_READ_OFF = 1 << 16 };
+enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256, MOST_AFTER_FAILURE = 1 << 16 };
 
 /* How long no connection is accepted when the system is out of descriptors or memory. */
 #define RECOVERY UINT64_C(50000000)
@@ -79,7 +79,7 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
     if (made->gate != NULL) status = duo_net_pipe(made->wakers) ? DUO_OK : DUO_SYSTEM;
     bool has_pipe = status == DUO_OK;
     char host[DUO_NET_HOST];
-    if (status == DUO_OK) status = duo_net_secures(address, true, &made->options, &made->tls, host);
+    if (status == DUO_OK) status = duo_net_find_tls(address, true, &made->options, &made->tls, host);
     if (status == DUO_OK) status = duo_net_bind(address, &made->descriptor, made->path, sizeof made->path);
     if (status != DUO_OK) {
         int reason = errno;
@@ -280,10 +280,10 @@ static void shake_hands(const duo_listener *listener, duo_net_greeting *greeting
     duo_status status = stream->kind->shake_hands(stream, &greeting->events, &problem);
     if (status == DUO_EMPTY) return;
     greeting->events = POLLIN;
-    greeting->stage = status == DUO_OK ? DUO_NET_GREETS : DUO_NET_FAILED;
+    greeting->stage = status == DUO_OK ? DUO_NET_GREETS : DUO_NET_READS_OFF;
     if (status == DUO_OK) return;
     report(listener, &problem);
-    stream->kind->finish(stream);
+    stream->kind->notify_end(stream);
     shutdown(stream->descriptor, SHUT_WR);
     uint64_t soon = duo_net_now() + APOLOGY;
     if (soon < greeting->until) greeting->until = soon;
@@ -293,7 +293,7 @@ static void shake_hands(const duo_listener *listener, duo_net_greeting *greeting
 static bool reads_off(duo_net_greeting *greeting)
 {
     char bytes[4096];
-    while (greeting->size < MOST_READ_OFF) {
+    while (greeting->size < MOST_AFTER_FAILURE) {
         ptrdiff_t done = duo_net_read_plain(&greeting->stream, bytes, sizeof bytes);
         if (done < 0 && errno == EAGAIN) return true;
         if (done <= 0) return false;
@@ -312,7 +312,7 @@ static step continue_greeting(const duo_listener *listener, duo_net_greeting *gr
     *found = DUO_NET_MORE;
     if (greeting->stage == DUO_NET_SHAKES_HANDS) shake_hands(listener, greeting);
     if (greeting->stage == DUO_NET_GREETS) *found = duo_net_listen_to(greeting, &status);
-    bool is_over = greeting->stage == DUO_NET_FAILED && !reads_off(greeting);
+    bool is_over = greeting->stage == DUO_NET_READS_OFF && !reads_off(greeting);
     bool is_late = duo_net_is_past(greeting->until);
     if (*found == DUO_NET_ALIEN && listener->tls == NULL && begins_tls(greeting)) {
         duo_net_explain(&problem, "%s", DUO_NET_SPEAKS_TLS);

@@ -98,7 +98,7 @@ void duo_net_cut(duo_net *net)
             duo_net_append(&net->out, leave, sizeof leave);
             (void)duo_net_write(net);
         }
-        net->stream.kind->finish(&net->stream);
+        net->stream.kind->notify_end(&net->stream);
         net->cannot_write = true;
         if (net->ended == DUO_OK) net->ended = DUO_LOST;
         pthread_mutex_unlock(&net->lock);

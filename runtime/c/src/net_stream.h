@@ -1,6 +1,7 @@
 /*
- * How the bytes of a connection are read and written. A stream is copied freely; one of its copies is ended, by
- * `duo_net_hang_up`. Nothing here waits.
+ * How the bytes of a connection are read and written. A greeting has the stream until `duo_net_begin` hands it over to
+ * the session. Copies share what is in `state`: the one that has the stream ends it once, by `duo_net_hang_up`. Nothing here
+ * waits.
  */
 #ifndef DUOLOGUE_NET_STREAM_H
 #define DUOLOGUE_NET_STREAM_H
@@ -29,7 +30,7 @@ typedef struct duo_net_stream_kind {
     /* Why reading or writing failed; false if it did not, or `errno` was the reason. */
     bool (*explain)(const duo_net_stream *stream, duo_problem *problem);
     /* Notifies the peer that nothing more is written. */
-    void (*finish)(const duo_net_stream *stream);
+    void (*notify_end)(const duo_net_stream *stream);
     void (*free)(const duo_net_stream *stream);
 } duo_net_stream_kind;
 

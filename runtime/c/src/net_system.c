@@ -144,7 +144,7 @@ duo_net_stream duo_net_plain(int descriptor, bool is_socket)
         .has_more = has_nothing,
         .shake_hands = need_no_handshake,
         .explain = explain_nothing,
-        .finish = do_nothing,
+        .notify_end = do_nothing,
         .free = do_nothing,
     };
     return (duo_net_stream){&plain, NULL, descriptor, is_socket};
@@ -205,7 +205,7 @@ void duo_net_hang_up(const duo_net_stream *stream)
     int reason = errno;
     char bytes[4096];
     size_t most = MOST_READ_OFF;
-    stream->kind->finish(stream);
+    stream->kind->notify_end(stream);
     /* Some systems discard what was sent, when a socket is closed on which something has not been read. */
     while (most > 0) {
         ptrdiff_t done = duo_net_read_plain(stream, bytes, sizeof bytes);

@@ -39,7 +39,7 @@
  *     was done and checks again. The rest is (a) and (b).
  * (f) Keeping back. Only the receiver's speed depends on this. The line that a receiver reads, and some after it that
  *     its processor prefetches, leave the sender's cache, and the sender has to fetch them back before it can continue:
- *     if the receiver is close behind the sender, both sides are slow. So in a stream the receiver now and then checks
+ *     if the receiver follows the sender closely, both sides are slow. So in a stream the receiver now and then checks
  *     a line further ahead. The word of that line is a hint: nothing is received except what the word of the receiver's
  *     own line says, which is read (acquire) as usual. If the line ahead is not full the receiver waits for it, for a
  *     limited number of polls, and then not again until all lines before it are done, so that no message is delayed

@@ -94,7 +94,7 @@ bool duo_shm_has_died(duo_shm *shm)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     uint64_t coarse = (uint64_t)now.tv_sec * DUO_SHM_SECOND + (uint64_t)now.tv_nsec;
-    /* This clock is a few milliseconds behind the other one. */
+    /* The other clock may be a few milliseconds ahead of this one. */
     if (coarse < shm->peer_checked_at + DUO_SHM_PERIOD) return shm->is_dead;
     shm->peer_checked_at = coarse;
     shm->is_dead = duo_shm_is_dead(shm);

@@ -198,7 +198,7 @@ static bool explain(const duo_net_stream *stream, duo_problem *problem)
     return state->has_failed;
 }
 
-static void finish(const duo_net_stream *stream)
+static void notify_end(const duo_net_stream *stream)
 {
     duo_tls_state *state = state_of(stream);
     if (state->has_failed || state->write_error != 0 || SSL_in_init(state->ssl)) return;
@@ -237,7 +237,7 @@ duo_status duo_tls_begin(const duo_tls *tls, const char *host, duo_net_stream *s
         .has_more = has_more,
         .shake_hands = shake_hands,
         .explain = explain,
-        .finish = finish,
+        .notify_end = notify_end,
         .free = free_tls,
     };
     const duo_tls_context *context = (const duo_tls_context *)(const void *)tls;
