@@ -259,9 +259,11 @@ duo_status duo_tls_begin(const duo_tls *tls, const char *host, duo_net_stream *s
     } else {
         BIO_free(bio);
     }
-    const char *name = context->name != NULL ? context->name : host;
-    bool is_named = is_made && (!state->is_client || expect(state->ssl, name));
-    if (is_made && !is_named) duo_net_explain(problem, "cannot use `%s` for TLS: a certificate cannot have this name", name);
+    /* The accepting side expects no name. */
+    const char *name = host != NULL && context->name != NULL ? context->name : host;
+    bool is_named = is_made && (name == NULL || expect(state->ssl, name));
+    if (is_made && !is_named)
+        duo_net_explain(problem, "cannot use `%s` for TLS: a certificate cannot have this name", name);
     if (is_named) {
         stream->kind = &kind;
         stream->state = state;
