@@ -244,6 +244,7 @@ impl Written {
             None => (None, rest.trim()),
         };
         let bytes = bytes_of(unit);
+        let is_word = !unit.is_empty() && unit.bytes().all(|letter| letter.is_ascii_alphabetic());
         let whole = exact(&number, fraction.unwrap_or_default(), bytes);
         let repaired = match (place, unit, fraction) {
             (Place::Size, "", None) => Some(number),
@@ -257,9 +258,9 @@ impl Written {
             "a number is written without `_`"
         } else if plain != unquoted {
             "a limit is one number, the most that is allowed"
-        } else if !unit.is_empty() && place == Place::Items && bytes.is_some() {
+        } else if is_word && place == Place::Items {
             "the bound of a list is a number of items, without a unit"
-        } else if !unit.is_empty() && place == Place::Bytes && bytes.is_some() {
+        } else if is_word && place == Place::Bytes {
             "the bound of a type is a number of bytes, without a unit"
         } else if unquoted != text {
             "a size is written without quotes"
