@@ -108,7 +108,7 @@ typedef struct duo_net_options {
     duo_problem *problem;
     /*
      * Listeners: called for each connection on which TLS could not begin, or whose peer begins TLS where this side does
-     * not; the listener goes on. It is called by the thread that accepts, with `context`.
+     * not; the listener continues. It is called by the thread that accepts, with `context`.
      */
     void (*failed)(const duo_problem *problem, void *context);
 } duo_net_options;
